@@ -11,7 +11,7 @@
 //! ([`world`]; on a real Redis, `wire`), its history ([`history`]), and the checks ([`check`]). The
 //! program `sim` does all of it from the command line.
 //!
-//! [`model`] has a naive reference model of each kind. [`sequence`] plays random calls of one
+//! [`model`] has a naive reference model of any queue. [`sequence`] plays random calls of one
 //! client, which reach the bounds of batches, pages and bodies.
 
 pub mod check;

@@ -14,10 +14,10 @@ macro_rules! named {
 
         impl $enum {
             /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$variant),*];
+            $visibility const ALL: &[Self] = &[$(Self::$variant),*];
 
             /// Its name in plans and reports.
-            pub const fn as_str(self) -> &'static str {
+            $visibility const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $text,)*
                 }

@@ -28,11 +28,12 @@ pub use self::{
 };
 use crate::{
     engine::End,
-    history::{Event, History},
+    history::{CallId, Event, History},
+    model,
     run::Played,
     workload::Mode,
 };
-use queue_core::QueueConfig;
+use queue_core::{QueueConfig, call::Answer};
 
 /// The checks' verdict on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +115,20 @@ impl<'a> Case<'a> {
         }
         verdict(self, found, conclusive)
     }
+}
+
+/// The first call whose answer differs from the reference model's, in the order in which the backend
+/// executed the calls, with the model's answer. `None` if the truth is unknown, if history was lost,
+/// or if all answers are right.
+pub(crate) fn first_wrong(
+    config: &QueueConfig,
+    history: &History,
+) -> Option<(CallId, model::Answer<Answer>)> {
+    if !history.has_truth || history.has_roll_back() {
+        return None;
+    }
+    let branch = branches(history).pop()?;
+    linear::first_wrong(config, &branch)
 }
 
 /// Joins the failures noted during the run with the checks' findings, the earliest first: a later

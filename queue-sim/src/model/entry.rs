@@ -1,7 +1,9 @@
 //! A message, and its place.
 
 use bytes::Bytes;
-use queue_core::{DeathReason, Headers, Holder, MessageId, Outdated, Token};
+use queue_core::{DeathReason, Headers, Holder, Message, MessageId, Outdated, Token};
+
+use super::limits;
 
 /// An accepted message. It stays in the model when it is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,9 +33,15 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn size(&self) -> usize {
-        let headers = self.headers.iter();
-        let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
-        self.body.len() + headers
+        limits::size(&self.body, &self.headers)
+    }
+
+    pub(super) fn message(&self) -> Message {
+        Message {
+            id: self.id,
+            body: self.body.clone(),
+            headers: self.headers.clone(),
+        }
     }
 
     /// The deadline of its lease, live or expired.

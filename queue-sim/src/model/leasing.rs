@@ -15,8 +15,8 @@ use super::{
     order::Order,
 };
 
-/// The base of every leasing kind's model: all of [`Leasing`](queue_core::Leasing) but the wait,
-/// synchronous, with the backend's time as an argument.
+/// The model of every leasing kind: all of [`Leasing`](queue_core::Leasing) and of the kinds' own
+/// verbs but the waits, synchronous, with the backend's time as an argument.
 ///
 /// `now` must never be earlier than in the call before. A backend must give the same answer to the
 /// same call at the same time in the same history, token and all.
@@ -48,11 +48,11 @@ pub(super) struct Events {
 }
 
 impl LeasingModel {
-    pub(super) fn new(config: &LeasingConfig, order: Order) -> Self {
+    pub(super) fn new(config: &LeasingConfig, order: Order, capacity: Option<usize>) -> Self {
         Self {
             config: config.clone(),
             order,
-            capacity: None,
+            capacity,
             entries: Vec::new(),
             marks: Vec::new(),
             last_token: 0,
@@ -257,23 +257,3 @@ fn kept(reason: &str) -> String {
     }
     kept
 }
-
-/// Gives a kind's model the verbs of the leasing model that it holds.
-macro_rules! built_on_leasing {
-    ($model:ty) => {
-        impl std::ops::Deref for $model {
-            type Target = $crate::model::LeasingModel;
-
-            fn deref(&self) -> &Self::Target {
-                &self.leasing
-            }
-        }
-
-        impl std::ops::DerefMut for $model {
-            fn deref_mut(&mut self) -> &mut Self::Target {
-                &mut self.leasing
-            }
-        }
-    };
-}
-pub(super) use built_on_leasing;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{
-    Disposition, Due, ErrorKind, Push, Settlement, TimeToLive,
+    Disposition, Due, ErrorKind, Headers, Push, Settlement, TimeToLive,
     limits::{
         MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEY, MAX_LEASE, MAX_PAGE,
         MAX_TIME,
@@ -55,6 +55,7 @@ pub(super) fn pushes<'a>(
     batch_of: impl Iterator<Item = &'a Push> + Clone,
     max_body: usize,
 ) -> Answer<()> {
+    let size = |push: &Push| size(&push.body, &push.headers);
     let all: Vec<usize> = batch_of.clone().map(size).collect();
     batch(all.len())?;
     sizes(&all, max_body)?;
@@ -69,10 +70,11 @@ pub(super) fn pushes<'a>(
     Ok(())
 }
 
-fn size(push: &Push) -> usize {
-    let headers = push.headers.iter();
+/// What a message counts by.
+pub(super) fn size(body: &[u8], headers: &Headers) -> usize {
+    let headers = headers.iter();
     let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
-    push.body.len() + headers
+    body.len() + headers
 }
 
 /// Checks a batch's delays. The batch may be empty.

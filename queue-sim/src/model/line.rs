@@ -1,6 +1,6 @@
-//! The ready messages, and their delivery order (L11, and 'Lines' of the fine print).
+//! The messages of each place, in its order (L11, and 'Lines' of the fine print).
 
-use super::LeasingModel;
+use super::{LeasingModel, entry::Entry};
 
 impl LeasingModel {
     /// The ready messages, in delivery order.
@@ -21,20 +21,26 @@ impl LeasingModel {
 
     /// The delayed messages, by (due, id).
     pub(super) fn delayed(&self, now: u64) -> Vec<usize> {
-        let mut delayed: Vec<(u64, usize)> = (0..self.entries.len())
-            .filter(|at| !self.order.is_ready(&self.entries[*at], now))
-            .filter_map(|at| Some((self.entries[at].due()?, at)))
-            .collect();
-        delayed.sort_unstable();
-        delayed.into_iter().map(|(_, at)| at).collect()
+        self.by(|entry| entry.due().filter(|_| !self.order.is_ready(entry, now)))
     }
 
     /// The leased messages, by (deadline, id), also those whose leases are over and not reclaimed.
     pub(super) fn leased(&self) -> Vec<usize> {
-        let mut leased: Vec<(u64, usize)> = (0..self.entries.len())
-            .filter_map(|at| Some((self.entries[at].deadline()?, at)))
+        self.by(Entry::deadline)
+    }
+
+    /// The dead letters, in the order of their deaths.
+    pub(super) fn dead(&self) -> Vec<usize> {
+        self.by(|entry| Some(entry.death()?.order))
+    }
+
+    /// The messages that have such a number, by (number, id).
+    pub(super) fn by(&self, number: impl Fn(&Entry) -> Option<u64>) -> Vec<usize> {
+        let entries = self.entries.iter().enumerate();
+        let mut numbered: Vec<(u64, usize)> = entries
+            .filter_map(|(at, entry)| Some((number(entry)?, at)))
             .collect();
-        leased.sort_unstable();
-        leased.into_iter().map(|(_, at)| at).collect()
+        numbered.sort_unstable();
+        numbered.into_iter().map(|(_, at)| at).collect()
     }
 }

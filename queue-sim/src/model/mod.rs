@@ -1,4 +1,5 @@
-//! Reference models of the kinds, to which the checks compare a backend.
+//! Reference models, to which the checks compare a backend: one of the kinds that lease, one of the
+//! ring.
 //!
 //! `CONTRACT.md` is a model's only source. A model is naive on purpose: it keeps all messages that
 //! ever were in one `Vec`, and answers every question by a scan and a sort. It shares no code with

@@ -58,7 +58,8 @@ impl LeasingModel {
         keys.len() as u64
     }
 
-    /// Goes by other attempts and another cap of the dead letters from now on.
+    /// Goes by other attempts, another cap of the dead letters, another ageing and another capacity
+    /// from now on.
     ///
     /// # Errors
     ///
@@ -80,6 +81,10 @@ impl LeasingModel {
         while self.dead().len() as u64 > self.config.dead_letter_cap {
             let oldest = self.dead()[0];
             self.leave(oldest, Exit::Trimmed);
+        }
+        if let QueueConfig::Bounded(bounded) = config {
+            let capacity = NonZeroUsize::new(bounded.capacity);
+            self.resize_to(now, capacity.ok_or(ErrorKind::Invalid)?)?;
         }
         Ok(())
     }
@@ -220,15 +225,6 @@ impl LeasingModel {
         !self.ready(now.as_millis()).is_empty()
     }
 
-    /// The dead letters, in the order of their deaths.
-    pub(super) fn dead(&self) -> Vec<usize> {
-        let mut dead: Vec<(u64, usize)> = (0..self.entries.len())
-            .filter_map(|at| Some((self.entries[at].death()?.order, at)))
-            .collect();
-        dead.sort_unstable();
-        dead.into_iter().map(|(_, at)| at).collect()
-    }
-
     fn dead_by(&self, id: MessageId) -> Option<usize> {
         let mut entries = self.entries.iter();
         entries.position(|entry| entry.id == id && entry.death().is_some())
@@ -236,9 +232,13 @@ impl LeasingModel {
 
     /// Whether a bounded queue has room; other queues always have.
     pub(crate) fn has_room(&self) -> bool {
-        let occupied = self.count(|entry| !entry.is_gone() && entry.death().is_none());
         self.capacity
-            .is_none_or(|capacity| occupied < capacity as u64)
+            .is_none_or(|capacity| self.occupied() < capacity)
+    }
+
+    /// The number of messages that take up room: all but the dead ones.
+    pub(super) fn occupied(&self) -> usize {
+        self.count(|entry| !entry.is_gone() && entry.death().is_none()) as usize
     }
 
     /// Expired or due messages beyond a call's 128 count as ready here.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Cursor, Message, Page, Paged, Peeked, Receipt, Standing, Timestamp};
+use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, Timestamp};
 
 use super::{
     Answer, LeasingModel,
@@ -76,11 +76,7 @@ impl LeasingModel {
 fn peeked(entry: &Entry, place: queue_core::Place, now: u64) -> Peeked {
     let until = |time: u64| Duration::from_millis(time.saturating_sub(now));
     Peeked {
-        message: Message {
-            id: entry.id,
-            body: entry.body.clone(),
-            headers: entry.headers.clone(),
-        },
+        message: entry.message(),
         attempts: entry.attempts,
         age: Duration::from_millis(now.saturating_sub(entry.pushed)),
         failure: entry.failure.clone(),

@@ -53,16 +53,9 @@ impl LeasingModel {
 
     /// The first 128 messages, by (time, id), whose time has come.
     fn first_by(&self, time: impl Fn(&Entry) -> Option<u64>, now: u64) -> Vec<usize> {
-        let mut come: Vec<(u64, usize)> = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter_map(|(at, entry)| Some((time(entry)?, at)))
-            .filter(|(time, _)| *time <= now)
-            .collect();
-        come.sort_unstable();
+        let mut come = self.by(|entry| time(entry).filter(|time| *time <= now));
         come.truncate(MAX_BATCH);
-        come.into_iter().map(|(_, at)| at).collect()
+        come
     }
 
     /// Puts a message back whose lease was released or expired at this time.

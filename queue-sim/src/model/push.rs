@@ -1,17 +1,61 @@
 //! Accepting messages, at once or for later (D1), perhaps for a limited time (L17), and refusing
 //! repeats (L9).
 
-use queue_core::{Dedup, Due, MessageId, Push};
+use queue_core::{Dedup, Due, MessageId, Prioritized, Push, Pushed, Timestamp};
 
 use super::{
-    LeasingModel,
+    Answer, LeasingModel,
     entry::{Entry, Place},
     limits,
     mark::FirstPush,
 };
 
 impl LeasingModel {
-    /// The first push under this key, while its mark lives.
+    /// Puts messages at the tail of a reliable queue.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn push(&mut self, now: Timestamp, messages: &[Push]) -> Answer<Vec<Pushed>> {
+        self.put(now, messages, |push| push, |_, _| {})
+    }
+
+    /// Puts messages into a priority queue, each with its priority.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn enqueue(&mut self, now: Timestamp, messages: &[Prioritized]) -> Answer<Vec<Pushed>> {
+        let prioritize =
+            |entry: &mut Entry, message: &Prioritized| entry.priority = message.priority;
+        self.put(now, messages, |message| &message.push, prioritize)
+    }
+
+    /// Accepts messages that are no repeats, each with what `finish` adds to it.
+    pub(super) fn put<M>(
+        &mut self,
+        now: Timestamp,
+        messages: &[M],
+        push: impl Fn(&M) -> &Push,
+        finish: impl Fn(&mut Entry, &M),
+    ) -> Answer<Vec<Pushed>> {
+        limits::pushes(messages.iter().map(&push), self.config.max_body)?;
+        let now = self.begin(now);
+        let mut pushed = Vec::new();
+        for message in messages {
+            let dedup = push(message).dedup.as_ref();
+            pushed.push(match self.duplicate_of(now, dedup) {
+                Some(first) => Pushed::Duplicate(first),
+                None => {
+                    let at = self.accept(now, push(message));
+                    finish(&mut self.entries[at], message);
+                    Pushed::Accepted(self.entries[at].id)
+                }
+            });
+        }
+        Ok(pushed)
+    }
+
     pub(super) fn duplicate_of(&self, now: u64, dedup: Option<&Dedup>) -> Option<MessageId> {
         let key = &dedup?.key;
         let mut marks = self.marks.iter();

@@ -1,6 +1,5 @@
 //! Reports for people: a failure as lanes in time, and the totals of many runs in a line.
 
-mod expected;
 mod held;
 mod lanes;
 mod layout;

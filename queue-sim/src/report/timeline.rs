@@ -3,14 +3,13 @@ use std::{collections::BTreeMap, fmt::Write};
 use queue_core::QueueConfig;
 
 use super::{
-    expected,
     layout::{Line, columns, paragraph, shortened},
     rows::{lanes, rows},
     rules::rule,
     wording::Words,
 };
 use crate::{
-    check::Finding,
+    check::{Finding, first_wrong},
     history::{CallId, History},
     plan::Lane,
 };
@@ -70,7 +69,7 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
     let marked = marks(finding);
     let capacity = finding.is_some_and(|finding| finding.rule == "B1");
     let rows = rows(history, &words, capacity);
-    let wrong = expected::first_wrong(config, history);
+    let wrong = first_wrong(config, history);
     let wrong = wrong.filter(|(id, _)| marked.is_empty() || marked.contains_key(id));
     let beside = |id: CallId| {
         if let Some((wrong, should)) = &wrong

@@ -83,6 +83,11 @@ impl<'a> Runs<'a> {
                 _ => Decisions::planned(played.plan.clone()),
             };
             different = self.runner.compare(&played, &again);
+            let unmet = again.unmet();
+            if different.is_none() && !unmet.is_empty() {
+                let message = format!("a run's own plan asks for more than the run: {unmet:?}");
+                different = Some(Finding::new("determinism", message));
+            }
         }
         let verdict = match different {
             Some(different) => Verdict::Broken(vec![different]),

@@ -26,6 +26,8 @@ pub struct Totals {
     pub inconclusive: u64,
     /// The goals that the runs reached.
     pub goals: BTreeSet<&'static str>,
+    /// The names of the calls that the runs made.
+    pub calls: BTreeSet<&'static str>,
     /// The number of runs in which each fault struck.
     pub faults: BTreeMap<&'static str, u64>,
     /// The number of inconclusive runs with each mix of faults.
@@ -76,6 +78,7 @@ impl Totals {
         self.violations += other.violations;
         self.inconclusive += other.inconclusive;
         self.goals.extend(other.goals);
+        self.calls.extend(other.calls);
         for (fault, runs) in other.faults {
             *self.faults.entry(fault).or_default() += runs;
         }
@@ -95,6 +98,8 @@ impl Totals {
             *self.faults.entry(fault).or_default() += 1;
         }
         self.goals.extend(&played.goals);
+        let records = played.history.records.iter();
+        self.calls.extend(records.map(|record| record.call.name()));
     }
 
     pub(super) fn count_inconclusive(&mut self, played: &Played) {

@@ -5,7 +5,7 @@ use std::{
 
 use queue_core::{
     Backend, Cursor, Delivery, Error, MessageId, Outcome, Page, Place, QueueName, Receipt, Result,
-    Timestamp, limits::MAX_BATCH,
+    Settlement, Timestamp, limits::MAX_BATCH,
 };
 use tokio::time;
 
@@ -123,6 +123,12 @@ impl Actor {
         self.context.journal.reached(goal);
     }
 
+    /// Remembers that something changes by itself this much later.
+    pub(super) fn expects(&self, later: Duration) {
+        let millis = u64::try_from(later.as_millis()).unwrap_or(u64::MAX);
+        self.pool.add_boundary(self.now().plus_millis(millis));
+    }
+
     /// About a lease's time, or hardly any; never longer than the longest delay.
     pub(super) fn span(&self) -> Duration {
         let ttl = self.workload.ttl;
@@ -135,7 +141,7 @@ impl Actor {
             4 => ttl + millisecond,
             5 => ttl * 2,
             // A long one among short ones, so that a missed hint shows.
-            _ => self.workload.longest_delay(),
+            _ => self.workload.longest(),
         }
     }
 
@@ -217,14 +223,20 @@ impl Actor {
 
     /// Remembers the receipts of these deliveries.
     pub(super) fn take(&mut self, deliveries: &[Delivery]) {
-        let now = self.now();
         if deliveries.len() == MAX_BATCH {
             self.reached(goals::FULL_HANDFUL);
         }
         for delivery in deliveries {
             self.held.push(delivery.receipt);
-            self.pool.add_delivery(delivery, now);
+            self.pool.add_receipt(delivery.receipt);
+            self.expects(delivery.time_left);
         }
+    }
+
+    /// Forgets the receipts of these settlements: settled, or lost.
+    pub(super) fn forget(&mut self, batch: &[Settlement]) {
+        let others = |held: &Receipt| batch.iter().all(|one| one.receipt != *held);
+        self.held.retain(others);
     }
 
     /// Ids of messages, mostly of late ones; perhaps one id twice, perhaps one that never existed.

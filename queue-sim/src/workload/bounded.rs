@@ -12,23 +12,6 @@ fn offer(actor: &Actor) -> Offer {
     offer
 }
 
-fn note(actor: &Actor, offered: Offered) {
-    match offered {
-        Offered::Accepted { id, evicted } => {
-            actor.pool.add_id(id);
-            if evicted.is_some() {
-                actor.reached(goals::EVICTION);
-            }
-        }
-        Offered::Replaced { id, .. } => {
-            actor.pool.add_id(id);
-            actor.reached(goals::REPLACEMENT);
-        }
-        Offered::Duplicate(_) => actor.reached(goals::DUPLICATE),
-        Offered::Full => actor.reached(goals::FULL),
-    }
-}
-
 pub(super) async fn put(actor: &Actor, queue: &dyn BoundedQueue) {
     let batch: Vec<_> = (0..actor.batch()).map(|_| offer(actor)).collect();
     let overflow = match actor.choose(2) {
@@ -37,7 +20,7 @@ pub(super) async fn put(actor: &Actor, queue: &dyn BoundedQueue) {
     };
     if let Some(offered) = actor.insist(|| queue.offer_all(&batch, overflow)).await {
         actor.put_in(batch.iter().map(|each| &each.push));
-        offered.iter().for_each(|offered| note(actor, *offered));
+        actor.pool.add_offered(&offered);
     }
 }
 
@@ -48,7 +31,7 @@ pub(super) async fn wait(actor: &Actor, queue: &dyn BoundedQueue) {
         if offered != Offered::Full && actor.now() > began {
             actor.reached(goals::WORTHWHILE_WAIT_FOR_ROOM);
         }
-        note(actor, offered);
+        actor.pool.add_offered(&[offered]);
     }
 }
 
@@ -75,10 +58,7 @@ async fn open_or_resize(actor: &Actor) {
     };
     let mut config = config.clone();
     config.capacity = lengths[actor.choose(2) as usize];
-    let opened = actor.backend.open_or_resize(&actor.name, &config).await;
-    if opened.is_ok() {
-        actor.reached(goals::OPENED_OR_RESIZED);
-    }
+    let _ = actor.backend.open_or_resize(&actor.name, &config).await;
 }
 
 /// Draws another capacity.
@@ -98,10 +78,7 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn BoundedQueue) {
             let _ = queue.capacity().await;
         }
         2 => {
-            let resized = queue.resize(capacity(actor)).await;
-            if resized.is_ok_and(|dropped| !dropped.is_empty()) {
-                actor.reached(goals::RESIZE_THAT_DROPS);
-            }
+            let _ = queue.resize(capacity(actor)).await;
         }
         3 => open_or_resize(actor).await,
         _ => {

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use queue_core::{DelayQueue, DelayQueueExt, Due, Rescheduled, Scheduled};
+use queue_core::{DelayQueue, DelayQueueExt, Due, Scheduled};
 use tokio::time;
 
-use super::{actor::Actor, goals, leasing::cancelled, plain::accepted};
+use super::actor::Actor;
 use crate::{plan::Chance, workload::Mode};
 
 /// Where a lost hint shows: the chance that a lane puts a message in while another sleeps towards a
@@ -18,14 +18,14 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
     if let Some(pushed) = actor.insist(|| queue.schedule_all(&batch)).await {
         actor.put_in(batch.iter().map(|each| &each.push));
-        accepted(actor, &pushed);
+        actor.pool.add_pushed(&pushed);
     }
 }
 
 /// Puts in a message that is due late. When waiting lanes have learnt of it, puts in one that is
 /// due sooner. Then keeps still for so long that a lane that sleeps through the second one shows.
 async fn overtake(actor: &Actor, queue: &dyn DelayQueue) {
-    let late = actor.workload.longest_delay();
+    let late = actor.workload.longest();
     let soon = actor.workload.ttl * (1 + actor.choose(2));
     let mut puts = [late, soon].map(|delay| Scheduled::new(actor.message(), Due::After(delay)));
     for put in &mut puts {
@@ -36,7 +36,7 @@ async fn overtake(actor: &Actor, queue: &dyn DelayQueue) {
     }
     for put in puts {
         match queue.schedule(&[put]).await {
-            Ok(pushed) => accepted(actor, &pushed),
+            Ok(pushed) => actor.pool.add_pushed(&pushed),
             Err(_) => return,
         }
         time::sleep(Duration::from_millis(1)).await;
@@ -50,17 +50,11 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn DelayQueue) {
     }
     match actor.weigh(&[20, 40, 40]) {
         1 => {
-            let ids = actor.ids();
-            if let Ok(answers) = queue.cancel(&ids).await {
-                cancelled(actor, &answers);
-            }
+            let _ = queue.cancel(&actor.ids()).await;
         }
         2 => {
             let id = actor.ids()[0];
-            let moved = queue.reschedule(id, actor.due()).await;
-            if moved.is_ok_and(|moved| moved == Rescheduled::Moved) {
-                actor.reached(goals::RESCHEDULING);
-            }
+            let _ = queue.reschedule(id, actor.due()).await;
         }
         _ => {
             let _ = queue.next_due().await;

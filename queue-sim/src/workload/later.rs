@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{AnyQueue, Offered};
+use queue_core::AnyQueue;
 use tokio::time;
 
 use super::{actor::Actor, delay::OVERTAKES};
@@ -15,7 +15,7 @@ pub(super) async fn overtakes(actor: &Actor, queue: &AnyQueue) -> bool {
     if actor.workload.mode != Mode::Waiting || !actor.flip(OVERTAKES) {
         return false;
     }
-    let late = actor.workload.longest_delay();
+    let late = actor.workload.longest();
     let soon = actor.workload.ttl * (1 + actor.choose(2));
     for delay in [late, soon] {
         let mut push = actor.message_without_due().with_due(delay);
@@ -24,11 +24,7 @@ pub(super) async fn overtakes(actor: &Actor, queue: &AnyQueue) -> bool {
         let Ok(put) = queue.put(&[push]).await else {
             return true;
         };
-        for offered in &put {
-            if let Offered::Accepted { id, .. } = offered {
-                actor.pool.add_id(*id);
-            }
-        }
+        actor.pool.add_offered(&put);
         time::sleep(Duration::from_millis(1)).await;
     }
     time::sleep(late / 2).await;

@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
 use queue_core::{
-    Cancelled, Disposition, Feature, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place,
-    Receipt, Settled, Settlement, Standing, Timestamp, Token,
+    Disposition, Feature, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place, Receipt,
+    Settled, Settlement, Standing, Token,
 };
 use tokio::time;
 
@@ -117,7 +117,7 @@ fn disposition(actor: &Actor) -> Disposition {
     match actor.weigh(&[46, 16, 14, 14, 10]) {
         1 => {
             let delay = actor.span();
-            actor.pool.add_boundary(later(actor, delay));
+            actor.expects(delay);
             Disposition::Retry {
                 delay,
                 reason: reason(actor),
@@ -125,7 +125,7 @@ fn disposition(actor: &Actor) -> Disposition {
         }
         2 => {
             let delay = actor.span();
-            actor.pool.add_boundary(later(actor, delay));
+            actor.expects(delay);
             Disposition::Defer { delay }
         }
         3 => Disposition::Release,
@@ -141,11 +141,6 @@ fn disposition(actor: &Actor) -> Disposition {
 fn reason(actor: &Actor) -> Option<String> {
     let now = actor.now().as_millis();
     (!now.is_multiple_of(3)).then(|| format!("no paper at {now}"))
-}
-
-fn later(actor: &Actor, span: Duration) -> Timestamp {
-    let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-    actor.now().plus_millis(millis)
 }
 
 /// Settlements of held messages, now and then one of them twice.
@@ -174,16 +169,6 @@ fn settlements(actor: &Actor) -> Vec<Settlement> {
     batch
 }
 
-/// Forgets the receipts that are settled or lost.
-pub(super) fn settled(actor: &mut Actor, batch: &[Settlement], settled: &[Settled]) {
-    for (settlement, settled) in batch.iter().zip(settled) {
-        actor.held.retain(|held| *held != settlement.receipt);
-        if *settled == Settled::LeaseLost {
-            actor.reached(goals::LEASE_LOST);
-        }
-    }
-}
-
 async fn settle(actor: &mut Actor, queue: &dyn Leasing) {
     if actor.held.is_empty() {
         take(actor, queue).await;
@@ -200,8 +185,8 @@ async fn settle(actor: &mut Actor, queue: &dyn Leasing) {
 
 /// Settles, and perhaps settles again if the outcome is unknown.
 async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
-    if let Some(answer) = actor.insist(|| queue.settle(batch)).await {
-        settled(actor, batch, &answer);
+    if actor.insist(|| queue.settle(batch)).await.is_some() {
+        actor.forget(batch);
     }
 }
 
@@ -230,8 +215,8 @@ async fn settle_stale(actor: &mut Actor, queue: &dyn Leasing) {
 async fn turn(actor: &mut Actor, queue: &dyn Leasing) {
     let batch = settlements(actor);
     let (max, ttl) = (max(actor), actor.lease_time());
-    if let Ok((answer, leased)) = queue.turn(&batch, max, ttl, holder(actor)).await {
-        settled(actor, &batch, &answer);
+    if let Ok((_, leased)) = queue.turn(&batch, max, ttl, holder(actor)).await {
+        actor.forget(&batch);
         actor.take(&leased.deliveries);
     }
 }
@@ -261,7 +246,7 @@ async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
     }
     let shortens = actor.flip(SHORTENS);
     let ttl = if shortens { SHORT } else { actor.lease_time() };
-    actor.pool.add_boundary(later(actor, ttl));
+    actor.expects(ttl);
     let extended = queue.extend(&receipts, ttl).await;
     if shortens && extended.is_ok() && actor.flip(75) {
         // Between the new deadline and the old one.
@@ -293,20 +278,7 @@ async fn cancel(actor: &Actor, queue: &dyn Leasing) {
         let made_up = [latest + 1, 0, latest + 1_000][actor.choose(3) as usize];
         ids[0] = MessageId::new(made_up);
     }
-    if let Ok(answers) = queue.cancel(&ids).await {
-        cancelled(actor, &answers);
-    }
-}
-
-/// Notes what a cancellation answered.
-pub(super) fn cancelled(actor: &Actor, answers: &[Cancelled]) {
-    for answer in answers {
-        actor.reached(match answer {
-            Cancelled::Cancelled => goals::CANCELLATION,
-            Cancelled::TooLate => goals::LATE_CANCELLATION,
-            Cancelled::NeverWas => goals::VAIN_CANCELLATION,
-        });
-    }
+    let _ = queue.cancel(&ids).await;
 }
 
 /// Looks at the messages of one place, page by page, perhaps from the end of an earlier page.

@@ -60,7 +60,7 @@ pub(super) fn works(actor: &Actor) -> bool {
 
 /// Does nothing while other lanes sleep.
 pub(super) async fn keep_still(actor: &Actor) {
-    time::sleep(actor.workload.longest_delay() / 2).await;
+    time::sleep(actor.workload.longest() / 2).await;
 }
 
 /// If a lane only waits, perhaps leaves it time to take the new message.
@@ -75,7 +75,7 @@ pub(super) async fn after_putting(actor: &Actor) {
 /// next for others.
 pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
     let most = NonZeroUsize::MIN.saturating_add(1 + actor.choose(2) as usize);
-    let long = actor.workload.longest_lease();
+    let long = actor.workload.longest();
     let Ok(leased) = queue.lease(most, long).await else {
         return;
     };
@@ -100,8 +100,7 @@ pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
         delay += [MILLISECOND, ttl][actor.choose(2) as usize];
     }
     if queue.settle(&batch).await.is_ok() {
-        let put_off = |held: &_| batch.iter().all(|one| one.receipt != *held);
-        actor.held.retain(put_off);
+        actor.forget(&batch);
     }
     keep_still(actor).await;
 }

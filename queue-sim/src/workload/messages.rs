@@ -86,7 +86,7 @@ impl Actor {
         let limit = self.span().max(Duration::from_millis(1));
         let then = [Outdated::Drop, Outdated::Bury][self.choose(2) as usize];
         push.time_to_live = Some(TimeToLive { limit, then });
-        self.note_end(limit);
+        self.expects(limit);
         // On a delay queue, each message has one.
         if self.workload.kind == QueueKind::Delay || !self.flip(25) {
             return push;
@@ -99,15 +99,9 @@ impl Actor {
     fn outliving(&self, mut push: Push, due: Due) -> Push {
         if let (Some(time_to_live), Due::After(delay)) = (&mut push.time_to_live, due) {
             time_to_live.limit += delay;
-            self.note_end(time_to_live.limit);
+            self.expects(time_to_live.limit);
         }
         push
-    }
-
-    /// Remembers when a message is outdated that lives for this long.
-    fn note_end(&self, limit: Duration) {
-        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-        self.pool.add_boundary(self.now().plus_millis(millis));
     }
 
     /// A message, perhaps with a dedup key.
@@ -129,12 +123,12 @@ impl Actor {
         let now = self.now();
         match self.weigh(&[60, 30, 10]) {
             1 => {
-                self.pool.add_boundary(now.plus_millis(millis));
+                self.expects(span);
                 Due::At(now.plus_millis(millis))
             }
             2 => Due::At(Timestamp::from_millis(now.as_millis() - millis)),
             _ => {
-                self.pool.add_boundary(now.plus_millis(millis));
+                self.expects(span);
                 Due::After(span)
             }
         }
@@ -148,8 +142,7 @@ impl Actor {
             return LONGER_THAN_A_RUN;
         }
         let window = self.span().max(Duration::from_millis(1));
-        let millis = u64::try_from(window.as_millis()).unwrap_or(u64::MAX);
-        self.pool.add_boundary(self.now().plus_millis(millis));
+        self.expects(window);
         window
     }
 

@@ -150,16 +150,8 @@ impl Workload {
         }
     }
 
-    /// The longest lease that a lane asks for.
-    pub fn longest_lease(&self) -> Duration {
-        match self.mode {
-            Mode::Faults => self.ttl * 2,
-            Mode::Waiting => LONG,
-        }
-    }
-
-    /// The longest delay that a lane asks for.
-    pub fn longest_delay(&self) -> Duration {
+    /// The longest lease that a lane asks for, and the longest delay.
+    pub fn longest(&self) -> Duration {
         match self.mode {
             Mode::Faults => self.ttl * 2,
             Mode::Waiting => LONG,
@@ -182,7 +174,8 @@ impl Workload {
         }
         let leasing = self.config.leasing();
         let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);
-        (self.longest_lease() + self.longest_delay()) * attempts + SLACK
+        // Each attempt may come after a delay, and takes a lease.
+        self.longest() * 2 * attempts + SLACK
     }
 }
 

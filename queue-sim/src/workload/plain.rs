@@ -1,8 +1,8 @@
 //! Messages without anything but body, headers and dedup key.
 
-use queue_core::{AnyQueue, Offered, Pushed};
+use queue_core::AnyQueue;
 
-use super::{actor::Actor, goals};
+use super::actor::Actor;
 
 pub(super) async fn put(actor: &Actor, queue: &AnyQueue) {
     put_batch(actor, queue, actor.batch() as usize).await;
@@ -14,20 +14,5 @@ pub(super) async fn put_batch(actor: &Actor, queue: &AnyQueue, count: usize) {
         return;
     };
     actor.put_in(batch.iter());
-    for offered in &put {
-        match offered {
-            Offered::Accepted { id, .. } => actor.pool.add_id(*id),
-            _ => actor.reached(goals::DUPLICATE),
-        }
-    }
-}
-
-/// Remembers the accepted messages.
-pub(super) fn accepted(actor: &Actor, pushed: &[Pushed]) {
-    for pushed in pushed {
-        match pushed {
-            Pushed::Accepted(id) => actor.pool.add_id(*id),
-            Pushed::Duplicate(_) => actor.reached(goals::DUPLICATE),
-        }
-    }
+    actor.pool.add_offered(&put);
 }

@@ -10,7 +10,7 @@ use tokio::time;
 use super::{
     Fit, Pool, Workload,
     actor::Actor,
-    bounded, delay, goals,
+    bounded, delay,
     interrupt::{Cut, UpTo, When},
     later, leasing, lost_hints, plain, priority, rotating, singly,
     verbs::{Leaning, Verb},
@@ -141,7 +141,6 @@ impl Player {
             1 => When::Woken,
             _ => When::After(self.pause()),
         };
-        let holds = !actor.held.is_empty();
         let mut step = pin!(step(actor, queue, leaning));
         if UpTo::new(step.as_mut(), at, when).await == Cut::Not {
             return false;
@@ -159,9 +158,6 @@ impl Player {
                 false
             }
             Fault::Crashed => {
-                if holds {
-                    journal.reached(goals::CRASH_WITH_LEASES);
-                }
                 journal.note(Event::Crashed(self.lane));
                 true
             }

@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use queue_core::{Delivery, MessageId, Receipt, Timestamp};
+use queue_core::{MessageId, Offered, Pushed, Receipt, Timestamp};
 
 /// The receipts and ids that all lanes of a run have seen. Lanes take from it stale receipts, other
 /// lanes' receipts, and old ids. Clones share one state.
@@ -21,11 +21,26 @@ struct Seen {
 const WINDOW: usize = 8;
 
 impl Pool {
-    pub(super) fn add_delivery(&self, delivery: &Delivery, now: Timestamp) {
-        let left = u64::try_from(delivery.time_left.as_millis()).unwrap_or(u64::MAX);
-        let mut seen = self.lock();
-        seen.receipts.push(delivery.receipt);
-        seen.boundaries.push(now.plus_millis(left));
+    pub(super) fn add_receipt(&self, receipt: Receipt) {
+        self.lock().receipts.push(receipt);
+    }
+
+    /// Remembers the accepted messages.
+    pub(super) fn add_pushed(&self, pushed: &[Pushed]) {
+        for pushed in pushed {
+            if let Pushed::Accepted(id) = pushed {
+                self.add_id(*id);
+            }
+        }
+    }
+
+    /// Remembers the accepted messages.
+    pub(super) fn add_offered(&self, offered: &[Offered]) {
+        for offered in offered {
+            if let Offered::Accepted { id, .. } | Offered::Replaced { id, .. } = offered {
+                self.add_id(*id);
+            }
+        }
     }
 
     pub(super) fn add_id(&self, id: MessageId) {

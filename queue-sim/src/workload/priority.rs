@@ -1,13 +1,13 @@
 use queue_core::{Prioritized, PriorityQueue, PriorityQueueExt};
 
-use super::{actor::Actor, plain::accepted};
+use super::actor::Actor;
 
 pub(super) async fn put(actor: &Actor, queue: &dyn PriorityQueue) {
     let one = |_| Prioritized::new(actor.message(), priority(actor));
     let batch: Vec<_> = (0..actor.batch()).map(one).collect();
     if let Some(pushed) = actor.insist(|| queue.enqueue_all(&batch)).await {
         actor.put_in(batch.iter().map(|each| &each.push));
-        accepted(actor, &pushed);
+        actor.pool.add_pushed(&pushed);
     }
 }
 

@@ -56,14 +56,8 @@ fn visited(actor: &Actor, items: &[Message]) {
         return;
     };
     if let (Some(pace), false) = (config.pace, items.is_empty()) {
-        due_after(actor, pace);
+        actor.expects(pace);
     }
-}
-
-/// Remembers that what is visited now is due again after this pace.
-fn due_after(actor: &Actor, pace: Duration) {
-    let millis = u64::try_from(pace.as_millis()).unwrap_or(u64::MAX);
-    actor.pool.add_boundary(actor.now().plus_millis(millis));
 }
 
 /// Changes the pace: to none, or to one that is no longer than a lease or than the first, so that
@@ -89,7 +83,7 @@ async fn reconfigure(actor: &Actor) {
     let pace = config.pace;
     let done = actor.backend.reconfigure(&actor.name, &changed).await;
     if let (Ok(true), Some(pace)) = (done, pace) {
-        due_after(actor, pace);
+        actor.expects(pace);
     }
 }
 
@@ -100,9 +94,8 @@ async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
     limits_of_a_call(&mut batch);
     let inserted = actor.insist(|| queue.insert(&batch)).await;
     for inserted in inserted.into_iter().flatten() {
-        match inserted {
-            Inserted::Added(id) => actor.pool.add_id(id),
-            Inserted::Present(_) => actor.reached(goals::PRESENT),
+        if let Inserted::Added(id) = inserted {
+            actor.pool.add_id(id);
         }
     }
 }
@@ -117,10 +110,7 @@ fn limits_of_a_call(batch: &mut Vec<Insert>) {
 }
 
 async fn remove(actor: &Actor, queue: &dyn RotatingQueue) {
-    let removed = queue.remove(&actor.ids()).await;
-    if removed.is_ok_and(|count| count > 0) {
-        actor.reached(goals::REMOVAL);
-    }
+    let _ = queue.remove(&actor.ids()).await;
 }
 
 /// Reads the ring's length, or reads it page by page, perhaps from the end of an earlier page,

@@ -6,7 +6,7 @@ use queue_core::{AnyQueue, Receipt, Settlement, limits};
 
 use super::{
     actor::Actor,
-    leasing::{holder, settled, stale},
+    leasing::{holder, stale},
     lost_hints, plain,
 };
 
@@ -41,10 +41,10 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
         };
         let acks: Vec<Settlement> = receipts.into_iter().map(Settlement::ack).collect();
         let turned = queue.turn(&acks, max, ttl, holder(actor));
-        let Ok((answers, leased)) = turned.await else {
+        let Ok((_, leased)) = turned.await else {
             return;
         };
-        settled(actor, &acks, &answers);
+        actor.forget(&acks);
         actor.take(&leased.deliveries);
         if lost_hints::works(actor) {
             // So long that a lane which missed a hint of this turn sleeps too long.

@@ -125,92 +125,43 @@ fn l16_what_is_due_first_is_shown_last() {
     story.breaks("L16");
 }
 
-#[test]
-fn l16_what_came_back_is_left_out() {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Ready, |shown| drop(shown.remove(0)));
-    story.breaks("L16");
+/// Tests of a peek at one place that shows it otherwise than it is.
+macro_rules! spoilt {
+    ($($test:ident: $place:ident, $wrong:expr, breaks $rule:literal;)+) => {$(
+        #[test]
+        fn $test() {
+            let mut story = of_all_places();
+            peeks(&mut story, Place::$place, $wrong);
+            story.breaks($rule);
+        }
+    )+};
 }
 
-#[test]
-fn l16_what_is_delayed_is_left_out() {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Delayed, Vec::clear);
-    story.breaks("L16");
-}
-
-#[test]
-fn l16_what_is_leased_is_left_out() {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Leased, Vec::clear);
-    story.breaks("L16");
-}
-
-#[test]
-fn l16_a_message_is_shown_twice() {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Ready, |shown| {
-        shown.push(shown[0].clone());
-    });
-    story.breaks("L16");
-}
-
-fn leased_wrongly(wrong: impl FnOnce(&mut Standing)) {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Leased, |shown| {
-        wrong(&mut shown[0].standing);
-    });
-    story.breaks("L16");
-}
-
-#[test]
-fn l16_the_holder_is_another() {
-    leased_wrongly(|standing| {
-        if let Standing::Leased { holder, .. } = standing {
+spoilt! {
+    l16_what_came_back_is_left_out: Ready, |shown| drop(shown.remove(0)), breaks "L16";
+    l16_what_is_delayed_is_left_out: Delayed, Vec::clear, breaks "L16";
+    l16_what_is_leased_is_left_out: Leased, Vec::clear, breaks "L16";
+    l16_a_message_is_shown_twice: Ready, |shown| shown.push(shown[0].clone()), breaks "L16";
+    l16_the_holder_is_another: Leased, |shown| {
+        if let Standing::Leased { holder, .. } = &mut shown[0].standing {
             *holder = Holder::new("somebody else").ok();
         }
-    });
-}
-
-#[test]
-fn l16_the_receipt_is_made_up() {
-    leased_wrongly(|standing| {
-        if let Standing::Leased { receipt, .. } = standing {
+    }, breaks "L16";
+    l16_the_receipt_is_made_up: Leased, |shown| {
+        if let Standing::Leased { receipt, .. } = &mut shown[0].standing {
             receipt.token = Token::new(receipt.token.get() + 1);
         }
-    });
-}
-
-#[test]
-fn l16_the_time_left_is_the_whole_lease() {
-    leased_wrongly(|standing| {
-        if let Standing::Leased { time_left, .. } = standing {
+    }, breaks "L16";
+    l16_the_time_left_is_the_whole_lease: Leased, |shown| {
+        if let Standing::Leased { time_left, .. } = &mut shown[0].standing {
             *time_left = ms(TTL + 50);
         }
-    });
-}
-
-#[test]
-fn l16_the_age_counts_from_elsewhere() {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Ready, |shown| shown[0].age = ms(50));
-    story.breaks("L16");
-}
-
-#[test]
-fn l16_an_attempt_is_not_counted() {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Leased, |shown| shown[0].attempts = 0);
-    story.breaks("L16");
-}
-
-#[test]
-fn l5_a_body_is_another() {
-    let mut story = of_all_places();
-    peeks(&mut story, Place::Ready, |shown| {
+    }, breaks "L16";
+    l16_the_age_counts_from_elsewhere: Ready, |shown| shown[0].age = ms(50), breaks "L16";
+    l16_an_attempt_is_not_counted: Leased, |shown| shown[0].attempts = 0, breaks "L16";
+    l5_a_body_is_another: Ready, |shown| {
         shown[0].message.body = Bytes::from_static(b"another");
-    });
-    story.breaks("L5");
+    }, breaks "L5";
 }
 
 #[test]

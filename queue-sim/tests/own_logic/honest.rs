@@ -36,6 +36,18 @@ fn what_holds_passes_and_tells_what_it_exercised() {
     assert!(tally.to_string().contains("crashed="), "{tally}");
 }
 
+/// The same on a real redis-server.
+#[cfg(all(unix, feature = "redis"))]
+#[test]
+fn on_redis_what_holds_passes_and_what_is_harmful_is_found() {
+    let server = || queue_sim::wire::RedisEnvironment::start().expect("a redis-server");
+    let tally = harmless("on redis").backend(server).try_run();
+    println!("{}", tally.expect("it holds"));
+    let broken = harmful("on redis").backend(server).try_run();
+    let broken = broken.expect_err("it is harmful");
+    assert_eq!(broken.finding.rule, "effects exactly once");
+}
+
 #[test]
 fn a_producer_that_pushes_nothing_is_told() {
     let broken = sim("nothing")

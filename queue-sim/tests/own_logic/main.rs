@@ -1,12 +1,13 @@
-//! A user's own logic under the simulator: the two worked examples of the page
-//! `docs/simulate-your-logic.md`, and the checks that keep a simulation honest.
+//! A user's own logic under the simulator: the checks that keep a simulation honest, and what a
+//! simulation tells. The worked examples are those of `docs/simulate-your-logic.md`, which the test
+//! `pages` follows.
 
 mod asked;
+#[cfg(all(unix, feature = "redis"))]
 mod gift_feed;
 mod honest;
 mod jobs;
 mod kept;
-mod order_timeouts;
 mod several_queues;
 mod told;
 mod worth;

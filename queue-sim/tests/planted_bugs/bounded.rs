@@ -3,12 +3,10 @@
 mod memory {
     use queue_memory::planted::Bug;
 
-    use crate::flaw::*;
+    use crate::flaw::Flaw::*;
 
     leasing_bugs_in_memory!(Bounded);
     bugs! { in_memory(Bounded) {
-        attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
-        cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
         off_by_one: Bug::CapacityOffByOne, by "B1";
         evicts_the_newest: Bug::EvictsTheNewest, by "B2";
         wrong_evictee: Bug::EvictsTheDelayed, by "B2" | "linearisable";
@@ -33,7 +31,7 @@ mod memory {
 
 mod redis {
     use crate::{
-        flaw::*,
+        flaw::Flaw::*,
         lua::{self, Edit, Edits, edits},
         steps::*,
     };
@@ -102,10 +100,8 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Bounded);
-    handing_over_bugs!(Bounded);
+    ready_at_once_bugs_on_redis!(Bounded);
     bugs! { in_scripts(Bounded) {
-        handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
-            by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         usual_turn_overlooks_the_returned: lua::USUAL_TURN_OVERLOOKS_THE_RETURNED,
             by "linearisable" | "progress" | "L11" | "waiting";
@@ -125,14 +121,6 @@ mod redis {
         keyed_goes_first: lua::KEYED_GOES_FIRST, by "B7" | "F1";
         key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7" | "linearisable";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
-        due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
-        delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,
-            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
-        retry_is_not_expected: lua::RETRY_IS_NOT_EXPECTED,
-            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
-        delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
-            by "waiting" | "progress";
-        cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
         holes_are_not_counted: lua::HOLES_ARE_NOT_COUNTED, by "L5" | "leftovers";
         push_does_not_wake_a_sleeper: OFFER_WAKES_NOBODY, by "waiting" | "progress";
         eviction_leaves_the_body: EVICTION_LEAVES_THE_BODY, by "leftovers";

@@ -3,12 +3,10 @@
 mod memory {
     use queue_memory::planted::Bug;
 
-    use crate::flaw::*;
+    use crate::flaw::Flaw::*;
 
     leasing_bugs_in_memory!(Delay);
     bugs! { in_memory(Delay) {
-        attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
-        cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         pops_the_latest: Bug::LatestFirst, by "D2";
         lexicographic_ties: Bug::TextualTies, by "D2";
@@ -18,7 +16,7 @@ mod memory {
 
 mod redis {
     use crate::{
-        flaw::*,
+        flaw::Flaw::*,
         lua::{self, Edit, Edits, edits},
         steps::*,
     };
@@ -48,8 +46,6 @@ mod redis {
     leasing_bugs_on_redis!(Delay);
     bugs! { in_scripts(Delay) {
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
-        handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
-            by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: RETURNED_TO_THE_HEAD, by "L11" | "D2" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         pops_the_latest: LATEST_FIRST, by "D2";

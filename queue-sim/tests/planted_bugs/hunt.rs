@@ -31,10 +31,10 @@ use queue_sim::{
 };
 
 use crate::{
-    flaw::{Flaw, Flawed},
+    flaw::Flaw,
     in_front::InFront,
     lua::{self, Edits},
-    steps::Meddling,
+    steps::{Between, Meddling},
 };
 
 /// The checks must find a bug within this many seeds.
@@ -53,10 +53,9 @@ pub(crate) fn in_memory(kind: QueueKind, bug: Bug, rules: &[&str]) {
 }
 
 /// Looks for a bug in front of the memory backend.
-pub(crate) fn before_memory<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
+pub(crate) fn before_memory(kind: QueueKind, flaw: Flaw, rules: &[&str]) {
     let hunt = Hunt::new(&MEMORY, kind, &flaw);
-    let mut environment = InFront(MemoryEnvironment::new(), Flawed(flaw));
-    hunt.told(hunt.play(rules, &mut environment));
+    hunt.told(hunt.play(rules, &mut InFront(MemoryEnvironment::new(), flaw)));
 }
 
 /// Looks for a bug in the scripts of the Redis backend.
@@ -75,15 +74,15 @@ pub(crate) fn between<M: Meddling>(kind: QueueKind, meddling: M, rules: &[&str])
     let scripts = lua::with(M::EDITS, M::SCRIPT);
     let environment = RedisEnvironment::builder();
     let environment = environment.with_scripts(move |name, _| scripts.get(name).cloned());
-    let environment = environment.with_rewrite(meddling).start();
+    let environment = environment.with_rewrite(Between(meddling)).start();
     hunt.told(hunt.play(rules, &mut environment.expect("a server")));
 }
 
 /// Looks for a bug in front of the Redis backend.
-pub(crate) fn before_redis<F: Flaw>(kind: QueueKind, flaw: F, rules: &[&str]) {
+pub(crate) fn before_redis(kind: QueueKind, flaw: Flaw, rules: &[&str]) {
     let hunt = Hunt::new(&REDIS, kind, &flaw);
     let environment = RedisEnvironment::start().expect("a server");
-    hunt.told(hunt.play(rules, &mut InFront(environment, Flawed(flaw))));
+    hunt.told(hunt.play(rules, &mut InFront(environment, flaw)));
 }
 
 struct Hunt {

@@ -1,20 +1,19 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use queue_core::{
-    Backend, Result,
-    call::{Layer, Layered},
-};
+use queue_core::{Backend, Result, call::Layered};
 use queue_sim::{
     plan::Lane,
     world::{Environment, Fault, RunContext, World},
 };
 
-/// An environment, or a world, that puts a layer in front of its clients.
-#[derive(Debug)]
-pub(crate) struct InFront<G, L>(pub(crate) G, pub(crate) L);
+use crate::flaw::Flaw;
 
-impl<G: Environment, L: Layer + Copy> Environment for InFront<G, L> {
+/// An environment, or a world, that puts a flaw in front of its clients.
+#[derive(Debug)]
+pub(crate) struct InFront<G>(pub(crate) G, pub(crate) Flaw);
+
+impl<G: Environment> Environment for InFront<G> {
     fn name(&self) -> &str {
         "in front"
     }
@@ -33,7 +32,7 @@ impl<G: Environment, L: Layer + Copy> Environment for InFront<G, L> {
 }
 
 #[async_trait]
-impl<L: Layer + Copy> World for InFront<Arc<dyn World>, L> {
+impl World for InFront<Arc<dyn World>> {
     async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
         let backend = self.0.connect(lane).await?;
         Ok(Arc::new(Layered::new(self.1, backend)))

@@ -1,5 +1,24 @@
 //! The bugs that every queue with leases can have.
 
+/// In front of any backend, on a queue of this kind.
+macro_rules! leasing_flaws {
+    ($hunt:ident($kind:ident)) => {
+        bugs! { $hunt($kind) {
+            cancelled_claim_loses_a_message: ClaimsForAnHour, by "L7" | "L8" | "L5";
+            equal_bodies_collide: EqualBodiesCollide, by "L9" | "L5" | "D3";
+            non_idempotent_automatic_retry: RepeatsTheUnknown, by "L4" | "L5" | "outcome" | "linearisable";
+            lost_lease_means_done: LostMeansDone, by "L4";
+            defer_costs_an_attempt: DeferCharges, by "L6";
+            retries_at_once: RetriesAtOnce, by "L11" | "D1";
+            next_rounded_down: NextRoundedDown, by "waiting" | "linearisable";
+            counters_drift: CountsWrong, by "L5" | "operators";
+            headers_lost: LosesHeaders, by "L5";
+            unchecked_removal: GoneMeansCancelled, by "L15";
+            early_by_a_millisecond: EarlyByOne, by "D1";
+        } }
+    };
+}
+
 /// In the memory backend, on a queue of this kind.
 macro_rules! leasing_bugs_in_memory {
     ($kind:ident) => {
@@ -17,6 +36,8 @@ macro_rules! leasing_bugs_in_memory {
             expiry_costs_no_attempt: Bug::ExpiryIsFree, by "L6";
             release_costs_an_attempt: Bug::ReleaseCharges, by "L6";
             poison_circles: Bug::PoisonCircles, by "L6";
+            attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
+            cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
             paused_and_leased: Bug::LeasesWhilePaused, by "operators" | "linearisable";
             trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13" | "linearisable";
             one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
@@ -36,19 +57,7 @@ macro_rules! leasing_bugs_in_memory {
             end_moves_with_retry: Bug::EndMovesWithRetry, by "L17" | "linearisable";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
         } }
-        bugs! { before_memory($kind) {
-            cancelled_claim_loses_a_message: ClaimsForAnHour, by "L7" | "L8" | "L5";
-            equal_bodies_collide: EqualBodiesCollide, by "L9" | "L5" | "D3";
-            non_idempotent_automatic_retry: RepeatsTheUnknown, by "L4" | "L5" | "outcome" | "linearisable";
-            lost_lease_means_done: LostMeansDone, by "L4";
-            defer_costs_an_attempt: DeferCharges, by "L6";
-            retries_at_once: RetriesAtOnce, by "L11" | "D1";
-            next_rounded_down: NextRoundedDown, by "waiting" | "linearisable";
-            counters_drift: CountsWrong, by "L5" | "operators";
-            headers_lost: LosesHeaders, by "L5";
-            unchecked_removal: GoneMeansCancelled, by "L15";
-            early_by_a_millisecond: EarlyByOne, by "D1";
-        } }
+        leasing_flaws!(before_memory($kind));
     };
 }
 
@@ -68,6 +77,8 @@ macro_rules! leasing_bugs_on_redis {
             expiry_costs_no_attempt: lua::EXPIRY_IS_FREE, by "L6";
             release_costs_an_attempt: lua::RELEASE_CHARGES, by "L6";
             poison_circles: lua::POISON_CIRCLES, by "L6";
+            handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
+                by "linearisable" | "L6" | "L13";
             paused_and_leased: lua::LEASES_WHILE_PAUSED, by "operators" | "linearisable";
             trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13" | "linearisable";
             one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
@@ -141,26 +152,23 @@ macro_rules! leasing_bugs_on_redis {
             wrong_hash_tag: WrongHashTag, by "slot";
             check_then_register: TellsListenersOnly, by "waiting" | "D5" | "progress";
         } }
-        bugs! { before_redis($kind) {
-            cancelled_claim_loses_a_message: ClaimsForAnHour, by "L7" | "L8" | "L5";
-            equal_bodies_collide: EqualBodiesCollide, by "L9" | "L5" | "D3";
-            non_idempotent_automatic_retry: RepeatsTheUnknown, by "L4" | "L5" | "outcome" | "linearisable";
-            lost_lease_means_done: LostMeansDone, by "L4";
-            defer_costs_an_attempt: DeferCharges, by "L6";
-            retries_at_once: RetriesAtOnce, by "L11" | "D1";
-            next_rounded_down: NextRoundedDown, by "waiting" | "linearisable";
-            counters_drift: CountsWrong, by "L5" | "operators";
-            headers_lost: LosesHeaders, by "L5";
-            unchecked_removal: GoneMeansCancelled, by "L15";
-            early_by_a_millisecond: EarlyByOne, by "D1";
-        } }
+        leasing_flaws!(before_redis($kind));
     };
 }
 
-/// The bugs of a push that leases its message to who waits.
-macro_rules! handing_over_bugs {
+/// In the Redis backend, on a queue of a kind whose plain messages are ready at once. A push may lease
+/// one to who waits, and messages with a due time stand apart.
+macro_rules! ready_at_once_bugs_on_redis {
     ($kind:ident) => {
         bugs! { in_scripts($kind) {
+            due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
+            delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,
+                by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
+            retry_is_not_expected: lua::RETRY_IS_NOT_EXPECTED,
+                by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
+            delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
+                by "waiting" | "progress";
+            cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
             handed_over_without_a_lease: lua::HANDED_OVER_WITHOUT_A_LEASE, by "L5" | "linearisable";
             handed_over_and_ready: lua::HANDED_OVER_AND_READY, by "L1" | "B1" | "linearisable";
             handed_over_out_of_turn: lua::HANDED_OVER_OUT_OF_TURN, by "F1" | "P1" | "linearisable";

@@ -3,12 +3,10 @@
 mod memory {
     use queue_memory::planted::Bug;
 
-    use crate::flaw::*;
+    use crate::flaw::Flaw::*;
 
     leasing_bugs_in_memory!(Priority);
     bugs! { in_memory(Priority) {
-        attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
-        cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         last_in_first_out: Bug::LastInFirstOut, by "P2";
         packing_overflows: Bug::PackingOverflows, by "P1";
@@ -23,7 +21,7 @@ mod memory {
 
 mod redis {
     use crate::{
-        flaw::*,
+        flaw::Flaw::*,
         lua::{self, Edit, Edits, edits},
         steps::*,
     };
@@ -52,25 +50,15 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Priority);
-    handing_over_bugs!(Priority);
+    ready_at_once_bugs_on_redis!(Priority);
     bugs! { in_scripts(Priority) {
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
-        handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
-            by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
         packing_overflows: PACKING_OVERFLOWS, by "P1";
         retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
         due_arrives_at_its_push: lua::DUE_ARRIVES_AT_ITS_PUSH, by "P4";
-        due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
-        delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,
-            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
-        retry_is_not_expected: lua::RETRY_IS_NOT_EXPECTED,
-            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
-        delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
-            by "waiting" | "progress";
-        cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
         revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13" | "linearisable";
         push_does_not_wake_a_sleeper: ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";
     } }

@@ -3,12 +3,10 @@
 mod memory {
     use queue_memory::planted::Bug;
 
-    use crate::flaw::*;
+    use crate::flaw::Flaw::*;
 
     leasing_bugs_in_memory!(Reliable);
     bugs! { in_memory(Reliable) {
-        attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
-        cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         last_in_first_out: Bug::LastInFirstOut, by "F1";
         removed_stays_listed: Bug::RemovedStaysListed, by "operators";
@@ -23,7 +21,7 @@ mod memory {
 
 mod redis {
     use crate::{
-        flaw::*,
+        flaw::Flaw::*,
         lua::{self, Edit, Edits, edits},
         steps::*,
     };
@@ -77,10 +75,8 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Reliable);
-    handing_over_bugs!(Reliable);
+    ready_at_once_bugs_on_redis!(Reliable);
     bugs! { in_scripts(Reliable) {
-        handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
-            by "linearisable" | "L6" | "L13";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         usual_turn_overlooks_the_returned: lua::USUAL_TURN_OVERLOOKS_THE_RETURNED,
@@ -90,14 +86,6 @@ mod redis {
         last_in_first_out: LAST_IN_FIRST_OUT, by "F1" | "F2";
         queue_leaves_its_hints: lua::QUEUE_LEAVES_ITS_HINTS, by "operators";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
-        due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
-        delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,
-            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
-        retry_is_not_expected: lua::RETRY_IS_NOT_EXPECTED,
-            by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
-        delayed_push_does_not_wake_a_sleeper: lua::DELAYED_PUSH_WAKES_NOBODY,
-            by "waiting" | "progress";
-        cancel_leaves_its_place: lua::CANCEL_LEAVES_ITS_PLACE, by "leftovers";
         holes_are_not_counted: lua::HOLES_ARE_NOT_COUNTED, by "L5" | "leftovers";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";
         told_and_gone: lua::TOLD_AND_GONE, by "waiting" | "progress";

@@ -3,7 +3,7 @@
 mod memory {
     use queue_memory::planted::Bug;
 
-    use crate::flaw::*;
+    use crate::flaw::Flaw::*;
 
     bugs! { in_memory(Rotating) {
         inserted_near_the_front: Bug::InsertedNearTheFront, by "T3" | "linearisable";
@@ -22,7 +22,7 @@ mod memory {
 
 mod redis {
     use crate::{
-        flaw::*,
+        flaw::Flaw::*,
         lua::{self, Edit, Edits, edits},
         steps::*,
     };

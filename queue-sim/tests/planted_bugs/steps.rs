@@ -1,6 +1,8 @@
 //! Bugs of the Redis backend that no script's text has: between client and server, one request
 //! becomes several, or another.
 
+use std::fmt::Debug;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_sim::wire::{Reply, Request, Rewrite, Steps};
@@ -8,11 +10,26 @@ use queue_sim::wire::{Reply, Request, Rewrite, Steps};
 use crate::lua::{Edit, Edits};
 
 /// A bug between a client and its server, and the changes that it needs in scripts.
-pub(crate) trait Meddling: Rewrite + Copy {
+#[async_trait]
+pub(crate) trait Meddling: Debug + Copy + Send + Sync + 'static {
     /// The end of the names of the scripts that it calls in another way than usual.
     const SCRIPT: &str = "";
     /// The changes in them.
     const EDITS: Edits = &[];
+
+    /// Plays a request as [`Rewrite::rewrite`] does.
+    async fn meddle(self, request: Request, steps: &Steps<'_>) -> Option<Reply>;
+}
+
+/// Puts a bug between every client and its server.
+#[derive(Debug)]
+pub(crate) struct Between<M>(pub(crate) M);
+
+#[async_trait]
+impl<M: Meddling> Rewrite for Between<M> {
+    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        self.0.meddle(request, steps).await
+    }
 }
 
 macro_rules! edit {
@@ -40,13 +57,16 @@ fn phase(request: &Request, phase: &str) -> Request {
     request
 }
 
-/// Both phases, one after the other, if the first found the queue.
-async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Reply {
+/// Both phases of a lease, one after the other, if the first found the queue.
+async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Option<Reply> {
+    if !leases(request) {
+        return None;
+    }
     let looked = steps.run(&phase(request, "look")).await;
     if looked.is_nil() || looked.error().is_some() {
-        return looked;
+        return Some(looked);
     }
-    steps.run(&phase(request, "act")).await
+    Some(steps.run(&phase(request, "act")).await)
 }
 
 const PHASES: Edit = edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
@@ -62,6 +82,7 @@ const LONG_WAY: Edit =
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimsInTwoSteps;
 
+#[async_trait]
 impl Meddling for ClaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
@@ -75,15 +96,9 @@ impl Meddling for ClaimsInTwoSteps {
                  return false
                end"),
     ];
-}
 
-#[async_trait]
-impl Rewrite for ClaimsInTwoSteps {
-    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
-        match leases(&request) {
-            true => Some(in_two_phases(&request, steps).await),
-            false => None,
-        }
+    async fn meddle(self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        in_two_phases(&request, steps).await
     }
 }
 
@@ -91,6 +106,7 @@ impl Rewrite for ClaimsInTwoSteps {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReclaimsInTwoSteps;
 
+#[async_trait]
 impl Meddling for ReclaimsInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
@@ -115,15 +131,9 @@ impl Meddling for ReclaimsInTwoSteps {
         edit!("shared/tidy": "local frames = call('HMGET', FRAMES, unpack(ids))" =>
             "local frames = seen and seen[2] or call('HMGET', FRAMES, unpack(ids))"),
     ];
-}
 
-#[async_trait]
-impl Rewrite for ReclaimsInTwoSteps {
-    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
-        match leases(&request) {
-            true => Some(in_two_phases(&request, steps).await),
-            false => None,
-        }
+    async fn meddle(self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+        in_two_phases(&request, steps).await
     }
 }
 
@@ -131,6 +141,7 @@ impl Rewrite for ReclaimsInTwoSteps {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NacksInTwoSteps;
 
+#[async_trait]
 impl Meddling for NacksInTwoSteps {
     const SCRIPT: &str = "turn";
     const EDITS: Edits = &[
@@ -140,11 +151,8 @@ impl Meddling for NacksInTwoSteps {
         edit!("shared/settle": "not deadlines[k] or tonumber(deadlines[k]) <= now or" =>
             "not ended and (not deadlines[k] or tonumber(deadlines[k]) <= now) or"),
     ];
-}
 
-#[async_trait]
-impl Rewrite for NacksInTwoSteps {
-    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+    async fn meddle(self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
         let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
         if !is_turn || request.arguments().len() != 7 {
             return None;
@@ -176,6 +184,7 @@ impl Rewrite for NacksInTwoSteps {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChecksThenPushes;
 
+#[async_trait]
 impl Meddling for ChecksThenPushes {
     const SCRIPT: &str = "offer";
     const EDITS: Edits = &[
@@ -183,11 +192,8 @@ impl Meddling for ChecksThenPushes {
         edit!("bounded/offer": "local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + leased + call('ZCARD', DELAYED)" =>
             "local occupied = tonumber(sub(ARGV[4], 3)) - holes"),
     ];
-}
 
-#[async_trait]
-impl Rewrite for ChecksThenPushes {
-    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+    async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
         if request.script != Some("bounded/offer") {
             return None;
         }
@@ -208,6 +214,7 @@ impl Rewrite for ChecksThenPushes {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RotatesInTwoSteps;
 
+#[async_trait]
 impl Meddling for RotatesInTwoSteps {
     const SCRIPT: &str = "rotate";
     const EDITS: Edits = &[
@@ -218,11 +225,8 @@ impl Meddling for RotatesInTwoSteps {
             "call('ZREM', RING, unpack(visited))
              call('SET', META .. lane, cmsgpack.pack(places))"),
     ];
-}
 
-#[async_trait]
-impl Rewrite for RotatesInTwoSteps {
-    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+    async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
         const PUT: &str = "local places = redis.call('GET', KEYS[2])
             if places then
               redis.call('DEL', KEYS[2])
@@ -248,6 +252,7 @@ impl Rewrite for RotatesInTwoSteps {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NumbersThenPushes;
 
+#[async_trait]
 impl Meddling for NumbersThenPushes {
     const SCRIPT: &str = "push";
     const EDITS: Edits = &[
@@ -257,11 +262,8 @@ impl Meddling for NumbersThenPushes {
             "  local count, seen = string.match(ARGV[3], '(%w+) (%d+)')
                count, accepted = tonumber(count) or #payloads, tonumber(seen)"),
     ];
-}
 
-#[async_trait]
-impl Rewrite for NumbersThenPushes {
-    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+    async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
         if request.script != Some("reliable/push") {
             return None;
         }
@@ -279,11 +281,9 @@ impl Rewrite for NumbersThenPushes {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientsClock;
 
-impl Meddling for ClientsClock {}
-
 #[async_trait]
-impl Rewrite for ClientsClock {
-    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+impl Meddling for ClientsClock {
+    async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
         request.script.filter(|script| *script != "open")?;
         let ahead = 7 * u64::from(request.lane.0);
         let now = steps.now().as_millis() + ahead;
@@ -296,11 +296,9 @@ impl Rewrite for ClientsClock {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoFallBack;
 
-impl Meddling for NoFallBack {}
-
 #[async_trait]
-impl Rewrite for NoFallBack {
-    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+impl Meddling for NoFallBack {
+    async fn meddle(self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
         const UNKNOWN: &str = "0000000000000000000000000000000000000000";
         if !request.words[0].eq_ignore_ascii_case(b"EVAL") {
             return None;
@@ -313,11 +311,9 @@ impl Rewrite for NoFallBack {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WrongHashTag;
 
-impl Meddling for WrongHashTag {}
-
 #[async_trait]
-impl Rewrite for WrongHashTag {
-    async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
+impl Meddling for WrongHashTag {
+    async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
         request.script?;
         for key in request.keys_mut() {
             if key.ends_with(b"}:dead") {
@@ -332,11 +328,9 @@ impl Rewrite for WrongHashTag {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TellsListenersOnly;
 
-impl Meddling for TellsListenersOnly {}
-
 #[async_trait]
-impl Rewrite for TellsListenersOnly {
-    async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
+impl Meddling for TellsListenersOnly {
+    async fn meddle(self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
         request.script.filter(|script| *script != "open")?;
         let arrivals = request
             .keys()

@@ -5,7 +5,7 @@ pub(crate) mod kinds;
 
 use std::{env, path::Path};
 
-use queue_core::QueueKind;
+use queue_core::{QueueKind, call::Call};
 use queue_sim::{
     plan::Regressions,
     report::{relapse, story},
@@ -44,7 +44,7 @@ macro_rules! each_kind {
 pub(crate) use each_kind;
 
 /// Plays the kept plans, then the seeds. Fails if a run breaks a rule, if it is not the same again,
-/// or if the runs miss a goal.
+/// or if the runs miss a goal, a call or a fault.
 pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
     let seeds = match env::var("QUEUE_SIM_SEEDS").as_deref() {
         Err(_) | Ok("") => SEEDS,
@@ -109,6 +109,10 @@ pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
     if seeds >= ENOUGH {
         let missed = runs.missed_goals();
         assert!(missed.is_empty(), "no run reached {missed:?}");
+        let opens = (kind == QueueKind::Bounded).then_some("open_or_resize");
+        let mut uncalled: Vec<&str> = Call::names(kind).chain(opens).collect();
+        uncalled.retain(|name| !totals.calls.contains(name));
+        assert!(uncalled.is_empty(), "no run called {uncalled:?}");
         let unstruck = runs.unstruck_faults();
         assert!(unstruck.is_empty(), "no run met {unstruck:?}");
     }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use queue_core::{call::Answer, *};
 use queue_sim::{
     history::Event,
-    plan::{Decisions, Lane, Plan},
+    plan::{Decisions, Lane},
     wire::{RedisEnvironment, Reply, Request, Rewrite, Steps},
 };
 use redis::Value;
@@ -25,7 +25,7 @@ fn a_script_can_be_another_than_the_client_knows() {
         })
         .start()
         .unwrap();
-    play(&mut environment, &[], Plan::default(), async |set| {
+    play(&mut environment, &[], "v1:", async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("a").await.unwrap();
         let id = [MessageId::new(1)];
@@ -59,7 +59,7 @@ impl Rewrite for Flushes {
 fn a_call_that_creates_its_queue_anew_is_executed_once() {
     let environment = RedisEnvironment::builder().with_rewrite(Flushes::default());
     let mut environment = environment.start().unwrap();
-    let history = play(&mut environment, &[], Plan::default(), async |set| {
+    let history = play(&mut environment, &[], "v1:", async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("a").await.unwrap();
         assert_eq!(queue.depth().await.unwrap().ready, 1);
@@ -147,7 +147,7 @@ fn what_is_answered_without_the_server_counts_as_executed() {
         .with_rewrite(Forges)
         .start()
         .unwrap();
-    let history = play(&mut environment, &[], Plan::default(), async |set| {
+    let history = play(&mut environment, &[], "v1:", async |set| {
         let queue = set.reliable(1).await;
         let _ = queue.discard(&[MessageId::new(1)]).await.unwrap();
     });

@@ -5,18 +5,17 @@ use std::time::Duration;
 use queue_core::*;
 use queue_sim::{
     history::{Event, Outcome},
-    plan::{Lane, Plan, What},
+    plan::Lane,
     wire::RedisEnvironment,
     world::{EPOCH, Fault},
 };
 use tokio::time;
 
-use crate::set::{SECOND, TTL, decided, lease_one, play};
+use crate::set::{SECOND, TTL, lease_one, play};
 
 #[test]
 fn a_server_that_forgets_its_scripts_executes_each_call_once() {
-    let mut plan = Plan::default();
-    decided(&mut plan, 1, What::Server, 2);
+    let plan = "v1:1.1.server=2";
     let mut environment = RedisEnvironment::start().unwrap();
     let faults = [Fault::ScriptsFlushed];
     let history = play(&mut environment, &faults, plan, async |set| {
@@ -38,10 +37,8 @@ fn a_server_that_forgets_its_scripts_executes_each_call_once() {
 
 #[test]
 fn a_clock_that_steps_back_is_the_servers_alone() {
-    let mut plan = Plan::default();
-    decided(&mut plan, 1, What::Server, 3);
-    // By a whole lease.
-    decided(&mut plan, 1, What::Delay, 2);
+    // The clock steps back by a whole lease.
+    let plan = "v1:1.1.server=3,1.1.delay=2";
     let mut environment = RedisEnvironment::start().unwrap();
     let history = play(&mut environment, &[Fault::ClockBack], plan, async |set| {
         let queue = set.reliable(1).await;
@@ -66,9 +63,7 @@ fn a_clock_that_steps_back_is_the_servers_alone() {
 
 #[test]
 fn a_failover_undoes_what_came_after_its_replica_fell_behind() {
-    let mut plan = Plan::default();
-    decided(&mut plan, 1, What::Server, 4);
-    decided(&mut plan, 2, What::Server, 4);
+    let plan = "v1:1.1.server=4,1.2.server=4";
     let mut environment = RedisEnvironment::start().unwrap();
     let history = play(&mut environment, &[Fault::RolledBack], plan, async |set| {
         let queue = set.reliable(1).await;
@@ -108,8 +103,7 @@ fn a_failover_undoes_what_came_after_its_replica_fell_behind() {
 
 #[test]
 fn a_killed_server_keeps_what_it_has_written_down() {
-    let mut plan = Plan::default();
-    decided(&mut plan, 1, What::Server, 5);
+    let plan = "v1:1.1.server=5";
     let mut environment = RedisEnvironment::builder().with_restarts().start().unwrap();
     let history = play(&mut environment, &[Fault::Restarted], plan, async |set| {
         let queue = set.reliable(1).await;
@@ -127,8 +121,7 @@ fn a_killed_server_keeps_what_it_has_written_down() {
 
 #[test]
 fn a_lane_that_is_cut_off_is_so_for_a_while() {
-    let mut plan = Plan::default();
-    decided(&mut plan, 1, What::Server, 1);
+    let plan = "v1:1.1.server=1";
     let mut environment = RedisEnvironment::start().unwrap();
     let history = play(&mut environment, &[Fault::Partition], plan, async |set| {
         let (queue, other) = (set.reliable(1).await, set.reliable(2).await);
@@ -151,8 +144,7 @@ fn a_lane_that_is_cut_off_is_so_for_a_while() {
 
 #[test]
 fn a_refused_connection_is_an_error_that_says_so() {
-    let mut plan = Plan::default();
-    decided(&mut plan, 0, What::Server, 1);
+    let plan = "v1:1.0.server=1";
     let mut environment = RedisEnvironment::start().unwrap();
     play(&mut environment, &[Fault::Refused], plan, async |set| {
         let error = set.world.connect(Lane(1)).await.unwrap_err();
@@ -164,8 +156,7 @@ fn a_refused_connection_is_an_error_that_says_so() {
 
 #[test]
 fn healing_lets_everything_arrive_and_ends_half_open_connections() {
-    let mut plan = Plan::default();
-    decided(&mut plan, 1, What::Request, 3);
+    let plan = "v1:1.1.request=3";
     let mut environment = RedisEnvironment::start().unwrap();
     let history = play(&mut environment, &[Fault::Late], plan, async |set| {
         let queue = set.reliable(1).await;

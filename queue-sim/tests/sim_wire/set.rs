@@ -6,7 +6,7 @@ use queue_core::{call::Layered, *};
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},
     history::{History, Journal, Recorder},
-    plan::{Decisions, Lane, Plan, Site, What},
+    plan::{Decisions, Lane},
     wire::RedisEnvironment,
     world::{EPOCH, Environment, Fault, Faults, RunContext, World},
 };
@@ -55,22 +55,18 @@ pub(crate) fn name() -> QueueName {
     QueueName::new("queue").unwrap()
 }
 
-/// Decides that fault number `fault`, counted from 1, strikes the first request or reply about
-/// `what` in this step of lane 1.
-pub(crate) fn decided(plan: &mut Plan, step: u32, what: What, fault: u32) {
-    plan.set(Site::new(Lane(1), step, what), fault);
-}
-
-/// Plays this on lane 1. Faults strike only where the plan says so.
+/// Plays this on lane 1. Faults strike only where the plan says so, by a fault's number among those of
+/// its site.
 pub(crate) fn play<F>(
     environment: &mut RedisEnvironment,
     faults: &[Fault],
-    plan: Plan,
+    plan: &str,
     act: impl FnOnce(Set) -> F,
 ) -> History
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    let plan = plan.parse().unwrap();
     play_as(environment, faults, Decisions::planned(plan), act)
 }
 

@@ -6,24 +6,17 @@ use queue_core::*;
 use queue_sim::{
     engine::yield_now,
     history::{Event, Outcome, Record},
-    plan::{Decisions, Plan, What},
+    plan::Decisions,
     wire::RedisEnvironment,
     world::{EPOCH, Fault},
 };
 use tokio::time;
 
-use crate::set::{SECOND, TTL, decided, lease_one, name, play, play_as};
+use crate::set::{SECOND, TTL, lease_one, name, play, play_as};
 
-/// Makes one push in a fresh world, while this fault strikes (`number` is its place among the
-/// faults). Answers the ready messages a minute later.
-fn struck(
-    environment: &mut RedisEnvironment,
-    fault: Fault,
-    what: What,
-    number: u32,
-) -> (Record, u64) {
-    let mut plan = Plan::default();
-    decided(&mut plan, 1, what, number);
+/// Makes one push in a fresh world, while this fault strikes. Answers the ready messages a minute
+/// later.
+fn struck(environment: &mut RedisEnvironment, fault: Fault, plan: &str) -> (Record, u64) {
     let history = play(environment, &[fault], plan, async |set| {
         let queue = set.reliable(1).await;
         time::sleep(SECOND).await;
@@ -47,18 +40,18 @@ fn struck(
 fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
     let mut environment = RedisEnvironment::start().unwrap();
     // The client gives up after 43 ms; a late request comes one later.
-    for (fault, what, number, certain, ends, executed) in [
-        (Fault::RequestLost, What::Request, 1, false, 43, &[][..]),
-        (Fault::Delayed, What::Request, 2, true, 1, &[1]),
-        (Fault::Late, What::Request, 3, false, 43, &[44]),
-        (Fault::Cut, What::Request, 4, false, 0, &[]),
-        (Fault::Repeated, What::Request, 5, true, 0, &[0, 0]),
-        (Fault::ReplyLost, What::Reply, 1, false, 43, &[0]),
-        (Fault::Delayed, What::Reply, 2, true, 1, &[0]),
-        (Fault::Cut, What::Reply, 3, false, 0, &[0]),
-        (Fault::CutInFrame, What::Reply, 4, false, 0, &[0]),
+    for (fault, plan, certain, ends, executed) in [
+        (Fault::RequestLost, "v1:1.1.request=1", false, 43, &[][..]),
+        (Fault::Delayed, "v1:1.1.request=2", true, 1, &[1]),
+        (Fault::Late, "v1:1.1.request=3", false, 43, &[44]),
+        (Fault::Cut, "v1:1.1.request=4", false, 0, &[]),
+        (Fault::Repeated, "v1:1.1.request=5", true, 0, &[0, 0]),
+        (Fault::ReplyLost, "v1:1.1.reply=1", false, 43, &[0]),
+        (Fault::Delayed, "v1:1.1.reply=2", true, 1, &[0]),
+        (Fault::Cut, "v1:1.1.reply=3", false, 0, &[0]),
+        (Fault::CutInFrame, "v1:1.1.reply=4", false, 0, &[0]),
     ] {
-        let (record, ready) = struck(&mut environment, fault, what, number);
+        let (record, ready) = struck(&mut environment, fault, plan);
         let Some(ended) = &record.ended else {
             panic!("{fault}: {record:?}");
         };
@@ -117,7 +110,7 @@ fn a_dropped_call_is_known_to_have_been_executed_or_not() {
 #[test]
 fn a_call_that_is_asked_for_more_keys_is_executed_once() {
     let mut environment = RedisEnvironment::start().unwrap();
-    let history = play(&mut environment, &[], Plan::default(), async |set| {
+    let history = play(&mut environment, &[], "v1:", async |set| {
         let producer = set.reliable(1).await;
         let unique = || Push::new("a").with_unique("k", SECOND);
         producer.push_one(unique()).await.unwrap();
@@ -136,7 +129,7 @@ fn a_call_that_is_asked_for_more_keys_is_executed_once() {
 #[test]
 fn cancelled_messages_do_not_count_in_a_bounded_queues_length() {
     let mut environment = RedisEnvironment::start().unwrap();
-    let history = play(&mut environment, &[], Plan::default(), async |set| {
+    let history = play(&mut environment, &[], "v1:", async |set| {
         let backend = set.backend(1).await;
         let config = BoundedConfig::new(3);
         let queue = backend.open_bounded(&name(), &config).await.unwrap();

@@ -6,10 +6,7 @@ use std::{
 };
 
 use queue_core::*;
-use queue_sim::{
-    plan::{Lane, Plan},
-    wire::RedisEnvironment,
-};
+use queue_sim::{plan::Lane, wire::RedisEnvironment};
 use tokio::time;
 
 use crate::set::{SECOND, lease_one, play};
@@ -17,7 +14,7 @@ use crate::set::{SECOND, lease_one, play};
 #[test]
 fn a_wait_ends_with_its_time_to_the_millisecond() {
     let mut environment = RedisEnvironment::start().unwrap();
-    play(&mut environment, &[], Plan::default(), async |set| {
+    play(&mut environment, &[], "v1:", async |set| {
         let queue = set.reliable(1).await;
         assert_eq!(set.time(), 0, "connecting takes no time");
         // Longer than the time after which the client waits again.
@@ -32,7 +29,7 @@ fn a_wait_ends_with_its_time_to_the_millisecond() {
 #[test]
 fn a_push_wakes_one_who_waits_at_once_and_no_other() {
     let mut environment = RedisEnvironment::start().unwrap();
-    play(&mut environment, &[], Plan::default(), async |set| {
+    play(&mut environment, &[], "v1:", async |set| {
         let woken = Arc::new(Mutex::new(Vec::new()));
         for lane in 2..=4 {
             let (set, woken) = (set.clone(), Arc::clone(&woken));
@@ -60,7 +57,7 @@ fn a_push_wakes_one_who_waits_at_once_and_no_other() {
 #[test]
 fn who_waits_for_another_queue_too_is_woken_by_either() {
     let mut environment = RedisEnvironment::start().unwrap();
-    play(&mut environment, &[], Plan::default(), async |set| {
+    play(&mut environment, &[], "v1:", async |set| {
         let backend = set.backend(2).await;
         let config = ReliableConfig::default();
         let mut queues = Vec::new();
@@ -93,7 +90,7 @@ fn who_waits_for_another_queue_too_is_woken_by_either() {
 #[test]
 fn a_producer_waits_for_room() {
     let mut environment = RedisEnvironment::start().unwrap();
-    play(&mut environment, &[], Plan::default(), async |set| {
+    play(&mut environment, &[], "v1:", async |set| {
         let config = BoundedConfig::new(1);
         let backend = set.backend(1).await;
         let queue = backend

@@ -1,6 +1,6 @@
 //! The life of one message.
 
-use queue_core::{Delivery, Disposition, Extended, MessageId, Revived, Settled};
+use queue_core::{Delivery, Disposition, Extended, MessageId, Revived, Settled, Token};
 
 use super::{Happened, What};
 use crate::check::span::Span;
@@ -25,6 +25,20 @@ impl<'f, 'a> Life<'f, 'a> {
         self.0.iter()
     }
 
+    /// The events that are surely before that.
+    pub(in crate::check) fn before(&self, then: &Span) -> impl Iterator<Item = &'f Happened<'a>> {
+        self.0.iter().filter(|happened| happened.span.before(then))
+    }
+
+    /// The events that are perhaps before that.
+    pub(in crate::check) fn perhaps_before(
+        &self,
+        then: &Span,
+    ) -> impl Iterator<Item = &'f Happened<'a>> {
+        let events = self.0.iter();
+        events.filter(|happened| happened.span.may_precede(then))
+    }
+
     /// The deliveries, with the times of their leases, in order: that of their tokens, where the
     /// history says that these tell it, and else that of their calls.
     pub(in crate::check) fn leases(&self) -> impl Iterator<Item = Lease<'a>> + use<'f, 'a> {
@@ -38,28 +52,29 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
+    /// The delivery with this token.
+    pub(in crate::check) fn lease_with(&self, token: Token) -> Option<Lease<'a>> {
+        let mut leases = self.leases();
+        leases.find(|lease| lease.delivery.receipt.token == token)
+    }
+
     /// The first delivery, if no earlier one can have been, and the message was undelivered until
     /// then. Each delivery charges an attempt, also one that nobody was told of. But who peeks has
     /// the receipt of that one, too, and may refund the attempt. A message that died before, as an
     /// outdated one does without any delivery (L17), starts anew when it is revived.
     pub(in crate::check) fn first_lease(&self) -> Option<Lease<'a>> {
         let first = self.leases().next()?;
-        let is_untold = |token| {
-            let mut leases = self.leases();
-            leases.all(|lease| lease.delivery.receipt.token != token)
-        };
-        let refunded = self.0.iter().any(|happened| {
-            let refunds = matches!(
+        let is_untold = |token| self.lease_with(token).is_none();
+        let refunded = self.perhaps_before(&first.span).any(|happened| {
+            matches!(
                 happened.what,
                 What::Settled(token, Disposition::Defer { .. } | Disposition::Release, answer)
                     if answer != Some(Settled::LeaseLost) && is_untold(token)
-            );
-            refunds && happened.span.may_precede(&first.span)
+            )
         });
-        let revived = self.0.iter().any(|happened| {
-            matches!(happened.what, What::Revived(None | Some(Revived::Revived)))
-                && happened.span.may_precede(&first.span)
-        });
+        let revived = self
+            .perhaps_before(&first.span)
+            .any(|happened| matches!(happened.what, What::Revived(None | Some(Revived::Revived))));
         (first.delivery.attempt == 1 && !refunded && !revived).then_some(first)
     }
 
@@ -73,13 +88,17 @@ impl<'f, 'a> Life<'f, 'a> {
 
     /// Whether a call may have settled this lease before that.
     pub(in crate::check) fn may_be_settled(&self, lease: &Lease<'_>, until: &Span) -> bool {
-        self.0.iter().any(|happened| match happened.what {
-            What::Settled(token, _, answer) => {
-                token == lease.delivery.receipt.token
-                    && answer != Some(Settled::LeaseLost)
-                    && happened.span.may_precede(until)
-            }
-            _ => false,
+        self.perhaps_before(until).any(|happened| {
+            matches!(happened.what, What::Settled(token, _, answer)
+                if token == lease.delivery.receipt.token && answer != Some(Settled::LeaseLost))
+        })
+    }
+
+    /// The call that surely settled the lease with this token before that.
+    pub(in crate::check) fn settled(&self, token: Token, then: &Span) -> Option<&'f Happened<'a>> {
+        self.before(then).find(|happened| {
+            matches!(happened.what, What::Settled(other, _, Some(Settled::Done | Settled::Dead))
+                if other == token)
         })
     }
 
@@ -88,11 +107,10 @@ impl<'f, 'a> Life<'f, 'a> {
     pub(in crate::check) fn deadline(&self, lease: &Lease<'_>, until: &Span) -> (u64, u64) {
         let mut earliest = lease.span.earliest.saturating_add(lease.ttl);
         let mut latest = lease.span.latest.saturating_add(lease.ttl);
-        for happened in self.0 {
+        for happened in self.perhaps_before(until) {
             if let What::Extended(token, ttl, answer) = happened.what
                 && token == lease.delivery.receipt.token
                 && answer != Some(Extended::LeaseLost)
-                && happened.span.may_precede(until)
             {
                 earliest = earliest.min(happened.span.earliest.saturating_add(ttl));
                 latest = latest.max(happened.span.latest.saturating_add(ttl));

@@ -94,6 +94,22 @@ pub(in crate::check) enum What<'a> {
     Removed(bool),
 }
 
+impl What<'_> {
+    /// Whether the message was in the queue then, as the event shows.
+    pub(in crate::check) fn shows_it(&self) -> bool {
+        matches!(
+            self,
+            Self::Delivered(..)
+                | Self::Letter(_)
+                | Self::Seen(_)
+                | Self::Peeked(_)
+                | Self::Evicted
+                | Self::Dropped
+                | Self::Replaced
+        )
+    }
+}
+
 impl<'a> Facts<'a> {
     pub(in crate::check) fn of(case: &'a Case<'a>, branch: &'a Branch<'a>) -> Self {
         let clock = Clock::of(branch);

@@ -2,15 +2,29 @@
 
 mod cursors;
 mod explain;
-mod order;
+pub(super) mod order;
 mod replay;
 mod search;
+
+use queue_core::{QueueConfig, call::Answer};
 
 use self::{
     order::Steps,
     search::{Search, Searched},
 };
-use super::{Budget, Facts, Finding, rules::Found};
+use super::{Budget, Facts, Finding, branch::Branch, rules::Found};
+use crate::{history::CallId, model};
+
+/// The first call, in the order in which the backend told that it executed them, whose answer is not
+/// the reference model's, with the model's answer.
+pub(super) fn first_wrong(
+    config: &QueueConfig,
+    branch: &Branch<'_>,
+) -> Option<(CallId, model::Answer<Answer>)> {
+    let deviation = replay::deviation(config, branch, &Steps::of(branch))?;
+    let call = branch.calls[deviation.call].record.id;
+    Some((call, deviation.expected))
+}
 
 /// Looks for an order. Answers whether the search came to a result.
 ///

@@ -6,18 +6,18 @@ use crate::check::branch::Branch;
 
 /// Every execution, in order.
 #[derive(Debug)]
-pub(super) struct Steps(pub(super) Vec<Step>);
+pub(in crate::check) struct Steps(pub(in crate::check) Vec<Step>);
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
-    pub(super) order: u64,
-    pub(super) at: Timestamp,
+pub(in crate::check) struct Step {
+    pub(in crate::check) order: u64,
+    pub(in crate::check) at: Timestamp,
     /// The call's place in the branch.
-    pub(super) call: usize,
+    pub(in crate::check) call: usize,
 }
 
 impl Steps {
-    pub(super) fn of(branch: &Branch<'_>) -> Self {
+    pub(in crate::check) fn of(branch: &Branch<'_>) -> Self {
         let calls = branch.calls.iter().enumerate();
         let mut steps: Vec<Step> = calls
             .flat_map(|(call, done)| {

@@ -21,10 +21,9 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 Some(last) => follows(facts, life, &last, &lease),
             };
             let revived = last.is_none_or(|last| last.span.before(&lease.span))
-                && life.iter().any(|happened| {
-                    matches!(happened.what, What::Revived(_))
-                        && happened.span.may_precede(&lease.span)
-                });
+                && life
+                    .perhaps_before(&lease.span)
+                    .any(|happened| matches!(happened.what, What::Revived(_)));
             if attempt > max || attempt == 0 || !revived && !(least..=most).contains(&attempt) {
                 let message = format!(
                     "message {} is delivered as attempt {attempt}, where {least} to {} can be",
@@ -57,11 +56,11 @@ fn follows(
     let ghosts = ghosts.count() as u32;
     // If no call settled the lease, it has expired.
     let (mut least, mut most) = (attempt + 1, attempt + 1);
-    for happened in life.iter() {
+    for happened in life.perhaps_before(&lease.span) {
         let What::Settled(token, disposition, settled) = happened.what else {
             continue;
         };
-        if token != last.delivery.receipt.token || !happened.span.may_precede(&lease.span) {
+        if token != last.delivery.receipt.token {
             continue;
         }
         let refunds = matches!(
@@ -87,10 +86,7 @@ fn answers(life: Life<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
         let What::Settled(token, disposition, Some(settled)) = happened.what else {
             continue;
         };
-        let lease = life
-            .leases()
-            .find(|lease| lease.delivery.receipt.token == token);
-        let (Some(lease), false) = (lease, settled == Settled::LeaseLost) else {
+        let (Some(lease), false) = (life.lease_with(token), settled == Settled::LeaseLost) else {
             continue;
         };
         let dies = match disposition {

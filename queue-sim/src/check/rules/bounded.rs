@@ -1,11 +1,11 @@
 //! B1, B2, B3, B5, B6: the fixed length, and the ways to make room.
 
 use queue_core::{
-    Cancelled, Offered, Overflow, QueueConfig, Settled,
+    Cancelled, Disposition, Offered, Overflow, QueueConfig, Settled,
     call::{Answer, Call},
 };
 
-use super::Found;
+use super::{Found, changes::Changes};
 use crate::{
     check::{
         facts::{Facts, Happened, Life, Put, What},
@@ -18,7 +18,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let QueueConfig::Bounded(config) = facts.case.config else {
         return;
     };
-    let sizes = Sizes::of(facts, config.capacity as u64);
+    let sizes = sizes(facts, config.capacity as u64);
     lengths(facts, &sizes, found);
     answers(facts, &sizes, found);
     for life in facts.lives() {
@@ -34,59 +34,36 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// The capacities of the queue, and their times.
-struct Sizes {
-    first: u64,
-    /// The time of each change of the capacity, the new one, and the most messages that may have been leased
-    /// then.
-    resizes: Vec<(Span, u64, u64)>,
-}
+/// The capacities of the queue, each with the most that it may hold: those that were leased then keep
+/// their places.
+type Sizes = Changes<(u64, u64)>;
 
-impl Sizes {
-    fn of(facts: &Facts<'_>, first: u64) -> Self {
-        let resizes = facts.calls().filter_map(|(done, span)| {
-            let capacity = match &done.record.call {
-                Call::Resize(capacity) | Call::OpenOrResize(capacity) => capacity.get(),
-                Call::Reconfigure(QueueConfig::Bounded(config)) => config.capacity,
-                _ => return None,
-            };
-            let drops = matches!(done.record.call, Call::Resize(_));
-            Some((span, capacity as u64, most_leased(facts, &span), drops))
-        });
-        let mut resizes: Vec<_> = resizes.collect();
-        resizes.sort_by_key(|(span, ..)| span.first);
-        let mut sizes = Self {
-            first,
-            resizes: Vec::with_capacity(resizes.len()),
+fn sizes(facts: &Facts<'_>, first: u64) -> Sizes {
+    let resizes = facts.calls().filter_map(|(done, span)| {
+        let capacity = match &done.record.call {
+            Call::Resize(capacity) | Call::OpenOrResize(capacity) => capacity.get(),
+            Call::Reconfigure(QueueConfig::Bounded(config)) => config.capacity,
+            _ => return None,
         };
-        for (span, capacity, leased, drops) in resizes {
-            // With the capacity that is stored, only a resize drops anything.
-            let same = sizes
-                .at(&span)
-                .filter(|(same, _)| !drops && *same == capacity);
-            let most = same.fold(leased, |most, (_, before)| most.max(before));
-            sizes.resizes.push((span, capacity, most));
-        }
-        sizes
+        let drops = matches!(done.record.call, Call::Resize(_));
+        Some((span, capacity as u64, drops))
+    });
+    let mut resizes: Vec<_> = resizes.collect();
+    resizes.sort_by_key(|(span, ..)| span.first);
+    let mut sizes = Changes {
+        first: (first, first),
+        changes: Vec::with_capacity(resizes.len()),
+    };
+    for (span, capacity, drops) in resizes {
+        let most = most_leased(facts, &span).max(capacity);
+        // With the capacity that is stored, only a resize drops anything.
+        let same = sizes
+            .at(&span)
+            .filter(|(same, _)| !drops && *same == capacity);
+        let most = same.fold(most, |most, (_, before)| most.max(before));
+        sizes.changes.push((span, (capacity, most)));
     }
-
-    /// The capacities that may be in force then, each with the most that the queue may hold.
-    fn at(&self, then: &Span) -> impl Iterator<Item = (u64, u64)> {
-        let overridden = |span: Option<&Span>| {
-            self.resizes
-                .iter()
-                .any(|(later, ..)| later.before(then) && span.is_none_or(|span| span.before(later)))
-        };
-        let first = (!overridden(None)).then_some((self.first, self.first));
-        let resized = self
-            .resizes
-            .iter()
-            .filter(move |(span, ..)| span.may_precede(then) && !overridden(Some(span)));
-        let resized: Vec<(u64, u64)> = resized
-            .map(|(_, capacity, leased)| (*capacity, (*leased).max(*capacity)))
-            .collect();
-        first.into_iter().chain(resized)
-    }
+    sizes
 }
 
 /// The most messages that may be leased then.
@@ -96,12 +73,8 @@ fn most_leased(facts: &Facts<'_>, then: &Span) -> u64 {
     }
     let lives = facts.lives().filter(|life| {
         life.leases().any(|lease| {
-            let settled = life.iter().any(|happened| {
-                matches!(happened.what, What::Settled(token, _, Some(Settled::Done | Settled::Dead))
-                    if token == lease.delivery.receipt.token)
-                    && happened.span.before(then)
-            });
-            lease.span.may_precede(then) && !settled
+            let settled = life.settled(lease.delivery.receipt.token, then);
+            lease.span.may_precede(then) && settled.is_none()
         })
     });
     lives.count() as u64
@@ -207,21 +180,20 @@ fn most_held(facts: &Facts<'_>, then: &Span) -> u64 {
     let pushes = facts.pushes.iter();
     let unseen = pushes.filter(|push| push.put.is_none() && push.span.may_precede(then));
     let lives = facts.lives().filter(|life| {
-        let there = life.iter().any(|happened| {
-            matches!(happened.what, What::Accepted(_) | What::Revived(_))
-                && happened.span.may_precede(then)
-        });
-        let left = life.iter().any(|happened| {
+        let there = life
+            .perhaps_before(then)
+            .any(|happened| matches!(happened.what, What::Accepted(_) | What::Revived(_)));
+        let left = life.before(then).any(|happened| {
             let leaves = match happened.what {
                 What::Settled(_, disposition, Some(settled)) => {
                     settled == Settled::Dead
-                        || settled == Settled::Done && *disposition == queue_core::Disposition::Ack
+                        || settled == Settled::Done && *disposition == Disposition::Ack
                 }
                 What::Evicted | What::Dropped | What::Replaced => true,
                 What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
                 _ => false,
             };
-            leaves && happened.span.before(then) && !life.may_be_revived(&happened.span, then)
+            leaves && !life.may_be_revived(&happened.span, then)
         });
         there && !left
     });
@@ -240,16 +212,7 @@ fn evicted(
         found.push(Found::at(rule, &[&happened.span], message));
     }
     for later in life.iter() {
-        let there = matches!(
-            later.what,
-            What::Delivered(..)
-                | What::Seen(_)
-                | What::Peeked(_)
-                | What::Evicted
-                | What::Dropped
-                | What::Letter(_)
-        );
-        if there && happened.span.before(&later.span) {
+        if later.what.shows_it() && happened.span.before(&later.span) {
             let message = format!("message {} made room, and is still there", life.id());
             found.push(Found::at(rule, &[&happened.span, &later.span], message));
         }
@@ -313,10 +276,10 @@ fn recent(
     }
     let fresh = |id| {
         // A revived message stands where it was revived.
-        let moved = facts.life(id).iter().any(|happened| {
-            matches!(happened.what, What::Delivered(..) | What::Revived(_))
-                && happened.span.may_precede(span)
-        });
+        let moved = facts
+            .life(id)
+            .perhaps_before(span)
+            .any(|happened| matches!(happened.what, What::Delivered(..) | What::Revived(_)));
         let push = facts.push_of(id).filter(|_| !moved);
         push.filter(|push| facts.is_delayed(push) == Some(false))
     };
@@ -335,14 +298,10 @@ fn recent(
 }
 
 fn is_gone(life: Life<'_, '_>, then: &Span) -> bool {
-    life.iter().any(|happened| {
-        let leaves = match happened.what {
-            What::Settled(_, disposition, Some(Settled::Done)) => {
-                *disposition == queue_core::Disposition::Ack
-            }
-            What::Replaced => true,
-            _ => false,
-        };
-        leaves && happened.span.before(then)
+    life.before(then).any(|happened| {
+        matches!(
+            happened.what,
+            What::Settled(_, Disposition::Ack, Some(Settled::Done)) | What::Replaced
+        )
     })
 }

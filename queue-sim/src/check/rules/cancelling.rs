@@ -4,7 +4,7 @@ use queue_core::{Cancelled, Disposition, Settled};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Life, Put, What},
+    facts::{Facts, Happened, Life, Put, What},
     span::Span,
 };
 
@@ -48,14 +48,11 @@ pub(super) fn was_undelivered(
             found.push(Found::at(rule, &[&lease.span, span], message));
         }
     }
-    let gone = life.iter().find(|happened| {
-        let leaves = match happened.what {
-            What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
-            What::Settled(_, Disposition::Ack, settled) => settled == Some(Settled::Done),
-            What::Evicted | What::Dropped | What::Replaced => true,
-            _ => false,
-        };
-        leaves && happened.span.before(span)
+    let gone = life.before(span).find(|happened| match happened.what {
+        What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
+        What::Settled(_, Disposition::Ack, settled) => settled == Some(Settled::Done),
+        What::Evicted | What::Dropped | What::Replaced => true,
+        _ => false,
     });
     if let Some(gone) = gone {
         let message = format!("message {} is {verb}, and was gone before", life.id());
@@ -76,17 +73,13 @@ pub(super) fn was_taken(
     let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
         return;
     };
-    let taken = life.iter().any(|happened| {
-        let takes = match happened.what {
-            What::Delivered(..)
-            | What::Letter(_)
-            | What::Evicted
-            | What::Dropped
-            | What::Replaced => true,
-            What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
-            _ => false,
-        };
-        takes && happened.span.may_precede(span)
+    let mut earlier = life.perhaps_before(span);
+    let taken = earlier.any(|happened| match happened.what {
+        What::Delivered(..) | What::Letter(_) | What::Evicted | What::Dropped | What::Replaced => {
+            true
+        }
+        What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
+        _ => false,
     });
     let gone = facts.may_be_outdated(life, span) || facts.may_take_untold(span);
     if push.span.before(span) && !taken && !gone {
@@ -116,18 +109,10 @@ fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut
 
 /// A message that was there is not said never to have been.
 fn was_not(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
-    let there = life.iter().find(|happened| {
-        let there = matches!(
-            happened.what,
-            What::Accepted(_)
-                | What::Delivered(..)
-                | What::Letter(_)
-                | What::Seen(_)
-                | What::Peeked(_)
-        );
-        there && happened.span.before(span)
-    });
-    if let Some(there) = there {
+    let there = |happened: &&Happened<'_>| {
+        matches!(happened.what, What::Accepted(_)) || happened.what.shows_it()
+    };
+    if let Some(there) = life.before(span).find(there) {
         let message = format!("message {} was there, and a cancel denies it", life.id());
         found.push(Found::at("L15", &[&there.span, span], message));
     }
@@ -135,17 +120,7 @@ fn was_not(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
 
 fn stays_cancelled(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     for happened in life.iter() {
-        let there = matches!(
-            happened.what,
-            What::Delivered(..)
-                | What::Letter(_)
-                | What::Seen(_)
-                | What::Peeked(_)
-                | What::Evicted
-                | What::Dropped
-                | What::Replaced
-        );
-        if there && span.before(&happened.span) {
+        if happened.what.shows_it() && span.before(&happened.span) {
             let message = format!("message {} was cancelled, and is still there", life.id());
             found.push(Found::at("L15", &[span, &happened.span], message));
         }

@@ -7,9 +7,12 @@ use queue_core::{
 };
 
 use super::Found;
-use crate::check::{
-    facts::{Facts, Happened, Put, What},
-    span::Span,
+use crate::{
+    check::{
+        facts::{Facts, Happened, Put, What},
+        span::Span,
+    },
+    named::named,
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
@@ -97,36 +100,24 @@ struct Tally {
     most: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Count {
-    Accepted,
-    Acked,
-    Retried,
-    Deferred,
-    Released,
-    Revived,
-    Evicted,
-    Replaced,
-    Cancelled,
-    Discarded,
-    Purged,
+named! {
+    /// A counter that the answers of calls add up to.
+    enum Count {
+        Accepted = "accepted",
+        Acked = "acked",
+        Retried = "retried",
+        Deferred = "deferred",
+        Released = "released",
+        Revived = "revived",
+        Evicted = "evicted",
+        Replaced = "replaced",
+        Cancelled = "cancelled",
+        Discarded = "discarded",
+        Purged = "purged",
+    }
 }
 
 impl Count {
-    const ALL: [Self; 11] = [
-        Self::Accepted,
-        Self::Acked,
-        Self::Retried,
-        Self::Deferred,
-        Self::Released,
-        Self::Revived,
-        Self::Evicted,
-        Self::Replaced,
-        Self::Cancelled,
-        Self::Discarded,
-        Self::Purged,
-    ];
-
     const fn of(self, counters: &Counters) -> u64 {
         match self {
             Self::Accepted => counters.accepted,
@@ -168,11 +159,11 @@ fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
             }
         }
         for what in Count::ALL {
-            let (counted, least, most) =
-                (what.of(counters), least[what as usize], most[what as usize]);
+            let at = *what as usize;
+            let (counted, least, most) = (what.of(counters), least[at], most[at]);
             if !(least..=most).contains(&counted) {
                 let message = format!(
-                    "{what:?}: the queue counts {counted}, its answers add up to {least} at the \
+                    "{what}: the queue counts {counted}, its answers add up to {least} at the \
                      least and {most} at the most"
                 );
                 found.push(Found::at("L5", &[&span], message));

@@ -45,12 +45,11 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 
 /// A dead letter's reason is its burial's.
 fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
-    let said = life.iter().any(|happened| match happened.what {
+    let mut earlier = life.perhaps_before(span);
+    let said = earlier.any(|happened| match happened.what {
         What::Settled(_, Disposition::Bury { reason }, settled) => {
             let cut = reason.len() > MAX_REASON && reason.starts_with(kept);
-            settled != Some(Settled::LeaseLost)
-                && happened.span.may_precede(span)
-                && (reason == kept || cut)
+            settled != Some(Settled::LeaseLost) && (reason == kept || cut)
         }
         _ => false,
     });
@@ -62,7 +61,7 @@ fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
 
 /// A message that was acked, or discarded when dead, is never a dead letter again.
 fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
-    for happened in life.iter().filter(|happened| happened.span.before(span)) {
+    for happened in life.before(span) {
         let left = match happened.what {
             What::Settled(_, Disposition::Ack, Some(Settled::Done)) => "acked",
             What::Discarded(true) if was_dead(life, &happened.span) => "discarded",
@@ -76,12 +75,12 @@ fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
 /// Whether it was surely dead then: a caller saw it dead, or was told so, and it was not revived
 /// since.
 fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
-    life.iter().any(|happened| {
+    life.before(then).any(|happened| {
         let died = matches!(
             happened.what,
             What::Letter(_) | What::Settled(_, _, Some(Settled::Dead))
         );
-        died && happened.span.before(then) && !life.may_be_revived(&happened.span, then)
+        died && !life.may_be_revived(&happened.span, then)
     })
 }
 

@@ -88,37 +88,32 @@ fn duplicate(
 
 /// Whether the message was surely acked, dead or gone then.
 fn is_done(life: Life<'_, '_>, then: &Span) -> bool {
-    life.iter().any(|happened| {
-        let ends = match happened.what {
-            What::Settled(_, disposition, answer) => match answer {
-                Some(Settled::Done) => *disposition == Disposition::Ack,
-                answer => answer == Some(Settled::Dead),
-            },
-            What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
-            What::Letter(_) | What::Evicted | What::Dropped | What::Replaced => true,
-            _ => false,
-        };
-        ends && happened.span.before(then)
+    life.before(then).any(|happened| match happened.what {
+        What::Settled(_, disposition, answer) => match answer {
+            Some(Settled::Done) => *disposition == Disposition::Ack,
+            answer => answer == Some(Settled::Dead),
+        },
+        What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
+        What::Letter(_) | What::Evicted | What::Dropped | What::Replaced => true,
+        _ => false,
     })
 }
 
 /// Whether the message may have been acked, dead or gone then. Its last lease may have expired, its
 /// time to live may have been over, and a call may have removed it and told nobody.
 fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
-    let ended = life.iter().any(|happened| {
-        let ends = match happened.what {
-            What::Settled(_, disposition, answer) => match disposition {
-                Disposition::Ack => answer != Some(Settled::LeaseLost),
-                Disposition::Retry { .. } | Disposition::Bury { .. } => {
-                    matches!(answer, None | Some(Settled::Dead))
-                }
-                _ => false,
-            },
-            What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
-            What::Letter(_) | What::Evicted | What::Dropped | What::Replaced => true,
+    let mut earlier = life.perhaps_before(then);
+    let ended = earlier.any(|happened| match happened.what {
+        What::Settled(_, disposition, answer) => match disposition {
+            Disposition::Ack => answer != Some(Settled::LeaseLost),
+            Disposition::Retry { .. } | Disposition::Bury { .. } => {
+                matches!(answer, None | Some(Settled::Dead))
+            }
             _ => false,
-        };
-        ends && happened.span.may_precede(then)
+        },
+        What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
+        What::Letter(_) | What::Evicted | What::Dropped | What::Replaced => true,
+        _ => false,
     });
     let (least, _) = facts.max_attempts();
     let expired = life.leases().any(|lease| {

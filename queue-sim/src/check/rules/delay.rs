@@ -69,10 +69,10 @@ fn earliest_due(
 ) -> Option<u64> {
     let mut earliest = push.due().0;
     let mut by_clock = matches!(push.due, Some(Due::At(_)));
-    for happened in life.iter() {
+    for happened in life.perhaps_before(then) {
         match happened.what {
             What::Rescheduled(_, Some(Rescheduled::TooLate)) => {}
-            What::Rescheduled(to, _) if happened.span.may_precede(then) => {
+            What::Rescheduled(to, _) => {
                 earliest = earliest.min(due(to, &happened.span).0);
                 by_clock |= matches!(to, Due::At(_));
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::Found;
-use crate::check::facts::{Facts, Pushing, Put, What};
+use crate::check::facts::{Facts, Happened, Pushing, Put, What};
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for life in facts.lives() {
@@ -13,17 +13,9 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             if !matches!(happened.what, What::Replaced) {
                 continue;
             }
-            let later = life.iter().find(|later| {
-                matches!(
-                    later.what,
-                    What::Delivered(..)
-                        | What::Seen(_)
-                        | What::Peeked(_)
-                        | What::Evicted
-                        | What::Letter(_)
-                ) && happened.span.before(&later.span)
-            });
-            if let Some(later) = later {
+            let still =
+                |later: &&Happened<'_>| later.what.shows_it() && happened.span.before(&later.span);
+            if let Some(later) = life.iter().find(still) {
                 let message = format!("message {} was replaced, and is still there", life.id());
                 found.push(Found::at("B7", &[&happened.span, &later.span], message));
             }

@@ -30,11 +30,6 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     tokens(facts, found);
 }
 
-fn lease_of<'a>(life: Life<'_, 'a>, token: Token) -> Option<Lease<'a>> {
-    life.leases()
-        .find(|lease| lease.delivery.receipt.token == token)
-}
-
 fn taken_wrongly(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -43,7 +38,7 @@ fn taken_wrongly(
     found: &mut Vec<Found>,
 ) {
     let id = life.id();
-    let Some(lease) = lease_of(life, token) else {
+    let Some(lease) = life.lease_with(token) else {
         // A made-up receipt may equal that of a lease whose answer nobody saw.
         if facts.ghosts_before(span) == 0 {
             let rule = if facts.case.history.has_roll_back() {
@@ -70,12 +65,7 @@ fn taken_wrongly(
         );
         found.push(Found::at("L4", &[&newer.span, span], message));
     }
-    let settled = life.iter().find(|happened| {
-        matches!(happened.what, What::Settled(other, _, Some(Settled::Done | Settled::Dead))
-            if other == token)
-            && happened.span.before(span)
-    });
-    if let Some(settled) = settled {
+    if let Some(settled) = life.settled(token, span) {
         let message =
             format!("the lease of {id} with the token {token} is settled, and taken again");
         found.push(Found::at("L4", &[&settled.span, span], message));
@@ -98,7 +88,7 @@ fn refused_wrongly(
     extends: bool,
     found: &mut Vec<Found>,
 ) {
-    let Some(lease) = lease_of(life, token) else {
+    let Some(lease) = life.lease_with(token) else {
         return;
     };
     let others = life.leases();

@@ -62,11 +62,12 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 
 /// Whether a call may have changed the due time before this delivery.
 fn may_be_moved(life: Life<'_, '_>, lease: &Lease<'_>) -> bool {
-    life.iter().any(|happened| {
+    let mut earlier = life.perhaps_before(&lease.span);
+    earlier.any(|happened| {
         matches!(
             happened.what,
             What::Rescheduled(_, None | Some(Rescheduled::Moved))
-        ) && happened.span.may_precede(&lease.span)
+        )
     })
 }
 

@@ -7,6 +7,7 @@
 mod attempts;
 mod bounded;
 mod cancelling;
+mod changes;
 mod conservation;
 mod dead_letters;
 mod dedup;

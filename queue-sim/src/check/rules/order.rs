@@ -7,7 +7,7 @@ use queue_core::{
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Life, What, millis},
+    facts::{Facts, Lease, Life, What, millis},
     span::Span,
 };
 
@@ -51,11 +51,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let mut ready = Vec::new();
     for life in facts.lives() {
         ready.extend(fresh(facts, life));
-        match ageing(facts) {
-            Some(step) => retried(facts, life, step, &mut ready),
-            None if facts.kind() != QueueKind::Delay => returned(facts, life, &mut ready),
-            None => {}
-        }
+        back(facts, life, &mut ready);
     }
     for first in ready.iter().filter(|ready| ready.may_be_first) {
         for second in &ready {
@@ -165,77 +161,49 @@ fn pushed(facts: &Facts<'_>, life: Life<'_, '_>, until: Span) -> Option<Ready> {
     })
 }
 
-/// Its deliveries after a release, if no other lease may have come between, and no revival: a
-/// released message can die as outdated.
-fn returned(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
+/// Its deliveries after a release or, if urgency grows with age, after a retry. No other lease may
+/// have come between, and no revival: a released message can die as outdated.
+fn back(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
     let Some(push) = life.push() else {
         return;
     };
     let priority = i64::from(facts.pushes[push].priority);
     for happened in life.iter() {
-        let What::Settled(_, Disposition::Release, Some(Settled::Done)) = happened.what else {
+        let What::Settled(_, disposition, Some(Settled::Done)) = happened.what else {
             continue;
         };
-        let mut later = life
-            .leases()
-            .filter(|lease| !lease.span.before(&happened.span));
-        let Some(next) = later.next() else {
+        let since = happened.span;
+        let rank = match (disposition, ageing(facts)) {
+            (Disposition::Release, None) if facts.kind() != QueueKind::Delay => Rank {
+                least: -priority,
+                most: -priority,
+            },
+            // It arrived again at its new due time.
+            (Disposition::Retry { delay, .. }, Some(step)) => {
+                let arrived = |at: u64| at.saturating_add(millis(*delay)).min(i64::MAX as u64 / 2);
+                Rank {
+                    least: arrived(since.earliest) as i64 - priority * step,
+                    most: arrived(since.latest) as i64 - priority * step,
+                }
+            }
+            _ => continue,
+        };
+        let mut later = life.leases().filter(|lease| !lease.span.before(&since));
+        let Some(Lease { span: until, .. }) = later.next() else {
             continue;
         };
-        let ghosts = facts.ghosts.iter();
-        let mut ghosts = ghosts.filter(|ghost| ghost.may_be_between(&happened.span, &next.span));
-        let revived = life.may_be_revived(&happened.span, &next.span);
-        if happened.span.before(&next.span) && ghosts.next().is_none() && !revived {
+        let mut ghosts = facts.ghosts.iter();
+        let unseen = ghosts.any(|ghost| ghost.may_be_between(&since, &until));
+        if since.before(&until) && !unseen && !life.may_be_revived(&since, &until) {
+            let released = *disposition == Disposition::Release;
             ready.push(Ready {
                 id: life.id().get(),
-                since: happened.span,
-                until: next.span,
-                rank: Rank {
-                    least: -priority,
-                    most: -priority,
-                },
+                since,
+                until,
+                rank,
                 due: None,
-                returned: true,
-                may_be_first: true,
-            });
-        }
-    }
-}
-
-/// Its deliveries after a retry, if urgency grows with age: the message arrived again at its new
-/// due time.
-fn retried(facts: &Facts<'_>, life: Life<'_, '_>, step: i64, ready: &mut Vec<Ready>) {
-    let Some(push) = life.push() else {
-        return;
-    };
-    let head_start = i64::from(facts.pushes[push].priority) * step;
-    for happened in life.iter() {
-        let What::Settled(_, Disposition::Retry { delay, .. }, Some(Settled::Done)) = happened.what
-        else {
-            continue;
-        };
-        let mut later = life
-            .leases()
-            .filter(|lease| !lease.span.before(&happened.span));
-        let Some(next) = later.next() else {
-            continue;
-        };
-        let ghosts = facts.ghosts.iter();
-        let mut ghosts = ghosts.filter(|ghost| ghost.may_be_between(&happened.span, &next.span));
-        let revived = life.may_be_revived(&happened.span, &next.span);
-        if happened.span.before(&next.span) && ghosts.next().is_none() && !revived {
-            let arrived = |at: u64| at.saturating_add(millis(*delay)).min(i64::MAX as u64 / 2);
-            ready.push(Ready {
-                id: life.id().get(),
-                since: happened.span,
-                until: next.span,
-                rank: Rank {
-                    least: arrived(happened.span.earliest) as i64 - head_start,
-                    most: arrived(happened.span.latest) as i64 - head_start,
-                },
-                due: None,
-                returned: false,
-                may_be_first: false,
+                returned: released,
+                may_be_first: released,
             });
         }
     }

@@ -5,7 +5,7 @@ use queue_core::{DeadLetter, DeathReason, Outdated, Revived, call::Answer};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Life, Pushing, Put, What, millis},
+    facts::{Facts, Happened, Life, Pushing, Put, What, millis},
     span::Span,
 };
 
@@ -78,10 +78,10 @@ fn buried(
     if life.is_leased(span) {
         tell(&before, "under a live lease");
     }
-    let revived = life.iter().find(|happened| {
-        matches!(happened.what, What::Revived(Some(Revived::Revived))) && happened.span.before(span)
-    });
-    if let Some(revived) = revived {
+    let mut earlier = life.before(span);
+    let revived =
+        |event: &&Happened<'_>| matches!(event.what, What::Revived(Some(Revived::Revived)));
+    if let Some(revived) = earlier.find(revived) {
         tell(&revived.span, "and was revived before: it has no end");
     }
 }

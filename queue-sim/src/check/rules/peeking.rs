@@ -104,15 +104,12 @@ fn differs(
     peeked: &Peeked,
     then: &Span,
 ) -> Option<(Option<Span>, String)> {
-    let gone = life.iter().find(|happened| {
-        let leaves = match happened.what {
-            What::Settled(_, Disposition::Ack, answer) => answer == Some(Settled::Done),
-            What::Settled(_, _, Some(Settled::Dead)) | What::Letter(_) => {
-                !life.may_be_revived(&happened.span, then)
-            }
-            _ => false,
-        };
-        leaves && happened.span.before(then)
+    let gone = life.before(then).find(|happened| match happened.what {
+        What::Settled(_, Disposition::Ack, answer) => answer == Some(Settled::Done),
+        What::Settled(_, _, Some(Settled::Dead)) | What::Letter(_) => {
+            !life.may_be_revived(&happened.span, then)
+        }
+        _ => false,
     });
     if let Some(gone) = gone {
         return Some((Some(gone.span), "though it is acked or dead".to_owned()));
@@ -172,11 +169,7 @@ fn of_lease(
     then: &Span,
 ) -> Option<String> {
     let token = lease.delivery.receipt.token;
-    let settled = life.iter().any(|happened| {
-        matches!(happened.what, What::Settled(other, _, Some(Settled::Done | Settled::Dead))
-            if other == token)
-            && happened.span.before(then)
-    });
+    let settled = life.settled(token, then).is_some();
     let newer = life
         .leases()
         .any(|other| lease.span.before(&other.span) && other.span.before(then));
@@ -251,10 +244,9 @@ fn is_ready(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span> 
         }
         .then_some(push.span);
     };
-    let back = life.iter().find(|happened| {
+    let back = life.before(then).find(|happened| {
         matches!(happened.what, What::Settled(token, Disposition::Release, Some(Settled::Done))
             if token == lease.delivery.receipt.token)
-            && happened.span.before(then)
     })?;
     let last = leases().all(|lease| lease.span.before(&back.span));
     // On a delay queue, it is due when it returns.
@@ -274,19 +266,17 @@ fn is_delayed(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span
 /// time to live is not over either.
 fn stays<'f>(facts: &'f Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<&'f Pushing<'f>> {
     let push = &facts.pushes[life.push()?];
-    let changed = life.iter().any(|happened| {
-        let changes = match happened.what {
-            What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
-            What::Evicted
-            | What::Dropped
-            | What::Replaced
-            | What::Letter(_)
-            | What::Revived(_)
-            | What::Discarded(_)
-            | What::Rescheduled(..) => true,
-            _ => false,
-        };
-        changes && happened.span.may_precede(then)
+    let mut earlier = life.perhaps_before(then);
+    let changed = earlier.any(|happened| match happened.what {
+        What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
+        What::Evicted
+        | What::Dropped
+        | What::Replaced
+        | What::Letter(_)
+        | What::Revived(_)
+        | What::Discarded(_)
+        | What::Rescheduled(..) => true,
+        _ => false,
     });
     let changed = changed || facts.may_be_outdated(life, then);
     (push.span.before(then) && !changed).then_some(push)

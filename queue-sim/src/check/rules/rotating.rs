@@ -5,7 +5,7 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use super::Found;
+use super::{Found, changes::Changes};
 use crate::check::{
     facts::{Facts, Life, Put, What, millis},
     span::Span,
@@ -15,7 +15,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let QueueConfig::Rotating(config) = facts.case.config else {
         return;
     };
-    let paces = Paces::of(facts, config.pace.map_or(0, millis));
+    let paces = paces(facts, config.pace.map_or(0, millis));
     for (done, span) in facts.calls() {
         match (&done.record.call, done.answer) {
             (Call::Rotate(max), Some(Answer::Rotated(rotated))) => {
@@ -39,46 +39,30 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     present(facts, found);
 }
 
-/// The paces of the ring in ms, and the times of their changes. Zero is none.
-struct Paces {
-    first: u64,
-    changes: Vec<(Span, u64)>,
+/// The paces of the ring in ms. Zero is none.
+type Paces = Changes<u64>;
+
+fn paces(facts: &Facts<'_>, first: u64) -> Paces {
+    let changes = facts
+        .calls()
+        .filter_map(|(done, span)| match &done.record.call {
+            Call::Reconfigure(QueueConfig::Rotating(config)) => {
+                Some((span, config.pace.map_or(0, millis)))
+            }
+            _ => None,
+        });
+    let changes = changes.collect();
+    Changes { first, changes }
 }
 
-impl Paces {
-    fn of(facts: &Facts<'_>, first: u64) -> Self {
-        let changes = facts
-            .calls()
-            .filter_map(|(done, span)| match &done.record.call {
-                Call::Reconfigure(QueueConfig::Rotating(config)) => {
-                    Some((span, config.pace.map_or(0, millis)))
-                }
-                _ => None,
-            });
-        let changes = changes.collect();
-        Self { first, changes }
+/// The least pace that may hold from the one visit to the other. Zero if it may have changed
+/// between them: then each item is due.
+fn least_pace(paces: &Paces, from: &Span, to: &Span) -> u64 {
+    let mut changes = paces.changes.iter();
+    if changes.any(|(change, _)| change.may_be_between(from, to)) {
+        return 0;
     }
-
-    /// The least pace that may hold from the one visit to the other. Zero if it may have changed
-    /// between them: then each item is due.
-    fn least(&self, from: &Span, to: &Span) -> u64 {
-        let mut changes = self.changes.iter();
-        if changes.any(|(change, _)| change.may_be_between(from, to)) {
-            return 0;
-        }
-        let overridden = |span: Option<&Span>| {
-            self.changes
-                .iter()
-                .any(|(later, _)| later.before(from) && span.is_none_or(|span| span.before(later)))
-        };
-        let first = (!overridden(None)).then_some(self.first);
-        let changed = self
-            .changes
-            .iter()
-            .filter(|(span, _)| span.may_precede(from) && !overridden(Some(span)));
-        let paces = first.into_iter().chain(changed.map(|(_, pace)| *pace));
-        paces.min().unwrap_or(0)
-    }
+    paces.at(from).min().unwrap_or(0)
 }
 
 fn once_each(items: &[Message], rule: &'static str, span: &Span, found: &mut Vec<Found>) {
@@ -122,9 +106,9 @@ fn membership(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
             );
             found.push(Found::at("T2", &[span], message));
         }
-        let removed = life.iter().find(|removed| {
-            matches!(removed.what, What::Removed(true)) && removed.span.before(span)
-        });
+        let removed = life
+            .before(span)
+            .find(|removed| matches!(removed.what, What::Removed(true)));
         if let (Some(removed), Some(_)) = (removed, push.filter(|push| sure(push.span, life, span)))
         {
             let message = format!("item {id} was removed, and is seen again");
@@ -135,11 +119,14 @@ fn membership(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
 
 /// Whether a removal before this surely came after the insertion.
 fn sure(pushed: Span, life: Life<'_, '_>, span: &Span) -> bool {
-    life.iter().any(|removed| {
-        matches!(removed.what, What::Removed(true))
-            && removed.span.before(span)
-            && pushed.before(&removed.span)
-    })
+    life.before(span)
+        .any(|removed| matches!(removed.what, What::Removed(true)) && pushed.before(&removed.span))
+}
+
+/// Whether a removal may have come before this.
+fn may_be_removed(life: Life<'_, '_>, span: &Span) -> bool {
+    let mut earlier = life.perhaps_before(span);
+    earlier.any(|removed| matches!(removed.what, What::Removed(_)))
 }
 
 /// Between two visits of an item, every other item that was there all the time has one. An item's
@@ -153,7 +140,7 @@ fn visits(facts: &Facts<'_>, life: Life<'_, '_>, paces: &Paces, found: &mut Vec<
         }
         let span = happened.span;
         if let Some(last) = last.filter(|last| last.before(&span)) {
-            let pace = paces.least(&last, &span);
+            let pace = least_pace(paces, &last, &span);
             // Without a pace the clock says nothing: it may have stepped back in between.
             if pace > 0 && span.latest < last.earliest.saturating_add(pace) {
                 let message = format!(
@@ -192,9 +179,7 @@ fn full_turn(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &m
         let inserted = other
             .push()
             .is_some_and(|at| facts.pushes[at].span.before(from));
-        let removed = other.iter().any(|happened| {
-            matches!(happened.what, What::Removed(_)) && happened.span.may_precede(to)
-        });
+        let removed = may_be_removed(other, to);
         if least > 1 || most == 0 && inserted && !removed {
             let message = format!(
                 "between two visits of item {id} item {} is visited {least} times",
@@ -214,19 +199,8 @@ fn length(facts: &Facts<'_>, span: &Span, count: u64, found: &mut Vec<Found>) {
             continue;
         };
         let life = facts.life(id);
-        let mut removals = life
-            .iter()
-            .filter(|happened| matches!(happened.what, What::Removed(_)));
-        let may_be_removed = removals
-            .clone()
-            .any(|removed| removed.span.may_precede(span));
-        let is_removed = removals.any(|removed| {
-            matches!(removed.what, What::Removed(true))
-                && push.span.before(&removed.span)
-                && removed.span.before(span)
-        });
-        least += u64::from(push.span.before(span) && !may_be_removed);
-        most += u64::from(push.span.may_precede(span) && !is_removed);
+        least += u64::from(push.span.before(span) && !may_be_removed(life, span));
+        most += u64::from(push.span.may_precede(span) && !sure(push.span, life, span));
     }
     if count < least || count > most {
         let message = format!("{count} items, where {least} to {most} can be");
@@ -253,13 +227,9 @@ fn present(facts: &Facts<'_>, found: &mut Vec<Found>) {
                     let Some(Put::Accepted(id)) = first.put else {
                         return false;
                     };
-                    let life = facts.life(id);
-                    let mut removals = life
-                        .iter()
-                        .filter(|happened| matches!(happened.what, What::Removed(_)));
                     first.key == Some(key)
                         && first.span.before(&push.span)
-                        && !removals.any(|removed| removed.span.may_precede(&push.span))
+                        && !may_be_removed(facts.life(id), &push.span)
                 });
                 if let Some(twin) = twin {
                     let message = format!("item {id} is added, and one with its key is there");

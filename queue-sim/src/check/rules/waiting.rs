@@ -10,7 +10,10 @@ use queue_core::{
 
 use super::Found;
 use crate::{
-    check::facts::{Facts, millis},
+    check::{
+        facts::{Facts, millis},
+        linear::order::{Step, Steps},
+    },
     engine::End,
     history::{CallId, Event, Record},
     model::Model,
@@ -108,26 +111,17 @@ struct Still {
 }
 
 fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
-    let mut executions: Vec<(u64, Timestamp, usize)> = Vec::new();
-    for (at, done) in facts.branch.calls.iter().enumerate() {
-        // This reclaims nothing, so it finds out about nothing.
-        if matches!(done.record.call, Call::Capacity) {
-            continue;
-        }
-        executions.extend(
-            done.executed
-                .iter()
-                .map(|moment| (moment.order, moment.at, at)),
-        );
-    }
-    executions.sort_unstable();
+    let calls = &facts.branch.calls;
+    let Steps(mut executions) = Steps::of(facts.branch);
+    // This reclaims nothing, so it finds out about nothing.
+    executions.retain(|step| !matches!(calls[step.call].record.call, Call::Capacity));
     let mut model = Model::new(facts.case.config);
     let mut stills = Vec::new();
-    for (nth, (order, at, call)) in executions.iter().enumerate() {
-        let record = facts.branch.calls[*call].record;
+    for (nth, Step { order, at, call }) in executions.iter().enumerate() {
+        let record = calls[*call].record;
         let until = executions
             .get(nth + 1)
-            .map_or(end, |(_, at, _)| at.as_millis());
+            .map_or(end, |next| next.at.as_millis());
         let still = until > at.as_millis().saturating_add(slack);
         let tells = still && hints(&record.call);
         // The caller that sleeps towards a message wakes for it, also where its time to live is

@@ -3,25 +3,12 @@
 use std::num::NonZeroUsize;
 
 use bytes::Bytes;
-use queue_core::{BoundedConfig, Message, MessageId, Offer, Offered, Overflow, Timestamp};
+use queue_core::{Message, MessageId, Offer, Offered, Overflow, Timestamp};
 
-use crate::model::{Answer, LeasingModel, entry::Exit, limits, order::Order};
+use crate::model::{Answer, LeasingModel, entry::Exit, limits};
 
-/// The model of a bounded queue; [`LeasingModel`] has the verbs of all leasing kinds.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct BoundedModel {
-    leasing: LeasingModel,
-}
-
-impl BoundedModel {
-    /// A new queue.
-    pub fn new(config: &BoundedConfig) -> Self {
-        let mut leasing = LeasingModel::new(&config.leasing, Order::Joining);
-        leasing.capacity = Some(config.capacity);
-        Self { leasing }
-    }
-
-    /// Puts messages at the tail while there is room.
+impl LeasingModel {
+    /// Puts messages at the tail of a bounded queue while there is room.
     ///
     /// # Errors
     ///
@@ -57,17 +44,8 @@ impl BoundedModel {
         line.reverse();
         let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
         line.truncate(limits::carried(&sizes, n));
-        let message = |at: &usize| Message {
-            id: self.entries[*at].id,
-            body: self.entries[*at].body.clone(),
-            headers: self.entries[*at].headers.clone(),
-        };
-        Ok(line.iter().map(message).collect())
-    }
-
-    /// The capacity.
-    pub fn capacity(&self) -> usize {
-        self.leasing.capacity.unwrap_or(usize::MAX)
+        let messages = line.iter().map(|at| self.entries[*at].message());
+        Ok(messages.collect())
     }
 
     /// Changes the capacity, and drops the messages beyond it.
@@ -78,7 +56,7 @@ impl BoundedModel {
     pub fn resize(&mut self, now: Timestamp, capacity: NonZeroUsize) -> Answer<Vec<MessageId>> {
         limits::require(capacity.get() <= u32::MAX as usize)?;
         let now = self.begin(now);
-        self.leasing.capacity = Some(capacity.get());
+        self.capacity = Some(capacity.get());
         let mut dropped = Vec::new();
         for at in self.undelivered(now) {
             if self.occupied() <= capacity.get() {
@@ -88,6 +66,18 @@ impl BoundedModel {
             dropped.push(self.entries[at].id);
         }
         Ok(dropped)
+    }
+
+    /// Changes the capacity, if it is another.
+    pub(in crate::model) fn resize_to(
+        &mut self,
+        now: Timestamp,
+        capacity: NonZeroUsize,
+    ) -> Answer<()> {
+        if self.capacity != Some(capacity.get()) {
+            self.resize(now, capacity)?;
+        }
+        Ok(())
     }
 
     fn offer_one(&mut self, now: u64, offer: &Offer, overflow: Overflow) -> Offered {
@@ -130,12 +120,4 @@ impl BoundedModel {
         let mut entries = self.entries.iter();
         entries.position(|entry| entry.distinct.as_ref() == Some(key))
     }
-
-    fn occupied(&self) -> usize {
-        let held = self.entries.iter();
-        held.filter(|entry| !entry.is_gone() && entry.death().is_none())
-            .count()
-    }
 }
-
-crate::model::leasing::built_on_leasing!(BoundedModel);

@@ -2,53 +2,33 @@
 
 use std::time::Duration;
 
-use queue_core::{DelayConfig, Due, MessageId, Pushed, Rescheduled, Scheduled, Timestamp};
+use queue_core::{Due, MessageId, Pushed, Rescheduled, Scheduled, Timestamp};
 
-use crate::model::{Answer, LeasingModel, entry::Place, limits, order::Order, push::resolve};
+use crate::model::{
+    Answer, LeasingModel,
+    entry::{Entry, Place},
+    limits,
+    push::resolve,
+};
 
-/// The model of a delay queue; [`LeasingModel`] has the verbs of all leasing kinds.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DelayModel {
-    leasing: LeasingModel,
-}
-
-impl DelayModel {
-    /// A new queue.
-    pub fn new(config: &DelayConfig) -> Self {
-        Self {
-            leasing: LeasingModel::new(&config.leasing, Order::Due),
-        }
-    }
-
-    /// Puts messages in, each with its due time.
+impl LeasingModel {
+    /// Puts messages into a delay queue, each with its due time.
     ///
     /// # Errors
     ///
     /// `Invalid`.
     pub fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Answer<Vec<Pushed>> {
-        let pushes = messages.iter().map(|message| &message.push);
-        limits::pushes(pushes, self.config.max_body)?;
         for message in messages {
             limits::due(message.due)?;
             limits::time_to_live(message.push.time_to_live, Some(message.due))?;
             // It has one due time already.
             limits::require(message.push.due.is_none())?;
         }
-        let now = self.begin(now);
-        let mut pushed = Vec::new();
-        for message in messages {
-            let dedup = message.push.dedup.as_ref();
-            pushed.push(match self.duplicate_of(now, dedup) {
-                Some(first) => Pushed::Duplicate(first),
-                None => {
-                    let at = self.accept(now, &message.push);
-                    let due = resolve(message.due, now);
-                    self.entries[at].place = Place::Delayed { due };
-                    Pushed::Accepted(self.entries[at].id)
-                }
-            });
-        }
-        Ok(pushed)
+        let delay = |entry: &mut Entry, message: &Scheduled| {
+            let due = resolve(message.due, now.as_millis());
+            entry.place = Place::Delayed { due };
+        };
+        self.put(now, messages, |message| &message.push, delay)
     }
 
     /// Gives an undelivered message another due time.
@@ -75,5 +55,3 @@ impl DelayModel {
         Some(Duration::from_millis(next.saturating_sub(now)))
     }
 }
-
-crate::model::leasing::built_on_leasing!(DelayModel);

@@ -2,44 +2,67 @@
 
 mod bounded;
 mod delay;
-mod priority;
-mod reliable;
 mod rotating;
 
 use std::num::NonZeroUsize;
 
 use queue_core::{
-    ErrorKind, Leased, QueueConfig, Timestamp,
+    ErrorKind, Leased, QueueConfig, QueueKind, Timestamp,
     call::{Answer, Call},
 };
 
-pub use self::{
-    bounded::BoundedModel, delay::DelayModel, priority::PriorityModel, reliable::ReliableModel,
-    rotating::RotatingModel,
-};
-use crate::model::{self, LeasingModel};
+pub use self::rotating::RotatingModel;
+use crate::model::{self, LeasingModel, order::Order};
 
 /// The reference model of any kind. It takes calls as data.
+///
+/// ```
+/// use std::{num::NonZeroUsize, time::Duration};
+/// use queue_core::{
+///     Push, QueueConfig, ReliableConfig, Settled, Settlement, Timestamp,
+///     call::{Answer, Call},
+/// };
+/// use queue_sim::model::Model;
+///
+/// let mut model = Model::new(&QueueConfig::Reliable(ReliableConfig::default()));
+/// let mut lease = |model: &mut Model, at: u64| {
+///     let call = Call::Lease(NonZeroUsize::MIN, Duration::from_millis(30));
+///     match model.apply(Timestamp::from_millis(at), &call) {
+///         Ok(Answer::Leased(mut leased)) => leased.deliveries.remove(0),
+///         other => panic!("{other:?}"),
+///     }
+/// };
+/// let at = Timestamp::from_millis;
+///
+/// model.apply(at(100), &Call::Push(vec![Push::new("a")])).unwrap();
+/// let first = lease(&mut model, 100);
+/// let again = lease(&mut model, 130);
+/// assert_eq!(again.attempt, 2);
+/// let stale = Call::Settle(vec![Settlement::ack(first.receipt)]);
+/// let lost = Answer::Settled(vec![Settled::LeaseLost]);
+/// assert_eq!(model.apply(at(131), &stale), Ok(lost));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the kinds")]
 pub enum Model {
-    Reliable(ReliableModel),
-    Delay(DelayModel),
-    Priority(PriorityModel),
-    Bounded(BoundedModel),
+    /// A queue of a kind that leases.
+    Leasing(QueueKind, LeasingModel),
+    /// A ring.
     Rotating(RotatingModel),
 }
 
 impl Model {
     /// A new queue.
     pub fn new(config: &QueueConfig) -> Self {
-        match config {
-            QueueConfig::Reliable(config) => Self::Reliable(ReliableModel::new(config)),
-            QueueConfig::Delay(config) => Self::Delay(DelayModel::new(config)),
-            QueueConfig::Priority(config) => Self::Priority(PriorityModel::new(config)),
-            QueueConfig::Bounded(config) => Self::Bounded(BoundedModel::new(config)),
-            QueueConfig::Rotating(config) => Self::Rotating(RotatingModel::new(config)),
-        }
+        let (leasing, order, capacity) = match config {
+            QueueConfig::Reliable(config) => (&config.leasing, Order::Joining, None),
+            QueueConfig::Delay(config) => (&config.leasing, Order::Due, None),
+            QueueConfig::Priority(config) => (&config.leasing, Order::of_priority(config), None),
+            QueueConfig::Bounded(config) => {
+                (&config.leasing, Order::Joining, Some(config.capacity))
+            }
+            QueueConfig::Rotating(config) => return Self::Rotating(RotatingModel::new(config)),
+        };
+        Self::Leasing(config.kind(), LeasingModel::new(leasing, order, capacity))
     }
 
     /// Applies a call at this time, which must not be earlier than the last call's. A wait changes
@@ -68,32 +91,16 @@ impl Model {
             return Ok(Answer::Nothing);
         }
         match self {
-            Self::Reliable(model) => match call {
-                Call::Push(messages) => Ok(Answer::Pushed(model.push(now, messages)?)),
-                call => leasing(model, now, call),
-            },
-            Self::Priority(model) => match call {
-                Call::Enqueue(messages) => Ok(Answer::Pushed(model.enqueue(now, messages)?)),
-                call => leasing(model, now, call),
-            },
-            Self::Delay(model) => delay(model, now, call),
-            Self::Bounded(model) => bounded(model, now, call),
-            Self::Rotating(model) => rotating(model, now, call),
+            Self::Leasing(kind, model) if has(*kind, call) => leasing(model, now, call),
+            Self::Leasing(..) => Err(ErrorKind::Invalid),
+            Self::Rotating(ring) => rotating(ring, now, call),
         }
     }
 
     fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> model::Answer<()> {
         match (self, config) {
-            (Self::Reliable(model), QueueConfig::Reliable(_)) => model.reconfigure(now, config),
-            (Self::Delay(model), QueueConfig::Delay(_)) => model.reconfigure(now, config),
-            (Self::Priority(model), QueueConfig::Priority(_)) => model.reconfigure(now, config),
-            (Self::Bounded(model), QueueConfig::Bounded(bounded)) => {
-                model.reconfigure(now, config)?;
-                if model.capacity() != bounded.capacity {
-                    let capacity = NonZeroUsize::new(bounded.capacity);
-                    model.resize(now, capacity.ok_or(ErrorKind::Invalid)?)?;
-                }
-                Ok(())
+            (Self::Leasing(kind, model), config) if *kind == config.kind() => {
+                model.reconfigure(now, config)
             }
             (Self::Rotating(ring), QueueConfig::Rotating(config)) => {
                 ring.reconfigure(config);
@@ -105,35 +112,31 @@ impl Model {
 
     /// Whether a lease or a rotation would hand out a message.
     pub fn is_ready(&self, now: Timestamp) -> bool {
-        match self.kind() {
-            Ok(model) => model.would_lease(now),
-            Err(ring) => ring.due(now) > 0,
+        match self {
+            Self::Leasing(_, model) => model.would_lease(now),
+            Self::Rotating(ring) => ring.due(now) > 0,
         }
     }
 
     /// Whether it is a ring with a pace.
     pub(crate) fn is_paced(&self) -> bool {
-        self.kind().is_err_and(RotatingModel::is_paced)
+        matches!(self, Self::Rotating(ring) if ring.is_paced())
     }
 
     /// The same queue, but no message in it is ever outdated.
     pub(crate) fn lasting(&self) -> Self {
         let mut model = self.clone();
-        match &mut model {
-            Self::Reliable(model) => model.outlive(),
-            Self::Delay(model) => model.outlive(),
-            Self::Priority(model) => model.outlive(),
-            Self::Bounded(model) => model.outlive(),
-            Self::Rotating(_) => {}
+        if let Self::Leasing(_, model) = &mut model {
+            model.outlive();
         }
         model
     }
 
     /// The first due time of the delayed messages, after `now`.
     pub fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
-        match self.kind() {
-            Ok(model) => model.first_due(now),
-            Err(ring) => ring.next_boundary(now),
+        match self {
+            Self::Leasing(_, model) => model.first_due(now),
+            Self::Rotating(ring) => ring.next_boundary(now),
         }
     }
 
@@ -141,78 +144,55 @@ impl Model {
     /// expired keeps its place until a call reclaims it.
     pub fn has_room(&self) -> bool {
         match self {
-            Self::Bounded(model) => model.has_room(),
-            _ => true,
+            Self::Leasing(_, model) => model.has_room(),
+            Self::Rotating(_) => true,
         }
     }
 
     /// The number of different dedup keys that have ever left a mark.
     pub fn marks_ever(&self) -> u64 {
-        self.kind().map_or(0, LeasingModel::marks_ever)
+        match self {
+            Self::Leasing(_, model) => model.marks_ever(),
+            Self::Rotating(_) => 0,
+        }
     }
 
     /// The time after `now` at which the next change comes by itself.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
-        match self.kind() {
-            Ok(model) => model.next_boundary(now),
-            Err(ring) => ring.next_boundary(now),
-        }
-    }
-
-    /// The kind: a queue that leases, or a ring.
-    fn kind(&self) -> Result<&LeasingModel, &RotatingModel> {
         match self {
-            Self::Reliable(model) => Ok(model),
-            Self::Delay(model) => Ok(model),
-            Self::Priority(model) => Ok(model),
-            Self::Bounded(model) => Ok(model),
-            Self::Rotating(ring) => Err(ring),
+            Self::Leasing(_, model) => model.next_boundary(now),
+            Self::Rotating(ring) => ring.next_boundary(now),
         }
     }
 }
 
-fn delay(model: &mut DelayModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+/// Whether queues of this kind, or the backend for them, have this call.
+fn has(kind: QueueKind, call: &Call) -> bool {
+    match call {
+        Call::OpenOrResize(_) => kind == QueueKind::Bounded,
+        call => Call::names(kind).any(|name| name == call.name()),
+    }
+}
+
+fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
     Ok(match call {
+        Call::Push(messages) => Answer::Pushed(model.push(now, messages)?),
+        Call::Enqueue(messages) => Answer::Pushed(model.enqueue(now, messages)?),
         Call::Schedule(messages) => Answer::Pushed(model.schedule(now, messages)?),
         Call::Reschedule(id, due) => Answer::Rescheduled(model.reschedule(now, *id, *due)?),
         Call::NextDue => Answer::Next(model.next_due(now)),
-        call => leasing(model, now, call)?,
-    })
-}
-
-fn bounded(model: &mut BoundedModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
-    Ok(match call {
         Call::Offer(messages, overflow) => Answer::Offered(model.offer(now, messages, *overflow)?),
         Call::Recent(n) => Answer::Messages(model.recent(now, *n)?),
         Call::Capacity => {
-            let capacity = std::num::NonZeroUsize::new(model.capacity());
+            let capacity = model.capacity.and_then(NonZeroUsize::new);
             Answer::Capacity(capacity.ok_or(ErrorKind::Internal)?)
         }
         Call::Resize(capacity) => Answer::Ids(model.resize(now, *capacity)?),
         Call::OpenOrResize(capacity) => {
             // This call does not answer the dropped messages.
-            if model.capacity() != capacity.get() {
-                model.resize(now, *capacity)?;
-            }
+            model.resize_to(now, *capacity)?;
             Answer::Nothing
         }
-        call => leasing(model, now, call)?,
-    })
-}
-
-fn rotating(model: &mut RotatingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
-    Ok(match call {
-        Call::Insert(items) => Answer::Inserted(model.insert(items)?),
-        Call::Rotate(max) => Answer::Rotated(model.rotate(now, *max)?),
-        Call::List(page) => Answer::Items(model.list(*page)?),
-        Call::Remove(ids) => Answer::Count(model.remove(ids)?),
-        Call::Len => Answer::Count(model.len()),
-        _ => return Err(ErrorKind::Invalid),
-    })
-}
-
-fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
-    Ok(match call {
         Call::Lease(max, ttl) => Answer::Leased(model.lease(now, *max, *ttl)?),
         Call::Settle(batch) => Answer::Settled(model.settle(now, batch)?),
         Call::Turn(batch, max, ttl, holder) => {
@@ -236,6 +216,17 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answ
         Call::Purge(max) => Answer::Count(model.purge(now, *max)?),
         Call::Cancel(ids) => Answer::Cancelled(model.cancel(now, ids)?),
         Call::Peek(place, page) => Answer::Peeked(model.peek(now, *place, *page)?),
+        _ => return Err(ErrorKind::Invalid),
+    })
+}
+
+fn rotating(model: &mut RotatingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+    Ok(match call {
+        Call::Insert(items) => Answer::Inserted(model.insert(items)?),
+        Call::Rotate(max) => Answer::Rotated(model.rotate(now, *max)?),
+        Call::List(page) => Answer::Items(model.list(*page)?),
+        Call::Remove(ids) => Answer::Count(model.remove(ids)?),
+        Call::Len => Answer::Count(model.len()),
         _ => return Err(ErrorKind::Invalid),
     })
 }

@@ -193,7 +193,5 @@ impl RotatingModel {
 }
 
 fn size(insert: &Insert) -> usize {
-    let headers = insert.headers.iter();
-    let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
-    insert.body.len() + headers
+    limits::size(&insert.body, &insert.headers)
 }
