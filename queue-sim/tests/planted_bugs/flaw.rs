@@ -37,19 +37,10 @@ pub(crate) trait Flaw: Debug + Copy + Send + Sync + 'static {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flawed<F>(pub(crate) F);
 
-impl<F: Flaw> Layer for Flawed<F> {
-    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Front(self.0, queue))
-    }
-}
-
-#[derive(Debug)]
-struct Front<F>(F, Arc<dyn Service>);
-
 #[async_trait]
-impl<F: Flaw> Service for Front<F> {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        self.0.call(&*self.1, call).await
+impl<F: Flaw> Layer for Flawed<F> {
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        self.0.call(&**queue, call).await
     }
 }
 
