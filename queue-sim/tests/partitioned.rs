@@ -12,6 +12,7 @@ use queue_sim::{
     check::{Budget, Verdict, check},
     plan::Decisions,
     run::{Scenario, Simulation},
+    sim::seeds_or,
     world::{EPOCH, MemoryEnvironment},
 };
 
@@ -19,11 +20,6 @@ use queue_sim::{
 const SEEDS: u64 = 150;
 /// The checks must find a bug within this many seeds.
 const HUNT: u64 = 300;
-
-fn seeds() -> u64 {
-    let set = std::env::var("QUEUE_SIM_SEEDS").ok();
-    set.map_or(SEEDS, |set| set.parse().expect("a number of seeds"))
-}
 
 /// Queues of so many parts, with this in front of each part.
 fn partitioned(parts: usize, bug: Option<Bug>) -> Partitioned {
@@ -76,13 +72,13 @@ fn is_kept_by_each_part(guarantees: &Guarantees, rule: &str) -> bool {
 /// hold for the whole queue.
 fn plays(kind: QueueKind, shown: &[&str]) {
     let (scenario, mut environment) = stage(kind, 1, None);
-    for seed in 0..seeds() {
+    for seed in 0..seeds_or(SEEDS) {
         assert_eq!(findings(&scenario, &mut environment, seed), [], "one part");
     }
     let (scenario, mut environment) = stage(kind, 3, None);
     let guarantees = partitioned(3, None).guarantees(kind);
     let mut broken = BTreeMap::new();
-    for seed in 0..seeds() {
+    for seed in 0..seeds_or(SEEDS) {
         for (rule, how) in findings(&scenario, &mut environment, seed) {
             broken.entry(rule).or_insert(how);
         }
@@ -127,22 +123,11 @@ enum Bug {
     ForgottenPart,
 }
 
-impl Layer for Bug {
-    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        match name.as_str().contains("--1of3-") {
-            true => Arc::new(Flawed(*self, queue)),
-            false => queue,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Flawed(Bug, Arc<dyn Service>);
-
 #[async_trait::async_trait]
-impl Service for Flawed {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        match (self.0, call) {
+impl Layer for Bug {
+    async fn call(&self, name: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        match (self, call) {
+            (_, call) if !name.as_str().contains("--1of3-") => queue.call(call).await,
             (Bug::LostSettlements, Call::Settle(batch)) => Ok(Answer::Settled(vec![
                     queue_core::Settled::Done;
                     batch.len()
@@ -151,16 +136,14 @@ impl Service for Flawed {
                 Ok(Answer::Leased(queue_core::Leased::nothing(None)))
             }
             (Bug::ForgottenPart, Call::Turn(settlements, max, ttl, holder)) => {
-                let turned = self
-                    .1
-                    .call(Call::Turn(settlements, max, ttl, holder))
-                    .await?;
+                let turn = Call::Turn(settlements, max, ttl, holder);
+                let turned = queue.call(turn).await?;
                 let Answer::Turned(settled, _) = turned else {
                     return Ok(turned);
                 };
                 Ok(Answer::Turned(settled, queue_core::Leased::nothing(None)))
             }
-            (_, call) => self.1.call(call).await,
+            (_, call) => queue.call(call).await,
         }
     }
 }

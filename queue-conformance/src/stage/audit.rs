@@ -58,7 +58,7 @@ impl Audit {
 }
 
 impl Layer for Audit {
-    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+    fn before(self: &Arc<Self>, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
         let mut entries = self.lock();
         let expected = entries.get(name).map(|entry| Arc::clone(&entry.expected));
         let expected = expected.unwrap_or_default();

@@ -52,7 +52,7 @@ impl Guard {
 }
 
 impl Layer for Guard {
-    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+    fn before(self: &Arc<Self>, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
         let mut queues = lock(&self.queues);
         let Shared { seen, numbers } = queues.entry(name.clone()).or_default().clone();
         let queue = match self.guarantees.has(Feature::Ids) {
@@ -60,7 +60,7 @@ impl Layer for Guard {
             false => Arc::new(Numbered::new(queue, numbers)),
         };
         Arc::new(Guarded {
-            guard: self.clone(),
+            guard: Arc::clone(self),
             queue,
             seen,
             got: Mutex::default(),
@@ -71,7 +71,7 @@ impl Layer for Guard {
 /// A handle of a guarded queue.
 #[derive(Debug)]
 struct Guarded {
-    guard: Guard,
+    guard: Arc<Guard>,
     queue: Arc<dyn Service>,
     seen: Arc<Mutex<Seen>>,
     /// The receipts that this handle got.
@@ -294,7 +294,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_lease_on_a_queue_that_is_late_waits_for_all_that_is_due() {
         let late = Guarantees::all("late", QueueKind::Delay).without(Feature::AtOnce);
-        let guard = Guard::new(late, Exit::default(), LONG);
+        let guard = Arc::new(Guard::new(late, Exit::default(), LONG));
         let name = QueueName::new("late").expect("the name is allowed");
         let queue = guard.before(&name, Arc::new(BitByBit));
         let batch = (0..5).map(|_| Scheduled::new("x", Duration::ZERO));

@@ -4,48 +4,80 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 
-use super::{Front, Service};
+use super::{Answer, Call, Front, Service};
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Guarantees, OnceStore,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Confirmer, Guarantees, OnceStore,
     QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
 };
 
-/// The future that opens a bounded queue.
-pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn BoundedQueue>>> + Send + 'a>>;
+/// The future of a step that a backend takes.
+pub type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// The future that changes a queue's configuration.
-pub type Changing<'a> = Pin<Box<dyn Future<Output = Result<bool>> + Send + 'a>>;
+/// Stands between a backend's queues and their callers. What a layer does not implement, it leaves
+/// bare.
+#[async_trait]
+pub trait Layer: Debug + Send + Sync + Sized + 'static {
+    /// Makes a call to `queue`, which is the queue of that name or a layer over it. Dropping the
+    /// future has the effect of dropping the queue method's own.
+    ///
+    /// # Errors
+    ///
+    /// Those of the method that the call stands for.
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        queue.call(call).await
+    }
 
-/// Wraps each queue when it is opened.
-pub trait Layer: Debug + Send + Sync + 'static {
-    /// Returns the service to put in front of `queue`, which is the queue of that name or a layer
-    /// over it.
-    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service>;
+    /// Whether what confirms the queue's calls also confirms those through this layer (R2). By default
+    /// nothing confirms them.
+    fn confirms(&self) -> bool {
+        false
+    }
 
-    /// Wraps the store of once keys of that name, which is no queue. The default leaves it bare.
+    /// Returns the service to put in front of `queue` when it is opened. The default makes its calls
+    /// by [`call`](Self::call). A layer that keeps something for each handle returns a service of its
+    /// own instead, which then has its own [`confirmer`](Service::confirmer), too.
+    fn before(self: &Arc<Self>, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
+        Arc::new(Behind {
+            layer: Arc::clone(self),
+            name: name.clone(),
+            queue,
+        })
+    }
+
+    /// Wraps the store of once keys of that name, which is no queue.
     fn before_once(&self, _name: &QueueName, store: Arc<dyn OnceStore>) -> Arc<dyn OnceStore> {
         store
     }
 
-    /// Wraps an opening that gives a queue this capacity, the one kind of open that can drop
-    /// messages. The default leaves it bare.
-    fn before_resizing<'a>(
+    /// Wraps a step of the backend that is a call to no open queue: a change of a queue's
+    /// configuration ([`Call::Reconfigure`]), or an opening that gives a queue another capacity
+    /// ([`Call::OpenOrResize`]), the one kind of open that can drop messages.
+    fn around<'a, T: Send + 'a>(
         &'a self,
         _name: &'a QueueName,
-        _capacity: NonZeroUsize,
-        opening: Opening<'a>,
-    ) -> Opening<'a> {
-        opening
+        _call: Call,
+        step: Step<'a, T>,
+    ) -> Step<'a, T> {
+        step
+    }
+}
+
+/// A queue behind a layer that keeps nothing for each handle.
+#[derive(Debug)]
+struct Behind<L> {
+    layer: Arc<L>,
+    name: QueueName,
+    queue: Arc<dyn Service>,
+}
+
+#[async_trait]
+impl<L: Layer> Service for Behind<L> {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        self.layer.call(&self.name, &self.queue, call).await
     }
 
-    /// Wraps a change of a queue's configuration. The default leaves it bare.
-    fn before_reconfiguring<'a>(
-        &'a self,
-        _name: &'a QueueName,
-        _config: &'a QueueConfig,
-        changing: Changing<'a>,
-    ) -> Changing<'a> {
-        changing
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        self.queue.confirmer().filter(|_| self.layer.confirms())
     }
 }
 
@@ -81,19 +113,19 @@ impl<L: Layer> Backend for Layered<L> {
         name: &QueueName,
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
-        let mut opening: Opening<'_> = self.backend.open_or_resize(name, config);
+        let mut opening = self.backend.open_or_resize(name, config);
         if let Some(capacity) = NonZeroUsize::new(config.capacity) {
-            opening = self.layer.before_resizing(name, capacity, opening);
+            let call = Call::OpenOrResize(capacity);
+            opening = self.layer.around(name, call, opening);
         }
         let queue = opening.await?;
         Ok(self.front(name, AnyQueue::Bounded(queue)))
     }
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
-        let changing: Changing<'_> = self.backend.reconfigure(name, config);
-        self.layer
-            .before_reconfiguring(name, config, changing)
-            .await
+        let changing = self.backend.reconfigure(name, config);
+        let call = Call::Reconfigure(config.clone());
+        self.layer.around(name, call, changing).await
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {

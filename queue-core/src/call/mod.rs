@@ -14,20 +14,11 @@
 //! #[derive(Debug, Clone, Default)]
 //! struct Counting(Arc<AtomicU64>);
 //!
-//! #[derive(Debug)]
-//! struct Counted(Counting, Arc<dyn Service>);
-//!
-//! impl Layer for Counting {
-//!     fn before(&self, _: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-//!         Arc::new(Counted(self.clone(), queue))
-//!     }
-//! }
-//!
 //! #[async_trait::async_trait]
-//! impl Service for Counted {
-//!     async fn call(&self, call: Call) -> Result<Answer> {
-//!         self.0.0.fetch_add(1, Ordering::Relaxed);
-//!         self.1.call(call).await
+//! impl Layer for Counting {
+//!     async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+//!         self.0.fetch_add(1, Ordering::Relaxed);
+//!         queue.call(call).await
 //!     }
 //! }
 //!
@@ -52,7 +43,7 @@ pub(crate) use self::answer::Answered;
 pub use self::{
     answer::Answer,
     front::Front,
-    layer::{Changing, Layer, Layered, Opening},
+    layer::{Layer, Layered, Step},
     verbs::Call,
 };
 

@@ -63,10 +63,10 @@ macro_rules! verbs {
             $($($call $(($(owned!($type)),+))?,)*)*
             /// A call to the backend and not to a queue:
             /// [`open_or_resize`](crate::Backend::open_or_resize). A layer sees it in
-            /// [`before_resizing`](super::Layer::before_resizing); a queue answers it with `Invalid`.
+            /// [`around`](super::Layer::around); a queue answers it with `Invalid`.
             OpenOrResize(NonZeroUsize),
             /// A call to the backend, too: [`reconfigure`](crate::Backend::reconfigure). A layer sees
-            /// it in [`before_reconfiguring`](super::Layer::before_reconfiguring).
+            /// it in [`around`](super::Layer::around).
             Reconfigure(QueueConfig),
         }
 

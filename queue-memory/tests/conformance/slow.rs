@@ -57,9 +57,11 @@ impl Harness for SlowMachine {
 #[derive(Debug)]
 struct Slow(Duration);
 
+#[async_trait]
 impl Layer for Slow {
-    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Pausing(self.0, queue))
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        time::sleep(self.0).await;
+        queue.call(call).await
     }
 
     fn before_once(&self, _name: &QueueName, store: Arc<dyn OnceStore>) -> Arc<dyn OnceStore> {
@@ -68,18 +70,10 @@ impl Layer for Slow {
 }
 
 #[derive(Debug)]
-struct Pausing<Q: ?Sized>(Duration, Arc<Q>);
+struct Pausing(Duration, Arc<dyn OnceStore>);
 
 #[async_trait]
-impl Service for Pausing<dyn Service> {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        time::sleep(self.0).await;
-        self.1.call(call).await
-    }
-}
-
-#[async_trait]
-impl OnceStore for Pausing<dyn OnceStore> {
+impl OnceStore for Pausing {
     async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
         time::sleep(self.0).await;
         self.1.claim(key, ttl).await

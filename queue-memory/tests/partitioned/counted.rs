@@ -25,28 +25,18 @@ impl Refusing {
     }
 }
 
-impl Layer for Refusing {
-    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Refused(self.clone(), name.clone(), queue))
-    }
-}
-
-#[derive(Debug)]
-struct Refused(Refusing, QueueName, Arc<dyn Service>);
-
 #[async_trait]
-impl Service for Refused {
-    async fn call(&self, call: Call) -> Result<Answer> {
+impl Layer for Refusing {
+    async fn call(&self, name: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         let refused = self
-            .0
             .0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        if !refused.is_empty() && self.1.as_str().contains(&refused) {
-            return Err(Error::new(ErrorKind::Unavailable, "the node is down").with_queue(&self.1));
+        if !refused.is_empty() && name.as_str().contains(&refused) {
+            return Err(Error::new(ErrorKind::Unavailable, "the node is down").with_queue(name));
         }
-        self.2.call(call).await
+        queue.call(call).await
     }
 }
 
@@ -66,20 +56,11 @@ impl Counting {
     }
 }
 
-impl Layer for Counting {
-    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Counted(self.clone(), name.clone(), queue))
-    }
-}
-
-#[derive(Debug)]
-struct Counted(Counting, QueueName, Arc<dyn Service>);
-
 #[async_trait]
-impl Service for Counted {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        self.0.add(&self.1);
-        self.2.call(call).await
+impl Layer for Counting {
+    async fn call(&self, name: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        self.add(name);
+        queue.call(call).await
     }
 }
 

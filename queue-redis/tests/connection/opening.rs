@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Error, ErrorKind, QueueName, Queues, ReliableQueueExt,
-    call::{Layer, Layered, Service},
+    call::{Layer, Layered},
 };
 use queue_redis::{Builder, RedisBackend, Warning, recipes::BlockingList};
 use real_redis::{Aof, Server};
@@ -256,11 +256,7 @@ async fn a_server_without_persistence_is_warned_of() -> Test {
 #[derive(Debug)]
 struct Clear;
 
-impl Layer for Clear {
-    fn before(&self, _: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        queue
-    }
-}
+impl Layer for Clear {}
 
 #[tokio::test]
 async fn warnings_are_told_in_sentences_whatever_is_in_front_of_the_backend() -> Test {

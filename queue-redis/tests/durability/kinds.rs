@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Pair, Test, by_a_replica};
 use queue_core::{
-    call::{Answer, Call, Layer, Layered, Service},
+    call::{Layer, Layered},
     *,
 };
 
@@ -81,23 +81,9 @@ struct Clear {
     confirms: bool,
 }
 
-#[derive(Debug)]
-struct Through(Arc<dyn Service>, bool);
-
 impl Layer for Clear {
-    fn before(&self, _: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Through(queue, self.confirms))
-    }
-}
-
-#[async_trait::async_trait]
-impl Service for Through {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        self.0.call(call).await
-    }
-
-    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
-        self.0.confirmer().filter(|_| self.1)
+    fn confirms(&self) -> bool {
+        self.confirms
     }
 }
 

@@ -152,19 +152,9 @@ impl Journal {
         self.lock().goals.iter().copied().collect()
     }
 
-    /// The call with this id.
-    pub fn call(&self, id: CallId) -> Option<Call> {
-        Some(self.lock().record(id)?.call.clone())
-    }
-
     /// The order of the last event.
     pub fn order(&self) -> u64 {
         self.lock().order
-    }
-
-    /// The history so far.
-    pub fn history(&self) -> History {
-        self.lock().history.clone()
     }
 
     /// Takes the history so far out; the journal begins again.

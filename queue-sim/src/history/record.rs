@@ -110,9 +110,12 @@ pub struct History {
 }
 
 impl History {
-    /// The place of the next event, after everything so far.
-    pub fn len(&self) -> usize {
-        self.records.len()
+    /// The faults that struck, by name and in order.
+    pub fn faults(&self) -> impl Iterator<Item = &'static str> {
+        self.events.iter().filter_map(|(_, event)| match event {
+            Event::Fault(fault, _) => Some(*fault),
+            _ => None,
+        })
     }
 
     /// The order of the moment at which the faults ended.
@@ -158,11 +161,6 @@ impl History {
     pub fn has_roll_back(&self) -> bool {
         let mut events = self.events.iter();
         events.any(|(_, event)| matches!(event, Event::RolledBack { .. }))
-    }
-
-    /// Whether it has no calls.
-    pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
     }
 }
 

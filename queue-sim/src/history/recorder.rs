@@ -1,7 +1,6 @@
 use std::{
     cell::Cell,
     future::Future,
-    num::NonZeroUsize,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -9,8 +8,8 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    QueueConfig, QueueName, Result,
-    call::{Answer, Call, Changing, Layer, Opening, Service},
+    Error, QueueName, Result,
+    call::{Answer, Call, Layer, Service, Step},
 };
 
 use super::{CallId, Journal, Outcome};
@@ -38,83 +37,46 @@ impl Recorder {
     pub const fn new(lane: Lane, journal: Journal) -> Self {
         Self { lane, journal }
     }
-}
 
-impl Recorder {
-    /// Records a call to the backend, which answers nothing that a history needs.
+    /// Records the call that this future makes, and what of its answer a history needs.
     async fn record<T>(
         &self,
         name: &QueueName,
         call: Call,
-        future: impl Future<Output = Result<T>> + Send + Unpin,
+        future: Step<'_, T>,
+        told: fn(&T) -> Answer,
     ) -> Result<T> {
         let Self { lane, journal } = self;
         let id = journal.began(*lane, name, call);
         let open = Open { journal, id };
         let answered = Marked { id, future }.await;
-        let told = answered.as_ref().map(|_| Answer::Nothing);
-        journal.ended(id, Outcome::of(&told.map_err(Clone::clone)));
+        journal.ended(id, Outcome::of(answered.as_ref().map(told)));
         drop(open);
         answered
     }
 }
 
-impl Layer for Recorder {
-    fn before(&self, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Recorded {
-            name: name.clone(),
-            recorder: self.clone(),
-            queue,
-        })
-    }
-
-    fn before_resizing<'a>(
-        &'a self,
-        name: &'a QueueName,
-        capacity: NonZeroUsize,
-        opening: Opening<'a>,
-    ) -> Opening<'a> {
-        Box::pin(self.record(name, Call::OpenOrResize(capacity), opening))
-    }
-
-    fn before_reconfiguring<'a>(
-        &'a self,
-        name: &'a QueueName,
-        config: &'a QueueConfig,
-        changing: Changing<'a>,
-    ) -> Changing<'a> {
-        Box::pin(self.record(name, Call::Reconfigure(config.clone()), changing))
-    }
-}
-
-#[derive(Debug)]
-struct Recorded {
-    name: QueueName,
-    recorder: Recorder,
-    queue: Arc<dyn Service>,
-}
-
 #[async_trait]
-impl Service for Recorded {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        let Recorder { lane, journal } = &self.recorder;
-        let id = journal.began(*lane, &self.name, call.clone());
-        let open = Open { journal, id };
-        let answer = Marked {
-            id,
-            future: self.queue.call(call),
-        };
-        let answer = answer.await;
-        journal.ended(id, Outcome::of(&answer));
-        drop(open);
-        answer
+impl Layer for Recorder {
+    async fn call(&self, name: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        let future = queue.call(call.clone());
+        self.record(name, call, future, Answer::clone).await
+    }
+
+    fn around<'a, T: Send + 'a>(
+        &'a self,
+        name: &'a QueueName,
+        call: Call,
+        step: Step<'a, T>,
+    ) -> Step<'a, T> {
+        Box::pin(self.record(name, call, step, |_| Answer::Nothing))
     }
 }
 
 impl Outcome {
-    fn of(answer: &Result<Answer>) -> Self {
+    fn of(answer: Result<Answer, &Error>) -> Self {
         match answer {
-            Ok(answer) => Self::Ok(answer.clone()),
+            Ok(answer) => Self::Ok(answer),
             Err(error) => match error.outcome() {
                 queue_core::Outcome::NotApplied => {
                     Self::NotApplied(error.kind(), error.to_string())
@@ -139,17 +101,17 @@ impl Drop for Open<'_> {
 }
 
 /// Makes this the current call while its future is polled.
-struct Marked<F> {
+struct Marked<'a, T> {
     id: CallId,
-    future: F,
+    future: Step<'a, T>,
 }
 
-impl<F: Future + Unpin> Future for Marked<F> {
-    type Output = F::Output;
+impl<T> Future for Marked<'_, T> {
+    type Output = Result<T>;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
         let before = CURRENT.replace(Some(self.id));
-        let polled = Pin::new(&mut self.future).poll(cx);
+        let polled = self.future.as_mut().poll(cx);
         CURRENT.set(before);
         polled
     }

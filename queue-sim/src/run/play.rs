@@ -87,9 +87,9 @@ impl Simulation for Scenario {
             Some((one, other)) => format!("once {one:?}, once {other:?}"),
             None => format!(
                 "once {} calls and {:?}, once {} calls and {:?}",
-                first.history.len(),
+                first.history.records.len(),
                 first.end,
-                second.history.len(),
+                second.history.records.len(),
                 second.end
             ),
         };

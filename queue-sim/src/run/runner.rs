@@ -1,5 +1,3 @@
-use std::fmt;
-
 use super::Simulation;
 use crate::{
     check::{Finding, Verdict},
@@ -12,6 +10,7 @@ const SHRINKING: usize = 3_000;
 
 /// Plays runs of a simulation in one environment: from decisions, from kept plans, and ever smaller
 /// runs of a failure.
+#[derive(Debug)]
 pub struct Runner<'a, S> {
     simulation: S,
     environment: &'a mut dyn Environment,
@@ -164,15 +163,5 @@ impl<R> Replayed<R> {
     fn breaking(&self, rule: &str) -> Option<&Finding> {
         let mut findings = self.findings().iter();
         findings.find(|finding| finding.rule == rule)
-    }
-}
-
-impl<S: fmt::Debug> fmt::Debug for Runner<'_, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Runner")
-            .field("simulation", &self.simulation)
-            .field("environment", &self.environment)
-            .field("twice", &self.twice)
-            .finish()
     }
 }

@@ -6,11 +6,7 @@ use std::{
 use rustc_hash::FxHasher;
 
 use super::{Played, Replayed};
-use crate::{
-    check::Verdict,
-    history::{Event, History},
-    world::Fault,
-};
+use crate::{check::Verdict, world::Fault};
 
 /// The most inconclusive runs in a hundred.
 const MOST_INCONCLUSIVE: u64 = 1;
@@ -94,7 +90,7 @@ impl Totals {
         let history = hash(&played.history);
         self.histories.insert(history);
         self.digest = self.digest.wrapping_add(hash(&(seed, history)));
-        for fault in struck(&played.history) {
+        for fault in played.history.faults().collect::<BTreeSet<_>>() {
             *self.faults.entry(fault).or_default() += 1;
         }
         self.goals.extend(&played.goals);
@@ -104,18 +100,9 @@ impl Totals {
 
     pub(super) fn count_inconclusive(&mut self, played: &Played) {
         self.inconclusive += 1;
-        let mix = struck(&played.history);
+        let mix = played.history.faults().collect();
         *self.inconclusive_mixes.entry(mix).or_default() += 1;
     }
-}
-
-/// The faults that struck in a run.
-fn struck(history: &History) -> BTreeSet<&'static str> {
-    let faults = history.events.iter().filter_map(|(_, event)| match event {
-        Event::Fault(fault, _) => Some(*fault),
-        _ => None,
-    });
-    faults.collect()
 }
 
 /// Equal in every process, since this hasher has no keys.

@@ -240,28 +240,13 @@ impl Actor {
     }
 }
 
-impl Layer for Actor {
-    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Interrupted {
-            actor: self.clone(),
-            queue,
-        })
-    }
-}
-
-/// A queue that lets the lane crash before and after each call.
-#[derive(Debug)]
-struct Interrupted {
-    actor: Actor,
-    queue: Arc<dyn Service>,
-}
-
+/// The lane may crash before and after each call.
 #[async_trait]
-impl Service for Interrupted {
-    async fn call(&self, call: Call) -> Result<Answer> {
+impl Layer for Actor {
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         let wait = call.is_wait();
-        self.actor.interruptible().await;
-        let answer = self.queue.call(call).await;
+        self.interruptible().await;
+        let answer = queue.call(call).await;
         // A call that found nothing is no step. So a worker's second ack is at the same step,
         // however often it looked in vain before, and a plan stays valid when it shrinks.
         let told = match &answer {
@@ -271,9 +256,9 @@ impl Service for Interrupted {
             Err(_) => false,
         };
         if told {
-            self.actor.step();
+            self.step();
         }
-        self.actor.interruptible().await;
+        self.interruptible().await;
         answer
     }
 }

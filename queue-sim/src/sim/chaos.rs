@@ -53,9 +53,3 @@ impl Chaos {
         self
     }
 }
-
-impl Default for Chaos {
-    fn default() -> Self {
-        Self::all()
-    }
-}

@@ -12,7 +12,7 @@ use super::{
     play::play,
     report::{Report, where_they_part},
     tally::Tally,
-    variables,
+    variables::{self, seeds_or},
 };
 use crate::{
     check::{Finding, Verdict},
@@ -216,7 +216,7 @@ impl Sim {
     }
 
     fn seeds_to_play(&self) -> u64 {
-        variables::seeds().unwrap_or(self.seeds)
+        seeds_or(self.seeds)
     }
 
     /// Plays the plan in `QUEUE_SIM_REPLAY`, if it is set.

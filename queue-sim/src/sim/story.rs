@@ -86,10 +86,8 @@ impl Story {
     /// The number of times that each fault struck.
     pub fn faults(&self) -> BTreeMap<&'static str, u64> {
         let mut faults = BTreeMap::new();
-        for (_, event) in &self.history.events {
-            if let Event::Fault(name, _) = event {
-                *faults.entry(*name).or_default() += 1;
-            }
+        for fault in self.history.faults() {
+            *faults.entry(fault).or_default() += 1;
         }
         faults
     }

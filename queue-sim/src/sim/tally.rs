@@ -125,6 +125,7 @@ impl fmt::Display for Tally {
             effects,
             unknown,
             failed,
+            faults,
             ..
         } = self;
         write!(
@@ -135,13 +136,9 @@ impl fmt::Display for Tally {
         if *failed > 0 {
             write!(f, " failed={failed}")?;
         }
-        let faults: &Counts = &self.faults;
         for (fault, times) in faults {
             write!(f, " {}={times}", fault.replace(' ', "-"))?;
         }
         Ok(())
     }
 }
-
-/// Counts by name.
-pub(super) type Counts = BTreeMap<&'static str, u64>;

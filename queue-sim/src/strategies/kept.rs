@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use queue_core::Weaker;
 
-use super::{Condition, Found, Strategy, replay, smaller};
-use crate::{plan::Regressions, world::Environment};
+use super::{Condition, Found, Strategy, trial::Trial};
+use crate::plan::Regressions;
 
 /// Rules that a strategy declares, and that no run can show: plain tests of queue-redis do.
 const ELSEWHERE: [(&str, &str); 9] = [
@@ -35,9 +35,7 @@ pub(super) fn is_shown_elsewhere(strategy: &str, rule: &str) -> bool {
 
 /// The counterexample of a rule that a strategy declares for a condition.
 #[derive(Debug)]
-pub struct Kept<'a> {
-    strategy: &'a Strategy,
-    condition: Condition,
+pub(super) struct Kept<'a> {
     weaker: &'a Weaker,
     file: Regressions,
 }
@@ -45,27 +43,21 @@ pub struct Kept<'a> {
 impl<'a> Kept<'a> {
     /// One for each rule that the strategy declares for the condition, but for those that a plain test
     /// shows; none where runs are not repeatable.
-    pub fn all(strategy: &'a Strategy, condition: Condition) -> impl Iterator<Item = Self> {
+    pub(super) fn all(strategy: &'a Strategy, condition: Condition) -> impl Iterator<Item = Self> {
         let guarantees = &strategy.guarantees;
         let declared = condition.declared(guarantees).filter(|weaker| {
             strategy.is_repeatable() && !is_shown_elsewhere(guarantees.name, weaker.rule)
         });
-        declared.map(move |weaker| Self::of(strategy, condition, weaker))
+        let name = format!("{} {condition}", guarantees.name);
+        declared.map(move |weaker| Self {
+            weaker,
+            file: Regressions::of(&folder(), &name, "redis"),
+        })
     }
 
     /// The rule.
-    pub const fn weaker(&self) -> &Weaker {
+    pub(super) const fn weaker(&self) -> &Weaker {
         self.weaker
-    }
-
-    fn of(strategy: &'a Strategy, condition: Condition, weaker: &'a Weaker) -> Self {
-        let name = format!("{} {condition}", strategy.guarantees.name);
-        Self {
-            strategy,
-            condition,
-            weaker,
-            file: Regressions::of(&folder(), &name, "redis"),
-        }
     }
 
     /// Plays it: does it still show that the rule is broken?
@@ -73,19 +65,17 @@ impl<'a> Kept<'a> {
     /// # Errors
     ///
     /// It does not, or there is none: a text that says so.
-    pub fn replay(&self, environment: &mut dyn Environment) -> Result<String, String> {
+    pub(super) fn replay(&self, trial: &mut Trial<'_>) -> Result<(), String> {
         let kept = self.file.read().map_err(|error| error.to_string())?;
         if kept.is_empty() {
             return Err("has no counterexample that is kept".to_owned());
         }
         // One plan may show several rules.
-        let (strategy, condition, rule) = (self.strategy, self.condition, self.weaker.rule);
-        let mut shown = kept
-            .iter()
-            .filter_map(|kept| replay(strategy, environment, condition, &kept.plan, rule));
-        shown
-            .next()
-            .ok_or_else(|| "is shown by no kept counterexample any more".to_owned())
+        let mut plans = kept.iter().map(|kept| &kept.plan);
+        match plans.any(|plan| trial.breaks(plan, self.weaker.rule)) {
+            true => Ok(()),
+            false => Err("is shown by no kept counterexample any more".to_owned()),
+        }
     }
 
     /// Keeps what a run found, made smaller, unless a counterexample is kept already.
@@ -93,20 +83,14 @@ impl<'a> Kept<'a> {
     /// # Errors
     ///
     /// Nothing was found, or the file cannot be written.
-    pub fn keep(
-        &self,
-        environment: &mut dyn Environment,
-        found: Option<&Found>,
-    ) -> Result<String, String> {
-        if let Ok(shown) = self.replay(environment) {
-            return Ok(shown);
+    pub(super) fn keep(&self, trial: &mut Trial<'_>, found: Option<&Found>) -> Result<(), String> {
+        if self.replay(trial).is_ok() {
+            return Ok(());
         }
         let found = found.ok_or("was not found")?;
-        let (strategy, condition, rule) = (self.strategy, self.condition, self.weaker.rule);
-        let plan = smaller(strategy, environment, condition, found.plan.clone(), rule);
-        let kept = self.file.keep(rule, &plan);
-        kept.map_err(|error| error.to_string())?;
-        Ok(found.message.clone())
+        let rule = self.weaker.rule;
+        let kept = self.file.keep(rule, &trial.smaller(found, rule));
+        kept.map_err(|error| error.to_string())
     }
 }
 

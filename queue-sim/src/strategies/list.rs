@@ -97,36 +97,17 @@ impl Strategy {
 
 const POLL: Duration = Duration::from_millis(5);
 const BLOCK: Duration = Duration::from_millis(20);
+const UNIT: Duration = Duration::from_millis(10);
 const NOTHING: Sight = Sight::Answers;
 const LIST: Sight = Sight::Length(&["LLEN", "queue"]);
 const ZSET: Sight = Sight::Length(&["ZCARD", "queue"]);
-
-fn zset_string() -> ZsetString {
-    let unit = Duration::from_millis(10);
-    ZsetString::default()
-        .unit(unit)
-        .previous(unit * 3)
-        .poll(POLL)
-}
-
-fn wait_active() -> WaitActive {
-    WaitActive::default().tick(POLL).timeout(BLOCK)
-}
 
 fn zset_json() -> ZsetJson {
     ZsetJson::default().poll(POLL)
 }
 
-fn private_backup(lane: Lane) -> PrivateBackup {
-    PrivateBackup::of_client(format!("lane-{}", lane.0)).timeout(BLOCK)
-}
-
 fn shared_backup() -> SharedBackup {
     SharedBackup::default().poll(POLL)
-}
-
-fn stream(lane: Lane) -> Stream {
-    Stream::consumer(format!("lane-{}", lane.0)).poll(POLL)
 }
 
 macro_rules! recipes {
@@ -141,16 +122,16 @@ macro_rules! recipes {
 }
 
 recipes! {
-    |_| zset_string(), NOTHING;
-    |_| wait_active(), NOTHING;
+    |_| ZsetString::default().unit(UNIT).previous(UNIT * 3).poll(POLL), NOTHING;
+    |_| WaitActive::default().tick(POLL).timeout(BLOCK), NOTHING;
     |_| zset_json(), NOTHING;
     |_| zset_json().with_priority(), NOTHING;
     |_| zset_json().with_processing(), NOTHING;
     |_| BlockingList::default().timeout(BLOCK), NOTHING;
-    private_backup, NOTHING;
+    |lane: Lane| PrivateBackup::of_client(format!("lane-{}", lane.0)).timeout(BLOCK), NOTHING;
     |_| shared_backup(), NOTHING;
     |_| shared_backup().with_checker(BLOCK * 3), NOTHING;
-    stream, Sight::ServerTimes;
+    |lane: Lane| Stream::consumer(format!("lane-{}", lane.0)).poll(POLL), Sight::ServerTimes;
     |_| PriorityLists::default().timeout(BLOCK), NOTHING;
     |_| Rotation::default().poll(POLL), NOTHING;
     |_| FixedLength::naive(), LIST;

@@ -6,14 +6,16 @@
 
 mod cell;
 mod condition;
+mod judge;
 mod kept;
 mod list;
 mod table;
+mod trial;
 
 pub use self::{
-    cell::{Cell, Found, play, replay, smaller},
+    cell::{Cell, Found},
     condition::Condition,
-    kept::Kept,
+    judge::judge_all,
     list::{Strategy, all},
-    table::{Row, json, markdown},
+    table::{Row, markdown},
 };

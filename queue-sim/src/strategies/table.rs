@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use queue_core::When;
-use serde_json::json;
 
 use super::{Cell, Condition, Strategy, kept::is_shown_elsewhere};
 
@@ -87,38 +86,4 @@ pub fn markdown(rows: &[Row]) -> String {
         let _ = writeln!(table, "| {name} | {kind} | {columns} |");
     }
     table
-}
-
-/// The table with the first counterexample of each rule, for programs.
-pub fn json(rows: &[Row]) -> String {
-    let rows = rows.iter().map(|row| {
-        let cells = row.cells.iter().map(|(condition, cell)| {
-            let found = cell.found.iter();
-            let found = found.map(
-                |(rule, found)| json!({ "rule": rule, "runs": found.runs, "how": found.message }),
-            );
-            json!({
-                "condition": condition.to_string(),
-                "runs": cell.runs,
-                "exercised": cell.exercised,
-                "broken": found.collect::<Vec<_>>(),
-            })
-        });
-        let weaker = row.strategy.guarantees.weaker.iter();
-        let weaker = weaker.map(|weaker| {
-            let when = match weaker.when {
-                When::Fault(fault) => fault.to_owned(),
-                when => format!("{when:?}"),
-            };
-            json!({ "rule": weaker.rule, "when": when, "because": weaker.because })
-        });
-        json!({
-            "strategy": row.strategy.guarantees.name,
-            "kind": row.strategy.guarantees.kind.as_str(),
-            "declared": weaker.collect::<Vec<_>>(),
-            "conditions": cells.collect::<Vec<_>>(),
-        })
-    });
-    let all = serde_json::Value::Array(rows.collect());
-    format!("{all:#}\n")
 }

@@ -12,10 +12,7 @@ use redis::{
 };
 use tokio::sync::mpsc;
 
-use super::{
-    network::Network,
-    shim::{Shim, Use},
-};
+use super::{network::Network, shim::Shim};
 use crate::{
     engine::Executor,
     plan::{Lane, What},
@@ -51,7 +48,7 @@ impl Shims {
 impl WireConnector {
     /// Opens a connection for commands that no queue sends. The history has each of them.
     pub(super) async fn own(&self) -> RedisResult<MultiplexedConnection> {
-        let stream = self.open(Use::Own);
+        let stream = self.open(true);
         let (handshake, config) = greeting();
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
@@ -60,9 +57,10 @@ impl WireConnector {
         Ok(connection)
     }
 
-    fn open(&self, use_: Use) -> tokio::io::DuplexStream {
+    /// Opens a connection; `own` if the lane itself sends the commands, and not its backend.
+    fn open(&self, own: bool) -> tokio::io::DuplexStream {
         let (near, far) = tokio::io::duplex(CAPACITY);
-        let shim = Shim::new(self.network.clone(), self.lane, use_, far);
+        let shim = Shim::new(self.network.clone(), self.lane, own, far);
         let spawner = self.executor.spawner(Lane::WORLD);
         self.shims.keep(spawner.spawn(Box::pin(shim.run())));
         near
@@ -81,7 +79,7 @@ impl Connector for WireConnector {
         if struck.is_some() || network.is_down() {
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
         }
-        let stream = self.open(Use::Backend(role));
+        let stream = self.open(false);
         let (handshake, mut config) = greeting();
         let (pushes, told) = mpsc::unbounded_channel();
         if role == Role::Waiter {

@@ -16,7 +16,7 @@ use super::{
     affinity::{Held, OneCore},
     connector::{Shims, WireConnector},
     machine::Machine,
-    network::{Network, Served},
+    network::{Network, Serves},
 };
 use crate::{
     engine::Executor,
@@ -47,24 +47,10 @@ pub struct RedisEnvironment {
     serves: Option<Arc<Serves>>,
 }
 
-/// Another backend on the server, in place of the default queues.
-struct Serves {
-    backend: Box<Serve>,
-    /// The command that answers the length of its queue, where the wire asks for it after every
-    /// request.
-    length: Option<Vec<Bytes>>,
-    /// Whether the clocks of its lanes may be ahead of the others'.
-    clocks_ahead: bool,
-}
-
-/// Makes the backend of a lane from its client of the server.
-type Serve = dyn Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync;
-
 /// The settings of a new [`RedisEnvironment`].
 #[derive(Default)]
 #[must_use]
 pub struct RedisEnvironmentBuilder {
-    server: ServerBuilder,
     durable: bool,
     replace: Option<Box<super::scripts::Replace>>,
     rewrite: Option<Arc<dyn Rewrite>>,
@@ -97,12 +83,6 @@ impl RedisEnvironment {
 }
 
 impl RedisEnvironmentBuilder {
-    /// Starts the server with these settings, such as another program.
-    pub fn with_server(mut self, server: ServerBuilder) -> Self {
-        self.server = server;
-        self
-    }
-
     /// Keeps an append-only file, so that the server can be killed and started again
     /// ([`Fault::Restarted`]). The server writes the file before each reply, and a killed process
     /// takes nothing of it along. So nothing is lost without a sync. Each restart takes some real
@@ -160,7 +140,7 @@ impl RedisEnvironmentBuilder {
     ///
     /// If the server does not come up, or does not compile a replaced script.
     pub fn start(self) -> Result<RedisEnvironment, ServerError> {
-        let mut server = self.server;
+        let mut server = ServerBuilder::default();
         for line in LINES {
             server = server.with_line(line);
         }
@@ -196,16 +176,13 @@ impl Environment for RedisEnvironment {
 
     fn world(&mut self, context: &RunContext) -> Arc<dyn World> {
         let machine = Arc::clone(&self.machine);
-        let served = self.serves.as_ref().map(|serves| Served {
-            length: serves.length.clone(),
-        });
-        let network = Network::new(context, machine, self.durable, self.rewrite.clone(), served);
+        let (rewrite, serves) = (self.rewrite.clone(), self.serves.clone());
+        let network = Network::new(context, machine, self.durable, rewrite, serves);
         network.with_machine(Machine::reset);
         Arc::new(WireWorld {
             network,
             executor: context.executor.clone(),
             shims: Shims::default(),
-            serves: self.serves.clone(),
             plain: self.serves.is_none() && is_plain(context),
             _held: self.core.as_ref().map(OneCore::hold),
         })
@@ -267,7 +244,6 @@ struct WireWorld {
     network: Network,
     executor: Executor,
     shims: Shims,
-    serves: Option<Arc<Serves>>,
     /// Whether no body is apart.
     plain: bool,
     _held: Option<Held>,
@@ -307,7 +283,7 @@ impl World for WireWorld {
             2 if !self.plain => builder.large_bodies_from(0),
             _ => builder,
         };
-        let Some(serves) = &self.serves else {
+        let Some(serves) = network.serves() else {
             return Ok(Arc::new(builder.clock(current_tag).connect().await?));
         };
         let ahead = match serves.clocks_ahead {
@@ -332,7 +308,7 @@ impl World for WireWorld {
     }
 
     async fn leftovers(&self) -> Vec<String> {
-        if self.serves.is_some() {
+        if self.network.serves().is_some() {
             return Vec::new();
         }
         let left = self.network.with_machine(Machine::leftovers);
@@ -363,18 +339,9 @@ impl fmt::Debug for RedisEnvironment {
 impl fmt::Debug for RedisEnvironmentBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisEnvironmentBuilder")
-            .field("server", &self.server)
             .field("durable", &self.durable)
             .field("replaces_scripts", &self.replace.is_some())
             .field("rewrite", &self.rewrite)
             .finish()
-    }
-}
-
-impl fmt::Debug for Serves {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Serves")
-            .field("length", &self.length)
-            .finish_non_exhaustive()
     }
 }

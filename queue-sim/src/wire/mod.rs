@@ -73,11 +73,13 @@ mod server;
 mod shim;
 mod socket;
 mod sort;
+mod subject;
 
 pub use self::{
     environment::{RedisEnvironment, RedisEnvironmentBuilder},
     machine::Counts,
     reply::Reply,
     request::Request,
-    rewrite::{Rewrite, Steps},
+    rewrite::Rewrite,
+    server::Steps,
 };

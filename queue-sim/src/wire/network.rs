@@ -8,7 +8,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::Timestamp;
+use queue_core::{Backend, Timestamp};
+use queue_redis::RedisBackend;
 use tokio::{
     sync::watch,
     time::{self, Instant},
@@ -33,18 +34,25 @@ struct Inner {
     machine: Arc<Mutex<Machine>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
-    served: Option<Served>,
+    serves: Option<Arc<Serves>>,
     state: Mutex<State>,
     healed: watch::Sender<bool>,
     cut: watch::Sender<u64>,
     executed: watch::Sender<()>,
 }
 
-/// What the wire knows of another backend than the default queues.
-pub(super) struct Served {
-    /// The command that answers the length of its queue.
+/// Another backend on the server, in place of the default queues.
+pub(super) struct Serves {
+    pub(super) backend: Box<Serve>,
+    /// The command that answers the length of its queue, where the wire asks for it after every
+    /// request.
     pub(super) length: Option<Vec<Bytes>>,
+    /// Whether the clocks of its lanes may be ahead of the others'.
+    pub(super) clocks_ahead: bool,
 }
+
+/// Makes the backend of a lane from its client of the server.
+type Serve = dyn Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync;
 
 #[derive(Default)]
 struct State {
@@ -65,14 +73,14 @@ impl Network {
         machine: Arc<Mutex<Machine>>,
         durable: bool,
         rewrite: Option<Arc<dyn Rewrite>>,
-        served: Option<Served>,
+        serves: Option<Arc<Serves>>,
     ) -> Self {
         Self(Arc::new(Inner {
             trouble: Trouble::new(context),
             machine,
             durable,
             rewrite,
-            served,
+            serves,
             state: Mutex::default(),
             healed: watch::channel(false).0,
             cut: watch::channel(0).0,
@@ -86,17 +94,13 @@ impl Network {
         self.faults().iter().any(|fault| !harmless.contains(&fault))
     }
 
-    fn trouble(&self) -> &Trouble {
-        &self.0.trouble
-    }
-
     pub(super) fn rewrite(&self) -> Option<&Arc<dyn Rewrite>> {
         self.0.rewrite.as_ref()
     }
 
     /// Another backend than the default queues, whose plain commands are its calls.
-    pub(super) fn served(&self) -> Option<&Served> {
-        self.0.served.as_ref()
+    pub(super) fn serves(&self) -> Option<&Serves> {
+        self.0.serves.as_deref()
     }
 
     /// The time by which the clock of this lane's client is ahead of the server's.
@@ -158,7 +162,7 @@ impl Network {
         faults: &[Fault],
         rarely: Chance,
     ) -> Option<Fault> {
-        self.trouble().strike(lane, what, faults, |weights| {
+        self.0.trouble.strike(lane, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
             let most = sum.max(MOST);
             for weight in weights.iter_mut() {
@@ -303,7 +307,7 @@ impl Deref for Network {
     type Target = Trouble;
 
     fn deref(&self) -> &Trouble {
-        self.trouble()
+        &self.0.trouble
     }
 }
 
@@ -312,7 +316,15 @@ impl fmt::Debug for Network {
         let state = self.lock();
         f.debug_struct("Network")
             .field("connections", &state.last_connection)
-            .field("trouble", self.trouble())
+            .field("trouble", &self.0.trouble)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Serves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serves")
+            .field("length", &self.length)
             .finish_non_exhaustive()
     }
 }

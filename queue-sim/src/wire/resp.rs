@@ -46,23 +46,7 @@ pub(super) fn big_endian(bytes: &[u8]) -> u64 {
 
 /// A decimal number.
 pub(super) fn number(digits: &[u8]) -> Option<i64> {
-    let (negative, digits) = match digits {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    if digits.is_empty() {
-        return None;
-    }
-    // Downwards, since the least number has no counterpart above zero.
-    let number = digits.iter().try_fold(0_i64, |number, digit| {
-        let digit = digit.checked_sub(b'0').filter(|digit| *digit < 10)?;
-        number.checked_mul(10)?.checked_sub(digit.into())
-    })?;
-    if negative {
-        Some(number)
-    } else {
-        number.checked_neg()
-    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// The words of a whole request; `None` if it is not an array of bulk strings.

@@ -1,15 +1,9 @@
 //! The server's work on a request that has arrived.
 
-use std::{
-    fmt,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{MessageId, QueueName, Receipt, Settlement, Timestamp, Token, call::Call};
-use tokio::time::Instant;
+use queue_core::{Settlement, Timestamp, call::Call};
 
 use super::{
     Reply, Request,
@@ -17,7 +11,9 @@ use super::{
     machine::Machine,
     network::Network,
     resp,
-    rewrite::{Execute, Steps},
+    subject::{
+        bounded_queue, changes_lists, field, queue_of, refusal, released, stray, take_expiry,
+    },
 };
 use crate::{
     engine::yield_now,
@@ -28,10 +24,12 @@ use crate::{
 /// The scripts that open and remove queues. They make no call of a queue.
 const OF_THE_BACKEND: [&str; 2] = ["open", "remove"];
 
-/// One request being executed.
-pub(super) struct Executing<'a> {
+/// The steps of a [`Rewrite`](super::Rewrite) on the server, for one request.
+#[derive(Debug)]
+pub struct Steps<'a> {
     network: &'a Network,
     request: &'a Request,
+    /// Whether the history knows that the request's call was executed.
     told: AtomicBool,
 }
 
@@ -44,29 +42,28 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let there = at.is_none_or(|word| is_there(network, &request, &word));
     request.set_time(network.now());
     let mut expiry = None;
-    if network.served().is_some() {
+    if network.serves().is_some() {
         network.expire()?;
         expiry = take_expiry(&mut request);
     }
-    let executing = Executing {
+    let steps = Steps {
         network,
         request: &request,
         told: AtomicBool::new(false),
     };
     if let (Some(rewrite), true) = (network.rewrite(), there) {
-        let steps = Steps(&executing);
         if let Some(reply) = rewrite.rewrite(request.clone(), &steps).await {
-            if !executing.told.load(Ordering::Relaxed) {
-                executing.tell(&reply);
+            if !steps.told.load(Ordering::Relaxed) {
+                steps.tell(&reply);
             }
             return Some(reply);
         }
     }
-    executing.note_registered();
-    let (reply, length) = executing.pass(&request)?;
-    executing.tell(&reply);
-    executing.tell_handed_over();
-    executing.note(length);
+    steps.note_registered();
+    let (reply, length) = steps.pass(&request)?;
+    steps.tell(&reply);
+    steps.tell_handed_over();
+    steps.note(length);
     if let Some((end, key)) = expiry.filter(|_| !reply.is_nil()) {
         network.ends(end, key);
     }
@@ -74,27 +71,6 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
         network.has_executed();
     }
     Some(reply)
-}
-
-/// Takes `PX` and milliseconds, the last words of a `SET`, out of it: the key's end, and the key.
-fn take_expiry(request: &mut Request) -> Option<(Instant, Bytes)> {
-    let [_, key, .., px, millis] = &*request.words else {
-        return None;
-    };
-    if !px.eq_ignore_ascii_case(b"PX") {
-        return None;
-    }
-    let millis = Duration::from_millis(resp::number(millis)?.unsigned_abs());
-    let expiry = (Instant::now() + millis, key.clone());
-    request.words.truncate(request.words.len() - 2);
-    Some(expiry)
-}
-
-/// Whether a request may put something into a list. A pop that blocks pops by itself.
-fn changes_lists(request: &Request) -> bool {
-    const POPS: [&[u8]; 2] = [b"RPOP", b"LPOP"];
-    let verb = &request.words[0];
-    !POPS.iter().any(|pop| verb.eq_ignore_ascii_case(pop))
 }
 
 /// Whether the server has the script of the request, or the request brings it.
@@ -108,54 +84,42 @@ fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
     found.is_some_and(|at| scripts.is_there(at))
 }
 
-/// The refusal of a command that would leave a state behind on the connection, which all wires
-/// share.
-fn refusal(request: &Request) -> Option<Reply> {
-    const WITH_STATE: [&[u8]; 7] = [
-        b"SELECT", b"MULTI", b"EXEC", b"WATCH", b"MONITOR", b"AUTH", b"RESET",
-    ];
-    let verb = &request.words[0];
-    let refused = WITH_STATE
-        .iter()
-        .any(|other| verb.eq_ignore_ascii_case(other));
-    let text = || {
-        let verb = String::from_utf8_lossy(verb);
-        format!("-ERR the simulated wire has no {verb}: teach it\r\n").into_bytes()
-    };
-    refused.then(|| Reply(text()))
-}
-
-#[async_trait]
-impl Execute for Executing<'_> {
-    async fn step(&self, request: &Request) -> Reply {
+impl Steps<'_> {
+    /// Executes one request, and then lets other lanes go first. A script's call runs the script's
+    /// replacement, if there is one.
+    pub async fn run(&self, request: &Request) -> Reply {
         let (reply, length) = self.pass(request).unwrap_or_else(|| (failed(), None));
         self.note(length);
         yield_now().await;
         reply
     }
 
-    async fn command(&self, words: Vec<Bytes>) -> Reply {
+    /// Executes one command of these words, and then lets other lanes go first.
+    pub async fn command<W: AsRef<[u8]> + Sync>(&self, words: &[W]) -> Reply {
+        let words = words
+            .iter()
+            .map(|word| Bytes::copy_from_slice(word.as_ref()));
         let request = Request {
-            words,
+            words: words.collect(),
             script: None,
             ..self.request.clone()
         };
-        self.step(&request).await
+        self.run(&request).await
     }
 
-    fn now(&self) -> Timestamp {
+    /// The server's time now.
+    pub fn now(&self) -> Timestamp {
         self.network.now()
     }
 
-    fn executed(&self) {
+    /// Notes that the call takes effect now.
+    pub fn executed(&self) {
         self.told.store(true, Ordering::Relaxed);
         if let Some(call) = self.request.call {
             self.network.journal().executed(call, self.now());
         }
     }
-}
 
-impl Executing<'_> {
     /// Tells what the reply shows. Every script answers nothing, or an error, before it does
     /// anything: the queue does not exist, the configuration differs, the script is missing; or it
     /// asks for keys that it lacks. Any other error is the script's own failure, which may have come
@@ -236,12 +200,12 @@ impl Executing<'_> {
 
     /// Executes a request as it is, and then asks for its queue's length.
     fn pass(&self, request: &Request) -> Option<(Reply, Option<Event>)> {
-        self.look_at_slots(request);
+        if let Some(message) = stray(request) {
+            self.network.journal().note(Event::Broken("slot", message));
+        }
         let queue = bounded_queue(request, self.request);
-        let served = self
-            .network
-            .served()
-            .and_then(|served| served.length.as_ref());
+        let served = self.network.serves();
+        let served = served.and_then(|serves| serves.length.as_ref());
         let (reply, length) = self.network.with_machine(|machine| {
             let mut requests = Vec::with_capacity(1024);
             let called = call(machine, request, &mut requests);
@@ -273,34 +237,11 @@ impl Executing<'_> {
         Some((reply, length))
     }
 
-    /// A cluster refuses a script whose keys are in several slots; this server does not.
-    fn look_at_slots(&self, request: &Request) {
-        let mut keys = request.keys().iter();
-        let Some(first) = keys.next() else {
-            return;
-        };
-        if let Some(stray) = keys.find(|key| hash_tag(key) != hash_tag(first)) {
-            let (first, stray) = (first.escape_ascii(), stray.escape_ascii());
-            let message = format!("{first} and {stray} are in different slots of a cluster");
-            self.network.journal().note(Event::Broken("slot", message));
-        }
-    }
-
     fn note(&self, length: Option<Event>) {
         if let Some(length) = length {
             self.network.journal().note(length);
         }
     }
-}
-
-/// The part of a key that decides its slot in a cluster.
-fn hash_tag(key: &[u8]) -> &[u8] {
-    let tag = || {
-        let start = 1 + key.iter().position(|byte| *byte == b'{')?;
-        let length = key[start..].iter().position(|byte| *byte == b'}')?;
-        (length > 0).then(|| &key[start..start + length])
-    };
-    tag().unwrap_or(key)
 }
 
 /// Writes a request for the server. Answers the position of the script that it brings along. The server
@@ -330,81 +271,6 @@ fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<u
     in_full.then_some(at)
 }
 
-/// A bounded queue. The wire asks for its length after every request on it.
-struct BoundedQueue {
-    name: QueueName,
-    /// The beginning of its keys.
-    base: String,
-}
-
-impl BoundedQueue {
-    /// Asks for the number of cancelled messages in the list of ready ones, and then for the numbers
-    /// of ready, delayed and leased messages. Answers the number of questions.
-    fn ask(&self, out: &mut Vec<u8>) -> usize {
-        let meta = format!("{}meta", self.base);
-        resp::encode(&["HGET", &meta[..], "holes"], out);
-        let parts = [
-            ("LLEN", "ready"),
-            ("ZCARD", "line"),
-            ("ZCARD", "delayed"),
-            ("ZCARD", "leases"),
-        ];
-        for (count, part) in parts {
-            let key = format!("{}{part}", self.base);
-            resp::encode(&[count.as_bytes(), key.as_bytes()], out);
-        }
-        1 + parts.len()
-    }
-}
-
-/// The number in a field of a hash; a field that is not there counts as 0.
-fn field(reply: &Reply) -> i64 {
-    let value = reply.value().ok();
-    let number: Option<Option<i64>> = value.and_then(|value| redis::from_redis_value(value).ok());
-    number.flatten().unwrap_or(0)
-}
-
-/// The bounded queue that `part` of a request acts on, if any.
-fn bounded_queue(part: &Request, whole: &Request) -> Option<BoundedQueue> {
-    let bounded = whole.script?.starts_with("bounded/");
-    let key = match part.script {
-        Some(_) => part.keys().first()?,
-        None => whole.keys().first()?,
-    };
-    if !bounded {
-        return None;
-    }
-    let (name, base) = queue_of(key)?;
-    let base = base.to_owned();
-    Some(BoundedQueue { name, base })
-}
-
-/// The queue of a key, and the beginning of its keys.
-fn queue_of(key: &[u8]) -> Option<(QueueName, &str)> {
-    let key = std::str::from_utf8(key).ok()?;
-    let (tag, last) = (key.find('{')?, key.rfind("}:")?);
-    let name = QueueName::new(&key[tag + 1..last]).ok()?;
-    Some((name, &key[..last + 2]))
-}
-
-/// The settlement of a turn's argument, if it is a release.
-fn released(argument: &[u8]) -> Option<Settlement> {
-    let [b'l', id @ .., _, _, _, _, _, _, _] = argument else {
-        return None;
-    };
-    let token = resp::big_endian(&argument[argument.len() - 7..]);
-    let receipt = Receipt::new(MessageId::new(resp::big_endian(id)), Token::new(token));
-    Some(Settlement::release(receipt))
-}
-
 fn failed() -> Reply {
     Reply(b"-ERR the server of the simulation failed\r\n".to_vec())
-}
-
-impl fmt::Debug for Executing<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Executing")
-            .field("request", &self.request)
-            .finish_non_exhaustive()
-    }
 }

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use queue_redis::Role;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
     sync::mpsc::UnboundedReceiver,
@@ -56,31 +55,23 @@ const SERVER_RARELY: Chance = 4;
 /// The connection is over.
 struct Over;
 
-/// The owner of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
-    /// A backend.
-    Backend(Role),
-    /// A lane that sends its own commands.
-    Own,
-}
-
 pub(super) struct Shim {
     network: Network,
     lane: Lane,
-    used: Use,
+    /// Whether the lane itself sends the commands, and not its backend.
+    own: bool,
     id: ConnectionId,
     stream: DuplexStream,
     received: BytesMut,
 }
 
 impl Shim {
-    pub(super) fn new(network: Network, lane: Lane, used: Use, stream: DuplexStream) -> Self {
+    pub(super) fn new(network: Network, lane: Lane, own: bool, stream: DuplexStream) -> Self {
         Self {
             id: network.next_connection(),
             network,
             lane,
-            used,
+            own,
             stream,
             received: BytesMut::new(),
         }
@@ -113,7 +104,7 @@ impl Shim {
             let under_way = self.network.set_out();
             yield_now().await;
             let sort = Sort::of(&request);
-            let plain = self.network.served().is_some();
+            let plain = self.network.serves().is_some();
             let rarely = sort.rarely(&request, plain);
             let reply = match sort {
                 Sort::Data => {
@@ -209,14 +200,14 @@ impl Shim {
 
     /// Carries a request to the server, has it executed, and answers its reply.
     async fn exchange(&mut self, request: Request, rarely: Chance) -> Result<Reply, Over> {
-        let faults = if request.call.is_some() || self.network.served().is_some() {
+        let faults = if request.call.is_some() || self.network.serves().is_some() {
             REQUEST
         } else {
             ONCE
         };
         let struck = self.travel(faults, rarely).await?;
         let again = (struck == Some(Fault::Repeated)).then(|| request.clone());
-        let own = (self.used == Use::Own).then(|| request.clone());
+        let own = self.own.then(|| request.clone());
         let reply = server::execute(&self.network, request).await.ok_or(Over)?;
         if let Some(request) = own {
             self.tell(&request, &reply);
@@ -383,15 +374,5 @@ async fn next_of(heard: &mut Option<Heard>) -> Vec<u8> {
             None => std::future::pending().await,
         },
         None => std::future::pending().await,
-    }
-}
-
-impl std::fmt::Debug for Shim {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shim")
-            .field("lane", &self.lane)
-            .field("used", &self.used)
-            .field("id", &self.id)
-            .finish_non_exhaustive()
     }
 }

@@ -140,24 +140,11 @@ impl Fit {
     }
 }
 
-impl Layer for Fit {
-    fn before(&self, _: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        let fit = self.clone();
-        Arc::new(Fitted { fit, queue })
-    }
-}
-
-#[derive(Debug)]
-struct Fitted {
-    fit: Fit,
-    queue: Arc<dyn Service>,
-}
-
 #[async_trait]
-impl Service for Fitted {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        let call = self.fit.fit(call);
-        self.fit.guarantees.check(&call)?;
-        self.queue.call(call).await
+impl Layer for Fit {
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        let call = self.fit(call);
+        self.guarantees.check(&call)?;
+        queue.call(call).await
     }
 }

@@ -13,12 +13,12 @@ use proptest::{
 use queue_core::ReliableConfig;
 use queue_sim::{
     plan::{Decisions, Plan},
-    sim::{Chaos, Drained, check, sim},
+    sim::{Chaos, Drained, check, seeds_or, sim},
     world::Fault,
 };
 use queue_worker::{Context, Failure};
 
-use crate::jobs::{harmful, harmless, played, push_two};
+use crate::jobs::{harmful, harmless, push_two};
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -30,7 +30,7 @@ fn what_holds_passes_and_tells_what_it_exercised() {
         .check(Drained::within(secs(3600)))
         .try_run()
         .expect("it holds");
-    assert_eq!(tally.runs, played(256));
+    assert_eq!(tally.runs, seeds_or(256));
     assert!(tally.redeliveries > 0 && tally.unknown > 0, "{tally}");
     assert!(tally.faults["crashed"] > 0, "{tally}");
     assert!(tally.to_string().contains("crashed="), "{tally}");
@@ -58,7 +58,7 @@ fn a_producer_that_pushes_nothing_is_told() {
         .try_run()
         .expect_err("it proves nothing");
     assert_eq!(broken.finding.rule, "worth");
-    let told = format!("only in 0 of {} runs", played(256));
+    let told = format!("only in 0 of {} runs", seeds_or(256));
     assert!(broken.message.contains(&told), "{broken}");
 }
 
@@ -80,7 +80,7 @@ fn a_fault_that_never_strikes_is_told() {
         .faults(Chaos::only([Fault::Crashed, Fault::Cancelled]))
         .try_run()
         .expect_err("nothing cancels there");
-    let told = format!("never met in {} runs: cancelled", played(256));
+    let told = format!("never met in {} runs: cancelled", seeds_or(256));
     assert!(broken.message.contains(&told), "{broken}");
 }
 

@@ -1,18 +1,8 @@
 //! A job or two, and workers that do them.
 
-use std::env;
-
 use queue_core::{Reliable, ReliableConfig};
 use queue_sim::sim::{BoxError, Effects, Run, Sim, sim};
 use queue_worker::Context;
-
-/// The number of seeds that a simulation plays when it asks for this many.
-pub(crate) fn played(seeds: u64) -> u64 {
-    match env::var("QUEUE_SIM_SEEDS").as_deref() {
-        Err(_) | Ok("") => seeds,
-        Ok(asked) => asked.parse().expect("a number of seeds"),
-    }
-}
 
 pub(crate) async fn push_one(jobs: Reliable<u32>) -> Result<(), BoxError> {
     jobs.push(&1).await?;

@@ -8,12 +8,12 @@ use std::{
 
 use queue_core::ReliableConfig;
 use queue_sim::{
-    sim::{Sim, check, sim},
+    sim::{Sim, check, seeds_or, sim},
     world::MemoryEnvironment,
 };
 use queue_worker::Context;
 
-use crate::jobs::{harmful, harmless, played};
+use crate::jobs::{harmful, harmless};
 
 /// A folder of the test's own, gone afterwards.
 struct Folder(PathBuf);
@@ -177,7 +177,7 @@ fn a_failure_of_no_single_run_is_not_kept() {
         .handler(|_run| |_job: u32, _cx: Context| async {})
         .and()
         .regressions(&folder.0);
-    let runs = format!("of {} runs", played(256));
+    let runs = format!("of {} runs", seeds_or(256));
     says(&failure(&nothing), &[&runs]);
     assert!(!folder.file().exists());
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use queue_core::{Delay, DelayConfig, ReliableConfig, Token};
-use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, sim};
+use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, seeds_or, sim};
 use queue_worker::{Backoff, Context, Failure};
 
-use crate::jobs::{played, push_one};
+use crate::jobs::push_one;
 
 const fn secs(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -39,7 +39,7 @@ fn what_a_handler_fails_with() {
     .seeds(20)
     .try_run()
     .expect_err("it never succeeds");
-    let failed = 5 * played(20);
+    let failed = 5 * seeds_or(20);
     let last = format!("failed {failed} times; the last one fails: the card is expired");
     assert!(broken.message.contains(&last), "{broken}");
     let counted = format!(" failed={failed}");

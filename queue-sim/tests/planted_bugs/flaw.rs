@@ -49,24 +49,14 @@ pub(crate) enum Flaw {
     RecentBackwards,
 }
 
-impl Layer for Flaw {
-    fn before(&self, _name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
-        Arc::new(Front(*self, queue))
-    }
-}
-
-#[derive(Debug)]
-struct Front(Flaw, Arc<dyn Service>);
-
 #[async_trait]
-impl Service for Front {
-    async fn call(&self, call: Call) -> Result<Answer> {
-        let Self(flaw, queue) = self;
-        match (flaw, call) {
-            (Flaw::ClaimsForAnHour, Call::Lease(max, ttl)) => {
+impl Layer for Flaw {
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        match (self, call) {
+            (Self::ClaimsForAnHour, Call::Lease(max, ttl)) => {
                 claim_for_an_hour(&**queue, max, ttl).await
             }
-            (Flaw::RepeatsTheUnknown, call) => match queue.call(call.clone()).await {
+            (Self::RepeatsTheUnknown, call) => match queue.call(call.clone()).await {
                 Err(error) if error.outcome() == Outcome::Unknown => queue.call(call).await,
                 answer => answer,
             },

@@ -3,13 +3,14 @@
 #[path = "../support/kinds.rs"]
 pub(crate) mod kinds;
 
-use std::{env, path::Path};
+use std::path::Path;
 
 use queue_core::{QueueKind, call::Call};
 use queue_sim::{
     plan::Regressions,
     report::{relapse, story},
     run::{Failure, Played, Runs, Scenario},
+    sim::seeds_or,
     workload::Size,
     world::Environment,
 };
@@ -46,12 +47,7 @@ pub(crate) use each_kind;
 /// Plays the kept plans, then the seeds. Fails if a run breaks a rule, if it is not the same again,
 /// or if the runs miss a goal, a call or a fault.
 pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
-    let seeds = match env::var("QUEUE_SIM_SEEDS").as_deref() {
-        Err(_) | Ok("") => SEEDS,
-        Ok(seeds) => seeds.parse().unwrap_or_else(|_| {
-            panic!("QUEUE_SIM_SEEDS={seeds:?}: a number of seeds, such as 5000")
-        }),
-    };
+    let seeds = seeds_or(SEEDS);
     let backend = &*environment.name().to_owned();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
     let regressions = Regressions::of(&folder, &kind.to_string(), backend);

@@ -12,7 +12,6 @@ use queue_sim::{
     plan::{Decisions, Lane},
     wire::{RedisEnvironment, Reply, Request, Rewrite, Steps},
 };
-use redis::Value;
 
 use crate::set::{SECOND, name, play, play_as};
 
@@ -136,7 +135,7 @@ struct Forges;
 #[async_trait]
 impl Rewrite for Forges {
     async fn rewrite(&self, request: Request, _steps: &Steps<'_>) -> Option<Reply> {
-        let forged = Reply::of(&Value::Int(3));
+        let forged = Reply::integer(3);
         (request.script == Some("reliable/discard")).then_some(forged)
     }
 }

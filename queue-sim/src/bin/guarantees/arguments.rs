@@ -1,6 +1,6 @@
 pub(crate) const HELP: &str = "\
 Plays the default queues and all published strategies under the simulator's conditions, each on a
-server of its own, and writes the table of what they keep and break into README and guarantees.json.
+server of its own, and writes the table of what they keep and break into README.
 
     guarantees [--seeds N] [--only TEXT] [--keep] [--check]
 

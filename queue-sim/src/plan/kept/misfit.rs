@@ -32,19 +32,15 @@ impl Regression {
         let counts = |site: &&Site| all_parameters || acts(site);
         let deciding = sites.iter().filter(counts).count();
         let dead = deciding > 0 && unmet.iter().filter(counts).count() == deciding;
-        (dead || unmet.len() > self.unmet).then(|| Misfit::new(self.clone(), unmet, dead))
+        (dead || unmet.len() > self.unmet).then(|| Misfit {
+            regression: self.clone(),
+            unmet: unmet.to_vec(),
+            dead,
+        })
     }
 }
 
 impl Misfit {
-    fn new(regression: Regression, unmet: &[Site], dead: bool) -> Self {
-        Self {
-            regression,
-            unmet: unmet.to_vec(),
-            dead,
-        }
-    }
-
     /// Its place: `file:line`.
     pub fn place(&self) -> String {
         self.regression.place()

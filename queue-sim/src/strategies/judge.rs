@@ -1,0 +1,86 @@
+//! All strategies under all their conditions, side by side.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use super::{Condition, Row, Strategy, kept::Kept, trial::Trial};
+
+/// Plays the strategies under all their conditions, so many runs each, on so many threads. Tells what
+/// each strategy broke, as soon as it has been played. Answers the rows of the table in the order of
+/// the strategies, and the faults: a broken rule that is not declared, a declared one without a
+/// counterexample that shows it still, and a condition that never struck. If it keeps, it makes and
+/// keeps a counterexample of each declared rule that has none.
+pub fn judge_all(
+    strategies: Vec<Strategy>,
+    threads: usize,
+    seeds: u64,
+    keeps: bool,
+    told: impl Fn(&str) + Sync,
+) -> (Vec<Row>, Vec<String>) {
+    let left = Mutex::new(strategies.into_iter().enumerate());
+    let judged = Mutex::new((BTreeMap::new(), Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((place, strategy)) = next(&left) {
+                    let (row, report, faults) = judge(strategy, seeds, keeps);
+                    told(&report);
+                    let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
+                    judged.0.insert(place, row);
+                    judged.1.extend(faults);
+                }
+            });
+        }
+    });
+    let (rows, faults) = judged.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (rows.into_values().collect(), faults)
+}
+
+fn next<T>(left: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
+    left.next()
+}
+
+/// Plays a strategy under all its conditions. Answers its row, what it broke, and the faults.
+fn judge(strategy: Strategy, seeds: u64, keeps: bool) -> (Row, String, Vec<String>) {
+    let guarantees = &strategy.guarantees;
+    let mut report = format!("{} ({})\n", guarantees.name, guarantees.kind);
+    let mut cells = Vec::new();
+    let mut faults = Vec::new();
+    for condition in Condition::all().filter(|condition| strategy.plays(*condition)) {
+        let place = format!("{} ({}), {condition}", guarantees.name, guarantees.kind);
+        let mut environment = match strategy.environment(condition) {
+            Ok(environment) => environment,
+            Err(error) => {
+                faults.push(format!("{place}: {error}"));
+                continue;
+            }
+        };
+        let mut trial = Trial::new(&strategy, condition, &mut *environment);
+        let cell = trial.play(0..seeds);
+        if cell.exercised == 0 {
+            faults.push(format!("{place}: it never struck in {} runs", cell.runs));
+        }
+        for (rule, found) in &cell.found {
+            let (broke, message) = (found.runs, &found.message);
+            report += &format!("  {condition}: {rule} in {broke} of {seeds}: {message}\n");
+        }
+        let undeclared = trial.undeclared(&cell);
+        faults.extend(undeclared.iter().map(|rule| format!("{place}: {rule}")));
+        for kept in Kept::all(&strategy, condition) {
+            let weaker = kept.weaker();
+            let shown = match keeps {
+                true => kept.keep(&mut trial, cell.of(weaker)),
+                false => kept.replay(&mut trial),
+            };
+            if let Err(missing) = shown {
+                faults.push(format!("{place}: {} {missing}", weaker.rule));
+            }
+        }
+        cells.push((condition, cell));
+    }
+    (Row { strategy, cells }, report, faults)
+}
