@@ -1,4 +1,4 @@
-//! The leases that no settlement ended.
+//! The ends of leases that expired.
 
 use std::collections::BTreeMap;
 
@@ -14,32 +14,22 @@ use crate::{
     plan::Lane,
 };
 
-/// A lease that no settlement ended: its holder, and its deadline.
+/// An expired lease: its holder, and its deadline.
 #[derive(Debug)]
-pub(crate) struct Lease {
-    pub(crate) lane: Lane,
-    pub(crate) queue: QueueName,
-    pub(crate) receipt: Receipt,
-    pub(crate) began: Moment,
-    /// The time of its last extension, or its beginning.
-    pub(crate) extended: Moment,
-    pub(crate) deadline: Timestamp,
+pub(super) struct Expired {
+    pub(super) lane: Lane,
+    pub(super) queue: QueueName,
+    pub(super) receipt: Receipt,
+    pub(super) deadline: Timestamp,
+    /// It shows after this place in the order.
+    pub(super) since: u64,
 }
 
 /// The key has the queue, since two queues may give out the same receipt.
-type Held = BTreeMap<(QueueName, Receipt), Lease>;
+type Held = BTreeMap<(QueueName, Receipt), Expired>;
 
 /// The leases that expired before the history ended.
-pub(super) fn expired(history: &History) -> Vec<Lease> {
-    let began = history.records.iter().map(|record| record.began.at);
-    let last = began.max().unwrap_or_default();
-    let mut leases = unsettled(history);
-    leases.retain(|lease| lease.deadline <= last);
-    leases
-}
-
-/// The leases that no settlement ended, expired or not.
-pub(crate) fn unsettled(history: &History) -> Vec<Lease> {
+pub(super) fn expired(history: &History) -> Vec<Expired> {
     let mut held: Held = BTreeMap::new();
     let mut records: Vec<&Record> = history.records.iter().collect();
     records.sort_by_key(|record| effect(record).order);
@@ -62,24 +52,26 @@ pub(crate) fn unsettled(history: &History) -> Vec<Lease> {
                         && at.at < lease.deadline
                     {
                         lease.deadline = at.at.plus_millis(millis_ceil(*ttl));
-                        lease.extended = at;
+                        lease.since = at.order;
                     }
                 }
             }
             _ => {}
         }
         for delivery in deliveries(record) {
-            let lease = Lease {
+            let lease = Expired {
                 lane: record.lane,
                 queue: record.queue.clone(),
                 receipt: delivery.receipt,
-                began: at,
-                extended: at,
                 deadline: at.at.plus_millis(millis_ceil(delivery.time_left)),
+                since: at.order,
             };
             held.insert((record.queue.clone(), delivery.receipt), lease);
         }
     }
+    let last = records.iter().map(|record| record.began.at).max();
+    let last = last.unwrap_or_default();
+    held.retain(|_, lease| lease.deadline <= last);
     held.into_values().collect()
 }
 
@@ -92,7 +84,7 @@ fn settle(held: &mut Held, record: &Record, batch: &[Settlement]) {
                 .is_some_and(|one| *one != Settled::LeaseLost),
             _ => may_have_acted(record),
         };
-        let live = |lease: &Lease| at < lease.deadline;
+        let live = |lease: &Expired| at < lease.deadline;
         let named = (record.queue.clone(), settlement.receipt);
         if ended && held.get(&named).is_some_and(live) {
             held.remove(&named);

@@ -14,7 +14,6 @@ mod wording;
 
 pub(crate) use self::{
     lanes::{named_lanes, parting_lanes},
-    leases::unsettled,
     timeline::marks,
 };
 pub use self::{

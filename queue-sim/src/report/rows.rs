@@ -92,7 +92,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
     }
     rows.sort_by_key(|row| row.order);
     for lease in leases::expired(history) {
-        let before = |row: &Row| row.order <= lease.extended.order || row.at < lease.deadline;
+        let before = |row: &Row| row.order <= lease.since || row.at < lease.deadline;
         let place = rows.iter().position(|row| !before(row));
         let row = Row {
             at: lease.deadline,
@@ -104,7 +104,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
             ),
             ends: None,
             call: None,
-            order: lease.extended.order,
+            order: lease.since,
         };
         rows.insert(place.unwrap_or(rows.len()), row);
     }

@@ -1,31 +1,78 @@
 //! Held messages: a worker leased them once, and has extended the lease ever since.
 
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
-use queue_core::{MessageId, QueueName};
+use queue_core::{
+    Disposition, Extended, MessageId, QueueName, Receipt, Settlement, Timestamp,
+    call::{Answer, Call},
+};
 
 use super::Story;
-use crate::report::unsettled;
+use crate::{history::Moment, plan::Lane};
 
 /// The unacked message that a worker held the longest, and still held after the last fault.
 #[derive(Debug)]
 pub(super) struct Held<'a> {
-    queue: QueueName,
+    queue: &'a QueueName,
     id: MessageId,
     lane: &'a str,
     time: Duration,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Lease {
+    lane: Lane,
+    since: Timestamp,
+    /// The time of its last extension.
+    until: Moment,
+}
+
 impl<'a> Held<'a> {
     pub(super) fn longest(story: &'a Story) -> Option<Self> {
         let healed = story.history.healed()?;
-        let leases = unsettled(&story.history).into_iter();
-        let held = leases.filter(|lease| lease.extended.order > healed);
-        let held = held.map(|lease| Self {
-            queue: lease.queue,
-            id: lease.receipt.id,
+        let mut leases: BTreeMap<(&QueueName, Receipt), Lease> = BTreeMap::new();
+        for record in &story.history.records {
+            let queue = &record.queue;
+            let until = record.ended.as_ref().map_or(record.began, |ended| ended.at);
+            if let (Call::Extend(receipts, _), Some(Answer::Extended(each))) =
+                (&record.call, record.answer())
+            {
+                for (receipt, how) in receipts.iter().zip(each) {
+                    let lease = leases.get_mut(&(queue, *receipt));
+                    if let Some(lease) = lease.filter(|_| *how == Extended::Extended) {
+                        lease.until = until;
+                    }
+                }
+            }
+            let acked: &[Settlement] = match &record.call {
+                Call::Settle(batch) | Call::Turn(batch, ..) => batch,
+                _ => &[],
+            };
+            for settlement in acked {
+                if settlement.disposition == Disposition::Ack {
+                    leases.remove(&(queue, settlement.receipt));
+                }
+            }
+            let leased = match record.answer() {
+                Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => leased,
+                _ => continue,
+            };
+            for delivery in &leased.deliveries {
+                let lease = Lease {
+                    lane: record.lane,
+                    since: until.at,
+                    until,
+                };
+                leases.insert((queue, delivery.receipt), lease);
+            }
+        }
+        let held = leases.into_iter();
+        let held = held.filter(|(_, lease)| lease.until.order > healed);
+        let held = held.map(|((queue, receipt), lease)| Self {
+            queue,
+            id: receipt.id,
             lane: story.lanes.get(&lease.lane).map_or("somebody", |lane| lane),
-            time: lease.extended.at.since(lease.began.at),
+            time: lease.until.at.since(lease.since),
         });
         let held = held.filter(|held: &Self| !held.time.is_zero());
         held.max_by_key(|held| held.time)
