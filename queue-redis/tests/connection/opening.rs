@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{
-    Error, ErrorKind, QueueName, Queues, ReliableQueueExt,
+    Error, ErrorKind, Queues, ReliableQueueExt,
     call::{Layer, Layered},
 };
 use queue_redis::{Builder, RedisBackend, Warning, recipes::BlockingList};
