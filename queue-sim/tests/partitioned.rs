@@ -128,14 +128,14 @@ impl Layer for Bug {
     async fn call(&self, name: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         match (self, call) {
             (_, call) if !name.as_str().contains("--1of3-") => queue.call(call).await,
-            (Bug::LostSettlements, Call::Settle(batch)) => Ok(Answer::Settled(vec![
+            (Self::LostSettlements, Call::Settle(batch)) => Ok(Answer::Settled(vec![
                     queue_core::Settled::Done;
                     batch.len()
                 ])),
-            (Bug::ForgottenPart, Call::Lease(..)) => {
+            (Self::ForgottenPart, Call::Lease(..)) => {
                 Ok(Answer::Leased(queue_core::Leased::nothing(None)))
             }
-            (Bug::ForgottenPart, Call::Turn(settlements, max, ttl, holder)) => {
+            (Self::ForgottenPart, Call::Turn(settlements, max, ttl, holder)) => {
                 let turn = Call::Turn(settlements, max, ttl, holder);
                 let turned = queue.call(turn).await?;
                 let Answer::Turned(settled, _) = turned else {

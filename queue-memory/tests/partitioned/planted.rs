@@ -32,7 +32,7 @@ impl Layer for Mistake {
     async fn call(&self, name: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         match (self, call) {
             (_, call) if !name.as_str().contains("--0of3-") => queue.call(call).await,
-            (Mistake::SettlesAnother, Call::Settle(batch)) => {
+            (Self::SettlesAnother, Call::Settle(batch)) => {
                 let another = |one: Settlement| {
                     let id = queue_core::MessageId::new(one.receipt.id.get() + 1);
                     Settlement::new(Receipt::new(id, one.receipt.token), one.disposition)
@@ -40,12 +40,12 @@ impl Layer for Mistake {
                 let batch = batch.into_iter().map(another).collect();
                 queue.call(Call::Settle(batch)).await
             }
-            (Mistake::WaitsElsewhere, Call::WaitForArrival(longest)) => {
+            (Self::WaitsElsewhere, Call::WaitForArrival(longest)) => {
                 tokio::time::sleep(longest).await;
                 Ok(Answer::Nothing)
             }
-            (Mistake::LeavesOut, Call::Lease(..)) => Ok(Answer::Leased(Leased::nothing(None))),
-            (Mistake::NotPaused, Call::Pause) => Ok(Answer::Nothing),
+            (Self::LeavesOut, Call::Lease(..)) => Ok(Answer::Leased(Leased::nothing(None))),
+            (Self::NotPaused, Call::Pause) => Ok(Answer::Nothing),
             (_, call) => queue.call(call).await,
         }
     }

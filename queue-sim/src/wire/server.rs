@@ -51,13 +51,13 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
         request: &request,
         told: AtomicBool::new(false),
     };
-    if let (Some(rewrite), true) = (network.rewrite(), there) {
-        if let Some(reply) = rewrite.rewrite(request.clone(), &steps).await {
-            if !steps.told.load(Ordering::Relaxed) {
-                steps.tell(&reply);
-            }
-            return Some(reply);
+    if let (Some(rewrite), true) = (network.rewrite(), there)
+        && let Some(reply) = rewrite.rewrite(request.clone(), &steps).await
+    {
+        if !steps.told.load(Ordering::Relaxed) {
+            steps.tell(&reply);
         }
+        return Some(reply);
     }
     steps.note_registered();
     let (reply, length) = steps.pass(&request)?;
