@@ -30,10 +30,11 @@ pub(crate) fn named_lanes(
     if let Some(last) = rows.iter().rposition(shows) {
         rows.truncate(last + 1);
     }
-    page(&rows, &words, names, |row| match row.ends {
+    let beside = |row: &Row| match row.ends {
         Some(id) => marked.get(&id).cloned(),
         None => effects.get(&row.order).cloned(),
-    })
+    };
+    page(&rows, 0, &words, |lane| names[&lane].clone(), beside)
 }
 
 /// Two histories that should be equal, each up to the first row that differs; `None` if no row that
@@ -60,7 +61,8 @@ pub(crate) fn parting_lanes(
     }
     let [first, second] = [0, 1].map(|run| {
         let parts = rows[run].get(alike).map(|row| row.order);
-        let mut told = page(&rows[run], &words[run], names, |row| {
+        let named = |lane| names[&lane].clone();
+        let mut told = page(&rows[run], 0, &words[run], named, |row| {
             (Some(row.order) == parts).then(|| "here they part".to_owned())
         });
         if parts.is_none() {
@@ -92,24 +94,29 @@ fn shown(
     extended_once(history, words, rows, |call| marked.contains_key(&call))
 }
 
-/// Lays rows out, with the notes beside them.
-fn page(
+/// Lays rows out, with the notes beside them. Says how many more are left out, if any.
+pub(super) fn page(
     rows: &[Row],
+    left_out: usize,
     words: &Words,
-    names: &BTreeMap<Lane, String>,
+    heading: impl Fn(Lane) -> String,
     beside: impl Fn(&Row) -> Option<String>,
 ) -> String {
-    let busy: Vec<Lane> = lanes(rows).into_iter().collect();
-    let headings: Vec<String> = busy.iter().map(|lane| names[lane].clone()).collect();
+    let lanes: Vec<Lane> = lanes(rows).into_iter().collect();
+    let headings: Vec<String> = lanes.iter().map(|lane| heading(*lane)).collect();
     let lines = rows.iter().map(|row| Line {
         time: words.time(row.at).to_string(),
         column: row
             .lane
-            .and_then(|lane| busy.iter().position(|other| *other == lane)),
+            .and_then(|lane| lanes.iter().position(|other| *other == lane)),
         text: row.text.clone(),
         beside: beside(row),
     });
-    columns(&headings, lines.collect())
+    let rest = (left_out > 0).then(|| Line {
+        text: format!("== and {left_out} more rows, which do not matter"),
+        ..Line::default()
+    });
+    columns(&headings, lines.chain(rest).collect())
 }
 
 /// Whether a call led to nothing worth telling.

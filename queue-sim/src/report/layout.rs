@@ -66,7 +66,7 @@ pub(super) fn columns(headings: &[String], lines: Vec<Line>) -> String {
     let mut wrapped = Vec::new();
     for line in &lines {
         let parts = match line.column {
-            Some(_) => wrap(&line.text),
+            Some(_) => wrap(&line.text, "    ", WIDEST),
             None => vec![line.text.clone()],
         };
         if let Some(column) = line.column {
@@ -121,13 +121,14 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks a text at its spaces.
-fn wrap(text: &str) -> Vec<String> {
+/// Breaks a text at its spaces into lines of about this width; the second one and those that follow have
+/// this indent.
+pub(super) fn wrap(text: &str, indent: &str, widest: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {
-        let full = lines.last().map_or(0, |line| width(line)) + width(word.trim_end()) > WIDEST;
+        let full = lines.last().map_or(0, |line| width(line)) + width(word.trim_end()) > widest;
         if full && lines.last().is_some_and(|line| !line.trim().is_empty()) {
-            lines.push("    ".to_owned());
+            lines.push(indent.to_owned());
         }
         if let Some(line) = lines.last_mut() {
             line.push_str(word);
@@ -137,22 +138,4 @@ fn wrap(text: &str) -> Vec<String> {
         line.truncate(line.trim_end().len());
     }
     lines
-}
-
-/// Breaks a text into lines of at most this many characters, each after this indent.
-pub(super) fn paragraph(text: &str, indent: &str, widest: usize) -> String {
-    let mut page = String::new();
-    let mut line = indent.to_owned();
-    for word in text.split_whitespace() {
-        if width(&line) + 1 + width(word) > widest && !line.trim().is_empty() {
-            end(&mut page, &line);
-            indent.clone_into(&mut line);
-        }
-        if !line.trim().is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    end(&mut page, &line);
-    page
 }

@@ -4,8 +4,9 @@ use queue_core::QueueConfig;
 
 use super::{
     expected,
-    layout::{Line, columns, paragraph, shortened},
-    rows::{lanes, rows},
+    lanes::page,
+    layout::{shortened, wrap},
+    rows::{Row, rows},
     rules::rule,
     wording::Words,
 };
@@ -42,7 +43,9 @@ pub fn timeline(
     }
     page.push('\n');
     if let Some(text) = rule(&finding.rule) {
-        page.push_str(&paragraph(&format!("“{text}”"), "  ", PAGE));
+        for line in wrap(&format!("  “{text}”"), "  ", PAGE) {
+            let _ = writeln!(page, "{line}");
+        }
     }
     page.push_str(&lay_out(config, history, Some(finding)));
     page
@@ -87,32 +90,15 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
     };
 
     // Events after the last call that shows the finding tell nothing more.
-    let named = |row: &super::rows::Row| row.ends.is_some_and(|id| marked.contains_key(&id));
+    let named = |row: &Row| row.ends.is_some_and(|id| marked.contains_key(&id));
     let end = rows
         .iter()
         .rposition(named)
         .map_or(rows.len(), |last| last + 1);
-    let lanes = lanes(&rows[..end]);
-    let headings: Vec<String> = lanes.iter().map(|lane| heading(history, *lane)).collect();
-    let mut lines: Vec<Line> = rows[..end]
-        .iter()
-        .map(|row| Line {
-            time: words.time(row.at).to_string(),
-            column: row
-                .lane
-                .and_then(|lane| lanes.iter().position(|other| *other == lane)),
-            text: row.text.clone(),
-            beside: row.ends.and_then(beside),
-        })
-        .collect();
-    if end < rows.len() {
-        let left = rows.len() - end;
-        lines.push(Line {
-            text: format!("== and {left} more rows, which do not matter"),
-            ..Line::default()
-        });
-    }
-    columns(&headings, lines)
+    let heading = |lane| heading(history, lane);
+    page(&rows[..end], rows.len() - end, &words, heading, |row| {
+        row.ends.and_then(beside)
+    })
 }
 
 /// The drain is the lane that only acts after the faults.

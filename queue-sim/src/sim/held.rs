@@ -8,10 +8,7 @@ use queue_core::{
 };
 
 use super::Story;
-use crate::{
-    history::{Event, Moment},
-    plan::Lane,
-};
+use crate::{history::Moment, plan::Lane};
 
 /// The unacked message that a worker held the longest, and still held after the last fault.
 #[derive(Debug)]
@@ -32,8 +29,7 @@ struct Lease {
 
 impl<'a> Held<'a> {
     pub(super) fn longest(story: &'a Story) -> Option<Self> {
-        let mut events = story.history.events.iter();
-        let (healed, _) = events.find(|(_, event)| matches!(event, Event::Healed))?;
+        let healed = story.history.healed()?;
         let mut leases: BTreeMap<(&QueueName, Receipt), Lease> = BTreeMap::new();
         for record in &story.history.records {
             let queue = &record.queue;
@@ -71,7 +67,7 @@ impl<'a> Held<'a> {
             }
         }
         let held = leases.into_iter();
-        let held = held.filter(|(_, lease)| lease.until.order > healed.order);
+        let held = held.filter(|(_, lease)| lease.until.order > healed);
         let held = held.map(|((queue, receipt), lease)| Self {
             queue,
             id: receipt.id,
