@@ -4,7 +4,6 @@ use super::timeline::timeline;
 use crate::{
     plan::{Plan, Regression},
     run::{Failure, Played, Relapse, Scenario},
-    workload::Mode,
 };
 
 /// The command that plays this plan again.
@@ -18,10 +17,8 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
         "cargo run --release -p queue-sim{features} --bin sim -- --kind {} --backend {backend}",
         scenario.kind
     );
-    match scenario.mode {
-        Some(Mode::Faults) => line.push_str(" --mode faults"),
-        Some(Mode::Waiting) => line.push_str(" --mode waiting"),
-        None => {}
+    if let Some(mode) = scenario.mode {
+        let _ = write!(line, " --mode {mode}");
     }
     let usual = Scenario::new(scenario.kind);
     if scenario.lanes != usual.lanes {

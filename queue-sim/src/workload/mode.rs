@@ -1,15 +1,16 @@
 //! The faults that a run may have. Lanes act differently by them.
 
-use crate::world::Fault;
+use crate::{named::named, world::Fault};
 
-/// The faults that a run may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// All faults.
-    Faults,
-    /// Only faults that lose no hint: they delay or cancel calls, and waits may be long. No timer
-    /// stands behind a hint, so a lost one shows.
-    Waiting,
+named! {
+    /// The faults that a run may have.
+    pub enum Mode {
+        /// All faults.
+        Faults = "faults",
+        /// Only faults that lose no hint: they delay or cancel calls, and waits may be long. No timer
+        /// stands behind a hint, so a lost one shows.
+        Waiting = "waiting",
+    }
 }
 
 impl Mode {

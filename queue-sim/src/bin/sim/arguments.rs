@@ -31,7 +31,7 @@ the code.";
 
 /// What the program tells of its options.
 pub(crate) fn help() -> String {
-    HELP.replace("KINDS", &names())
+    HELP.replace("KINDS", &names(&QueueKind::ALL, QueueKind::as_str))
 }
 
 /// The program's task.
@@ -42,9 +42,8 @@ pub(crate) struct Arguments {
     pub(crate) seeds: u64,
     pub(crate) first_seed: u64,
     pub(crate) replay: Option<Plan>,
-    pub(crate) mode: Option<Mode>,
-    pub(crate) lanes: Option<u8>,
-    pub(crate) steps: Option<u32>,
+    /// What is said of a run of any kind; its own kind says nothing.
+    template: Scenario,
     pub(crate) threads: Option<u16>,
     pub(crate) twice: bool,
     pub(crate) digest: bool,
@@ -60,6 +59,8 @@ pub(crate) enum Place {
 }
 
 impl Place {
+    const ALL: [Self; 3] = [Self::Memory, Self::Redis, Self::RedisRestarts];
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -80,9 +81,7 @@ impl Arguments {
             seeds: 1_000,
             first_seed: 0,
             replay: None,
-            mode: None,
-            lanes: None,
-            steps: None,
+            template: Scenario::new(QueueKind::Reliable),
             threads: None,
             twice: false,
             digest: false,
@@ -114,13 +113,20 @@ impl Arguments {
             let mut needed = |what| value().ok_or(format!("{name} needs {what} after it"));
             match name.as_str() {
                 "--kind" => read.kinds = kinds(&needed("a kind of queue")?)?,
-                "--backend" => read.backend = backend(&needed("the name of one")?)?,
+                "--backend" => {
+                    let name = needed("the name of one")?;
+                    read.backend = one_of("backend", &Place::ALL, Place::as_str, &name)?;
+                }
                 "--seeds" => read.seeds = number(&name, &needed("a number")?, 1)?,
                 "--first-seed" => read.first_seed = number(&name, &needed("a number")?, 0)?,
                 "--replay" => read.replay = Some(plan(&needed("a plan")?)?),
-                "--mode" => read.mode = Some(mode(&needed("faults or waiting")?)?),
-                "--lanes" => read.lanes = Some(number(&name, &needed("a number")?, 1)?),
-                "--steps" => read.steps = Some(number(&name, &needed("a number")?, 1)?),
+                "--mode" => {
+                    let name = needed("faults or waiting")?;
+                    let mode = one_of("mode", Mode::ALL, Mode::as_str, &name)?;
+                    read.template.mode = Some(mode);
+                }
+                "--lanes" => read.template.lanes = number(&name, &needed("a number")?, 1)?,
+                "--steps" => read.template.steps = number(&name, &needed("a number")?, 1)?,
                 "--threads" => read.threads = Some(number(&name, &needed("a number")?, 1)?),
                 _ if name.starts_with('-') => return Err(format!("unknown option {name}")),
                 _ => return Err(format!("{name:?} is one argument too many")),
@@ -140,7 +146,7 @@ impl Arguments {
             return Err("there are not so many seeds after the first one".to_owned());
         }
         // The drain has the lane after the last one.
-        if self.lanes.is_some_and(|lanes| lanes > 50) {
+        if self.template.lanes > 50 {
             return Err("--lanes: at most 50".to_owned());
         }
         Ok(self)
@@ -158,12 +164,9 @@ impl Arguments {
     }
 
     pub(crate) fn scenario(&self, kind: QueueKind) -> Scenario {
-        let usual = Scenario::new(kind);
         Scenario {
-            mode: self.mode,
-            lanes: self.lanes.unwrap_or(usual.lanes),
-            steps: self.steps.unwrap_or(usual.steps),
-            ..usual
+            kind,
+            ..self.template.clone()
         }
     }
 }
@@ -172,37 +175,28 @@ fn kinds(name: &str) -> Result<Vec<QueueKind>, String> {
     if name == "all" {
         return Ok(QueueKind::ALL.to_vec());
     }
-    let mut all = QueueKind::ALL.into_iter();
-    let found = all.find(|kind| kind.as_str() == name);
-    found.map(|kind| vec![kind]).ok_or_else(|| {
-        let names = names();
-        format!("there is no kind {name:?}: it is {names} or all")
+    let kind = one_of("kind", &QueueKind::ALL, QueueKind::as_str, name);
+    kind.map(|kind| vec![kind])
+        .map_err(|wrong| wrong + " or all")
+}
+
+/// The one of this name.
+fn one_of<T: Copy>(
+    what: &str,
+    all: &[T],
+    as_str: fn(T) -> &'static str,
+    name: &str,
+) -> Result<T, String> {
+    let found = all.iter().find(|one| as_str(**one) == name);
+    found.copied().ok_or_else(|| {
+        let names = names(all, as_str);
+        format!("there is no {what} {name:?}: it is one of {names}")
     })
 }
 
-fn names() -> String {
-    QueueKind::ALL.map(QueueKind::as_str).join(", ")
-}
-
-fn backend(name: &str) -> Result<Place, String> {
-    match name {
-        "memory" => Ok(Place::Memory),
-        "redis" => Ok(Place::Redis),
-        "redis-restarts" => Ok(Place::RedisRestarts),
-        _ => Err(format!(
-            "there is no backend {name:?}: it is memory, redis or redis-restarts"
-        )),
-    }
-}
-
-fn mode(name: &str) -> Result<Mode, String> {
-    match name {
-        "faults" => Ok(Mode::Faults),
-        "waiting" => Ok(Mode::Waiting),
-        _ => Err(format!(
-            "there is no mode {name:?}: it is faults or waiting"
-        )),
-    }
+fn names<T: Copy>(all: &[T], as_str: fn(T) -> &'static str) -> String {
+    let names: Vec<_> = all.iter().map(|one| as_str(*one)).collect();
+    names.join(", ")
 }
 
 fn plan(text: &str) -> Result<Plan, String> {
