@@ -80,6 +80,5 @@ pub use self::{
     machine::Counts,
     reply::Reply,
     request::Request,
-    rewrite::Rewrite,
-    server::Steps,
+    rewrite::{Rewrite, Steps},
 };

@@ -1,8 +1,10 @@
 use std::fmt::Debug;
 
 use async_trait::async_trait;
+use bytes::Bytes;
+use queue_core::Timestamp;
 
-use super::{Reply, Request, Steps};
+use super::{Reply, Request};
 
 /// Plays requests in another way, between a client and its server. It plants bugs that no script's
 /// text can have.
@@ -46,4 +48,45 @@ pub trait Rewrite: Debug + Send + Sync + 'static {
     /// `None`, the server executes the request as it is. The request's time is already the
     /// server's, its script is on the server, and the faults of its way there are over.
     async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply>;
+}
+
+/// The steps of a [`Rewrite`] on the server.
+#[derive(Debug)]
+pub struct Steps<'a>(pub(super) &'a dyn Execute);
+
+/// Executes one request on the server, in steps.
+#[async_trait]
+pub(super) trait Execute: Debug + Send + Sync {
+    /// Executes a request, and then lets other lanes go first.
+    async fn step(&self, request: &Request) -> Reply;
+    /// Executes a command of these words, and then lets other lanes go first.
+    async fn command(&self, words: Vec<Bytes>) -> Reply;
+    fn now(&self) -> Timestamp;
+    fn executed(&self);
+}
+
+impl Steps<'_> {
+    /// Executes one request, and then lets other lanes go first. A script's call runs the script's
+    /// replacement, if there is one.
+    pub async fn run(&self, request: &Request) -> Reply {
+        self.0.step(request).await
+    }
+
+    /// Executes one command of these words, and then lets other lanes go first.
+    pub async fn command<W: AsRef<[u8]> + Sync>(&self, words: &[W]) -> Reply {
+        let words = words
+            .iter()
+            .map(|word| Bytes::copy_from_slice(word.as_ref()));
+        self.0.command(words.collect()).await
+    }
+
+    /// The server's time now.
+    pub fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    /// Notes that the call takes effect now.
+    pub fn executed(&self) {
+        self.0.executed();
+    }
 }

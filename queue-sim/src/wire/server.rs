@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{Settlement, Timestamp, call::Call};
 
@@ -11,6 +12,7 @@ use super::{
     machine::Machine,
     network::Network,
     resp,
+    rewrite::{Execute, Steps},
     subject::{
         bounded_queue, changes_lists, field, queue_of, refusal, released, stray, take_expiry,
     },
@@ -24,9 +26,9 @@ use crate::{
 /// The scripts that open and remove queues. They make no call of a queue.
 const OF_THE_BACKEND: [&str; 2] = ["open", "remove"];
 
-/// The steps of a [`Rewrite`](super::Rewrite) on the server, for one request.
+/// One request being executed.
 #[derive(Debug)]
-pub struct Steps<'a> {
+struct Executing<'a> {
     network: &'a Network,
     request: &'a Request,
     /// Whether the history knows that the request's call was executed.
@@ -46,24 +48,24 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
         network.expire()?;
         expiry = take_expiry(&mut request);
     }
-    let steps = Steps {
+    let executing = Executing {
         network,
         request: &request,
         told: AtomicBool::new(false),
     };
     if let (Some(rewrite), true) = (network.rewrite(), there)
-        && let Some(reply) = rewrite.rewrite(request.clone(), &steps).await
+        && let Some(reply) = rewrite.rewrite(request.clone(), &Steps(&executing)).await
     {
-        if !steps.told.load(Ordering::Relaxed) {
-            steps.tell(&reply);
+        if !executing.told.load(Ordering::Relaxed) {
+            executing.tell(&reply);
         }
         return Some(reply);
     }
-    steps.note_registered();
-    let (reply, length) = steps.pass(&request)?;
-    steps.tell(&reply);
-    steps.tell_handed_over();
-    steps.note(length);
+    executing.note_registered();
+    let (reply, length) = executing.pass(&request)?;
+    executing.tell(&reply);
+    executing.tell_handed_over();
+    executing.note(length);
     if let Some((end, key)) = expiry.filter(|_| !reply.is_nil()) {
         network.ends(end, key);
     }
@@ -84,42 +86,37 @@ fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
     found.is_some_and(|at| scripts.is_there(at))
 }
 
-impl Steps<'_> {
-    /// Executes one request, and then lets other lanes go first. A script's call runs the script's
-    /// replacement, if there is one.
-    pub async fn run(&self, request: &Request) -> Reply {
+#[async_trait]
+impl Execute for Executing<'_> {
+    async fn step(&self, request: &Request) -> Reply {
         let (reply, length) = self.pass(request).unwrap_or_else(|| (failed(), None));
         self.note(length);
         yield_now().await;
         reply
     }
 
-    /// Executes one command of these words, and then lets other lanes go first.
-    pub async fn command<W: AsRef<[u8]> + Sync>(&self, words: &[W]) -> Reply {
-        let words = words
-            .iter()
-            .map(|word| Bytes::copy_from_slice(word.as_ref()));
+    async fn command(&self, words: Vec<Bytes>) -> Reply {
         let request = Request {
-            words: words.collect(),
+            words,
             script: None,
             ..self.request.clone()
         };
-        self.run(&request).await
+        self.step(&request).await
     }
 
-    /// The server's time now.
-    pub fn now(&self) -> Timestamp {
+    fn now(&self) -> Timestamp {
         self.network.now()
     }
 
-    /// Notes that the call takes effect now.
-    pub fn executed(&self) {
+    fn executed(&self) {
         self.told.store(true, Ordering::Relaxed);
         if let Some(call) = self.request.call {
             self.network.journal().executed(call, self.now());
         }
     }
+}
 
+impl Executing<'_> {
     /// Tells what the reply shows. Every script answers nothing, or an error, before it does
     /// anything: the queue does not exist, the configuration differs, the script is missing; or it
     /// asks for keys that it lacks. Any other error is the script's own failure, which may have come
