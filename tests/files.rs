@@ -1,7 +1,7 @@
 //! Dependencies between files point one way, as those between crates do.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     fs,
     path::{Path, PathBuf},
 };
@@ -29,7 +29,7 @@ const DEFINING: [&str; 6] = ["const", "enum", "fn", "struct", "trait", "type"];
 struct Crate(BTreeMap<Names, Module>);
 
 #[test]
-fn no_two_files_import_each_other() {
+fn no_files_import_one_another_in_a_circle() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut seen = 0;
     let mut circles = Vec::new();
@@ -67,7 +67,7 @@ fn a_circle_is_found_also_through_what_a_parent_offers() {
         (module.clone(), Module::read(name.into(), &module, text))
     });
     let house = Crate(modules.into_iter().collect());
-    let circles = ["a and b import each other", "c::d and f import each other"];
+    let circles = ["a circle of imports: a, b", "a circle of imports: c::d, f"];
     assert_eq!(house.circles(), circles);
 }
 
@@ -94,27 +94,31 @@ impl Crate {
         Self(modules)
     }
 
-    /// Pairs of files that import each other. A folder's own file lists the folder's files, and
-    /// those use its definitions: this is no circle.
+    /// Files that import one another in a circle, the shortest circle of each. A folder's own file lists the
+    /// folder's files, and those use its definitions: this is no circle.
     fn circles(&self) -> Vec<String> {
-        let mut circles = Vec::new();
-        for (name, module) in &self.0 {
-            for other in module.uses.iter().filter_map(|path| self.home(path, 0)) {
-                let back = || {
-                    let theirs = self.0[other].uses.iter();
-                    theirs
-                        .filter_map(|path| self.home(path, 0))
-                        .any(|home| home == name)
-                };
-                if name < other && !other.starts_with(name) && back() {
-                    let (one, two) = (module.file.display(), self.0[other].file.display());
-                    circles.push(format!("{one} and {two} import each other"));
-                }
+        let imports = |name: &Names| -> BTreeSet<&Names> {
+            let homes = self.0[name]
+                .uses
+                .iter()
+                .filter_map(|path| self.home(path, 0));
+            homes.filter(|home| !home.starts_with(name)).collect()
+        };
+        let imports: BTreeMap<&Names, BTreeSet<&Names>> =
+            self.0.keys().map(|name| (name, imports(name))).collect();
+        let mut circles = BTreeMap::new();
+        for first in self.0.keys() {
+            if let Some(circle) = way_back(first, &imports) {
+                let files = circle
+                    .iter()
+                    .map(|name| self.0[*name].file.display().to_string());
+                let files: Vec<String> = files.collect();
+                let members: BTreeSet<&Names> = circle.into_iter().collect();
+                let told = format!("a circle of imports: {}", files.join(", "));
+                circles.entry(members).or_insert(told);
             }
         }
-        circles.sort();
-        circles.dedup();
-        circles
+        circles.into_values().collect()
     }
 
     /// The module that defines what a path names.
@@ -142,6 +146,26 @@ impl Crate {
             }
         }
     }
+}
+
+/// The shortest way by imports from a module back to itself.
+fn way_back<'a>(
+    first: &'a Names,
+    imports: &BTreeMap<&'a Names, BTreeSet<&'a Names>>,
+) -> Option<Vec<&'a Names>> {
+    let mut ways = VecDeque::from([vec![first]]);
+    let mut seen = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for next in &imports[way[way.len() - 1]] {
+            if *next == first {
+                return Some(way);
+            }
+            if seen.insert(*next) {
+                ways.push_back([&way[..], &[*next]].concat());
+            }
+        }
+    }
+    None
 }
 
 impl Module {

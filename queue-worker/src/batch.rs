@@ -6,8 +6,9 @@ use queue_core::{Bytes, Consumer};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
+    ending::Ending,
     guard::guarded,
-    handler::{Ending, Handle, Handling, decode},
+    handler::{Handle, Handling, decode},
 };
 
 /// The return types of batch handlers: one verdict for all messages, or one for each, in their

@@ -1,10 +1,10 @@
 //! A worker's counts, made from its events alone.
 
 use super::{
+    ending::Ending,
     event::{Event, Verb},
     fate::Fate,
     guard::AbnormalEnd,
-    handler::Ending,
 };
 
 /// A worker's counts since its start.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue_core::{Counters, Delivery, Disposition, Error, Result, Settled};
 
-use super::{handler::Ending, lease::Lease, stop::Stop};
+use super::{ending::Ending, lease::Lease, stop::Stop};
 
 /// One event.
 #[derive(Debug)]

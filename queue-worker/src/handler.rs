@@ -2,53 +2,14 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Consumer, in_millis};
+use queue_core::{Bytes, Consumer};
 
 use super::{
-    Context, Failure, IntoVerdict, Verdict,
+    Context, IntoVerdict,
+    ending::Ending,
     guard::{AbnormalEnd, guarded, guarded_call},
     sources::with_sources,
 };
-
-/// The end of one message's handling.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ending {
-    Said(Verdict),
-    /// The body does not decode, for this reason.
-    Undecodable(String),
-    Abnormal(AbnormalEnd),
-}
-
-impl Ending {
-    /// The failure of the attempt, if it failed.
-    pub(crate) fn failure(&self) -> Option<Failure> {
-        Some(match self {
-            Self::Said(Verdict::Done) => return None,
-            Self::Said(Verdict::Failed(failure)) => failure.clone(),
-            Self::Undecodable(reason) => Failure::new(format_args!("cannot decode: {reason}")),
-            Self::Abnormal(AbnormalEnd::Panicked(message)) => {
-                Failure::new(format_args!("panicked: {message}"))
-            }
-            Self::Abnormal(AbnormalEnd::TimedOut(limit)) => {
-                Failure::new(format_args!("timed out after {}", in_millis(*limit)))
-            }
-        })
-    }
-}
-
-#[cfg(any(feature = "tracing", feature = "metrics"))]
-impl Ending {
-    /// The name in labels and fields.
-    pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::Said(Verdict::Done) => "done",
-            Self::Said(Verdict::Failed(_)) => "failed",
-            Self::Undecodable(_) => "undecodable",
-            Self::Abnormal(AbnormalEnd::Panicked(_)) => "panicked",
-            Self::Abnormal(AbnormalEnd::TimedOut(_)) => "timed_out",
-        }
-    }
-}
 
 pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<Ending>> + Send>>;
 

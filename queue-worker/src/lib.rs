@@ -62,6 +62,7 @@ mod backoff;
 mod batch;
 mod context;
 mod counts;
+mod ending;
 mod event;
 mod events;
 mod fate;

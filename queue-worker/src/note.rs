@@ -8,7 +8,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::handler::Ending;
+use super::ending::Ending;
 
 #[derive(Debug)]
 pub(crate) enum Note {
@@ -89,7 +89,7 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::{EndReporter, Note};
-    use crate::{Verdict, handler::Ending};
+    use crate::{Verdict, ending::Ending};
 
     type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 

@@ -70,13 +70,7 @@ use ::tracing::{
 };
 use queue_core::{Headers, in_millis};
 
-use super::{
-    Stop,
-    event::Event,
-    fate::Fate,
-    handler::{Ending, Handling},
-    lease::Lease,
-};
+use super::{Stop, ending::Ending, event::Event, fate::Fate, handler::Handling, lease::Lease};
 
 const TARGET: &str = "queue_kit";
 

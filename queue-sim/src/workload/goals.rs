@@ -1,6 +1,6 @@
 use queue_core::QueueKind;
 
-use super::Verb;
+use super::{Size, Verb};
 
 macro_rules! goals {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
@@ -47,4 +47,18 @@ pub fn goals(kind: QueueKind) -> Vec<&'static str> {
         goals.push(WORTHWHILE_WAIT_FOR_ROOM);
     }
     goals
+}
+
+impl Size {
+    /// The goals of runs of this size.
+    pub fn goals(self, kind: QueueKind) -> Vec<&'static str> {
+        match self {
+            Self::Usual => Vec::new(),
+            // A ring takes at most one batch at once.
+            Self::Crowd if kind == QueueKind::Rotating => vec![FULL_HANDFUL],
+            Self::Crowd => vec![BEYOND_ONE_BATCH, FULL_HANDFUL],
+            Self::Heavy if kind == QueueKind::Rotating => Vec::new(),
+            Self::Heavy => vec![BEYOND_ONE_CALLS_BYTES],
+        }
+    }
 }

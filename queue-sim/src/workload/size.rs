@@ -4,10 +4,7 @@
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use queue_core::{
-    QueueKind,
-    limits::{MAX_BATCH, MAX_BATCH_BYTES, MAX_PAGE},
-};
+use queue_core::limits::{MAX_BATCH, MAX_BATCH_BYTES, MAX_PAGE};
 
 use crate::plan::{Decisions, Lane, Plan, Site, What};
 
@@ -51,19 +48,6 @@ impl Size {
     /// A plan that decides this and nothing else.
     pub fn plan(self) -> Plan {
         [(Self::SITE, self as u32)].into_iter().collect()
-    }
-
-    /// The goals of runs of this size.
-    pub fn goals(self, kind: QueueKind) -> Vec<&'static str> {
-        use super::goals::{BEYOND_ONE_BATCH, BEYOND_ONE_CALLS_BYTES, FULL_HANDFUL};
-        match self {
-            Self::Usual => Vec::new(),
-            // A ring takes at most one batch at once.
-            Self::Crowd if kind == QueueKind::Rotating => vec![FULL_HANDFUL],
-            Self::Crowd => vec![BEYOND_ONE_BATCH, FULL_HANDFUL],
-            Self::Heavy if kind == QueueKind::Rotating => Vec::new(),
-            Self::Heavy => vec![BEYOND_ONE_CALLS_BYTES],
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, IN_FLIGHT, LATENESS_SECONDS,
     LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, PAUSED, WAIT_SECONDS,
 };
-use crate::{Stop, event::Event, fate::Fate, handler::Ending};
+use crate::{Stop, ending::Ending, event::Event, fate::Fate};
 
 /// The endings of handlings: the names of [`Ending::name`], and cut off.
 const ENDINGS: [&str; 6] = [

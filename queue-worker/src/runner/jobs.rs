@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::{Runner, served::Pending};
 use crate::{
-    Backoff, Context, Failure, Remedy, backoff::seed, context::Keeper, event::Event,
-    guard::guarded_call, handler::Ending, lease::Lease, note::EndReporter,
+    Backoff, Context, Failure, Remedy, backoff::seed, context::Keeper, ending::Ending,
+    event::Event, guard::guarded_call, lease::Lease, note::EndReporter,
 };
 
 /// One call of a handler, in a task of its own.
