@@ -22,6 +22,12 @@ async fn behind_a_proxy() -> std::result::Result<(Pair, Proxy, Reliable), Box<dy
     Ok((pair, proxy, safe))
 }
 
+/// The messages that the primary has, asked on a connection of its own.
+async fn stored_in(pair: &Pair) -> std::result::Result<u64, Box<dyn StdError>> {
+    let queue = open(&pair.connect().await?, "q").await?;
+    Ok(queue.depth().await?.ready)
+}
+
 #[tokio::test]
 async fn a_cut_between_a_push_and_its_wait_leaves_it_stored_and_unconfirmed() -> Test {
     let (pair, proxy, safe) = behind_a_proxy().await?;
@@ -33,14 +39,7 @@ async fn a_cut_between_a_push_and_its_wait_leaves_it_stored_and_unconfirmed() ->
     let pushed = pushed.await?;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     assert!(is_lost(&pushed.copies), "{}", pushed.copies);
-    assert_eq!(
-        open(&pair.connect().await?, "q")
-            .await?
-            .depth()
-            .await?
-            .ready,
-        1
-    );
+    assert_eq!(stored_in(&pair).await?, 1);
 
     let pushed = safe.confirmed(|safe| safe.push_one("next")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
@@ -73,14 +72,7 @@ async fn a_cut_during_a_wait_leaves_it_stored_and_unconfirmed() -> Test {
     let pushed = out.await??;
     assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     assert!(is_lost(&pushed.copies), "{}", pushed.copies);
-    assert_eq!(
-        open(&pair.connect().await?, "q")
-            .await?
-            .depth()
-            .await?
-            .ready,
-        1
-    );
+    assert_eq!(stored_in(&pair).await?, 1);
     pair.replica.thaw()?;
     let pushed = safe.confirmed(|safe| safe.push_one("next")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
