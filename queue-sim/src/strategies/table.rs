@@ -66,7 +66,7 @@ impl Row {
     }
 }
 
-/// The table, for README.
+/// The table, for docs/strategies.md.
 pub fn markdown(rows: &[Row]) -> String {
     let mut table = String::from(
         "| strategy | kind | broken alone | besides, under a fault | equal bodies | clock ahead | not there |\n\

@@ -1,17 +1,17 @@
 pub(crate) const HELP: &str = "\
 Plays the default queues and all published strategies under the simulator's conditions, each on a
-server of its own, and writes the table of what they keep and break into README.
+server of its own, and writes the table of what they keep and break into docs/strategies.md.
 
     guarantees [--seeds N] [--only TEXT] [--keep] [--check]
 
     --seeds N     runs of each strategy under each condition   [500]
     --only TEXT   only strategies whose names have this text; writes no table
     --keep        keeps a counterexample of each declared rule that has none yet
-    --check       writes nothing, and compares README's table
+    --check       writes nothing, and compares the table
 
 Ends with 1 if a strategy breaks a rule that it does not declare, if a declared one has no
-counterexample that still shows it, if a condition never struck, or if README's table differs; with 2
-if it was called in another way.";
+counterexample that still shows it, if a condition never struck, or if the table differs; with 2 if it
+was called in another way.";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Arguments {

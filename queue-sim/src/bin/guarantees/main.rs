@@ -43,27 +43,27 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes the table into README, or checks that README has it. How many runs broke a rule
-/// changes with the seeds, so only the rules are compared.
+/// Writes the table into the page of the strategies, or checks that the page has it. How many runs broke
+/// a rule changes with the seeds, so only the rules are compared.
 fn write(rows: &[Row], checks: bool, faults: &mut Vec<String>) -> Result<(), String> {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let told = |error: std::io::Error| format!("{}: {error}", readme.display());
-    let text = fs::read_to_string(&readme).map_err(told)?;
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/strategies.md");
+    let told = |error: std::io::Error| format!("{}: {error}", page.display());
+    let text = fs::read_to_string(&page).map_err(told)?;
     let place = text.split_once(BEGIN).and_then(|(before, rest)| {
         let (table, after) = rest.split_once(END)?;
         Some((before, table, after))
     });
-    let (before, table, after) = place.ok_or("README.md has no markers for the table")?;
+    let (before, table, after) = place.ok_or("docs/strategies.md has no markers for the table")?;
     let made = markdown(rows);
     if checks {
         if shape(table) != shape(&made) {
             faults.push(format!(
-                "README's table differs: run the program guarantees without --check\n{made}"
+                "the table of docs/strategies.md differs: run the program guarantees without --check\n{made}"
             ));
         }
         return Ok(());
     }
-    fs::write(&readme, format!("{before}{BEGIN}{made}{END}{after}")).map_err(told)
+    fs::write(&page, format!("{before}{BEGIN}{made}{END}{after}")).map_err(told)
 }
 
 /// A table without its figures.
