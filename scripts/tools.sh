@@ -86,12 +86,19 @@ members() {
         Cargo.toml "${manifests[@]}"
 }
 
+# The manifest of one of the workspace's packages.
+manifest_of() {
+    grep -lx "name = \"$1\"" Cargo.toml ./*/Cargo.toml
+}
+
+is_published() {
+    ! grep -qx 'publish = false' "$(manifest_of "$1")"
+}
+
 # A package's own features, one a line, the default set left out.
 features_of() {
-    local manifest
-    manifest=$(grep -lx "name = \"$1\"" Cargo.toml ./*/Cargo.toml)
     awk '/^\[/ { inside = /^\[features\]/ } inside && /^[a-z]/ && $1 != "default" { print $1 }' \
-        "$manifest"
+        "$(manifest_of "$1")"
 }
 
 # Builds with the stated version where it is installed. Where it is not, clippy's

@@ -9,6 +9,15 @@ use std::{
 
 use crate::page::{Page, Step};
 
+/// A page has cargo optimise what its runs spend their time in. It plays so few that the compiler would
+/// take longer for it than they do.
+const UNOPTIMISED: &str = "
+[profile.dev.package]
+queue-sim.opt-level = 0
+redis.opt-level = 0
+tokio.opt-level = 0
+";
+
 /// An empty folder with a checkout of queue-kit in it, as the pages suppose. The pages share the
 /// folder, and so the build of queue-kit: to cargo, packages in another place are other packages.
 pub(crate) struct Folder(PathBuf);
@@ -19,6 +28,8 @@ impl Folder {
         let folder = std::env::temp_dir().join(name);
         fs::create_dir(&folder).expect("a new folder");
         symlink(workspace(), folder.join("queue-kit")).expect("a link");
+        fs::create_dir(folder.join(".cargo")).expect("a folder");
+        fs::write(folder.join(".cargo/config.toml"), UNOPTIMISED).expect("writes");
         Self(folder)
     }
 
