@@ -13,6 +13,8 @@ use crate::page::{Page, Step};
 /// take longer for it than they do.
 const UNOPTIMISED: &str = "
 [profile.dev.package]
+queue-core.opt-level = 0
+queue-redis.opt-level = 0
 queue-sim.opt-level = 0
 redis.opt-level = 0
 tokio.opt-level = 0
