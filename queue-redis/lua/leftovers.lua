@@ -28,14 +28,19 @@ local function look(queue, keys)
   end
   -- The messages of a run, as if each had its own lease.
   local function split(run)
-    local id, token, count = struct.unpack('>I7I7B', run)
-    local own = { places = {} }
+    local first, token, count = struct.unpack('>I7I7B', run)
+    local own, least = { places = {} }, math.huge
     local acked = redis.call('HGET', keys.frames, 'a' .. run) or ''
     for k = 1, count do
+      local id = #run > 15 and struct.unpack('>I7', run, 7 * k + 9) or first + k - 1
+      least = math.min(least, id)
       if not string.find(acked, string.char(127 + k), 1, true) then
-        own[#own + 1] = struct.pack('>I7I7', id + k - 1, token + k - 1)
+        own[#own + 1] = struct.pack('>I7I7', id, token + k - 1)
         own.places[#own] = k
       end
+    end
+    if least ~= first then
+      say('runs', 'does not begin with the least id of the run:', run)
     end
     if #own ~= count - #acked or not own[1] then
       say('frames', 'has acks of others, or more than there are, of the run:', run)

@@ -12,7 +12,7 @@ use std::{
 use queue_core::*;
 use tokio::task::JoinHandle;
 
-use super::Stage;
+use super::{Stage, ms};
 use crate::steps::LONG;
 
 /// The queue of a case that holds for all leasing kinds.
@@ -92,6 +92,34 @@ impl LeasingQueue {
 }
 
 impl Stage<'_> {
+    /// Pushes this many messages, which are then ready: on kinds with an order of their own in another order than
+    /// that of their ids.
+    pub(crate) async fn put_mixed(&self, queue: &LeasingQueue, count: usize) {
+        for first in (0..count).step_by(limits::MAX_BATCH) {
+            let numbers = first..count.min(first + limits::MAX_BATCH);
+            let is_first = |number: usize| number % 3 == 2;
+            match &queue.queue {
+                AnyQueue::Delay(delay) => {
+                    let due = |number| ms(u64::from(!is_first(number)));
+                    let batch = numbers.map(|number| Scheduled::new("mixed", due(number)));
+                    let batch: Vec<Scheduled> = batch.collect();
+                    delay.schedule(&batch).await.expect("is accepted");
+                }
+                AnyQueue::Priority(priority) => {
+                    let batch = numbers
+                        .map(|number| Prioritized::new("mixed", i16::from(is_first(number))));
+                    let batch: Vec<Prioritized> = batch.collect();
+                    priority.enqueue(&batch).await.expect("is accepted");
+                }
+                _ => {
+                    let batch: Vec<Push> = numbers.map(|_| Push::new("mixed")).collect();
+                    queue.try_put(&batch).await.expect("is accepted");
+                }
+            }
+        }
+        self.advance(1).await;
+    }
+
     /// A consumer that waits for a message, for much longer than the case lasts.
     pub(crate) async fn receiver(&self, queue: &LeasingQueue) -> JoinHandle<Delivery> {
         let queue = queue.clone();

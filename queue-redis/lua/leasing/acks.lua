@@ -90,7 +90,8 @@ if only_acks and runs then
       noted[#noted + 1], noted[#noted + 2] = acked_fields[k], before .. own
     end
     for n = 1, next_list and 0 or some do
-      fields[#fields + 1] = pack('>I7', id + (own == '' and n - 1 or byte(own, n) - 128))
+      local place = own == '' and n - 1 or byte(own, n) - 128
+      fields[#fields + 1] = #run > 15 and sub(run, 16 + 7 * place, 22 + 7 * place) or pack('>I7', id + place)
     end
   end
   if noted[1] then

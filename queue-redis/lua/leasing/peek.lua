@@ -1,7 +1,7 @@
 -- peek: shows the messages of one place, and changes nothing of them (L16).
 -- needs: DELAYED, apart, delayed_from, fits, show, show_leased, show_ready, size_of, tidy, writable
 -- ARGV[3] the place: r ready, d delayed, l leased
--- ARGV[4] how many of READY were shown before, holes too; or how many of a run
+-- ARGV[4] how many of READY were shown before, holes too; or how many messages of one deadline
 -- ARGV[5] how many members of the other keys were
 -- ARGV[6] how many to show at most
 -- Returns {now, ARGV[4] of the next page or -1 if there is none, ARGV[5] of it}, and for each message: its

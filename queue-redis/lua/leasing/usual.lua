@@ -20,9 +20,10 @@ local runs, acked_places, singles, ending, forgotten = nil, nil, 0, { nil }, { n
 for k = 1, settlements do
   local settlement = ARGV[6 + k]
   local what = byte(settlement, 1)
-  if what == 65 then
+  if what == 65 or what == 66 then
+    local run_ends = 16 + (what == 66 and 7 * byte(settlement, 16) or 0)
     runs, acked_places = runs or {}, acked_places or {}
-    runs[k], acked_places[k] = sub(settlement, 2, 16), sub(settlement, 17)
+    runs[k], acked_places[k] = sub(settlement, 2, run_ends), sub(settlement, run_ends + 1)
   else
     only_acks = only_acks and what == 97
     singles = singles + 1
@@ -36,8 +37,8 @@ if flags ~= '' then
 end
 local usual = only_acks and plain and (named or ARGV[5] == '')
 local makes_room = nil -- the marker of those who wait for messages to go
--- What is leased: so many messages, their bytes, the answer; the number of the first, and whether none is missing
--- between it and the last.
+-- What is leased: so many messages, their bytes, the answer; the least of their numbers, and whether each has the
+-- number behind that of the one before it.
 local taken, size, reply, first_number, gapless = 0, 0, { '', 0, -1, nil }, nil, true
 -- Of a list: how many elements of READY these are; if packs are among them, what META's `packed` changes by; and frames
 -- that go back there, the last first.

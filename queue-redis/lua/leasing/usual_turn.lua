@@ -5,9 +5,13 @@
 -- ARGV and what it returns: as for `turn`
 if usual and taken > 0 then
   local fields = { nil, nil, nil, nil } -- what FRAMES does not have yet
-  -- The server reads each byte of a run's frames once more, so it costs more than it saves where they are long.
-  if ARGV[6] == '1' and gapless and taken >= 4 and size <= 1024 * taken then
+  -- The server reads each byte of what a run keeps of a list once more, so it costs more than it saves where that is
+  -- long.
+  if ARGV[6] == '1' and taken >= 4 and (not next_list or gapless and size <= 1024 * taken) then
     local run = pack('>I7I7B', first_number, token, taken)
+    if not gapless then
+      run = run .. table.concat(next_places, '', 1, taken)
+    end
     if next_list then
       fields[1], fields[2] = run, cmsgpack.pack({ unpack(reply, 4) })
     end

@@ -11,10 +11,10 @@ while usual and taken < #next_places do
     end
     taken, size = taken + 1, size + #frame
     reply[3 + taken] = frame
-    if gapless then
-      local number = decode('>I7', place)
-      first_number = first_number or number
-      gapless = number - first_number == taken - 1
+    local number = decode('>I7', place)
+    gapless = gapless and number - (first_number or number) == taken - 1
+    if not first_number or number < first_number then
+      first_number = number
     end
   end
   usual = usual and size <= BYTES

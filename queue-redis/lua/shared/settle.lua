@@ -1,6 +1,6 @@
 -- Settling in another way than by ack.
 -- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, PROMOTED, act, add_to, arm, attempts_of, config, die, end_leases
--- needs: expect, forget, give_back, gone, is_sound, reframe, separate, tidy, wait_on
+-- needs: expect, forget, give_back, gone, id_in, is_sound, reframe, separate, tidy, wait_on
 
 -- Leaves it out of the line until it is due. An earlier first due time is told to those who sleep
 -- towards a later one.
@@ -61,12 +61,14 @@ end
 local function settle(from, count)
   local asked, members = {}, {}
   for k = from, from + count - 1 do
-    if byte(ARGV[k], 1) == 65 then
-      local id, first_token, messages = decode('>I7I7B', ARGV[k], 2)
-      local places = sub(ARGV[k], 17)
+    local what = byte(ARGV[k], 1)
+    if what == 65 or what == 66 then
+      local first_token, messages = decode('>I7B', ARGV[k], 9)
+      local run_ends = 16 + (what == 66 and 7 * messages or 0)
+      local run, places = sub(ARGV[k], 2, run_ends), sub(ARGV[k], run_ends + 1)
       for n = 1, places == '' and messages or #places do
         local place = places == '' and n - 1 or byte(places, n) - 128
-        asked[#asked + 1] = 'a' .. pack('>I7I7', id + place, first_token + place)
+        asked[#asked + 1] = 'a' .. id_in(run, place + 1) .. pack('>I7', first_token + place)
       end
     else
       asked[#asked + 1] = ARGV[k]

@@ -12,22 +12,26 @@ local function first_expired()
   return call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
 end
 
--- The same, each for one message.
+-- The same, each for one message. Runs of one deadline may have ids between those of another, so this looks again
+-- until it finds none.
 local function find_expired()
-  local expired = first_expired()
-  local messages, found = 0, {}
-  for k = 1, #expired, 2 do
-    local member = expired[k]
-    local is_run = messages < MANY and #member == 15 and call('ZSCORE', RUNS, member)
-    messages = messages + (is_run and byte(member, 15) - #acked_of(member) or 1)
-    if is_run then
-      found[#found + 1] = member
+  while true do
+    local expired, messages, found = first_expired(), 0, {}
+    for k = 1, #expired, 2 do
+      local member = expired[k]
+      local is_run = messages < MANY and #member >= 15 and call('ZSCORE', RUNS, member)
+      messages = messages + (is_run and byte(member, 15) - #acked_of(member) or 1)
+      if is_run then
+        found[#found + 1] = member
+      end
+    end
+    if not found[1] then
+      return expired
+    end
+    for k = 1, #found do
+      break_up(found[k])
     end
   end
-  for k = 1, #found do
-    break_up(found[k])
-  end
-  return found[1] and first_expired() or expired
 end
 
 local function reclaim()

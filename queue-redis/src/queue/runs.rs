@@ -2,10 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use queue_core::{Disposition, Receipt, Settlement};
+use queue_core::{Disposition, MessageId, Receipt, Settlement, Token};
 
 use crate::frame;
 
@@ -41,11 +41,14 @@ struct Known {
     calls: usize,
 }
 
-/// Messages with consecutive ids, leased with consecutive tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Messages that were leased with consecutive tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
-    pub(super) first: Receipt,
-    pub(super) count: usize,
+    /// The least id, and the first token.
+    first: Receipt,
+    count: usize,
+    /// The ids, in the order of the tokens, where they are not consecutive.
+    listed: Option<Arc<[MessageId]>>,
 }
 
 /// What a call acks of a run.
@@ -66,23 +69,53 @@ pub(super) struct Order {
 }
 
 impl Run {
+    /// These messages, leased with consecutive tokens from this one on; `None` if there are none.
+    pub(super) fn new(token: Token, ids: impl Iterator<Item = MessageId>) -> Option<Self> {
+        let ids: Arc<[MessageId]> = ids.collect();
+        let (least, count) = (ids.iter().copied().min()?, ids.len());
+        let consecutive = (least.get()..)
+            .take(count)
+            .eq(ids.iter().map(|id| id.get()));
+        Some(Self {
+            first: Receipt::new(least, token),
+            count,
+            listed: (!consecutive).then_some(ids),
+        })
+    }
+
     /// The place of this receipt in the run.
     fn place_of(&self, receipt: Receipt) -> Option<usize> {
         let place = receipt.token.get().checked_sub(self.first.token.get())?;
-        let id = self.first.id.get().checked_add(place)?;
-        let place = usize::try_from(place).ok()?;
-        (place < self.count && id == receipt.id.get()).then_some(place)
+        let place = usize::try_from(place)
+            .ok()
+            .filter(|place| *place < self.count)?;
+        let id = match &self.listed {
+            Some(ids) => ids.get(place)?.get(),
+            None => self.first.id.get().checked_add(place as u64)?,
+        };
+        (id == receipt.id.get()).then_some(place)
+    }
+
+    /// The name by which the server knows it, behind a letter that tells whether its ids are in there.
+    fn name(&self) -> Vec<u8> {
+        let ids = self.listed.as_deref().unwrap_or_default();
+        let mut name = vec![if ids.is_empty() { b'A' } else { b'B' }];
+        name.extend_from_slice(&frame::lease(self.first));
+        name.push(byte(self.count));
+        name.extend(ids.iter().flat_map(|id| frame::wide(id.get())));
+        name
     }
 }
 
+/// A call leases 128 messages at most.
+fn byte(number: usize) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
+}
+
 impl Part {
-    /// As a settlement: `A`, the run, and the places, one byte each from 128 on; none if all are acked.
+    /// As a settlement: the run, and the places, one byte each from 128 on; none if all are acked.
     pub(super) fn argument(&self) -> Vec<u8> {
-        // A call leases 128 messages at most.
-        let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
-        let mut argument = vec![b'A'];
-        argument.extend_from_slice(&frame::lease(self.run.first));
-        argument.push(byte(self.run.count));
+        let mut argument = self.run.name();
         if self.places.len() < self.run.count {
             argument.extend(self.places.iter().map(|place| byte(128 + place)));
         }
@@ -117,17 +150,17 @@ impl State {
     fn find(&self, receipt: Receipt) -> Option<Run> {
         let (_, known) = self.known.range(..=receipt.token.get()).next_back()?;
         known.run.place_of(receipt)?;
-        Some(known.run)
+        Some(known.run.clone())
     }
 
     /// Forgets a run, to which something else happens than acks of many.
-    fn break_up(&mut self, run: Run) {
+    fn break_up(&mut self, run: &Run) {
         self.known.remove(&run.first.token.get());
         self.pause = PAUSE;
     }
 
     /// Notes that a call acks so many messages of a run.
-    fn ack(&mut self, run: Run, count: usize) {
+    fn ack(&mut self, run: &Run, count: usize) {
         let token = run.first.token.get();
         let Some(known) = self.known.get_mut(&token) else {
             return;
@@ -163,12 +196,13 @@ impl Runs {
     /// Notes this one, which the server has.
     pub(super) fn note(&self, run: Run) {
         let mut state = self.lock();
+        let token = run.first.token.get();
         let known = Known {
             run,
             acked: 0,
             calls: 0,
         };
-        state.known.insert(run.first.token.get(), known);
+        state.known.insert(token, known);
         if state.known.len() > KNOWN {
             state.known.pop_first();
         }
@@ -177,7 +211,7 @@ impl Runs {
     /// Notes that the server may still have the runs that a call acked.
     pub(super) fn note_again(&self, order: &Order) {
         for part in &order.parts {
-            self.note(part.run);
+            self.note(part.run.clone());
         }
     }
 
@@ -186,7 +220,7 @@ impl Runs {
         let mut state = self.lock();
         for receipt in receipts {
             if let Some(run) = state.find(receipt) {
-                state.break_up(run);
+                state.break_up(&run);
             }
         }
     }
@@ -217,14 +251,14 @@ impl Runs {
         }
         let mut dispositions = settlements.iter().map(|each| &each.disposition);
         if !dispositions.all(|each| *each == Disposition::Ack) {
-            touched.drain(..).for_each(|(run, _)| state.break_up(run));
+            touched.drain(..).for_each(|(run, _)| state.break_up(&run));
         }
         let (mut numbers, mut is_single) = (Vec::new(), vec![true; settlements.len()]);
         for (run, mut entries) in touched {
             entries.sort_unstable();
             // Of two acks of the same message, the first counts, and the other goes by itself.
             entries.dedup_by_key(|(place, _)| *place);
-            state.ack(run, entries.len());
+            state.ack(&run, entries.len());
             for (_, number) in &entries {
                 numbers.push(*number);
                 is_single[*number] = false;
@@ -249,10 +283,8 @@ mod tests {
     }
 
     fn run(id: u64, token: u64, count: usize) -> Run {
-        Run {
-            first: receipt(id, token),
-            count,
-        }
+        let ids = (id..).map(MessageId::new).take(count);
+        Run::new(Token::new(token), ids).expect("a run of some")
     }
 
     fn acks(receipts: impl IntoIterator<Item = (u64, u64)>) -> Vec<Settlement> {
@@ -263,7 +295,7 @@ mod tests {
 
     fn runs(known: &[Run]) -> Runs {
         let runs = Runs::default();
-        known.iter().for_each(|run| runs.note(*run));
+        known.iter().for_each(|run| runs.note(run.clone()));
         runs
     }
 
@@ -300,15 +332,18 @@ mod tests {
     #[test]
     fn a_part_of_a_run_names_its_places() {
         let whole = run(5, 100, 20);
-        let runs = runs(&[whole]);
+        let runs = runs(std::slice::from_ref(&whole));
         let order = runs.order(&acks([(7, 102), (24, 119), (9, 103), (5, 100), (6, 102)]));
-        let some = part(whole, [0, 2, 19]);
+        let some = part(whole.clone(), [0, 2, 19]);
         assert_eq!(order.parts, [some], "another id, another token");
         assert_eq!(order.numbers, [3, 0, 1, 2, 4]);
         let argument = order.parts[0].argument();
         assert_eq!(argument[..1], *b"A");
         assert_eq!(argument[15..], [20, 128, 130, 147]);
-        let rest = part(whole, (0..20).filter(|place| ![0, 2, 19].contains(place)));
+        let rest = part(
+            whole.clone(),
+            (0..20).filter(|place| ![0, 2, 19].contains(place)),
+        );
         assert_eq!(
             runs.order(&acks(
                 (5..25)
@@ -327,6 +362,20 @@ mod tests {
             16,
             "all need no places"
         );
+    }
+
+    #[test]
+    fn a_run_of_other_ids_names_them() {
+        let ids = [9, 3, 20, 4].map(MessageId::new);
+        let run = Run::new(Token::new(100), ids.into_iter()).expect("a run");
+        let runs = runs(std::slice::from_ref(&run));
+        let order = runs.order(&acks([(4, 103), (20, 102), (3, 100), (9, 101), (9, 100)]));
+        assert_eq!(order.parts, [part(run, [0, 2, 3])]);
+        assert_eq!(order.numbers, [4, 1, 0, 2, 3]);
+        let ids = ids.map(|id| frame::wide(id.get())).concat();
+        let least = frame::lease(receipt(3, 100));
+        let expected = [&b"B"[..], &least, &[4], &ids, &[128, 130, 131]].concat();
+        assert_eq!(order.parts[0].argument(), expected);
     }
 
     #[test]
@@ -385,7 +434,7 @@ mod tests {
         let many: Vec<Run> = (0..1025).map(|k| run(4 * k + 1, 4 * k + 1, 4)).collect();
         let runs = runs(&many);
         assert_eq!(runs.order(&acks((1..5).map(|k| (k, k)))).parts, []);
-        let second = part(many[1], 0..4);
+        let second = part(many[1].clone(), 0..4);
         assert_eq!(runs.order(&acks((5..9).map(|k| (k, k)))).parts, [second]);
     }
 

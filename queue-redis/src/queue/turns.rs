@@ -168,11 +168,10 @@ impl Turns {
         let next = u64::try_from(changes).ok().map(Duration::from_millis);
         let mut frames = reply
             .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
-        if let (AS_A_RUN, [frame, ..]) = (changes, &frames[..]) {
-            self.runs.note(Run {
-                first: Receipt::new(frame.id, Token::new(first)),
-                count: frames.len(),
-            });
+        if changes == AS_A_RUN
+            && let Some(run) = Run::new(Token::new(first), frames.iter().map(|frame| frame.id))
+        {
+            self.runs.note(run);
         }
         let brought = self.bring_bodies(&mut frames, first).await;
         // The settlements are done, and the leases end by themselves.

@@ -55,5 +55,9 @@ mod redis {
         push_does_not_wake_a_sleeper: SCHEDULE_WAKES_NOBODY, by "D5" | "waiting" | "progress";
         not_yet_due_is_nothing_ahead: NOT_YET_DUE_IS_NOTHING_AHEAD, by "D5" | "progress";
         earlier_due_time_wakes_nobody: EARLIER_WAKES_NOBODY, by "D5" | "waiting" | "progress";
+        run_forgets_its_ids: lua::RUN_FORGETS_ITS_IDS,
+            by "L1" | "L3" | "L4" | "L5" | "L6" | "leftovers" | "linearisable";
+        run_is_settled_by_the_next_id: lua::RUN_IS_SETTLED_BY_THE_NEXT_ID, by "L4" | "linearisable";
+        peek_shows_runs_as_leased: lua::PEEK_SHOWS_RUNS_AS_LEASED, by "L16" | "linearisable";
     } }
 }

@@ -58,6 +58,10 @@ mod redis {
         last_in_first_out: LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
         packing_overflows: PACKING_OVERFLOWS, by "P1";
         retry_keeps_arrival: lua::RETRY_KEEPS_ARRIVAL, by "P4";
+        run_forgets_its_ids: lua::RUN_FORGETS_ITS_IDS,
+            by "L1" | "L3" | "L4" | "L5" | "L6" | "leftovers" | "linearisable";
+        run_is_settled_by_the_next_id: lua::RUN_IS_SETTLED_BY_THE_NEXT_ID, by "L4" | "linearisable";
+        peek_shows_runs_as_leased: lua::PEEK_SHOWS_RUNS_AS_LEASED, by "L16" | "linearisable";
         due_arrives_at_its_push: lua::DUE_ARRIVES_AT_ITS_PUSH, by "P4";
         revival_loses_priority: lua::REVIVAL_LOSES_PRIORITY, by "P3" | "L13" | "linearisable";
         push_does_not_wake_a_sleeper: ENQUEUE_WAKES_NOBODY, by "waiting" | "progress";

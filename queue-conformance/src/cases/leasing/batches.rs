@@ -20,6 +20,11 @@ async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     let (_, before) = before.expect("turns");
     ack_all(&**queue, &before.deliveries).await;
     queue.put_numbered(max as u64).await;
+    lease(queue, max).await
+}
+
+/// Leases so many in the name of a holder.
+async fn lease(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     let mut receipts = Vec::new();
     while receipts.len() < max {
         let turned = queue
@@ -99,30 +104,48 @@ pub(crate) async fn l4_a_batch_is_acked_in_any_order_and_company(stage: &Stage<'
 pub(crate) async fn l4_a_batch_is_acked_part_by_part(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let all = batch(&queue, 16).await;
+    settles_part_by_part(&queue, all).await;
+}
+
+pub(crate) async fn l4_a_batch_in_another_order_than_that_of_ids(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    stage.put_mixed(&queue, 19).await;
+    let all = lease(&queue, 16).await;
+    settles_part_by_part(&queue, all).await;
+    ack_all(&*queue, &take(&*queue, 128).await).await;
+    stage.put_mixed(&queue, 12).await;
+    let all = lease(&queue, 12).await;
+    let settled = queue.settle(&acks(&all)).await.expect("settles");
+    assert_eq!(settled, [Settled::Done; 12]);
+    assert_eq!(depth(&*queue).await, [0, 1, 0, 0]);
+}
+
+async fn settles_part_by_part(queue: &LeasingQueue, all: Vec<Receipt>) {
+    let rest = depth(&**queue).await[0];
     let mut held = all.clone();
     for part in [&[0, 3, 4][..], &[15], &[1, 2, 5, 6]] {
         let receipts: Vec<Receipt> = part.iter().map(|place: &usize| all[*place]).collect();
         let settled = queue.settle(&acks(&receipts)).await.expect("settles");
         assert_eq!(settled, vec![Settled::Done; part.len()]);
         held.retain(|receipt| !receipts.contains(receipt));
-        are_held(&*queue, &held).await;
+        are_held(&**queue, &held).await;
     }
     let again = [all[7], all[3], all[8]];
     let settled = queue.settle(&acks(&again)).await.expect("settles");
     assert_eq!(settled, [Settled::Done, Settled::LeaseLost, Settled::Done]);
     held.retain(|receipt| !again.contains(receipt));
-    are_held(&*queue, &held).await;
-    let settled = settle(&*queue, Settlement::defer(all[9], LONG)).await;
+    are_held(&**queue, &held).await;
+    let settled = settle(&**queue, Settlement::defer(all[9], LONG)).await;
     assert_eq!(settled, Settled::Done);
     held.retain(|receipt| *receipt != all[9]);
-    are_held(&*queue, &held).await;
+    are_held(&**queue, &held).await;
     let settled = queue.settle(&acks(&all)).await.expect("settles");
     let expected = all.iter().map(|receipt| match held.contains(receipt) {
         true => Settled::Done,
         false => Settled::LeaseLost,
     });
     assert!(settled.iter().copied().eq(expected), "{settled:?}");
-    assert_eq!(depth(&*queue).await, [0, 1, 0, 0]);
+    assert_eq!(depth(&**queue).await, [rest, 1, 0, 0]);
 }
 
 pub(crate) async fn l4_whoever_has_the_receipts_of_a_batch_settles_them(stage: &Stage<'_>) {
@@ -205,4 +228,19 @@ pub(crate) async fn l16_pages_of_what_one_call_leased(stage: &Stage<'_>) {
         let expected: Vec<_> = held.iter().map(|receipt| receipt.id).collect();
         assert_eq!(seen, expected, "{length} to a page");
     }
+}
+
+pub(crate) async fn l16_batches_of_one_deadline_are_shown_by_id(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    stage.put_mixed(&queue, 20).await;
+    let mut held = lease(&queue, 11).await;
+    held.extend(lease(&queue, 9).await);
+    held.sort_by_key(|receipt| receipt.id);
+    for length in [1, 3, 7, 20] {
+        let shown = pages(length, |page| queue.peek(Place::Leased, page)).await;
+        let shown = shown.iter().flatten().map(|one| one.message.id);
+        let expected = held.iter().map(|receipt| receipt.id);
+        assert!(shown.eq(expected), "{length} to a page");
+    }
+    are_held(&*queue, &held).await;
 }

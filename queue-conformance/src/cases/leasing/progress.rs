@@ -22,9 +22,23 @@ async fn expired(stage: &Stage<'_>, count: u64) -> LeasingQueue {
 
 pub(crate) async fn l7_one_call_reclaims_128_expired_leases(stage: &Stage<'_>) {
     let queue = expired(stage, 300).await;
+    die_in_order(&queue).await;
+}
+
+pub(crate) async fn l7_batches_of_one_deadline_are_reclaimed_by_id(stage: &Stage<'_>) {
+    let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
+    stage.put_mixed(&queue, 300).await;
+    for max in [70, 3, 100, 127] {
+        assert_eq!(take_for(&*queue, max, ms(100)).await.len(), max);
+    }
+    stage.advance(100).await;
+    die_in_order(&queue).await;
+}
+
+async fn die_in_order(queue: &LeasingQueue) {
     for dead_by_now in [128, 256, 300, 300] {
         let expected: Vec<u64> = (1..=dead_by_now).collect();
-        let died: Vec<u64> = dead(&*queue)
+        let died: Vec<u64> = dead(&**queue)
             .await
             .iter()
             .map(|letter| letter.id.get())

@@ -64,7 +64,8 @@ edits! {
     ACKED_RUN_STAYS {
         "leasing/acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>
             "fields[#fields + 1], fields[#fields + 2] = 'h' .. run,";
-        "leasing/acks": "fields[#fields + 1] = pack('>I7', id + (own == '' and n - 1 or byte(own, n) - 128))" => "";
+        "leasing/acks": "local place = own == '' and n - 1 or byte(own, n) - 128\n      fields[#fields + 1] =" =>
+            "local place = own == '' and n - 1 or byte(own, n) - 128\n      local _ =";
     }
     ACKED_RUN_LEAVES_THE_HOLDER {
         "leasing/acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>

@@ -208,7 +208,7 @@ edits! {
         "leasing/usual_turn": "math.min(expires, due)" => "expires";
     }
     RUN_EXPIRES_AS_ONE {
-        "shared/tidy": "break_up(found[k])" => "";
+        "shared/tidy": "if is_run then" => "if false then";
     }
     RUN_SETTLES_AS_A_WHOLE_ALONE {
         "shared/settle": "separate(members)" => "";
@@ -227,6 +227,16 @@ edits! {
         "leasing/acks": "known and not again" => "known";
     }
     PEEK_SKIPS_THE_REST_OF_A_RUN {
-        "shared/show_leased": "return n - 1, rank" => "return 0, rank + 1";
+        "shared/show_leased": "return n - 1, rank" => "return 0, rank + members";
+    }
+    PEEK_SHOWS_RUNS_AS_LEASED {
+        "shared/show_leased": "return decode('>I7', one.id) < decode('>I7', other.id)" =>
+            "return decode('>I7', one.token) < decode('>I7', other.token)";
+    }
+    RUN_FORGETS_ITS_IDS {
+        "leasing/usual_turn": "if not gapless then" => "if false then";
+    }
+    RUN_IS_SETTLED_BY_THE_NEXT_ID {
+        "shared/runs": "id_in(run, of_lease - first_token + 1) ==" => "id_in(run, of_lease - first_token + 2) ==";
     }
 }
