@@ -7,7 +7,7 @@
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
 //! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `packed` (how many messages more than elements there are in `ready`, since a pack is two); `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
-//! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes), and of a run the first of each and how many (1 byte) |
+//! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes), and of a run the least id, the first token and how many (1 byte), and the ids if they are not consecutive |
 //! | `…:runs` | zset | leasing | the runs in `leases`, by their first token, see `lua/shared/runs.lua` |
 //! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames or packs, if they come from `ready`, `h` and the run → who holds it, `a` and the run → which of its messages are acked, see `lua/shared/run_acks.lua` |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
