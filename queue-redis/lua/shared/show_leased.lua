@@ -10,14 +10,20 @@ local function leased_until(deadline)
     local is_run = #member >= 15 and call('ZSCORE', RUNS, member)
     local frames, acked = is_run and frames_of(member) or {}, is_run and acked_of(member) or ''
     for n = 1, is_run and byte(member, 15) or #member == 14 and 1 or 0 do
-      if not has_place(acked, n) then
-        local id, token = id_in(member, n), pack('>I7', decode('>I7', member, 8) + n - 1)
-        found[#found + 1] = { id = id, token = token, frame = frames[n], holder = 'h' .. (is_run and member or id) }
+      local id = id_in(member, n)
+      if #id == 7 and not has_place(acked, n) then
+        found[#found + 1] = {
+          id = id,
+          number = decode('>I7', id),
+          token = pack('>I7', decode('>I7', member, 8) + n - 1),
+          frame = frames[n],
+          holder = 'h' .. (is_run and member or id),
+        }
       end
     end
   end
   table.sort(found, function(one, other)
-    return decode('>I7', one.id) < decode('>I7', other.id)
+    return one.number < other.number
   end)
   return found, #members
 end

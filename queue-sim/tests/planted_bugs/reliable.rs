@@ -67,7 +67,7 @@ mod redis {
             "shared/packs": "if payload ~= '' and last" => "if last";
         }
         PEEK_SHOWS_THE_ACKED_OF_A_RUN {
-            "shared/show_leased": "if not has_place(acked, n) then" => "if true then";
+            "shared/show_leased": " and not has_place(acked, n)" => "";
         }
         RUN_OF_PACKS_LOSES_FRAMES {
             "shared/runs": "ipairs(own or { elements[at] })" => "ipairs({ elements[at] })";

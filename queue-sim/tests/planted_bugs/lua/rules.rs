@@ -230,7 +230,7 @@ edits! {
         "shared/show_leased": "return n - 1, rank" => "return 0, rank + members";
     }
     PEEK_SHOWS_RUNS_AS_LEASED {
-        "shared/show_leased": "return decode('>I7', one.id) < decode('>I7', other.id)" =>
+        "shared/show_leased": "return one.number < other.number" =>
             "return decode('>I7', one.token) < decode('>I7', other.token)";
     }
     RUN_FORGETS_ITS_IDS {
