@@ -172,7 +172,8 @@ impl Fixture {
         }
     }
 
-    /// Bytes that the server has allocated.
+    /// Bytes that the server has allocated for what is stored: without its clients' buffers, which it keeps for
+    /// some seconds after a large request, and the text of scripts.
     ///
     /// # Panics
     ///
@@ -180,9 +181,9 @@ impl Fixture {
     pub fn memory(&self) -> u64 {
         self.info("memory")
             .lines()
-            .find_map(|line| line.strip_prefix("used_memory:"))
+            .find_map(|line| line.strip_prefix("used_memory_dataset:"))
             .and_then(|bytes| bytes.trim().parse().ok())
-            .expect("INFO memory has used_memory")
+            .expect("INFO memory has used_memory_dataset")
     }
 
     /// The processor's time that the server has used.
