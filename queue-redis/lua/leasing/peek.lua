@@ -1,8 +1,8 @@
 -- peek: shows the messages of one place, and changes nothing of them (L16).
 -- needs: DELAYED, apart, delayed_from, fits, show, show_leased, show_ready, size_of, tidy, writable
 -- ARGV[3] the place: r ready, d delayed, l leased
--- ARGV[4] how many of READY were shown before, holes too; or how many messages of one deadline
--- ARGV[5] how many members of the other keys were
+-- ARGV[4] how many of READY were shown before, holes too; or how many leased messages
+-- ARGV[5] how many members of the other keys were, before those leased messages
 -- ARGV[6] how many to show at most
 -- Returns {now, ARGV[4] of the next page or -1 if there is none, ARGV[5] of it}, and for each message: its
 -- frame, when it is due or its lease ends (0 if it is ready), and of a lease token (7 bytes) and holder.

@@ -2,17 +2,27 @@
 -- needs: FRAMES, LEASES, RUNS, acked_of, frames_of, has_place, id_in, is_sound
 -- gives: show_leased
 
--- The messages that are leased until then, by id: with token, the frame if a run keeps it, and under what the holder's
--- name is kept. And how many members of LEASES they are.
-local function leased_until(deadline)
-  local found, members = {}, call('ZRANGE', LEASES, deadline, deadline, 'BYSCORE')
-  for _, member in ipairs(members) do
+-- Some leased messages from this rank in LEASES on, by (deadline, id): each with the frame if a run keeps it, and under
+-- what the holder's name is kept. They end with a deadline, since runs of one deadline may lie across each other. And
+-- the rank behind them.
+local function leased_from(rank)
+  local next_ones, messages, last = call('ZRANGE', LEASES, rank, rank + CHUNK - 1, 'WITHSCORES'), 0, nil
+  for k = 1, #next_ones, 2 do
+    if messages < CHUNK then
+      messages, last = messages + (byte(next_ones[k], 15) or 1), next_ones[k + 1]
+    end
+  end
+  local found, behind = {}, last and call('ZCOUNT', LEASES, '-inf', last) or rank
+  local members = behind > rank and call('ZRANGE', LEASES, rank, behind - 1, 'WITHSCORES') or {}
+  for k = 1, #members, 2 do
+    local member, deadline = members[k], tonumber(members[k + 1])
     local is_run = #member >= 15 and call('ZSCORE', RUNS, member)
     local frames, acked = is_run and frames_of(member) or {}, is_run and acked_of(member) or ''
     for n = 1, is_run and byte(member, 15) or #member == 14 and 1 or 0 do
       local id = id_in(member, n)
       if #id == 7 and not has_place(acked, n) then
         found[#found + 1] = {
+          deadline = deadline,
           id = id,
           number = decode('>I7', id),
           token = pack('>I7', decode('>I7', member, 8) + n - 1),
@@ -23,21 +33,23 @@ local function leased_until(deadline)
     end
   end
   table.sort(found, function(one, other)
+    if one.deadline ~= other.deadline then
+      return one.deadline < other.deadline
+    end
     return one.number < other.number
   end)
-  return found, #members
+  return found, behind
 end
 
 -- Gives `take` the leased messages by (deadline, id) with deadline, token (7 bytes) and holder, behind so many members
--- of LEASES and so many messages of the next deadline, until it has enough. Answers how many those were, of the next
--- deadline first; nil at the end.
+-- of LEASES and so many messages of the next ones, until it has enough. Answers how many those were, of messages
+-- first; nil at the end.
 local function show_leased(passed, rank, take)
   while true do
-    local deadline = call('ZRANGE', LEASES, rank, rank, 'WITHSCORES')[2]
-    if not deadline then
+    local leased, behind = leased_from(rank)
+    if behind <= rank then
       return nil
     end
-    local leased, members = leased_until(deadline)
     for first = passed + 1, #leased, CHUNK do
       local last, fields = math.min(first + CHUNK - 1, #leased), {}
       for n = first, last do
@@ -49,11 +61,11 @@ local function show_leased(passed, rank, take)
         local frame = own.frame or kept[at]
         -- What is damaged is not shown.
         if type(frame) == 'string' and is_sound(frame, own.id)
-          and not take(frame, deadline, own.token .. (kept[at + 1] or '')) then
+          and not take(frame, own.deadline, own.token .. (kept[at + 1] or '')) then
           return n - 1, rank
         end
       end
     end
-    passed, rank = 0, rank + members
+    passed, rank = 0, behind
   end
 end

@@ -227,7 +227,7 @@ edits! {
         "leasing/acks": "known and not again" => "known";
     }
     PEEK_SKIPS_THE_REST_OF_A_RUN {
-        "shared/show_leased": "return n - 1, rank" => "return 0, rank + members";
+        "shared/show_leased": "return n - 1, rank" => "return 0, behind";
     }
     PEEK_SHOWS_RUNS_AS_LEASED {
         "shared/show_leased": "return one.number < other.number" =>
