@@ -75,12 +75,13 @@ impl Guarded {
     /// order than that of their ids.
     async fn put(&mut self, count: usize) -> String {
         let batch = vec![Push::new(vec![b'x'; BODY]); count];
-        let prioritized = batch.iter().zip([0, 1].into_iter().cycle());
-        let prioritized =
-            prioritized.map(|(push, urgency)| Prioritized::new(push.clone(), urgency));
-        let prioritized: Vec<Prioritized> = prioritized.collect();
         let put = async |queue: &AnyQueue| match queue {
-            AnyQueue::Priority(queue) => drop(queue.enqueue(&prioritized).await.expect("put")),
+            AnyQueue::Priority(queue) => {
+                let messages = batch.iter().cloned().zip([0, 1].into_iter().cycle());
+                let messages = messages.map(|(push, urgency)| Prioritized::new(push, urgency));
+                let messages: Vec<Prioritized> = messages.collect();
+                drop(queue.enqueue(&messages).await.expect("put"));
+            }
             queue => drop(queue.put(&batch).await.expect("put")),
         };
         self.cost(put).await.0
