@@ -1,9 +1,10 @@
 //! A simulation keeps plans that fail, plays them first, and never lets them pass without a proof.
 
 use std::{
-    fs,
+    env, fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use queue_core::ReliableConfig;
@@ -14,6 +15,9 @@ use queue_sim::{
 use queue_worker::Context;
 
 use crate::jobs::{harmful, harmless};
+
+/// The folder whose plans `of_a_child` plays.
+const CHILD: &str = "QUEUE_SIM_TEST_KEPT";
 
 /// A folder of the test's own, gone afterwards.
 struct Folder(PathBuf);
@@ -136,6 +140,39 @@ fn a_plan_that_fits_no_more_fails_until_somebody_says_that_this_is_in_order() {
         &failure(&folder.mended()),
         &["2 of its", "(the line grants 1)"],
     );
+}
+
+/// The simulation that the next test starts. Alone it does nothing.
+#[test]
+fn of_a_child() {
+    if let Some(folder) = env::var_os(CHILD) {
+        harmless("jobs").regressions(folder).run();
+    }
+}
+
+#[test]
+fn an_update_replaces_what_can_be_granted_and_deletes_the_rest() {
+    let folder = Folder::new("updated");
+    failure(&folder.broken());
+    let plan = folder.plan();
+    let before =
+        format!("# for people\nonce broken {plan},77.0.user=1\nL2 v1:77.0.user=1\n\nL1 v1:\n");
+    folder.write(&before);
+    let told = failure(&folder.mended());
+    says(&told, &["jobs.memory.txt:2: ", "jobs.memory.txt:3: "]);
+    assert_eq!(folder.read(), before, "nobody asked for a change");
+
+    let mut child = Command::new(env::current_exe().expect("this program"));
+    child.args(["--exact", "kept::of_a_child"]);
+    child
+        .env(CHILD, &folder.0)
+        .env("QUEUE_SIM_KEPT", "update")
+        .env_remove("QUEUE_SIM_REPLAY");
+    let output = child.output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    let updated = format!("# for people\nonce broken unmet=1 {plan},77.0.user=1\n\nL1 v1:\n");
+    assert_eq!(folder.read(), updated);
+    folder.mended().run();
 }
 
 #[test]
