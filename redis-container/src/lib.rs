@@ -9,8 +9,7 @@
 //!
 //! # fn test() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = Container::start("redis:7.2")?;
-//! let mut redis = redis::Client::open(server.url())?.get_connection()?;
-//! redis::cmd("PING").exec(&mut redis)?;
+//! println!("redis-cli -u {}", server.url());
 //! # Ok(())
 //! # }
 //! ```

@@ -5,15 +5,11 @@ use std::{
     collections::HashMap,
     env,
     error::Error,
-    io::{BufRead as _, BufReader, Read as _},
-    path::Path,
+    io::{self, BufRead as _, BufReader, Write as _},
+    net::TcpStream,
     process::{self, Child, Command, Stdio},
-    thread,
-    time::{Duration, Instant},
 };
 
-use real_redis::Place;
-use redis::{Client, Connection, RedisResult};
 use redis_container::Container;
 use testcontainers::{
     bollard::{
@@ -29,15 +25,17 @@ type Test = Result<(), Box<dyn Error>>;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_redis-container");
 
-/// The longest wait for the engine to remove a container that nobody waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 fn image() -> String {
     env::var("QUEUE_TEST_REDIS_IMAGE").unwrap_or_else(|_| "redis:7.2".to_owned())
 }
 
-fn connect(url: &str) -> RedisResult<Connection> {
-    Client::open(url)?.get_connection()
+/// What the server says to PING.
+fn ping(url: &str) -> io::Result<String> {
+    let mut server = TcpStream::connect(url.trim_start_matches("redis://"))?;
+    server.write_all(b"PING\r\n")?;
+    let mut answer = String::new();
+    BufReader::new(server).read_line(&mut answer)?;
+    Ok(answer)
 }
 
 /// The ids of the containers that this process started, also of stopped ones.
@@ -56,8 +54,7 @@ async fn containers_of(process: u32) -> Result<Vec<String>, Box<dyn Error>> {
 async fn a_server_is_in_a_container_until_it_is_dropped() -> Test {
     let server = Container::start(&image())?;
     assert_eq!(containers_of(process::id()).await?.len(), 1);
-    let answer: String = redis::cmd("PING").query(&mut connect(server.url())?)?;
-    assert_eq!(answer, "PONG");
+    assert_eq!(ping(server.url())?, "+PONG\r\n");
     drop(server);
     assert_eq!(containers_of(process::id()).await?.len(), 0);
     Ok(())
@@ -87,7 +84,7 @@ fn program(arguments: &[&str]) -> Command {
 async fn the_program_removes_its_container_when_nobody_needs_it() -> Test {
     for signal in [None, Some("INT"), Some("TERM")] {
         let (mut child, url) = held(program(&[&image()]))?;
-        connect(&url)?;
+        assert_eq!(ping(&url)?, "+PONG\r\n");
         assert_eq!(containers_of(child.id()).await?.len(), 1);
         match signal {
             None => drop(child.stdin.take()),
@@ -98,47 +95,6 @@ async fn the_program_removes_its_container_when_nobody_needs_it() -> Test {
         }
         assert!(child.wait()?.success(), "{signal:?}");
         assert_eq!(containers_of(child.id()).await?.len(), 0, "{signal:?}");
-    }
-    Ok(())
-}
-
-#[test]
-#[ignore = "run by the test that kills it"]
-fn a_test_that_waits_to_be_killed() -> Test {
-    println!("\nplace: {}", Place::fresh()?.url());
-    // This ends only with its parent process, or when run by hand.
-    std::io::stdin().read_to_end(&mut Vec::new())?;
-    Ok(())
-}
-
-#[test]
-fn a_killed_test_leaves_no_container() -> Test {
-    let mut command = Command::new(env::current_exe()?);
-    command.args([
-        "--exact",
-        "a_test_that_waits_to_be_killed",
-        "--ignored",
-        "--nocapture",
-    ]);
-    let mut folders = vec![Path::new(PROGRAM).parent().expect("a folder").to_owned()];
-    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-    command.env("PATH", env::join_paths(folders)?);
-    command.env_remove("QUEUE_TEST_REDIS_URL");
-    command
-        .env("QUEUE_TEST_REDIS", "container")
-        .env("QUEUE_TEST_REDIS_IMAGE", image());
-    let (mut child, url) = held(command)?;
-    connect(&url)?;
-    child.kill()?;
-    child.wait()?;
-    let start = Instant::now();
-    // Its holder had another id, so the server itself shows it.
-    while connect(&url).is_ok() {
-        assert!(
-            start.elapsed() < PATIENCE,
-            "the server of a killed test runs"
-        );
-        thread::sleep(Duration::from_millis(10));
     }
     Ok(())
 }
