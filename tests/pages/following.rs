@@ -9,16 +9,37 @@ use std::{
 
 use crate::page::{Page, Step};
 
-/// A page has cargo optimise what its runs spend their time in. It plays so few that the compiler would
-/// take longer for it than they do.
-const UNOPTIMISED: &str = "
-[profile.dev.package]
-queue-core.opt-level = 0
-queue-redis.opt-level = 0
-queue-sim.opt-level = 0
-redis.opt-level = 0
-tokio.opt-level = 0
-";
+/// What a page or the workspace has cargo optimise, and what cargo builds for the pages alone. They play so
+/// few runs that the compiler would take longer for it than they do.
+const UNOPTIMISED: [&str; 6] = [
+    "queue-core",
+    "queue-memory",
+    "queue-redis",
+    "queue-sim",
+    "redis",
+    "tokio",
+];
+
+/// The workspace's settings for builds of other packages: what has the same features there and here, cargo
+/// then builds only once.
+fn settings() -> String {
+    let manifest = fs::read_to_string(workspace().join("Cargo.toml")).expect("the manifest");
+    let (_, settings) = manifest.split_once("[profile.dev]\n").expect("a profile");
+    let (settings, _) = settings.split_once("\n[package]\n").expect("its end");
+    let unoptimised = |line: &str| {
+        let package = line.strip_suffix(".opt-level = 1");
+        package.is_some_and(|package| UNOPTIMISED.contains(&package))
+    };
+    let mut lines = vec!["[profile.dev]".to_owned()];
+    lines.extend(
+        settings
+            .lines()
+            .filter(|line| !unoptimised(line))
+            .map(str::to_owned),
+    );
+    lines.extend(UNOPTIMISED.map(|package| format!("{package}.opt-level = 0")));
+    lines.join("\n")
+}
 
 /// An empty folder with a checkout of queue-kit in it, as the pages suppose. The pages share the
 /// folder, and so the build of queue-kit: to cargo, packages in another place are other packages.
@@ -31,7 +52,7 @@ impl Folder {
         fs::create_dir(&folder).expect("a new folder");
         symlink(workspace(), folder.join("queue-kit")).expect("a link");
         fs::create_dir(folder.join(".cargo")).expect("a folder");
-        fs::write(folder.join(".cargo/config.toml"), UNOPTIMISED).expect("writes");
+        fs::write(folder.join(".cargo/config.toml"), settings()).expect("writes");
         Self(folder)
     }
 
@@ -122,21 +143,20 @@ fn workspace() -> PathBuf {
     root.canonicalize().expect("the workspace")
 }
 
-/// Runs a command with the workspace's locked versions, so that it downloads nothing. It builds in a
-/// folder of the pages' own, so that they and a build of the workspace do not wait for each other.
+/// Runs a command with the workspace's locked versions, so that it downloads nothing, and in the folder
+/// where the workspace is built.
 fn shell(command: &str, folder: &Path) -> (String, bool) {
     if folder.join("Cargo.toml").exists() && !folder.join("Cargo.lock").exists() {
         fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("copies");
     }
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
+    let built = built.expect("cargo's folder for tests is in its target folder");
     let output = Command::new("sh")
         .args(["-c", &format!("{command} 2>&1")])
         .current_dir(folder)
         .env("CARGO_NET_OFFLINE", "true")
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env(
-            "CARGO_TARGET_DIR",
-            concat!(env!("CARGO_TARGET_TMPDIR"), "/pages"),
-        )
+        .env("CARGO_TARGET_DIR", built)
         .env("CARGO_TERM_COLOR", "never")
         .env_remove("RUST_BACKTRACE")
         .output()
