@@ -130,12 +130,11 @@ target_directory() {
         sed 's/.*"target_directory":"\([^"]*\)".*/\1/'
 }
 
-# Makes a target directory that begins with what cargo has built in the usual one, but for programs.
-seed_target_directory() {
-    local folder=$1/debug from
-    from=$(target_directory)/debug
-    mkdir -p "$folder/deps"
-    cp -a "$from/.fingerprint" "$from/build" "$folder/"
-    # Programs have no ending.
-    find "$from/deps" -name '*.*' -exec cp -a {} "$folder/deps/" \;
+# Runs a command of cargo in a target folder of its own, so that it can go on beside a build, and with what
+# makes `cargo check` as strict as `cargo clippy -- -D warnings`. What looks at code without making programs
+# of it is run by this, since what one such command has read serves the others.
+with_lints() {
+    [ -n "${lints_folder:-}" ] || lints_folder=$(target_directory)/lints
+    CARGO_TARGET_DIR=$lints_folder RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/read_once \
+        CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ "$@"
 }
