@@ -38,7 +38,7 @@ static DELAY_KIND: Kind = Kind {
     line: lua!["shared/in_line" "shared/members" "delay/line"],
     moves: lua!["delay/moves"],
     counts: lua!["delay/counts"],
-    lookup: lua!["shared/line_lookup" "shared/line_show"],
+    lookup: lua!["shared/line_lookup"],
 };
 static PRIORITY_KIND: Kind = Kind {
     name: "priority",
@@ -48,7 +48,7 @@ static PRIORITY_KIND: Kind = Kind {
     line: lua!["shared/in_line" "shared/members" "priority/line"],
     moves: lua!["priority/moves"],
     counts: lua!["priority/counts"],
-    lookup: lua!["shared/line_lookup" "shared/line_show"],
+    lookup: lua!["shared/line_lookup"],
 };
 static BOUNDED_KIND: Kind = Kind {
     name: "bounded",
