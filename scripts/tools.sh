@@ -130,11 +130,14 @@ target_directory() {
         sed 's/.*"target_directory":"\([^"]*\)".*/\1/'
 }
 
-# Runs a command of cargo in a target folder of its own, so that it can go on beside a build, and with what
-# makes `cargo check` as strict as `cargo clippy -- -D warnings`. What looks at code without making programs
-# of it is run by this, since what one such command has read serves the others.
+# Runs a command of cargo, and has clippy look on, with warnings as errors.
+under_clippy() {
+    RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/read_once CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ "$@"
+}
+
+# The same in a target folder of its own, so that it can go on beside a build. What looks at code without
+# making programs of it is run by this, since what one such command has read serves the others.
 with_lints() {
     [ -n "${lints_folder:-}" ] || lints_folder=$(target_directory)/lints
-    CARGO_TARGET_DIR=$lints_folder RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/read_once \
-        CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__ "$@"
+    CARGO_TARGET_DIR=$lints_folder under_clippy "$@"
 }

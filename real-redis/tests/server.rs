@@ -4,6 +4,8 @@
 
 #[path = "server/append_only.rs"]
 mod append_only;
+#[path = "server/container.rs"]
+mod container;
 
 use std::{
     env,

@@ -1,11 +1,8 @@
 //! The variables that control a simulation: each test plays one in its own process.
 
-use std::{
-    env,
-    process::{Command, Output},
-};
+use std::{env, process::Output};
 
-use crate::jobs::harmless;
+use crate::{child, jobs::harmless};
 
 const CHILD: &str = "QUEUE_SIM_TEST_ASKED";
 
@@ -18,11 +15,9 @@ fn of_a_child() {
 }
 
 fn asked(variable: &str, value: &str) -> (Output, String) {
-    let mut child = Command::new(env::current_exe().expect("this program"));
-    child.args(["--exact", "asked::of_a_child", "--nocapture"]);
-    child.env(CHILD, "1").env_remove("QUEUE_SIM_SEEDS");
-    child.env_remove("QUEUE_SIM_REPLAY").env(variable, value);
-    let output = child.output().expect("it runs");
+    let mut child = child("asked::of_a_child");
+    let output = child.env(CHILD, "1").env(variable, value).output();
+    let output = output.expect("it runs");
     let said = [&*output.stdout, &*output.stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
     (output, said)

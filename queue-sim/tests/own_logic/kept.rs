@@ -4,7 +4,6 @@ use std::{
     env, fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use queue_core::ReliableConfig;
@@ -14,7 +13,10 @@ use queue_sim::{
 };
 use queue_worker::Context;
 
-use crate::jobs::{harmful, harmless};
+use crate::{
+    child,
+    jobs::{harmful, harmless},
+};
 
 /// The folder whose plans `of_a_child` plays.
 const CHILD: &str = "QUEUE_SIM_TEST_KEPT";
@@ -162,12 +164,8 @@ fn an_update_replaces_what_can_be_granted_and_deletes_the_rest() {
     says(&told, &["jobs.memory.txt:2: ", "jobs.memory.txt:3: "]);
     assert_eq!(folder.read(), before, "nobody asked for a change");
 
-    let mut child = Command::new(env::current_exe().expect("this program"));
-    child.args(["--exact", "kept::of_a_child"]);
-    child
-        .env(CHILD, &folder.0)
-        .env("QUEUE_SIM_KEPT", "update")
-        .env_remove("QUEUE_SIM_REPLAY");
+    let mut child = child("kept::of_a_child");
+    child.env(CHILD, &folder.0).env("QUEUE_SIM_KEPT", "update");
     let output = child.output().expect("it runs");
     assert!(output.status.success(), "{output:?}");
     let updated = format!("# for people\nonce broken unmet=1 {plan},77.0.user=1\n\nL1 v1:\n");

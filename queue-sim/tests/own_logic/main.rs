@@ -11,3 +11,15 @@ mod kept;
 mod several_queues;
 mod told;
 mod worth;
+
+use std::{env, process::Command};
+
+/// One test of this program in a process of its own, which no variable controls yet.
+fn child(test: &str) -> Command {
+    let mut child = Command::new(env::current_exe().expect("this program"));
+    child.args(["--exact", test, "--nocapture"]);
+    for variable in ["QUEUE_SIM_SEEDS", "QUEUE_SIM_REPLAY", "QUEUE_SIM_KEPT"] {
+        child.env_remove(variable);
+    }
+    child
+}
