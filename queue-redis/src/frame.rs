@@ -24,12 +24,33 @@ use self::payload::{payloads, text};
 const WIDE: usize = 7;
 const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
 
-/// In place of a frame's attempts: they follow the head, with what else the message has been through.
-const WITH_PAST: u8 = u8::MAX;
-/// In place of a frame's attempts: several messages follow the head, see `lua/shared/packs.lua`.
+/// The first byte of a frame, and of what stands among frames. Each byte has one of these meanings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// A message with so many attempts charged.
+    Attempts(u8),
+    /// A message: the attempts follow the head, with what else it has been through.
+    WithPast,
+    /// Several messages follow the head, see `lua/shared/packs.lua`.
+    Pack,
+    /// A [`Pack`] as it is sent, which stands behind its head.
+    Messages,
+}
+
+const WITH_PAST: u8 = 255;
 const PACK: u8 = 254;
-/// How a [`Pack`] begins as it is sent, and behind its head.
 const MESSAGES: u8 = 253;
+
+impl First {
+    const fn of(byte: u8) -> Self {
+        match byte {
+            WITH_PAST => Self::WithPast,
+            PACK => Self::Pack,
+            MESSAGES => Self::Messages,
+            few => Self::Attempts(few),
+        }
+    }
+}
 
 /// Bytes of a frame before headers and body: attempts, id, and the time since which it is ready.
 pub(crate) const HEAD: usize = 1 + 2 * WIDE;
@@ -93,7 +114,8 @@ impl Frame {
         head: usize,
         frames: &mut Vec<Self>,
     ) -> Option<()> {
-        if bytes.first() != Some(&PACK) || bytes.len() <= head {
+        let first = bytes.first().copied().map(First::of);
+        if first != Some(First::Pack) || bytes.len() <= head {
             frames.push(Self::read(bytes, head)?);
             return Some(());
         }
@@ -125,10 +147,10 @@ impl Frame {
             return None;
         }
         let mut start = bytes.split_to(head);
-        let attempts = start.get_u8();
+        let first = First::of(start.get_u8());
         let id = MessageId::new(narrow(&mut start)?);
-        let (attempts, pushed, failure) = match attempts {
-            WITH_PAST => {
+        let (attempts, pushed, failure) = match first {
+            First::WithPast => {
                 let attempts = bytes.try_get_u32().ok()?;
                 let pushed = narrow(&mut bytes)?;
                 let length = bytes.try_get_u16().ok()?;
@@ -139,7 +161,8 @@ impl Frame {
                     Some(failure).filter(|why| !why.is_empty()),
                 )
             }
-            few => (few.into(), narrow(&mut start)?, None),
+            First::Attempts(few) => (few.into(), narrow(&mut start)?, None),
+            First::Pack | First::Messages => return None,
         };
         Some(Self {
             id,

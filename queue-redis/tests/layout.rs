@@ -117,7 +117,7 @@ async fn an_empty_queue_keeps_no_message_keys() -> Test {
     Ok(())
 }
 
-/// Beyond 254 a frame keeps its attempts elsewhere.
+/// Beyond 252 a frame keeps its attempts elsewhere.
 #[tokio::test]
 async fn attempts_are_counted_beyond_one_byte() -> Test {
     let server = Server::start()?;

@@ -59,6 +59,7 @@ macro_rules! __cases {
                 l6_a_crashing_consumers_message_does_not_circle_for_ever [ExactClock],
                 l6_a_burial_on_any_attempt_answers_dead,
                 l6_max_attempts_is_the_queues_for_every_client,
+                l6_any_number_of_attempts_is_counted [ExactClock],
                 l7_one_call_reclaims_128_expired_leases [ExactClock] (Whole),
                 l7_batches_of_one_deadline_are_reclaimed_by_id [ExactClock] (Whole),
                 l7_what_is_expired_beyond_that_counts_as_ready [ExactClock] (Whole),

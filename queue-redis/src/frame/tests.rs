@@ -45,6 +45,31 @@ fn a_frame_holds_few_attempts_or_a_past() {
     }
 }
 
+/// A message, and several of them, by their first byte alone.
+#[test]
+fn each_first_byte_has_one_meaning() {
+    for first in 0..=u8::MAX {
+        let mut bytes = vec![first];
+        bytes.extend_from_slice(&wide(258));
+        bytes.extend_from_slice(&wide(5));
+        // A message with headers, without, and one message of a pack in the same bytes.
+        for rest in [&b"\x01\0\0\0\0body"[..], b"\0body", b"\x01\0\x05\0body"] {
+            let bytes = Bytes::from([&bytes, rest].concat());
+            let mut several = Vec::new();
+            let as_several = Frame::read_all(bytes.clone(), || None, HEAD, &mut several);
+            let single = Frame::read(bytes, HEAD);
+            if first < 253 {
+                let attempts = single.as_ref().map(|frame| frame.attempts);
+                assert_eq!(attempts, Some(first.into()), "{rest:?}");
+                assert_eq!(several.first(), single.as_ref(), "{first}: {rest:?}");
+            } else {
+                assert_eq!(single, None, "{first} is no number of attempts");
+                assert_eq!(as_several.is_some(), first == PACK, "{first}: {rest:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_apart_is_told_by_its_reference() {
     let told = apart(70_000, &[7; REFERENCE]);

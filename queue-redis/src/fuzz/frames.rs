@@ -36,8 +36,9 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
 /// A frame with a head of this many bytes, as scripts write it.
 fn framed(head: usize) -> impl Strategy<Value = Vec<u8>> {
     let past = option::of((any::<u32>(), any::<u32>(), ".{0,9}"));
-    (any::<u32>(), any::<u32>(), past, content()).prop_map(move |(id, since, past, content)| {
-        let mut bytes = vec![if past.is_some() { 255 } else { 3 }];
+    let times = any::<(u32, u32)>();
+    (0..253_u8, times, past, content()).prop_map(move |(few, (id, since), past, content)| {
+        let mut bytes = vec![if past.is_some() { 255 } else { few }];
         bytes.extend(wide(id.into()));
         bytes.extend(wide(since.into()));
         bytes.resize(head, 0);

@@ -1,5 +1,7 @@
 //! L6: attempts, their charges, and their end.
 
+use std::collections::BTreeMap;
+
 use queue_core::*;
 
 use crate::{
@@ -133,4 +135,78 @@ pub(crate) async fn l6_max_attempts_is_the_queues_for_every_client(stage: &Stage
     let delivery = take_one(&*same).await;
     let settled = settle(&*same, Settlement::retry(delivery.receipt, ms(0))).await;
     assert_eq!(settled, Settled::Dead);
+}
+
+/// What ends each lease of a message, in turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    Expires,
+    Retried,
+    Released,
+    Deferred,
+}
+
+/// More attempts than fit in a byte, whatever charges them.
+pub(crate) async fn l6_any_number_of_attempts_is_counted(stage: &Stage<'_>) {
+    use End::*;
+    const LAST: u32 = 260;
+    let ways: [&[End]; 5] = [
+        &[Expires],
+        &[Retried],
+        &[Expires, Retried],
+        &[Released, Expires],
+        &[Deferred, Expires, Retried, Released],
+    ];
+    let queue = stage
+        .leasing_with(|config| config.max_attempts = LAST)
+        .await;
+    let mut messages = BTreeMap::new();
+    for (way, ends) in ways.into_iter().enumerate() {
+        for headers in [0, 1, 3] {
+            let push = Push::new(format!("way {way} with {headers} headers"));
+            let named = (0..headers).map(|number| format!("header {number}"));
+            let push = named.fold(push, |push, name| push.with_header(name, "value"));
+            queue.put(push.clone()).await;
+            messages.insert(push.body.clone(), (push, ends.iter().cycle(), 1));
+        }
+    }
+    let mut ended = 0;
+    while ended < messages.len() {
+        let (mut held, mut settlements) = (0, Vec::new());
+        while held + ended < messages.len() {
+            let leased = take_for(&*queue, 128, ms(10)).await;
+            assert_ne!(
+                leased,
+                [],
+                "{held} are leased and {ended} dead: the others are ready"
+            );
+            held += leased.len();
+            for delivery in leased {
+                let (push, ends, attempt) = messages.get_mut(&delivery.body).expect("a message");
+                let told = (delivery.attempt, &delivery.headers);
+                assert_eq!(told, (*attempt, &push.headers), "{:?}", push.body);
+                let receipt = delivery.receipt;
+                let end = *ends.next().expect("it has no end");
+                settlements.extend(match end {
+                    Expires => None,
+                    Retried => Some(Settlement::retry(receipt, ms(0))),
+                    Released => Some(Settlement::release(receipt)),
+                    Deferred => Some(Settlement::defer(receipt, ms(0))),
+                });
+                let charges = matches!(end, Expires | Retried);
+                ended += usize::from(charges && *attempt == LAST);
+                *attempt += u32::from(charges);
+            }
+        }
+        if !settlements.is_empty() {
+            queue.settle(&settlements).await.expect("settles");
+        }
+        stage.advance(10).await;
+    }
+    let letters = dead(&*queue).await;
+    assert_eq!(letters.len(), messages.len());
+    for letter in letters {
+        let (push, ..) = &messages[&letter.body];
+        assert_eq!((letter.attempts, &letter.headers), (LAST, &push.headers));
+    }
 }
