@@ -289,7 +289,7 @@ impl Inner {
                 connection: connection.clone(),
                 address: settings.connector.address(),
                 channel: Arc::clone(&settings.channel),
-                patience: of_all.fall_back * (2 * TRUSTED),
+                patience: of_all.fall_back * (board::KEPT * TRUSTED),
                 settings: Arc::clone(of_all),
             };
             Started {

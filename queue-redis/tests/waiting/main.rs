@@ -9,8 +9,10 @@ mod hints;
 mod losses;
 #[path = "../support/open.rs"]
 mod open;
+mod owed;
 #[path = "../support/registered.rs"]
 mod registered;
+mod registrations;
 #[path = "../support/until.rs"]
 mod until;
 

@@ -83,6 +83,8 @@ struct Registered {
     terms: Option<Arc<str>>,
     at: Instant,
     next_place: u64,
+    /// Whether the server has used it up.
+    used: bool,
 }
 
 impl Registered {
@@ -141,6 +143,7 @@ impl Line {
             terms: self.first_terms().cloned(),
             at: Instant::now(),
             next_place,
+            used: false,
         };
         let terms = registered.text();
         let before = self.registered.replace(registered);
@@ -168,14 +171,32 @@ impl Line {
         self.registration = match self.registration {
             Registration::Asked { .. } => Registration::Asked { told: true },
             Registration::Wanted => Registration::Wanted,
-            Registration::None | Registration::Until(_) => Registration::None,
+            Registration::None | Registration::Until(_) => {
+                if let Some(registered) = &mut self.registered {
+                    registered.used = true;
+                }
+                Registration::None
+            }
         };
     }
 
-    /// Whether nobody waits and no registration is live.
-    pub(super) fn is_over(&self, now: Instant) -> bool {
-        let over = matches!(self.registration, Registration::Until(end) if end <= now);
-        over && self.waiting.is_empty()
+    /// Whether the server may have a registration still. A line keeps it in mind for that long, so that the
+    /// next one takes its place: a message that is handed over by a former one is for nobody.
+    pub(super) fn may_stand(&self) -> bool {
+        let registered = self.registered.as_ref();
+        registered.is_some_and(|registered| !registered.used)
+    }
+
+    /// Whether nobody waits, and the server has no registration any more. It keeps one for `patience`.
+    pub(super) fn is_over(&self, now: Instant, patience: Duration) -> bool {
+        let trusted = match self.registration {
+            Registration::None => false,
+            Registration::Until(end) => end > now,
+            Registration::Wanted | Registration::Asked { .. } => true,
+        };
+        let ended = |registered: &Registered| registered.used || registered.at + patience <= now;
+        let stands = !self.registered.as_ref().is_none_or(ended);
+        self.waiting.is_empty() && !trusted && !stands
     }
 
     fn first_terms(&self) -> Option<&Arc<str>> {

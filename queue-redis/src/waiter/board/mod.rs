@@ -24,6 +24,9 @@ use self::{
     state::State,
 };
 
+/// The server keeps a registration for so many times as long as the board trusts it.
+pub(super) const KEPT: u32 = 2;
+
 /// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Order {
@@ -78,7 +81,7 @@ impl Board {
         let mut state = self.lock();
         let number = state.next_place;
         state.next_place += 1;
-        state.sweep();
+        state.sweep(self.trusted * KEPT);
         if let Some(terms) = &terms {
             let returns = terms.returns.clone();
             state.returns.insert(marker.clone(), returns);
@@ -221,9 +224,12 @@ impl Board {
     pub(super) fn wake_all(&self) {
         let mut state = self.lock();
         state.to_join.clear();
-        for (_, mut line) in std::mem::take(&mut state.lines) {
+        for line in state.lines.values_mut() {
             line.have_all_look();
+            line.registration = Registration::None;
         }
+        // What the server has kept of this process names the channel that it listens to again.
+        state.lines.retain(|_, line| line.may_stand());
     }
 
     /// The requests to the server now, at most `most`.
@@ -244,7 +250,8 @@ impl Board {
             };
             let waiting = line.waiting.len();
             if waiting == 0 {
-                state.lines.remove(&marker);
+                line.registration = Registration::None;
+                state.want(&marker);
                 continue;
             }
             let (terms, before) = line.register(state.next_serial, state.next_place);

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Weak},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -75,7 +76,9 @@ impl State {
             return;
         }
         if line.waiting.is_empty() {
-            self.lines.remove(marker);
+            if !line.may_stand() {
+                self.lines.remove(marker);
+            }
         } else {
             line.registration = Registration::Wanted;
             self.to_join.push_back(marker.clone());
@@ -97,12 +100,13 @@ impl State {
         }
     }
 
-    /// Drops lines without waiters and with no live registration, and handles that are gone.
-    pub(super) fn sweep(&mut self) {
+    /// Drops lines without waiters whose registration the server has no more, which it keeps for `patience`, and
+    /// handles that are gone.
+    pub(super) fn sweep(&mut self, patience: Duration) {
         let size = |state: &Self| state.lines.len().max(state.returns.len());
         if size(self) >= self.sweep_at.max(SWEEP) {
             let now = Instant::now();
-            self.lines.retain(|_, line| !line.is_over(now));
+            self.lines.retain(|_, line| !line.is_over(now, patience));
             self.returns.retain(|_, returns| returns.strong_count() > 0);
             self.sweep_at = 2 * size(self);
         }

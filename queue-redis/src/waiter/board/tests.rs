@@ -152,7 +152,7 @@ async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
         drop(board.join(&marker, None));
         assert_eq!(orders(&board), []);
         if n == SWEEP {
-            tokio::time::advance(TRUSTED).await;
+            tokio::time::advance(TRUSTED * KEPT).await;
         }
     }
     assert!(board.lock().lines.len() <= 2 * SWEEP);
@@ -363,6 +363,60 @@ async fn who_leaves_at_the_same_moment_has_it_or_gives_it_back() {
     drop(basket);
     board.hand_over(&a, handed(2, 0));
     drop(last);
+}
+
+/// A registration that stands beside its successor is handed a message that goes back, uncharged and late.
+#[tokio::test(start_paused = true)]
+async fn the_next_registration_takes_the_place_of_one_that_may_stand() {
+    type Between = fn(&Arc<Board>, &Arc<Basket>);
+    let a = || marker("a");
+    let between: [(&str, Between); 4] = [
+        (
+            "who waits by other terms leaves at once",
+            |board, basket| {
+                drop(board.join(&marker("a"), basket.terms("40 x")));
+            },
+        ),
+        ("the connection is lost", |board, _| board.wake_all()),
+        ("the queue is found at another node", |board, _| {
+            board.moved(&marker("a"));
+        }),
+        ("many wait elsewhere", |board, _| {
+            for n in 0..2 * SWEEP {
+                drop(board.join(&Bytes::from(n.to_string()), None));
+            }
+        }),
+    ];
+    for (what, happens) in between {
+        let (board, basket) = (board(), Arc::new(Basket::default()));
+        let first = board.join(&a(), basket.terms("30 x"));
+        assert_eq!(orders(&board), [join_by("a", 1, " 0 30 x", None)]);
+        board.joined(&a(), 1, 0);
+        drop(first);
+        tokio::time::advance(TRUSTED).await;
+        happens(&board, &basket);
+        assert_eq!(orders(&board), [], "{what}");
+        let _second = board.join(&a(), basket.terms("30 x"));
+        let next = join_by("a", 1, " 1 30 x", Some(" 0 30 x"));
+        assert_eq!(orders(&board), [next], "{what}");
+    }
+}
+
+/// The server's message may be of the registration before, and the answer comes after it.
+#[test]
+fn a_registration_of_which_nobody_knows_whether_it_stands_is_taken_the_place_of() {
+    let (board, basket) = (board(), Arc::new(Basket::default()));
+    let a = marker("a");
+    let mut first = board.join(&a, basket.terms("30 x"));
+    assert_eq!(orders(&board), [join_by("a", 1, " 0 30 x", None)]);
+    board.tell(&a, 1);
+    assert!(is_woken(&mut first));
+    board.joined(&a, 1, 0);
+    drop(first);
+    assert_eq!(orders(&board), []);
+    let _second = board.join(&a, basket.terms("30 x"));
+    let next = join_by("a", 1, " 1 30 x", Some(" 0 30 x"));
+    assert_eq!(orders(&board), [next]);
 }
 
 #[test]
