@@ -24,10 +24,14 @@ fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
         file: "simulate-your-logic.md",
         crate_name: "shop",
     };
+    let properties = page::Page {
+        file: "property-tests.md",
+        crate_name: "checkout",
+    };
     let folder = following::Folder::new();
     // One page builds while the other runs.
     std::thread::scope(|scope| {
-        for page in [logic, BACKEND] {
+        for page in [logic, properties, BACKEND] {
             let folder = &folder;
             scope.spawn(move || folder.follow(page));
         }

@@ -132,9 +132,22 @@ impl<'a, S: Simulation> Runner<'a, S> {
 
     /// Shrinks a run that breaks a rule.
     pub fn shrink(&mut self, run: S::Run, finding: Finding) -> Failure<S::Run> {
+        self.shrink_while(run, finding, || true)
+    }
+
+    /// Shrinks a run that breaks a rule, until another run may not be played.
+    pub(crate) fn shrink_while(
+        &mut self,
+        run: S::Run,
+        finding: Finding,
+        may_play: impl Fn() -> bool,
+    ) -> Failure<S::Run> {
         let operations_before = self.simulation.operations(&run);
         let plan = self.simulation.plan(&run).clone();
         let plan = shrink(plan, SHRINKING, |candidate| {
+            if !may_play() {
+                return None;
+            }
             let replayed = self.plan(candidate);
             replayed.breaking(&finding.rule)?;
             Some(self.simulation.plan(&replayed.run).clone())

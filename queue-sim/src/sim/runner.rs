@@ -1,6 +1,6 @@
 //! Plays many runs, and tells the first that breaks a check.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use tokio::runtime::Handle;
 
@@ -118,7 +118,8 @@ impl Sim {
             }
             if let Some(finding) = self.findings(&story).into_iter().next() {
                 let first = runner.shrink(story, finding);
-                return Err(self.broken(&self.shortest(runner, first, seed + 1)));
+                let others = seed + 1..self.seeds_to_play();
+                return Err(self.broken(&self.shortest(runner, first, others, &|| true)));
             }
             tally.add(&story);
         }
@@ -129,23 +130,25 @@ impl Sim {
     }
 
     /// Shrinking removes decisions one by one, so a failure stays long if its decisions only go
-    /// together. Then the same failure of another run is often shorter.
-    fn shortest(
+    /// together. Then the same failure of another run is often shorter: of one of these seeds, for as
+    /// long as another run may be played.
+    pub(super) fn shortest(
         &self,
         runner: &mut Runner<'_, Self>,
         mut best: Failure<Story>,
-        from: u64,
+        seeds: Range<u64>,
+        may_play: &dyn Fn() -> bool,
     ) -> Failure<Story> {
         let mut others = 0;
-        for seed in from..self.seeds_to_play() {
-            if others == OTHERS || best.run.plan.len() <= SHORT {
+        for seed in seeds {
+            if others == OTHERS || best.run.plan.len() <= SHORT || !may_play() {
                 break;
             }
             let story = runner.play(&Decisions::seeded(seed));
             let finding = self.findings(&story).into_iter().next();
             if let Some(finding) = finding.filter(|finding| finding.rule == best.finding.rule) {
                 others += 1;
-                let other = runner.shrink(story, finding);
+                let other = runner.shrink_while(story, finding, may_play);
                 if other.run.plan.len() < best.run.plan.len() {
                     best = other;
                 }
@@ -203,7 +206,7 @@ impl Sim {
         lanes.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
-    fn environment(&self) -> Box<dyn Environment> {
+    pub(super) fn environment(&self) -> Box<dyn Environment> {
         assert!(
             Handle::try_current().is_err(),
             "a simulation brings its own runtime and its own time: make this a plain #[test] \

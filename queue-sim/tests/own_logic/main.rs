@@ -3,6 +3,7 @@
 //! `pages` follows.
 
 mod asked;
+mod generated;
 #[cfg(all(unix, feature = "redis"))]
 mod gift_feed;
 mod honest;

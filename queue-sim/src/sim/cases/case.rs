@@ -1,0 +1,81 @@
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use proptest::test_runner::{TestCaseError, TestCaseResult};
+
+use crate::{
+    plan::{Decisions, Plan},
+    sim::{Story, builder::Sim, report::Report},
+};
+
+/// One run of a [`Sim`], not yet played.
+#[derive(Clone)]
+pub struct Case {
+    pub(super) sim: Sim,
+    pub(super) source: Source,
+    pub(super) taken: Taken,
+}
+
+/// What settles the decisions of a case.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Seed(u64),
+    Plan(Plan),
+}
+
+/// The decisions of the last case that was played.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Taken(Arc<Mutex<Option<Plan>>>);
+
+impl Taken {
+    /// The decisions, once.
+    pub(super) fn take(&self) -> Option<Plan> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Plan>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Case {
+    /// Plays the run.
+    pub fn story(&self) -> Story {
+        let decisions = match &self.source {
+            Source::Seed(seed) => Decisions::seeded(*seed),
+            Source::Plan(plan) => Decisions::planned(plan.clone()),
+        };
+        let story = self.sim.story(&decisions);
+        *self.taken.lock() = Some(story.plan.clone());
+        story
+    }
+
+    /// Plays the run, and checks it.
+    ///
+    /// # Errors
+    ///
+    /// The story of the first broken check.
+    pub fn check(&self) -> TestCaseResult {
+        let story = self.story();
+        match self.sim.findings(&story).first() {
+            None => Ok(()),
+            Some(finding) => {
+                let report = Report::new(&self.sim.name, &story, Some(finding));
+                // A caller that quotes this may add a full stop, which must not end up in the
+                // test's name.
+                Err(TestCaseError::fail(format!("{report}\n")))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.source, &*self.taken.lock()) {
+            (Source::Plan(plan), _) | (_, Some(plan)) => write!(f, "{} {plan}", self.sim.name),
+            (Source::Seed(seed), None) => write!(f, "{} of seed {seed}", self.sim.name),
+        }
+    }
+}
