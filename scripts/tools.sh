@@ -101,17 +101,37 @@ features_of() {
         "$(manifest_of "$1")"
 }
 
-# Builds with the stated version where it is installed. Where it is not, clippy's
-# incompatible_msrv has looked at our own code already, and tests/frame.rs looks at what the
-# dependencies state.
+# All features of the workspace's packages but these, as cargo's --features takes them. What is left out
+# with all the rest on, cargo builds from what it has built for the tests.
+all_features_but() {
+    local package feature features=()
+    for package in $(members); do
+        for feature in $(features_of "$package"); do
+            [[ " $* " == *" $feature "* ]] || features+=("$package/$feature")
+        done
+    done
+    local IFS=,
+    echo "${features[*]}"
+}
+
+# The name of an installed toolchain of this version, such as 1.88 or 1.88.0; fails if there is none.
+toolchain_of() {
+    awk -v version="$1" '
+        { bare = $1; sub(/-.*/, "", bare) }
+        bare == version || index(bare, version ".") == 1 { found = $1 }
+        END { print found; exit found == "" }' <<<"$(rustup toolchain list)"
+}
+
+# Builds with the stated version, which rustup installs if it can. Status 69 if there is none: then only
+# clippy's incompatible_msrv has looked at our own code, and tests/frame.rs at what the dependencies state.
 check_msrv() {
-    local version
+    local version toolchain
     version=$(awk -F'"' '/^rust-version/ { print $2; exit }' Cargo.toml)
-    if has rustup && grep -q "^$version" <<<"$(rustup toolchain list)"; then
-        cargo "+$version" check --workspace --all-features
-    else
-        echo "Rust $version is not installed here: left to clippy and to tests/frame.rs"
-    fi
+    has rustup || return 69
+    toolchain_of "$version" >/dev/null ||
+        rustup toolchain install "$version" --profile minimal --no-self-update || return 69
+    toolchain=$(toolchain_of "$version") || return 69
+    cargo "+$toolchain" check --workspace --all-features
 }
 
 # Fails if the dependency tree that the command prints has this crate in it.
