@@ -28,7 +28,7 @@ use tokio::{
     time,
 };
 
-pub(crate) use self::slots::slot_of;
+pub(crate) use self::slots::{slot_of, tag_of};
 use self::{
     slots::{Place, Range},
     table::Table,

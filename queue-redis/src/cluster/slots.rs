@@ -8,16 +8,19 @@ use redis::Value;
 /// How many there are.
 const SLOTS: u16 = 16_384;
 
-/// The slot of a key: of the part in its first braces, if there is one.
+/// The slot of a key: of its hash tag, if it has one.
 ///
 /// By Redis' specification of clusters: CRC16 (XMODEM) modulo 16,384.
 pub(crate) fn slot_of(key: &[u8]) -> u16 {
-    let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
-        let rest = &key[open + 1..];
-        let close = rest.iter().position(|byte| *byte == b'}')?;
-        (close > 0).then(|| &rest[..close])
-    });
-    crc16(tag.unwrap_or(key)) % SLOTS
+    crc16(tag_of(key).unwrap_or(key)) % SLOTS
+}
+
+/// The hash tag of a key: what its first braces hold, if they hold anything.
+pub(crate) fn tag_of(key: &[u8]) -> Option<&[u8]> {
+    let open = key.iter().position(|byte| *byte == b'{')?;
+    let rest = &key[open + 1..];
+    let close = rest.iter().position(|byte| *byte == b'}')?;
+    (close > 0).then(|| &rest[..close])
 }
 
 fn crc16(bytes: &[u8]) -> u16 {

@@ -7,19 +7,20 @@ use redis::cmd;
 
 use super::{
     declared,
-    lists::{self, Places},
+    lists::{self, Ends, Places},
     pops::{BlockingPop, Pops},
     published::{Opened, Opening, Recipe},
     server::{Key, Server},
+    settings::check_time,
     strategy::{Entry, Strategy, Taken},
 };
 
-/// A list: `LPUSH` and `BRPOP`. A consumer that dies loses what it was at.
+/// A list: `LPUSH` and `BRPOP`, or [`RPUSH` and `BLPOP`](Self::rpush_blpop). A consumer that dies loses what it was at.
 ///
 /// | key | holds |
 /// | --- | --- |
-/// | `{name}` | a list of bodies, the oldest last |
-/// | `{name}:dead` | a list of buried bodies; ours, not published |
+/// | `{name}` | a list of bodies, the oldest last; with `rpush_blpop`, first |
+/// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
 /// It is the cheapest queue there is, for work that may be lost. A message is gone from the server
 /// as soon as it is handed out: a consumer that crashes or loses the reply loses the message (L5,
@@ -27,6 +28,8 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct BlockingList {
     key: Option<String>,
+    dead_key: Option<String>,
+    ends: Ends,
     timeout: Duration,
 }
 
@@ -34,6 +37,8 @@ impl Default for BlockingList {
     fn default() -> Self {
         Self {
             key: None,
+            dead_key: None,
+            ends: lists::LPUSH_BRPOP,
             timeout: Duration::from_secs(5),
         }
     }
@@ -47,7 +52,21 @@ impl BlockingList {
         self
     }
 
-    /// How long the server blocks a pop. 5 s by default.
+    /// The list of dead letters. By default `{jobs}:dead` for the list `jobs`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
+    /// The other direction: producers push on the right, consumers pop on the left.
+    #[must_use]
+    pub const fn rpush_blpop(mut self) -> Self {
+        self.ends = lists::RPUSH_BLPOP;
+        self
+    }
+
+    /// How long the server blocks a pop: 1 ms to 7 days, 5 s by default.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -63,10 +82,18 @@ impl Recipe for BlockingList {
             .weaker("F2", When::Alone, declared::POPPED_AHEAD)
     }
 
+    fn check(&self) -> Result<()> {
+        check_time("timeout", self.timeout)
+    }
+
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
-        let places = Places::of(opening.key(self.key.as_ref()));
+        let key = opening.key(self.key.as_ref());
+        let places = Places {
+            ends: self.ends,
+            ..Places::of(key, self.dead_key.as_ref())
+        };
         let pop = BlockingPop {
-            command: cmd("BRPOP").arg(&places.queue).take(),
+            command: cmd(self.ends.blocking_pop).arg(&places.queue).take(),
             longest: self.timeout,
             read: |answer| lists::popped(answer).map(|(_, body)| body),
         };
@@ -96,11 +123,12 @@ impl Strategy for List {
     }
 
     async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
-        lists::push(server, &self.places.queue, entries).await
+        lists::push(server, self.places.ends.push, &self.places.queue, entries).await
     }
 
     async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
-        let pop = lists::pop(server.clone(), "RPOP", self.places.queue.clone(), max);
+        let Places { queue, ends, .. } = &self.places;
+        let pop = lists::pop(server.clone(), ends.pop, queue.clone(), max);
         let bodies = self.pops.take(max, pop).await?;
         Ok(bodies.into_iter().map(lists::taken).collect())
     }

@@ -26,8 +26,8 @@ if redis.call('zcard', KEYS[1]) > tonumber(ARGV[1]) then redis.call('zpopmin', K
 /// | --- | --- |
 /// | `{name}` | a sorted set of bodies by the client's time of their last push, in ms |
 ///
-/// As published, a push of a body that is there drops another one from a full set (B2):
-/// [`add_first`](Self::add_first) mends that. A full set drops the oldest and tells nobody (L5). Ties
+/// By default it drops before it adds, so a push of a body that is there drops another one from a full set
+/// (B2): [`add_first`](Self::add_first) mends that. A full set drops the oldest and tells nobody (L5). Ties
 /// within a millisecond go by the bytes of the bodies, and clients' clocks decide the order (B6).
 #[derive(Debug, Clone, Default)]
 pub struct DistinctZset {

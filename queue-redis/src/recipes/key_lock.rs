@@ -6,6 +6,7 @@ use queue_core::{Depth, Feature, Guarantees, MessageId, Pushed, Result, When, mi
 use redis::cmd;
 
 use super::{
+    companions::companion,
     declared,
     fixed_length::List,
     published::{Opened, Opening, Recipe},
@@ -13,13 +14,24 @@ use super::{
     strategy::{Entry, Strategy, half_done},
 };
 
+/// Faults after which a producer has a lock and does not push, or never hears that it has the lock.
+const UNPUSHED: [&str; 7] = [
+    "crashed",
+    "cut",
+    "reply lost",
+    "request lost",
+    "late",
+    "partition",
+    "cancelled",
+];
+
 /// A list of a fixed length behind a lock for each key: who repeats a key within its window is
 /// refused.
 ///
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the newest last |
-/// | `lock:{name}:{key}` | a string, the id of the first push; it expires after the window |
+/// | `{…}:lock:{key}` | a string, ours by name, the id of the first push; it expires after the window |
 ///
 /// Key and window are the push's dedup; a push without one takes no lock. A lock ends with its
 /// window alone, so a key that is to end with its message is refused. The lock outlives a push that
@@ -29,6 +41,7 @@ use super::{
 #[derive(Debug, Clone, Default)]
 pub struct KeyLock {
     key: Option<String>,
+    lock_prefix: Option<String>,
 }
 
 impl KeyLock {
@@ -38,17 +51,23 @@ impl KeyLock {
         self.key = Some(key.into());
         self
     }
+
+    /// The beginning of the locks' keys, before the dedup key, for programs that have their own names for
+    /// them. By default `{gifts}:lock:` for the list `gifts`.
+    #[must_use]
+    pub fn lock_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.lock_prefix = Some(prefix.into());
+        self
+    }
 }
 
 impl Recipe for KeyLock {
     fn guarantees(&self) -> Guarantees {
         const LOCKED: &str = "the lock outlives a push that never came";
-        let mut guarantees = declared::fixed_length("key-lock")
-            .weaker("L9", When::Fault("crashed"), LOCKED)
-            .weaker("L9", When::Fault("cut"), LOCKED)
-            .weaker("L9", When::Fault("reply lost"), LOCKED)
-            .weaker("L9", When::Fault("request lost"), LOCKED)
-            .weaker("L9", When::Fault("cancelled"), LOCKED);
+        let mut guarantees = declared::fixed_length("key-lock");
+        for fault in UNPUSHED {
+            guarantees = guarantees.weaker("L9", When::Fault(fault), LOCKED);
+        }
         guarantees.lacking.remove(&Feature::Dedup);
         guarantees
     }
@@ -56,7 +75,7 @@ impl Recipe for KeyLock {
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         let name = opening.key(self.key.as_ref());
         let locked = Locked {
-            lock: format!("lock:{name}:"),
+            lock: companion(self.lock_prefix.as_ref(), &name, "lock:"),
             list: List::newest_last(name.clone(), opening.capacity()),
         };
         opening.shell(self.guarantees(), name, |_| locked)

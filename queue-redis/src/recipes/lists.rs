@@ -1,10 +1,11 @@
-//! What strategies on lists share. Producers push on the left, consumers pop on the right.
+//! What strategies on lists share.
 
 use bytes::Bytes;
 use queue_core::{Depth, Disposition, Pushed, Result, Settled};
 use redis::{Value, cmd};
 
 use super::{
+    companions::companion,
     server::{Server, id_of, read},
     strategy::{Entry, Taken},
 };
@@ -16,13 +17,42 @@ if not redis.call('lpos', KEYS[1], ARGV[1]) then return 0 end
 redis.call(ARGV[2], KEYS[2], ARGV[1])
 return redis.call('lrem', KEYS[1], 1, ARGV[1])";
 
-/// Pushes a batch in one command.
+/// The two ends of a list, by their commands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends {
+    /// Pushes where producers do.
+    pub(super) push: &'static str,
+    /// Pops where consumers do.
+    pub(super) pop: &'static str,
+    pub(super) blocking_pop: &'static str,
+    /// Pushes where consumers pop.
+    pub(super) push_back: &'static str,
+}
+
+/// Producers push on the left, consumers pop on the right.
+pub(super) const LPUSH_BRPOP: Ends = Ends {
+    push: "LPUSH",
+    pop: "RPOP",
+    blocking_pop: "BRPOP",
+    push_back: "RPUSH",
+};
+
+/// Producers push on the right, consumers pop on the left.
+pub(super) const RPUSH_BLPOP: Ends = Ends {
+    push: "RPUSH",
+    pop: "LPOP",
+    blocking_pop: "BLPOP",
+    push_back: "LPUSH",
+};
+
+/// Pushes a batch in one command, by `LPUSH` or `RPUSH`.
 pub(super) async fn push(
     server: &Server,
+    verb: &str,
     list: &str,
     entries: &[Entry<'_>],
 ) -> Result<Vec<Pushed>> {
-    let mut push = cmd("LPUSH");
+    let mut push = cmd(verb);
     push.arg(list);
     for entry in entries {
         push.arg(&entry.body()[..]);
@@ -102,12 +132,16 @@ pub(super) fn popped(answer: Value) -> Result<(String, Bytes)> {
 pub(super) struct Places {
     pub(super) queue: String,
     pub(super) dead: String,
+    pub(super) ends: Ends,
 }
 
 impl Places {
-    pub(super) fn of(queue: String) -> Self {
+    /// A queue of published ends, and its dead letters: in the list that is set, or else in the queue's
+    /// companion.
+    pub(super) fn of(queue: String, dead: Option<&String>) -> Self {
         Self {
-            dead: format!("{queue}:dead"),
+            dead: companion(dead, &queue, "dead"),
+            ends: LPUSH_BRPOP,
             queue,
         }
     }
@@ -116,8 +150,8 @@ impl Places {
     pub(super) fn next(&self, how: &Disposition) -> Option<(&'static str, &str)> {
         Some(match how {
             Disposition::Ack => return None,
-            Disposition::Release => ("RPUSH", &self.queue),
-            Disposition::Retry { .. } | Disposition::Defer { .. } => ("LPUSH", &self.queue),
+            Disposition::Release => (self.ends.push_back, &self.queue),
+            Disposition::Retry { .. } | Disposition::Defer { .. } => (self.ends.push, &self.queue),
             Disposition::Bury { .. } => ("RPUSH", &self.dead),
         })
     }

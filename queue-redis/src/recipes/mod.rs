@@ -1,4 +1,5 @@
-//! Fourteen strategies as others have published them, key for key and command for command.
+//! Twelve strategies as others have published them, key for key and command for command; with their
+//! modes they are twenty.
 //!
 //! Use one to *migrate* (an old producer or consumer goes on while this library moves in), to
 //! *compare* (benchmarks side by side), or to *learn* what each loses: what it declares
@@ -15,7 +16,7 @@
 //! | [`SharedBackup`] | reliable | a list, one backup list and a checker |
 //! | [`Stream`] | reliable | a stream with a consumer group |
 //! | [`PriorityLists`] | priority | a list for each priority |
-//! | [`FixedLength`] | bounded | a list kept to a length, by three methods |
+//! | [`FixedLength`] | bounded | a list kept to a length, by five methods |
 //! | [`DistinctZset`] | bounded | the newest different bodies |
 //! | [`KeyLock`] | bounded | a list of fixed length, and a lock for each key |
 //! | [`Rotation`] | rotating | a list that is its own target |
@@ -26,27 +27,39 @@
 //! What all have in common: ids are hashes of what names an entry on the server, so equal names have
 //! one id. A receipt is known to the handle that got it, and to no other. Extending and resuming
 //! succeed, so that workers run; for the same reason a holder's name is accepted, and kept nowhere.
-//! Retry, defer and release put an entry back in one step; bury appends the body to the list
-//! `{name}:dead`. After a settlement of unknown outcome the handle gives its hold up, since another
-//! settlement could add a second entry. Times are the client's. Braces are place-holders: no published
-//! key has a hash tag.
+//! Retry, defer and release put an entry back in one step; bury appends the body to a list of dead
+//! letters. After a settlement of unknown outcome the handle gives its hold up, since another
+//! settlement could add a second entry. Times are the client's. A setting that makes no sense is `Invalid`
+//! when a queue opens.
+//!
+//! # Keys
+//!
+//! Published keys have the published names: `{name}` in their tables stands for the queue's name. The names
+//! of the other keys, such as backups, levels, locks and dead letters, are nowhere published. They are
+//! *companions* of the queue's key: for the list `jobs`, the dead letters are in the list `{jobs}:dead`, with
+//! these braces. So a companion is in the slot of its key, and no queue has its name. A key that has a hash
+//! tag keeps it: for the list `a{jobs}`, the dead letters are in `a{jobs}:dead`. In the tables, `{…}` stands
+//! for the queue's key as it begins the companions' names. The lists `jobs` and `{jobs}` would share their
+//! companions: set those of one of them. Each companion's key can be set, since old programs may have their
+//! own names for it.
 //!
 //! # On a cluster
 //!
 //! All keys of a queue have to be in one slot, or opening it fails with `Configuration` and names them.
-//! [`FixedLength`], [`DistinctZset`] and [`Rotation`] have one key, and open under any name. The others that
-//! have a key to set open where that has a hash tag, as
-//! `SharedBackup::default().key("{jobs}")`, whose backup is `{jobs}:backup`; [`ZsetString`] needs one in its
-//! prefix, too. [`WaitActive`], [`ZsetJson`] and [`PriorityLists`] have none to set.
+//! Most recipes open under any name, because their companions are in the slot of their key. [`ZsetString`]
+//! needs the hash tag of its key in its prefix, too. [`ZsetJson::with_processing`] needs one tag in `key` and
+//! `processing_key`. [`WaitActive`] opens on no cluster: its registries have fixed names.
 //!
 //! Calls go after a slot that moves, as those of the default queues do, and so do pops that block. While a
 //! slot moves key by key, a pop that blocks hears of what is pushed only at the end of the move, or of its
 //! own time; and a command over two keys waits for the end of the move where one of them is not there.
 
 mod blocking_list;
+mod companions;
 mod declared;
 mod distinct_zset;
 mod fixed_length;
+mod json;
 mod key_lock;
 mod lists;
 mod pops;
@@ -55,6 +68,7 @@ mod private_backup;
 mod published;
 mod rotation;
 mod server;
+mod settings;
 mod shared_backup;
 mod shell;
 mod strategy;

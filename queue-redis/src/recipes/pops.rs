@@ -27,7 +27,6 @@ use crate::connection::Link;
 
 /// Between two tries to pop, after one that failed.
 const AGAIN: Duration = Duration::from_millis(100);
-const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 type Pop<T> = Pin<Box<dyn Future<Output = Result<Vec<T>>> + Send>>;
@@ -147,9 +146,7 @@ async fn take_each<T>(
 
 /// Pops while somebody waits. It survives every error.
 async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: Arc<Shared<T>>) {
-    let mut command = pop.command;
-    // 0 would block for ever.
-    let longest = pop.longest.max(SHORTEST);
+    let (mut command, longest) = (pop.command, pop.longest);
     match longest.subsec_nanos() {
         0 => command.arg(longest.as_secs()),
         _ => command.arg(longest.as_secs_f64()),
@@ -189,7 +186,7 @@ async fn pop_once(
         *link = server.connect().await;
     }
     let answer = link.as_mut()?.req_packed_command(command);
-    let patience = longest + server.response_timeout();
+    let patience = longest.saturating_add(server.response_timeout());
     match time::timeout(patience, answer).await.ok()?.ok()? {
         Value::ServerError(_) => None,
         value => Some(value),

@@ -15,11 +15,13 @@ use tokio::{
 };
 
 use super::{
+    companions::companion,
     declared,
     lists::{self, Places},
     pops::{BlockingPop, Pops},
     published::{Opened, Opening, Recipe},
     server::{Key, Server, read},
+    settings::check_time,
     strategy::{Entry, Strategy, Taken},
 };
 
@@ -29,8 +31,8 @@ use super::{
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the oldest last |
-/// | `{name}:backup:{client}` | a list: what this client has taken and not ended |
-/// | `{name}:dead` | a list of buried bodies; ours, not published |
+/// | `{…}:backup:{client}` | a list: what this client has taken and not ended; ours, not published |
+/// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
 /// It loses nothing (L5, L8) as long as every client comes back under its own name: one that stays
 /// away keeps its message (L7). A client has one message in flight, since nobody could tell which
@@ -40,6 +42,8 @@ use super::{
 pub struct PrivateBackup {
     client: String,
     key: Option<String>,
+    backup_key: Option<String>,
+    dead_key: Option<String>,
     timeout: Duration,
 }
 
@@ -50,6 +54,8 @@ impl PrivateBackup {
         Self {
             client: client.into(),
             key: None,
+            backup_key: None,
+            dead_key: None,
             timeout: Duration::from_secs(5),
         }
     }
@@ -61,7 +67,22 @@ impl PrivateBackup {
         self
     }
 
-    /// How long the server blocks a pop. 5 s by default.
+    /// The list of what this client has taken, for programs that have their own name for it. By default
+    /// `{jobs}:backup:client` for the list `jobs`.
+    #[must_use]
+    pub fn backup_key(mut self, key: impl Into<String>) -> Self {
+        self.backup_key = Some(key.into());
+        self
+    }
+
+    /// The list of dead letters. By default `{jobs}:dead` for the list `jobs`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
+    /// How long the server blocks a pop: 1 ms to 7 days, 5 s by default.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -89,9 +110,14 @@ impl Recipe for PrivateBackup {
             .weaker("F2", When::Alone, LATER)
     }
 
+    fn check(&self) -> Result<()> {
+        check_time("timeout", self.timeout)
+    }
+
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
-        let places = Places::of(opening.key(self.key.as_ref()));
-        let backup = format!("{}:backup:{}", places.queue, self.client);
+        let places = Places::of(opening.key(self.key.as_ref()), self.dead_key.as_ref());
+        let end = format!("backup:{}", self.client);
+        let backup = companion(self.backup_key.as_ref(), &places.queue, &end);
         let pop = BlockingPop {
             command: cmd("BRPOPLPUSH").arg(&places.queue).arg(&backup).take(),
             longest: self.timeout,
@@ -144,7 +170,7 @@ impl Strategy for Lists {
     }
 
     async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
-        lists::push(server, &self.places.queue, entries).await
+        lists::push(server, self.places.ends.push, &self.places.queue, entries).await
     }
 
     async fn take(&self, server: &Server, _: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {

@@ -4,7 +4,7 @@ use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, Error, Guarantees, QueueConfig, QueueInfo, QueueKind, QueueName, Result,
+    AnyQueue, Backend, Guarantees, QueueConfig, QueueInfo, QueueKind, QueueName, Result,
     call::{Front, Service},
     limits,
 };
@@ -18,6 +18,12 @@ use crate::backend::RedisBackend;
 pub trait Recipe: std::fmt::Debug + Send + Sync + 'static {
     /// What its queues have, and which rules they break.
     fn guarantees(&self) -> Guarantees;
+
+    /// Checks the settings. An `Invalid` error names the bad value and the allowed range.
+    #[doc(hidden)]
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
 
     #[doc(hidden)]
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a>;
@@ -54,11 +60,6 @@ impl<'a> Opening<'a> {
         leasing.map_or(u32::MAX, |leasing| leasing.max_attempts)
     }
 
-    /// Refuses settings that make no sense.
-    pub(super) fn refuse(self, error: Error) -> Opened<'a> {
-        Box::pin(async move { Err(error) })
-    }
-
     /// Opens the strategy that `make` makes for one handle. On a cluster it talks to the node that has `key`,
     /// which is one of the strategy's.
     pub(super) fn shell<S: Strategy>(
@@ -92,7 +93,7 @@ impl<'a> Opening<'a> {
 /// # async fn f() -> Result<()> {
 /// let redis = RedisBackend::connect("redis://127.0.0.1/").await?;
 /// let queues = Queues::new(redis.recipe(PrivateBackup::of_client("worker-7")));
-/// // The list `jobs`, and the backup `jobs:backup:worker-7`.
+/// // The list `jobs`, and the backup `{jobs}:backup:worker-7`.
 /// let jobs = queues.reliable::<String>("jobs").await?;
 /// jobs.push(&"charge order 42".to_owned()).await?;
 /// # Ok(())
@@ -130,8 +131,11 @@ impl<R: Recipe> Backend for Published<R> {
             name,
             config,
         };
-        let service = self.recipe.open(opening).await;
-        let service = service.map_err(|error| error.with_queue(name))?;
+        let opened = match self.recipe.check() {
+            Ok(()) => self.recipe.open(opening).await,
+            Err(error) => Err(error),
+        };
+        let service = opened.map_err(|error| error.with_queue(name))?;
         Ok(AnyQueue::behind(Arc::new(Front::of(service)), kind))
     }
 

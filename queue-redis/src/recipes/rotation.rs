@@ -9,6 +9,7 @@ use super::{
     declared, lists,
     published::{Opened, Opening, Recipe},
     server::{Key, Server, id_of},
+    settings::check_time,
     strategy::{Entry, Strategy, half_done},
 };
 
@@ -44,7 +45,7 @@ impl Rotation {
         self
     }
 
-    /// The time between two looks at an empty ring. 1 s by default.
+    /// The time between two looks at an empty ring: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;
@@ -70,6 +71,10 @@ impl Recipe for Rotation {
                 When::Alone,
                 "a visit of several items is several steps",
             )
+    }
+
+    fn check(&self) -> Result<()> {
+        check_time("poll", self.poll)
     }
 
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
@@ -100,7 +105,7 @@ impl Strategy for Ring {
     }
 
     async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
-        lists::push(server, &self.list, entries).await
+        lists::push(server, "LPUSH", &self.list, entries).await
     }
 
     async fn rotate(&self, server: &Server, max: usize) -> Result<Vec<Bytes>> {

@@ -8,10 +8,12 @@ use redis::cmd;
 use tokio::time;
 
 use super::{
+    companions::companion,
     declared,
     lists::{self, Places},
     published::{Opened, Opening, Recipe},
     server::{Key, Server},
+    settings::check_time,
     strategy::{Entry, Strategy, Taken},
 };
 
@@ -21,18 +23,8 @@ if redis.call('lrem', KEYS[1], 1, ARGV[1]) == 1 then
   redis.call('rpush', KEYS[2], ARGV[1])
 end";
 
-/// Faults after which an entry stays in the backup, whose consumer is dead or never heard of it.
-const UNHEARD: [&str; 9] = [
-    "request lost",
-    "reply lost",
-    "delayed",
-    "late",
-    "cut",
-    "partition",
-    "cancelled",
-    "crashed",
-    "stalled",
-];
+/// Between two looks of the checker, at the least.
+const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// A backup list for all clients: `RPOPLPUSH` into it, `LREM` from it. A checker puts back what stays
 /// there too long.
@@ -40,8 +32,8 @@ const UNHEARD: [&str; 9] = [
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the oldest last |
-/// | `{name}:backup` | a list: what all clients have taken and not ended |
-/// | `{name}:dead` | a list of buried bodies; ours, not published |
+/// | `{…}:backup` | a list: what all clients have taken and not ended; ours, not published |
+/// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
 /// It loses nothing (L5, L8) if one process runs the checker. The checker knows neither who holds an
 /// entry nor since when: it notes when it first saw the entry, and forgets that when it restarts. So
@@ -50,6 +42,8 @@ const UNHEARD: [&str; 9] = [
 #[derive(Debug, Clone)]
 pub struct SharedBackup {
     key: Option<String>,
+    backup_key: Option<String>,
+    dead_key: Option<String>,
     checker: Option<Duration>,
     poll: Duration,
 }
@@ -58,6 +52,8 @@ impl Default for SharedBackup {
     fn default() -> Self {
         Self {
             key: None,
+            backup_key: None,
+            dead_key: None,
             checker: None,
             poll: Duration::from_secs(1),
         }
@@ -72,15 +68,30 @@ impl SharedBackup {
         self
     }
 
-    /// Runs the checker in each handle, which puts back what it has seen in the backup for so long;
-    /// 60 s as published. One process should.
+    /// The list of what all clients have taken, for programs that have their own name for it. By default
+    /// `{jobs}:backup` for the list `jobs`.
+    #[must_use]
+    pub fn backup_key(mut self, key: impl Into<String>) -> Self {
+        self.backup_key = Some(key.into());
+        self
+    }
+
+    /// The list of dead letters. By default `{jobs}:dead` for the list `jobs`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
+    /// Runs the checker in each handle, which puts back what it has seen in the backup for this long:
+    /// 1 ms to 7 days. Choose more than the longest lease. One process should run it.
     #[must_use]
     pub const fn with_checker(mut self, after: Duration) -> Self {
         self.checker = Some(after);
         self
     }
 
-    /// The time between two looks. 1 s by default.
+    /// The time between two looks: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;
@@ -90,37 +101,33 @@ impl SharedBackup {
 
 impl Recipe for SharedBackup {
     fn guarantees(&self) -> Guarantees {
-        const LATER: &str = "what the checker puts back comes later";
         const ONE_BY_ONE: &str = "a lease of several takes one by one: others come in between";
         const KNOWN: &str = "the checker knows an entry by its body: one taken again looks old";
-        let name = match self.checker {
-            Some(_) => "shared-backup with checker",
-            None => "shared-backup",
+        let (name, rule, because) = match self.checker {
+            Some(_) => ("shared-backup with checker", "L1", KNOWN),
+            None => (
+                "shared-backup",
+                "L7",
+                "nobody puts back what a dead client had",
+            ),
         };
-        let guarantees = declared::uncounted(name, QueueKind::Reliable).weaker(
-            "L11",
-            When::Alone,
-            "a retry has no delay",
-        );
-        if self.checker.is_none() {
-            return guarantees
-                .weaker("L7", When::Alone, "nobody puts back what a dead client had")
-                .weaker("F1", When::Fault("stalled"), ONE_BY_ONE)
-                .weaker("F2", When::Fault("delayed"), ONE_BY_ONE);
+        declared::uncounted(name, QueueKind::Reliable)
+            .weaker("L11", When::Alone, "a retry has no delay")
+            .weaker(rule, When::Alone, because)
+            .weaker("F1", When::Alone, ONE_BY_ONE)
+            .weaker("F2", When::Alone, ONE_BY_ONE)
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(after) = self.checker {
+            check_time("with_checker", after)?;
         }
-        let mut guarantees =
-            guarantees
-                .weaker("L1", When::Alone, KNOWN)
-                .weaker("F2", When::Alone, ONE_BY_ONE);
-        for fault in UNHEARD {
-            guarantees = guarantees.weaker("F1", When::Fault(fault), LATER);
-        }
-        guarantees
+        check_time("poll", self.poll)
     }
 
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
-        let places = Places::of(opening.key(self.key.as_ref()));
-        let backup = format!("{}:backup", places.queue);
+        let places = Places::of(opening.key(self.key.as_ref()), self.dead_key.as_ref());
+        let backup = companion(self.backup_key.as_ref(), &places.queue, "backup");
         opening.shell(self.guarantees(), places.queue.clone(), move |server| {
             let checker = self.checker.map(|after| Checker {
                 server: server.clone(),
@@ -165,7 +172,7 @@ impl Strategy for Lists {
     }
 
     async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
-        lists::push(server, &self.places.queue, entries).await
+        lists::push(server, self.places.ends.push, &self.places.queue, entries).await
     }
 
     async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
@@ -197,7 +204,7 @@ struct Checker {
 impl Checker {
     async fn run(mut self) {
         loop {
-            time::sleep(self.after / 4).await;
+            time::sleep((self.after / 4).max(LEAST_PAUSE)).await;
             // What one round cannot do, the next one does.
             let _ = self.round().await;
         }

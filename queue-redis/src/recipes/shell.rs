@@ -23,7 +23,7 @@ use queue_core::{
 };
 
 use super::{
-    server::{Server, id_of},
+    server::{Key, Server, id_of},
     strategy::{Entry, Held, Strategy, Taken},
 };
 
@@ -58,6 +58,7 @@ impl<H: Held> Shell<H> {
         strategy: Box<dyn Strategy<Held = H>>,
     ) -> Result<Self> {
         let keys = strategy.keys();
+        check_distinct(&keys)?;
         server.check_slots(&keys, &strategy.beginnings())?;
         server.check_types(name, &keys).await?;
         strategy.prepare(&server).await?;
@@ -289,6 +290,19 @@ impl<H: Held> Shell<H> {
         // Nothing panics while it is held.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Refuses one key for two things.
+fn check_distinct(keys: &[Key]) -> Result<()> {
+    for (nth, key) in keys.iter().enumerate() {
+        if keys[..nth].iter().any(|other| other.name == key.name) {
+            let name = &key.name;
+            return Err(Error::invalid(format!(
+                "the key {name} is set for two things of this strategy: give each its own"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn check_lease(max: usize, ttl: Duration) -> Result<()> {

@@ -1,9 +1,13 @@
-//! What strategies on sorted sets share. Scores are due times.
+//! What strategies on sorted sets share. Scores are due times. A message is due if its score is now or less,
+//! also below 0: another producer may have written such a score.
 
 use queue_core::{Depth, Result};
 use redis::{FromRedisValue, cmd};
 
 use super::server::Server;
+
+/// The least score of what is due.
+const LEAST: &str = "-inf";
 
 /// Takes what is due, up to `most` members: who removes one has it.
 pub(super) async fn claim<T>(server: &Server, key: &str, until: u64, most: usize) -> Result<Vec<T>>
@@ -11,7 +15,7 @@ where
     T: FromRedisValue + AsRef<[u8]> + Send + Sync,
 {
     let mut look = cmd("ZRANGEBYSCORE");
-    look.arg(key).arg(0).arg(until);
+    look.arg(key).arg(LEAST).arg(until);
     look.arg("LIMIT").arg(0).arg(most);
     let seen: Vec<T> = server.ask(&look).await?;
     let claims = seen.iter();
@@ -23,7 +27,7 @@ where
 
 /// The depth of a sorted set whose scores up to `until` are due.
 pub(super) async fn depth(server: &Server, key: &str, until: u64) -> Result<Depth> {
-    let due = cmd("ZCOUNT").arg(key).arg("-inf").arg(until).take();
+    let due = cmd("ZCOUNT").arg(key).arg(LEAST).arg(until).take();
     let all = cmd("ZCARD").arg(key).take();
     let counts: Vec<u64> = server.pipeline(vec![due, all]).await?;
     Ok(Depth {

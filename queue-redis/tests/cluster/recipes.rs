@@ -83,6 +83,8 @@ on_three_nodes! {
     a_shared_backup_keeps_what_it_promises: 16, |key| SharedBackup::default().key(key).poll(POLL);
     a_sorted_set_of_strings_keeps_what_it_promises: 20,
         |key| ZsetString::default().prefix(key.clone()).key(key).num(128).poll(POLL);
+    a_set_of_bodies_with_processing_keeps_what_it_promises: 17, |key| ZsetJson::default()
+        .with_processing().processing_key(format!("{key}:claims")).key(key).poll(POLL);
     a_distinct_set_keeps_what_it_promises: 4, |key| DistinctZset::default().key(key);
 }
 
@@ -113,31 +115,30 @@ async fn a_recipe_whose_keys_are_in_several_slots_is_refused_with_their_names() 
     let bounded = || QueueConfig::from(BoundedConfig::new(10));
     let reliable = || QueueConfig::from(ReliableConfig::default());
     let delay = || QueueConfig::from(DelayConfig::default());
-    refused(&redis, BlockingList::default(), reliable(), &["jobs:dead"]).await;
-    let backup = PrivateBackup::of_client("me");
-    refused(&redis, backup, reliable(), &["jobs:backup:me"]).await;
-    refused(
-        &redis,
-        SharedBackup::default(),
-        reliable(),
-        &["jobs:backup"],
-    )
-    .await;
-    refused(&redis, Stream::consumer("me"), reliable(), &["jobs:dead"]).await;
-    refused(&redis, KeyLock::default(), bounded(), &["lock:jobs:…"]).await;
-    refused(&redis, ZsetJson::default(), delay(), &["delay_queue:jobs"]).await;
+    let shared = SharedBackup::default().backup_key("jobs:backup");
+    refused(&redis, shared, reliable(), &["jobs:backup"]).await;
+    let list = BlockingList::default().dead_key("graves");
+    refused(&redis, list, reliable(), &["graves"]).await;
+    let lock = KeyLock::default().lock_prefix("lock:jobs:");
+    refused(&redis, lock, bounded(), &["lock:jobs:…"]).await;
+    let processing = ZsetJson::default().with_processing();
+    let two = ["delay_queue:jobs", "processing_queue:jobs"];
+    refused(&redis, processing.clone(), delay(), &two).await;
     refused(&redis, WaitActive::default(), delay(), &["delay:wait:jobs"]).await;
     let strings = ZsetString::default().key("{jobs}");
     refused(&redis, strings, delay(), &["queue_data_…"]).await;
-    let lists = PriorityLists::default();
-    refused(
-        &redis,
-        lists,
-        PriorityConfig::default().into(),
-        &["jobs:high"],
-    )
-    .await;
+    let lists = PriorityLists::default().level_keys([(1, "high"), (0, "low")]);
+    let priority = || QueueConfig::from(PriorityConfig::default());
+    refused(&redis, lists, priority(), &["high", "low"]).await;
 
+    opened(&redis, BlockingList::default(), reliable()).await?;
+    opened(&redis, SharedBackup::default(), reliable()).await?;
+    opened(&redis, PrivateBackup::of_client("me"), reliable()).await?;
+    opened(&redis, ZsetJson::default().once_by("id"), delay()).await?;
+    let processing = processing.key("a{jobs}").processing_key("b{jobs}");
+    opened(&redis, processing, delay()).await?;
+    opened(&redis, PriorityLists::default(), priority()).await?;
+    opened(&redis, KeyLock::default(), bounded()).await?;
     opened(&redis, FixedLength::trim(), bounded()).await?;
     opened(&redis, DistinctZset::default(), bounded()).await?;
     opened(
@@ -146,10 +147,10 @@ async fn a_recipe_whose_keys_are_in_several_slots_is_refused_with_their_names() 
         RotatingConfig::default().into(),
     )
     .await?;
-    opened(&redis, KeyLock::default().key("{jobs}"), bounded()).await?;
-    opened(&redis, Stream::consumer("me").key("a{jobs}"), reliable()).await?;
-    let backup = PrivateBackup::of_client("me").key("{jobs}");
-    opened(&redis, backup, reliable()).await?;
+    let tagged = Stream::consumer("me").key("a{jobs}");
+    opened(&redis, tagged, reliable()).await?;
+    // It makes its stream, and so no list of this name opens after it.
+    opened(&redis, Stream::consumer("me"), reliable()).await?;
     Ok(())
 }
 

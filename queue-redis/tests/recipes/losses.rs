@@ -58,7 +58,7 @@ async fn a_lock_outlives_a_push_that_never_came() {
         panic!("it is bounded");
     };
     let mut foreign = ground.foreign();
-    let lock = ["SET", "lock:gifts:ann", "7", "NX", "PX", "60000"];
+    let lock = ["SET", "{gifts}:lock:ann", "7", "NX", "PX", "60000"];
     let _: String = foreign.run(&lock);
     let gift = Push::new("gift").with_dedup("ann", Duration::from_secs(60));
     let repeat = queue.offer_one(gift, Overflow::DropOldest).await;
@@ -78,6 +78,46 @@ async fn ties_of_a_sorted_set_go_by_the_bytes() {
         push(&queue, &["second"]).await;
         push(&queue, &["first"]).await;
         assert_eq!(look(&queue, 9).await, ["first", "second"]);
+    }
+}
+
+/// A consumer that looked before a defer takes the deferred message, long before it is due.
+#[tokio::test]
+async fn a_claim_of_a_body_that_was_deferred_meanwhile_comes_early() {
+    let ground = Ground::start().await;
+    let mut looking = ground.foreign();
+    let other = ground.open(ZsetJson::default().poll(SOON), "q").await;
+    push(&other, &["m"]).await;
+    let now = crate::ground::START.to_string();
+    let look = ["ZRANGEBYSCORE", "delay_queue:q", "-inf", &now];
+    assert_eq!(looking.run::<Vec<String>>(&look), ["m"]);
+    let held = take(&other, 1).await.remove(0);
+    end(&other, Settlement::defer(held.receipt, LONG)).await;
+    assert_eq!(counts(&other).await, [0, 1, 0, 0], "due in an hour");
+    let claimed: u64 = looking.run(&["ZREM", "delay_queue:q", "m"]);
+    assert_eq!(claimed, 1, "and taken now");
+}
+
+/// A lease of several pops one by one, and another lease comes in between: neither order of the two leases
+/// has the messages in the order of their pushes.
+#[tokio::test]
+async fn a_lease_between_two_pops_of_another_breaks_the_order() {
+    for recipe in [
+        SharedBackup::default(),
+        SharedBackup::default().with_checker(LONG),
+    ] {
+        let ground = Ground::start().await;
+        let queue = ground.open(recipe, "q").await;
+        push(&queue, &["m1", "m2", "m3"]).await;
+        let mut several = ground.foreign();
+        let pop = ["RPOPLPUSH", "q", "{q}:backup"];
+        let first: String = several.run(&pop);
+        let between = look(&queue, 1).await;
+        let second: String = several.run(&pop);
+        assert_eq!(
+            ([&*first, &*second], &*between),
+            (["m1", "m3"], &["m2".into()][..])
+        );
     }
 }
 

@@ -8,6 +8,7 @@ mod connect;
 #[path = "../support/until.rs"]
 mod until;
 
+mod companions;
 mod foreign;
 mod ground;
 mod losses;
@@ -15,6 +16,7 @@ mod migration;
 mod mistakes;
 mod opening;
 mod pops;
+mod ranges;
 mod recipes;
 mod refusals;
 mod settings;
@@ -22,6 +24,7 @@ mod settling;
 mod unknown;
 mod wire_bounded;
 mod wire_delay;
+mod wire_json;
 mod wire_lists;
 mod wire_rings_and_streams;
 mod wire_topics;

@@ -44,7 +44,7 @@ fn produce(foreign: &mut Foreign, strategy: &str, n: u32) {
             let _: String = foreign.run(&["XADD", "q", "*", "body", &body]);
         }
         "priority-lists" => {
-            let _: u64 = foreign.run(&["LPUSH", "q:normal", &body]);
+            let _: u64 = foreign.run(&["LPUSH", "{q}:normal", &body]);
         }
         _ => {
             let _: u64 = foreign.run(&["LPUSH", "q", &body]);

@@ -232,8 +232,8 @@ async fn a_blocked_consumer_of_priorities_gets_what_multi_pushes_first() {
     let receiver = taking(&queue);
     ground.until_blocked().await;
     let _: String = foreign.run(&["MULTI"]);
-    let _: String = foreign.run(&["LPUSH", "q:low", "low"]);
-    let _: String = foreign.run(&["LPUSH", "q:high", "high"]);
+    let _: String = foreign.run(&["LPUSH", "{q}:low", "low"]);
+    let _: String = foreign.run(&["LPUSH", "{q}:high", "high"]);
     let _: Vec<u64> = foreign.run(&["EXEC"]);
     let first = receiver.await.expect("no panic");
     assert_eq!(first[0].body, "low");

@@ -33,20 +33,20 @@ fn made<R: Recipe>(
 /// All of them. Nothing runs by itself.
 pub(crate) fn all(redis: &RedisBackend) -> Vec<Made> {
     const LIST: &[(&str, &str)] = &[("q", "list")];
-    const WITH_DEAD: &[(&str, &str)] = &[("q", "list"), ("q:dead", "list")];
-    const JSON: &[(&str, &str)] = &[
-        ("delay_queue:q", "zset"),
+    const WITH_DEAD: &[(&str, &str)] = &[("q", "list"), ("{q}:dead", "list")];
+    const JSON: &[(&str, &str)] = &[("delay_queue:q", "zset"), ("{delay_queue:q}:dead", "zset")];
+    const PROCESSING: &[(&str, &str)] = &[
+        JSON[0],
+        JSON[1],
         ("processing_queue:q", "zset"),
-        ("retry_count:q", "hash"),
-        ("dead_letter_queue:q", "zset"),
-        ("consumed:q", "set"),
+        ("{delay_queue:q}:retries", "hash"),
     ];
     let private = PrivateBackup::of_client("w7");
     vec![
         made(
             redis,
             ZsetString::default().poll(SOON),
-            &[("q", "zset"), ("q:dead", "list")],
+            &[("q", "zset"), ("{q}:dead", "list")],
         ),
         made(
             redis,
@@ -56,40 +56,44 @@ pub(crate) fn all(redis: &RedisBackend) -> Vec<Made> {
                 ("delay:wait:q", "zset"),
                 ("delay:meta:topic:active", "set"),
                 ("delay:active:q", "list"),
-                ("delay:active:q:dead", "list"),
+                ("{delay:active:q}:dead", "list"),
             ],
         ),
         made(redis, ZsetJson::default().poll(SOON), JSON),
         made(
             redis,
             ZsetJson::default().with_processing().poll(SOON),
-            JSON,
+            PROCESSING,
         ),
         made(redis, ZsetJson::default().with_priority().poll(SOON), JSON),
         made(redis, BlockingList::default(), WITH_DEAD),
         made(
             redis,
             private,
-            &[("q", "list"), ("q:backup:w7", "list"), ("q:dead", "list")],
+            &[
+                ("q", "list"),
+                ("{q}:backup:w7", "list"),
+                ("{q}:dead", "list"),
+            ],
         ),
         made(
             redis,
             SharedBackup::default().poll(SOON),
-            &[("q", "list"), ("q:backup", "list"), ("q:dead", "list")],
+            &[("q", "list"), ("{q}:backup", "list"), ("{q}:dead", "list")],
         ),
         made(
             redis,
             Stream::consumer("w7").poll(SOON),
-            &[("q", "stream"), ("q:dead", "list")],
+            &[("q", "stream"), ("{q}:dead", "list")],
         ),
         made(
             redis,
             PriorityLists::default(),
             &[
-                ("q:high", "list"),
-                ("q:normal", "list"),
-                ("q:low", "list"),
-                ("q:dead", "list"),
+                ("{q}:high", "list"),
+                ("{q}:normal", "list"),
+                ("{q}:low", "list"),
+                ("{q}:dead", "list"),
             ],
         ),
         made(redis, FixedLength::naive(), LIST),

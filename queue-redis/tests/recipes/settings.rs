@@ -55,7 +55,7 @@ async fn a_key_that_is_set_stands_in_place_of_the_queues_name() {
     let distinct = DistinctZset::default().key("k").add_first();
     stands(distinct, &[&zset]).await;
     let levels = PriorityLists::default().levels([(0, "level")]);
-    stands(levels.timeout(HOUR), &["list q:level: m"]).await;
+    stands(levels.timeout(HOUR), &["list {q}:level: m"]).await;
     let string = ZsetString::default().key("k").prefix("p").num(7);
     let string = string.unit(Duration::from_millis(1)).previous(5 * SOON);
     let zset = format!("zset k: {} p_", START - 50);

@@ -71,7 +71,7 @@ async fn a_settlement_that_certainly_failed_keeps_the_hold() {
     let queue = ground.open(BlockingList::default(), "q").await;
     push(&queue, &["a", "b"]).await;
     let taken = take(&queue, 2).await;
-    let _: String = foreign.run(&["SET", "q:dead", "no list"]);
+    let _: String = foreign.run(&["SET", "{q}:dead", "no list"]);
     let bury = |delivery: &Delivery| Settlement::bury(delivery.receipt, "why");
 
     let error = leasing(&queue)
@@ -84,10 +84,10 @@ async fn a_settlement_that_certainly_failed_keeps_the_hold() {
     let error = leasing(&queue).settle(&batch).await.expect_err("refused");
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
 
-    let _: u64 = foreign.run(&["DEL", "q:dead"]);
+    let _: u64 = foreign.run(&["DEL", "{q}:dead"]);
     assert_eq!(end(&queue, bury(&taken[1])).await, Settled::LeaseLost);
     assert_eq!(end(&queue, bury(&taken[0])).await, Settled::Dead);
-    ground.holds(&["list q:dead: a"]);
+    ground.holds(&["list {q}:dead: a"]);
 }
 
 /// The same with the one message that a private backup has in flight: it stays in flight.
@@ -98,8 +98,8 @@ async fn a_private_backup_keeps_the_hold_too() {
     let queue = ground.open(PrivateBackup::of_client("w7"), "q").await;
     push(&queue, &["a", "b"]).await;
     let a = take(&queue, 1).await.remove(0);
-    let _: String = foreign.run(&["RENAME", "q:backup:w7", "aside"]);
-    let _: String = foreign.run(&["SET", "q:backup:w7", "no list"]);
+    let _: String = foreign.run(&["RENAME", "{q}:backup:w7", "aside"]);
+    let _: String = foreign.run(&["SET", "{q}:backup:w7", "no list"]);
     let ack = Settlement::ack(a.receipt);
     let error = leasing(&queue)
         .settle(std::slice::from_ref(&ack))
@@ -110,8 +110,8 @@ async fn a_private_backup_keeps_the_hold_too() {
         .receive(1, crate::ground::LONG, Duration::ZERO)
         .await;
     assert_eq!(one.expect("it looks"), [], "one in flight");
-    let _: u64 = foreign.run(&["DEL", "q:backup:w7"]);
-    let _: String = foreign.run(&["RENAME", "aside", "q:backup:w7"]);
+    let _: u64 = foreign.run(&["DEL", "{q}:backup:w7"]);
+    let _: String = foreign.run(&["RENAME", "aside", "{q}:backup:w7"]);
     assert_eq!(end(&queue, ack).await, Settled::Done);
     assert_eq!(bodies(&take(&queue, 1).await), ["b"]);
 }

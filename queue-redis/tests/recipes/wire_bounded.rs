@@ -196,7 +196,7 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
     let Ok(Offered::Accepted { id, .. }) = first else {
         panic!("{first:?}");
     };
-    let lock = "lock:gifts:u1:rose";
+    let lock = "{gifts}:lock:u1:rose";
     let expected = [
         "list gifts: g1".to_owned(),
         format!("string {lock}: {}", id.get()),
@@ -213,7 +213,7 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
 
     // What others write into a lock is theirs: a number is an id, and so is any other text.
     for (key, content) in [("u2", "42"), ("u3", "user-7@node"), ("u4", "")] {
-        let lock = format!("lock:gifts:{key}");
+        let lock = format!("{{gifts}}:lock:{key}");
         let set = ["SET", &lock, content, "NX", "PX", "600000"];
         assert_eq!(foreign.run::<Option<String>>(&set), Some("OK".to_owned()));
         let refused = queue.offer_one(gift("g3", key), Overflow::DropOldest).await;

@@ -209,6 +209,45 @@ async fn with_processing_a_claimed_body_stands_under_the_end_of_its_lease() {
     );
 }
 
+/// Others score a claim by its own time. With their time-out set, ours leaves such a claim alone until it
+/// is over, and they leave a lease of ours alone until its end.
+#[tokio::test]
+async fn with_a_claim_timeout_a_claim_of_others_lasts_from_its_score_on() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let timeout = 30 * SECOND;
+    let recipe = ZsetJson::default().with_processing().poll(SOON);
+    let queue = ground.open(recipe.claim_timeout(timeout), "mails").await;
+    let _: u64 = foreign.run(&[
+        "ZADD",
+        "processing_queue:mails",
+        &START.to_string(),
+        "theirs",
+    ]);
+    schedule(&queue, &[("ours", Duration::ZERO)]).await;
+    let ours = take(&queue, 9).await;
+    assert_eq!(bodies(&ours), ["ours"]);
+    // Theirs is over after 30 s; what they give up after 30 s is over when our lease is.
+    let score = START + LONG.as_millis() as u64 - 30_000;
+    ground.holds(&[&*format!(
+        "zset processing_queue:mails: {START} theirs | {score} ours"
+    )]);
+    ground.pass(timeout - Duration::from_millis(1));
+    assert_eq!(look(&queue, 9).await, [] as [Bytes; 0], "they work on it");
+    ground.pass(Duration::from_millis(1));
+    assert_eq!(look(&queue, 9).await, ["theirs"]);
+    let extended = leasing(&queue)
+        .extend(&[ours[0].receipt], LONG + SECOND)
+        .await;
+    assert_eq!(extended.expect("an answer"), [Extended::Extended]);
+    let words = ["ZSCORE", "processing_queue:mails", "ours"];
+    let now = START + 30_000;
+    let until = now + LONG.as_millis() as u64 + 1_000;
+    assert_eq!(foreign.run::<u64>(&words), until - 30_000);
+    ground.pass(LONG + SECOND);
+    assert!(look(&queue, 9).await.contains(&"ours".into()), "it is over");
+}
+
 #[tokio::test]
 async fn with_processing_others_end_what_ours_has_claimed() {
     let ground = Ground::start().await;
@@ -245,7 +284,7 @@ async fn once_by_a_field_passes_over_what_was_acked_and_only_that() {
         let first = r#"{"id":"a","try":1}"#;
         let _: u64 = foreign.run(&["ZADD", "delay_queue:mails", "1", first]);
         assert_eq!(take_all_and_ack(&queue, 1).await, [first]);
-        ground.holds(&["set consumed:mails: a"]);
+        ground.holds(&["set {delay_queue:mails}:consumed: \"a\""]);
         // The same id again; a number; missing; null; no object; no JSON.
         let repeated = r#"{"id":"a","try":2}"#;
         let others = [
@@ -259,7 +298,7 @@ async fn once_by_a_field_passes_over_what_was_acked_and_only_that() {
             let _: u64 = foreign.run(&["ZADD", "delay_queue:mails", &score.to_string(), body]);
         }
         assert_eq!(take_all_and_ack(&queue, 5).await, others);
-        ground.holds(&["set consumed:mails: 7 | a"]);
+        ground.holds(&["set {delay_queue:mails}:consumed: \"a\" | 7"]);
         // A null is no value: the next message without one comes as well.
         let _: u64 = foreign.run(&["ZADD", "delay_queue:mails", "1", r#"{"id":null,"n":2}"#]);
         assert_eq!(take_all_and_ack(&queue, 1).await, [r#"{"id":null,"n":2}"#]);

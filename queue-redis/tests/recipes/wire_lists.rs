@@ -56,6 +56,30 @@ async fn what_ours_pushes_on_a_blocking_list_is_popped_by_others() {
     assert_eq!(popped, ("work".to_owned(), "first".to_owned()));
 }
 
+/// Others push on the right and pop on the left: ours takes and puts back at the same ends.
+#[tokio::test]
+async fn a_blocking_list_goes_in_the_other_direction_too() {
+    let ground = Ground::start().await;
+    let mut foreign = ground.foreign();
+    let recipe = BlockingList::default().rpush_blpop();
+    let jobs = ground.open(recipe, "jobs").await;
+    let receiver = taking(&jobs);
+    ground.until_blocked().await;
+    let _: u64 = foreign.run(&["RPUSH", "jobs", "first", "second"]);
+    let first = receiver.await.expect("no panic").remove(0);
+    assert_eq!(first.body, "first");
+    push(&jobs, &["third"]).await;
+    ground.holds(&["list jobs: second | third"]);
+    end(&jobs, Settlement::release(first.receipt)).await;
+    ground.holds(&["list jobs: first | second | third"]);
+    let again = take(&jobs, 1).await.remove(0);
+    end(&jobs, Settlement::retry(again.receipt, Duration::ZERO)).await;
+    ground.holds(&["list jobs: second | third | first"]);
+    assert_eq!(take_all_and_ack(&jobs, 2).await, ["second", "third"]);
+    let popped: (String, String) = foreign.run(&["BLPOP", "jobs", "5"]);
+    assert_eq!(popped.1, "first");
+}
+
 /// A message that a blocked pop got for a caller who has gone away goes to the next one.
 #[tokio::test]
 async fn a_dropped_wait_loses_nothing() {
@@ -76,7 +100,7 @@ async fn a_private_backup_is_shared_with_others_of_the_same_client() {
     let mut foreign = ground.foreign();
     // Somebody else's program died over a message, under the same client's name.
     let _: u64 = foreign.run(&["LPUSH", "jobs", "old"]);
-    let _: String = foreign.run(&["RPOPLPUSH", "jobs", "jobs:backup:w7"]);
+    let _: String = foreign.run(&["RPOPLPUSH", "jobs", "{jobs}:backup:w7"]);
     let _: u64 = foreign.run(&["LPUSH", "jobs", "new"]);
     let jobs = ground.open(PrivateBackup::of_client("w7"), "jobs").await;
     let old = take(&jobs, 9).await;
@@ -85,7 +109,7 @@ async fn a_private_backup_is_shared_with_others_of_the_same_client() {
         ["old"],
         "its own backup first, and one at a time"
     );
-    ground.holds(&["list jobs: new", "list jobs:backup:w7: old"]);
+    ground.holds(&["list jobs: new", "list {jobs}:backup:w7: old"]);
     assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0], "one is in flight");
     end(&jobs, Settlement::ack(old[0].receipt)).await;
     ground.holds(&["list jobs: new"]);
@@ -102,9 +126,9 @@ async fn a_private_backup_of_ours_is_taken_over_by_others() {
     ground.holds(&["list jobs: b | a"]);
     assert_eq!(bodies(&take(&jobs, 1).await), ["a"]);
     drop(jobs);
-    let again: String = foreign.run(&["RPOPLPUSH", "jobs:backup:w7", "jobs:backup:w7"]);
+    let again: String = foreign.run(&["RPOPLPUSH", "{jobs}:backup:w7", "{jobs}:backup:w7"]);
     assert_eq!(again, "a");
-    let removed: u64 = foreign.run(&["LREM", "jobs:backup:w7", "1", "a"]);
+    let removed: u64 = foreign.run(&["LREM", "{jobs}:backup:w7", "1", "a"]);
     assert_eq!(
         (removed, ground.dump()),
         (1, vec!["list jobs: b".to_owned()])
@@ -131,7 +155,7 @@ async fn ours_waits_with_a_private_backup() {
     ground.until_blocked().await;
     let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late", "later"]);
     let late = receiver.await.expect("no panic");
-    ground.holds(&["list jobs: later", "list jobs:backup:w7: late"]);
+    ground.holds(&["list jobs: later", "list {jobs}:backup:w7: late"]);
     end(&jobs, Settlement::ack(late[0].receipt)).await;
     ground.holds(&["list jobs: later"]);
     // What a wait got once is no reason not to wait again.
@@ -150,17 +174,17 @@ async fn a_shared_backup_is_shared_with_others() {
     let _: u64 = foreign.run(&["LPUSH", "jobs", "theirs"]);
     let theirs = take(&jobs, 5).await;
     push(&jobs, &["ours"]).await;
-    let ours: String = foreign.run(&["RPOPLPUSH", "jobs", "jobs:backup"]);
+    let ours: String = foreign.run(&["RPOPLPUSH", "jobs", "{jobs}:backup"]);
     assert_eq!((&*theirs[0].body, &*ours), (&b"theirs"[..], "ours"));
-    ground.holds(&["list jobs:backup: ours | theirs"]);
+    ground.holds(&["list {jobs}:backup: ours | theirs"]);
     end(&jobs, Settlement::ack(theirs[0].receipt)).await;
-    let removed: u64 = foreign.run(&["LREM", "jobs:backup", "1", "ours"]);
+    let removed: u64 = foreign.run(&["LREM", "{jobs}:backup", "1", "ours"]);
     assert_eq!((removed, ground.dump()), (1, vec![]));
 
     // What somebody else has removed from the backup is nobody's any more.
     push(&jobs, &["m", "n"]).await;
     let taken = take(&jobs, 2).await;
-    foreign.run::<u64>(&["DEL", "jobs:backup"]);
+    foreign.run::<u64>(&["DEL", "{jobs}:backup"]);
     for settlement in [
         Settlement::ack(taken[0].receipt),
         Settlement::release(taken[1].receipt),
@@ -179,7 +203,7 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
     let quick = Duration::from_millis(40);
     let recipe = SharedBackup::default().poll(SOON).with_checker(quick);
     let _jobs = ground.open(recipe, "jobs").await;
-    let _: u64 = foreign.run(&["LPUSH", "jobs:backup", "stale", "too", "and this"]);
+    let _: u64 = foreign.run(&["LPUSH", "{jobs}:backup", "stale", "too", "and this"]);
     let looks = || {
         ground
             .server
@@ -188,7 +212,7 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
             .of("lrange")
     };
     crate::until::until("the checker looks twice", || looks() >= 2).await;
-    ground.holds(&["list jobs:backup: and this | too | stale"]);
+    ground.holds(&["list {jobs}:backup: and this | too | stale"]);
     ground.pass(minute);
     ground
         .until_there_is(&["list jobs: and this | too | stale"])
@@ -203,7 +227,7 @@ fn push_on_each_level(foreign: &mut Foreign) {
         ("normal", "n2"),
         ("high", "h"),
     ] {
-        let _: u64 = foreign.run(&["LPUSH", &format!("jobs:{list}"), body]);
+        let _: u64 = foreign.run(&["LPUSH", &format!("{{jobs}}:{list}"), body]);
     }
 }
 
@@ -214,7 +238,7 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
     let jobs = ground.open(PriorityLists::default(), "jobs").await;
     push_on_each_level(&mut foreign);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["h", "n1"]);
-    ground.holds(&["list jobs:low: l", "list jobs:normal: n2"]);
+    ground.holds(&["list {jobs}:low: l", "list {jobs}:normal: n2"]);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["n2", "l"]);
     ground.holds(&[]);
 }
@@ -225,8 +249,8 @@ async fn priority_lists_hand_out_what_they_popped_before_an_error() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(PriorityLists::default(), "jobs").await;
-    let _: String = foreign.run(&["SET", "jobs:normal", "no list"]);
-    let _: u64 = foreign.run(&["LPUSH", "jobs:high", "h"]);
+    let _: String = foreign.run(&["SET", "{jobs}:normal", "no list"]);
+    let _: u64 = foreign.run(&["LPUSH", "{jobs}:high", "h"]);
     assert_eq!(look(&jobs, 9).await, ["h"]);
     let again = leasing(&jobs).receive(9, LONG, Duration::ZERO).await;
     assert!(again.is_err(), "the error comes again");
@@ -266,14 +290,14 @@ async fn priority_lists_of_ours_are_popped_by_others() {
     let batch = batch.map(|(body, priority)| Prioritized::new(body, priority));
     jobs.enqueue(&batch).await.expect("it pushes");
     ground.holds(&[
-        "list jobs:high: h2 | h",
-        "list jobs:low: l",
-        "list jobs:normal: n",
+        "list {jobs}:high: h2 | h",
+        "list {jobs}:low: l",
+        "list {jobs}:normal: n",
     ]);
     let mut popped = Vec::new();
     for _ in 0..4 {
         let (_, body): (String, String) =
-            foreign.run(&["BRPOP", "jobs:high", "jobs:normal", "jobs:low", "5"]);
+            foreign.run(&["BRPOP", "{jobs}:high", "{jobs}:normal", "{jobs}:low", "5"]);
         popped.push(body);
     }
     assert_eq!(popped, ["h", "h2", "n", "l"]);
@@ -298,7 +322,7 @@ async fn a_priority_has_one_list_and_a_list_one_priority() {
     }
     let recipe = PriorityLists::default().levels([(1, "slow"), (2, "fast")]);
     let jobs = ground.open(recipe, "jobs").await;
-    let _: u64 = ground.foreign().run(&["LPUSH", "jobs:slow", "s"]);
-    let _: u64 = ground.foreign().run(&["LPUSH", "jobs:fast", "f"]);
+    let _: u64 = ground.foreign().run(&["LPUSH", "{jobs}:slow", "s"]);
+    let _: u64 = ground.foreign().run(&["LPUSH", "{jobs}:fast", "f"]);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["f", "s"]);
 }

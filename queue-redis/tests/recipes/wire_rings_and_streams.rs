@@ -250,7 +250,7 @@ async fn an_entry_that_nobody_ends_dies_after_its_attempts() {
         let taken = leasing.receive(1, short, crate::until::PATIENCE).await;
         assert_eq!(taken.expect("it takes")[0].attempt, attempt);
     }
-    let dead = || ground.foreign().run::<u64>(&["EXISTS", "jobs:dead"]) == 1;
+    let dead = || ground.foreign().run::<u64>(&["EXISTS", "{jobs}:dead"]) == 1;
     // Each look may find it idle.
     for _ in 0..1_000 {
         assert!(

@@ -73,6 +73,7 @@ impl Strategy for Levels {
         let places = Places {
             queue: list.clone(),
             dead: self.dead.clone(),
+            ends: lists::LPUSH_BRPOP,
         };
         places.end(server, body, how).await
     }

@@ -7,21 +7,20 @@ use redis::cmd;
 
 use self::levels::Levels;
 use super::{
+    companions::companion,
     declared,
     lists::popped,
     pops::{BlockingPop, Pops},
     published::{Opened, Opening, Recipe},
+    settings::check_time,
 };
-
-/// The end of the name of the list of dead letters.
-const DEAD: &str = "dead";
 
 /// A list for each priority, popped from the most urgent down.
 ///
 /// | key | holds |
 /// | --- | --- |
-/// | `{name}:high`, `{name}:normal`, `{name}:low` | lists of the bodies of priority 10, 0 and −10, the oldest last |
-/// | `{name}:dead` | a list of buried bodies; ours, not published |
+/// | `{…}:high`, `{…}:normal`, `{…}:low` | lists of the bodies of priority 10, 0 and −10, the oldest last; ours by name |
+/// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
 /// It is good for a few levels of work that may be lost. A message is gone from the server as soon as
 /// it is handed out (L5, L8); a retry goes to the tail of its level at once (L11); less urgent
@@ -31,6 +30,9 @@ const DEAD: &str = "dead";
 #[derive(Debug, Clone)]
 pub struct PriorityLists {
     levels: Vec<(i16, String)>,
+    /// Whether the levels have whole names, and not the ends of names.
+    are_keys: bool,
+    dead_key: Option<String>,
     timeout: Duration,
 }
 
@@ -41,15 +43,33 @@ impl Default for PriorityLists {
             levels: levels
                 .map(|(priority, name)| (priority, name.to_owned()))
                 .into(),
+            are_keys: false,
+            dead_key: None,
             timeout: Duration::from_secs(5),
         }
     }
 }
 
 impl PriorityLists {
-    /// Other levels: each a priority, and the end of its list's name.
+    /// Other levels: each a priority, and the end of its list's name. `high` is the list `{jobs}:high` of
+    /// the queue `jobs`.
     #[must_use]
-    pub fn levels(mut self, levels: impl IntoIterator<Item = (i16, impl Into<String>)>) -> Self {
+    pub fn levels(self, levels: impl IntoIterator<Item = (i16, impl Into<String>)>) -> Self {
+        self.by_level(levels, false)
+    }
+
+    /// Other levels: each a priority, and its list, for programs that have their own names for them.
+    #[must_use]
+    pub fn level_keys(self, levels: impl IntoIterator<Item = (i16, impl Into<String>)>) -> Self {
+        self.by_level(levels, true)
+    }
+
+    fn by_level(
+        mut self,
+        levels: impl IntoIterator<Item = (i16, impl Into<String>)>,
+        are_keys: bool,
+    ) -> Self {
+        self.are_keys = are_keys;
         let levels = levels
             .into_iter()
             .map(|(priority, name)| (priority, name.into()));
@@ -59,7 +79,14 @@ impl PriorityLists {
         self
     }
 
-    /// How long the server blocks a pop. 5 s by default.
+    /// The list of dead letters. By default `{jobs}:dead` for the queue `jobs`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
+    /// How long the server blocks a pop: 1 ms to 7 days, 5 s by default.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -83,13 +110,16 @@ impl Recipe for PriorityLists {
         guarantees
     }
 
+    fn check(&self) -> Result<()> {
+        check_levels(&self.levels)?;
+        check_time("timeout", self.timeout)
+    }
+
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
-        if let Err(error) = check(&self.levels) {
-            return opening.refuse(error);
-        }
         let name = opening.key(None);
+        let list = |level: &String| companion(self.are_keys.then_some(level), &name, level);
         let levels = self.levels.iter();
-        let levels = levels.map(|(priority, level)| (*priority, format!("{name}:{level}")));
+        let levels = levels.map(|(priority, level)| (*priority, list(level)));
         let levels: Vec<(i16, String)> = levels.collect();
         let lists: Vec<&String> = levels.iter().map(|(_, list)| list).collect();
         let pop = BlockingPop {
@@ -98,26 +128,25 @@ impl Recipe for PriorityLists {
             read: popped,
         };
         let first = levels[0].1.clone();
+        let dead = companion(self.dead_key.as_ref(), &name, "dead");
         opening.shell(self.guarantees(), first, move |server| Levels {
             levels,
-            dead: format!("{name}:{DEAD}"),
+            dead,
             pops: Pops::new(server, pop),
         })
     }
 }
 
-/// A message belongs to one list, which belongs to one level.
-fn check(levels: &[(i16, String)]) -> Result<()> {
+/// A message belongs to one level.
+fn check_levels(levels: &[(i16, String)]) -> Result<()> {
     if levels.is_empty() {
         return Err(Error::invalid("priority lists of no level: at least one"));
     }
     for (nth, (priority, name)) in levels.iter().enumerate() {
-        let before = &levels[..nth];
-        let taken = |(other, list): &(i16, String)| other == priority || list == name;
-        if name == DEAD || before.iter().any(taken) {
+        let mut before = levels[..nth].iter();
+        if before.any(|(other, _)| other == priority) {
             return Err(Error::invalid(format!(
-                "the level {name} of priority {priority}: its name or its priority is another \
-                 level's, or the name is that of the dead letters"
+                "the level {name} of priority {priority}: another level has this priority"
             )));
         }
     }

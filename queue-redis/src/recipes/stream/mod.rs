@@ -4,12 +4,14 @@ mod held;
 
 use std::time::Duration;
 
-use queue_core::{Feature, Guarantees, QueueKind, When};
+use queue_core::{Feature, Guarantees, QueueKind, Result, When};
 
 use self::{entries::Entries, group::Group};
 use super::{
+    companions::companion,
     declared,
     published::{Opened, Opening, Recipe},
+    settings::check_time,
 };
 
 /// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; what idles too long is claimed by
@@ -18,7 +20,7 @@ use super::{
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a stream; an entry's field `body` is the body; one that was put back has `first` and `attempts`, too |
-/// | `{name}:dead` | a list of bodies that were buried, or spent their attempts |
+/// | `{…}:dead` | a list of bodies that were buried, or spent their attempts |
 ///
 /// It loses nothing. A slow holder may ack what another has claimed (L4). A retry goes to the tail at
 /// once, as a new entry (L11). An entry is claimed after the lease time that the claimer asks for, not
@@ -27,6 +29,7 @@ use super::{
 pub struct Stream {
     consumer: String,
     key: Option<String>,
+    dead_key: Option<String>,
     poll: Duration,
 }
 
@@ -36,6 +39,7 @@ impl Stream {
         Self {
             consumer: name.into(),
             key: None,
+            dead_key: None,
             poll: Duration::from_secs(1),
         }
     }
@@ -47,7 +51,14 @@ impl Stream {
         self
     }
 
-    /// The time between two looks. 1 s by default.
+    /// The list of dead letters. By default `{jobs}:dead` for the stream `jobs`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
+    /// The time between two looks: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;
@@ -62,11 +73,6 @@ impl Recipe for Stream {
         const CLAIMS_THEN_READS: &str =
             "a lease claims old entries and then reads new ones: others come in between";
         let mut guarantees = declared::leasing("stream", QueueKind::Reliable)
-            .weaker(
-                "L4",
-                When::Fault("stalled"),
-                "a claimed entry is acked by its old holder",
-            )
             .weaker("L7", When::Alone, CLAIMED)
             .weaker(
                 "L11",
@@ -79,19 +85,21 @@ impl Recipe for Stream {
                 "an entry may be claimed before its first holder has heard of it",
             )
             .weaker("L1", When::Alone, CLAIMED)
-            .weaker("F2", When::Fault("delayed"), CLAIMS_THEN_READS);
-        for fault in ["reply lost", "cut", "stalled"] {
-            guarantees = guarantees.weaker("F1", When::Fault(fault), CLAIMS_THEN_READS);
-        }
+            .weaker("F1", When::Alone, CLAIMS_THEN_READS)
+            .weaker("F2", When::Alone, CLAIMS_THEN_READS);
         guarantees.lacking.remove(&Feature::Expiry);
         guarantees
+    }
+
+    fn check(&self) -> Result<()> {
+        check_time("poll", self.poll)
     }
 
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         let stream = opening.key(self.key.as_ref());
         let entries = Entries {
             group: Group {
-                dead: format!("{stream}:dead"),
+                dead: companion(self.dead_key.as_ref(), &stream, "dead"),
                 stream,
                 consumer: self.consumer.clone(),
             },

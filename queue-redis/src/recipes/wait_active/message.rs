@@ -2,87 +2,72 @@
 
 use bytes::Bytes;
 use queue_core::{Error, MessageId, Result, Timestamp};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::recipes::server::id_of;
+use crate::recipes::{json::Members, server::id_of};
 
 const BODY: &str = "body";
-const CREATED: &str = "createTime";
 const DUE: &str = "delayTime";
 const ID: &str = "id";
-const TOPIC: &str = "topic";
 
-/// A message, with all fields that its producer gave it. They go in alphabetical order.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct TopicMessage(Map<String, Value>);
+/// The id and the body of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TopicMessage {
+    pub(super) id: MessageId,
+    pub(super) body: Bytes,
+}
 
 impl TopicMessage {
-    pub(super) fn new(
-        topic: &str,
-        id: String,
-        body: &Bytes,
-        created: Timestamp,
-        due: Timestamp,
-    ) -> Result<Self> {
-        let Ok(body) = std::str::from_utf8(body) else {
-            return Err(Error::invalid(
-                "the body is not UTF-8: wait-active keeps it as a string in JSON",
-            ));
-        };
-        let fields = [
-            (BODY, Value::from(body)),
-            (CREATED, Value::from(date_time(created))),
-            (DUE, Value::from(due.as_millis())),
-            (ID, Value::from(id)),
-            (TOPIC, Value::from(topic)),
-        ];
-        let fields = fields.map(|(name, value)| (name.to_owned(), value));
-        Ok(Self(fields.into_iter().collect()))
-    }
-
     /// A message of a list, if it is an object with a body.
     pub(super) fn read(entry: &Bytes) -> Option<Self> {
-        let fields: Map<String, Value> = serde_json::from_slice(entry).ok()?;
-        fields.get(BODY)?.as_str()?;
-        Some(Self(fields))
-    }
-
-    pub(super) fn body(&self) -> Bytes {
-        let body = self.0.get(BODY).and_then(Value::as_str).unwrap_or_default();
-        Bytes::copy_from_slice(body.as_bytes())
-    }
-
-    /// Named by its id where its producer gave it one, else by all of it but its due time, which a
-    /// retry changes.
-    pub(super) fn id(&self) -> MessageId {
-        if let Some(id) = self.0.get(ID).and_then(Value::as_str) {
-            return id_of(id.as_bytes());
-        }
-        let mut rest = self.clone();
-        rest.0.remove(DUE);
-        id_of(rest.to_json().as_bytes())
-    }
-
-    pub(super) fn due(&self) -> u64 {
-        self.0.get(DUE).and_then(Value::as_u64).unwrap_or(0)
-    }
-
-    /// Its text, without the fields that are null.
-    pub(super) fn to_json(&self) -> String {
-        let mut fields = self.0.clone();
-        fields.retain(|_, value| !value.is_null());
-        Value::Object(fields).to_string()
+        let members = Members::read(entry)?;
+        Some(Self {
+            body: members.string(BODY)?.into(),
+            id: named(&members),
+        })
     }
 }
 
-/// The entry of a list once more, due then. One that is no message stays what it is, so that its
-/// consumer gets the same bytes again.
-pub(super) fn again(entry: &Bytes, due: Timestamp) -> Bytes {
-    let Some(TopicMessage(mut fields)) = TopicMessage::read(entry) else {
-        return entry.clone();
+/// A message is named by its id where its producer gave it one, else by all that was written but its due
+/// time, which a retry changes.
+fn named(members: &Members<'_>) -> MessageId {
+    if let Some(id) = members.string(ID) {
+        return id_of(id.as_bytes());
+    }
+    let rest = members.iter().filter(|(name, _)| *name != DUE);
+    let rest: String = rest
+        .map(|(name, value)| format!("{name}:{value},"))
+        .collect();
+    id_of(rest.as_bytes())
+}
+
+/// A message of ours. Its fields go in alphabetical order.
+pub(super) fn written(
+    topic: &str,
+    id: &str,
+    body: &Bytes,
+    created: Timestamp,
+    due: Timestamp,
+) -> Result<String> {
+    let Ok(body) = std::str::from_utf8(body) else {
+        return Err(Error::invalid(
+            "the body is not UTF-8: wait-active keeps it as a string in JSON",
+        ));
     };
-    fields.insert(DUE.to_owned(), Value::from(due.as_millis()));
-    TopicMessage(fields).to_json().into()
+    let [body, id, topic] = [body, id, topic].map(Value::from);
+    let (created, due) = (date_time(created), due.as_millis());
+    Ok(format!(
+        r#"{{"body":{body},"createTime":"{created}","delayTime":{due},"id":{id},"topic":{topic}}}"#
+    ))
+}
+
+/// The entry of a list once more, due then: all other bytes stay. An entry that is no message stays as it
+/// is.
+pub(super) fn again(entry: &Bytes, due: Timestamp) -> Bytes {
+    match Members::read(entry).filter(|members| members.string(BODY).is_some()) {
+        Some(members) => members.with(DUE, &due.as_millis().to_string()).into(),
+        None => entry.clone(),
+    }
 }
 
 /// A time as `2020-03-27T10:00:00`, in UTC.
@@ -118,25 +103,25 @@ mod tests {
         let (now, due) = (1_585_303_200_000, 1_585_303_230_000);
         let (now, due) = (Timestamp::from_millis(now), Timestamp::from_millis(due));
         let body = Bytes::from_static(b"{\"order\":42}");
-        let message = TopicMessage::new("default", "7".to_owned(), &body, now, due).unwrap();
+        let message = written("default", "7", &body, now, due).unwrap();
         assert_eq!(
-            message.to_json(),
+            message,
             r#"{"body":"{\"order\":42}","createTime":"2020-03-27T10:00:00","delayTime":1585303230000,"id":"7","topic":"default"}"#
         );
-        assert_eq!(message.id(), id_of(b"7"));
-        assert_eq!(TopicMessage::read(&message.to_json().into()), Some(message));
+        let read = TopicMessage::read(&message.into());
+        let id = id_of(b"7");
+        assert_eq!(read, Some(TopicMessage { id, body }));
     }
 
     #[test]
     fn only_the_body_is_needed_and_what_is_unknown_stays() {
         let entry = Bytes::from_static(br#"{"body":"b","id":null,"more":[1]}"#);
         let read = TopicMessage::read(&entry).unwrap();
-        assert_eq!(read.body(), "b");
-        assert_eq!(read.to_json(), r#"{"body":"b","more":[1]}"#);
+        assert_eq!(read.body, "b");
         let again = again(&entry, Timestamp::from_millis(5));
-        assert_eq!(again, r#"{"body":"b","delayTime":5,"more":[1]}"#);
-        let again = TopicMessage::read(&again).unwrap();
-        assert_eq!(again.id(), read.id(), "a retry is the same message");
+        assert_eq!(again, r#"{"body":"b","id":null,"more":[1],"delayTime":5}"#);
+        let again = TopicMessage::read(&again);
+        assert_eq!(again, Some(read), "a retry is the same message");
         for other in ["no json", r#"{"body":1}"#, "[]", r#"{"id":"7"}"#] {
             assert_eq!(TopicMessage::read(&Bytes::from(other)), None, "{other}");
         }

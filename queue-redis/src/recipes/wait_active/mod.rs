@@ -5,16 +5,21 @@ mod topic;
 
 use std::time::Duration;
 
-use queue_core::{Error, Feature, Guarantees, QueueKind, When};
+use queue_core::{Feature, Guarantees, QueueKind, Result, When};
 use redis::cmd;
 
 use self::{distributor::Distributor, topic::Topic};
 use super::{
+    companions::companion,
     declared,
     lists::popped,
     pops::{BlockingPop, Pops},
     published::{Opened, Opening, Recipe},
+    settings::{check_count, check_time},
 };
+
+/// The most messages that one step of the distributor may move: the server does nothing else meanwhile.
+const LARGEST_BATCH: usize = 1_000_000;
 
 /// A sorted set of waiting messages and a list of active ones for each topic; a distributor moves what
 /// is due from one to the other.
@@ -25,12 +30,15 @@ use super::{
 /// | `delay:wait:{topic}` | a sorted set of messages (JSON objects) by due time, in ms |
 /// | `delay:meta:topic:active` | a set of the keys of the lists |
 /// | `delay:active:{topic}` | a list of messages that are due, the oldest first |
-/// | `delay:active:{topic}:dead` | a list of buried messages; ours, not published |
+/// | `{delay:active:…}:dead` | a list of buried messages; ours, not published |
 ///
 /// The topic is the queue's name; the published default is `default`. A message is an object with the
 /// fields `body` (a string), `createTime`, `delayTime`, `id` and `topic`; only `body` is needed to
 /// read one, and what is no such object is delivered whole. Each handle runs the distributor, unless
 /// told not to: one message for each topic and tick, as published, or a [`batch`](Self::batch).
+///
+/// The list's name is the set's with its first `delay:wait` replaced. Published distributors replace every
+/// one, so a topic whose name contains `delay:wait` goes to another list there: use ours alone for it.
 ///
 /// What a consumer has popped is gone from the server (L5, L8). Messages wait for a tick (D2: one at a
 /// time). A push that comes between the distributor's `EXISTS` and `SREM` is forgotten until the next
@@ -38,6 +46,7 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct WaitActive {
     topic: Option<String>,
+    dead_key: Option<String>,
     tick: Duration,
     batch: usize,
     distributes: bool,
@@ -48,6 +57,7 @@ impl Default for WaitActive {
     fn default() -> Self {
         Self {
             topic: None,
+            dead_key: None,
             tick: Duration::from_secs(5),
             batch: 1,
             distributes: true,
@@ -64,14 +74,21 @@ impl WaitActive {
         self
     }
 
-    /// The time between two rounds of the distributor. 5 s by default.
+    /// The list of dead letters. By default `{delay:active:jobs}:dead` for the topic `jobs`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
+    /// The time between two rounds of the distributor: 1 ms to 7 days, 5 s by default.
     #[must_use]
     pub const fn tick(mut self, tick: Duration) -> Self {
         self.tick = tick;
         self
     }
 
-    /// The most messages of a topic that one round moves. 1 by default.
+    /// The most messages of a topic that one round moves: 1 to a million, 1 by default.
     #[must_use]
     pub const fn batch(mut self, batch: usize) -> Self {
         self.batch = batch;
@@ -85,7 +102,7 @@ impl WaitActive {
         self
     }
 
-    /// How long the server blocks a pop. 5 s by default.
+    /// How long the server blocks a pop: 1 ms to 7 days, 5 s by default.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -110,11 +127,13 @@ impl Recipe for WaitActive {
             )
     }
 
+    fn check(&self) -> Result<()> {
+        check_time("tick", self.tick)?;
+        check_count("batch", self.batch, LARGEST_BATCH)?;
+        check_time("timeout", self.timeout)
+    }
+
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
-        if self.batch == 0 {
-            let error = "a batch of 0 would never move anything: at least 1";
-            return opening.refuse(Error::invalid(error));
-        }
         let topic = opening.key(self.topic.as_ref());
         let active = keys::active(&topic);
         let pop = BlockingPop {
@@ -122,6 +141,7 @@ impl Recipe for WaitActive {
             longest: self.timeout,
             read: |answer| popped(answer).map(|(_, message)| message),
         };
+        let dead = companion(self.dead_key.as_ref(), &active, "dead");
         opening.shell(self.guarantees(), active.clone(), move |server| {
             let distributor = Distributor {
                 server: server.clone(),
@@ -131,7 +151,7 @@ impl Recipe for WaitActive {
             let distributes = self.distributes;
             Topic {
                 waiting: keys::waiting(&topic),
-                dead: format!("{active}:dead"),
+                dead,
                 pops: Pops::new(server, pop),
                 _distributor: distributes
                     .then(|| server.spawn().spawn(Box::pin(distributor.run()))),

@@ -71,16 +71,16 @@ impl Strategy for Topic {
         let now = server.now();
         // All of them before anything is sent: a body may be none that JSON can hold.
         let messages = entries.iter().map(|entry| {
-            let due = entry.due.resolve(now);
-            TopicMessage::new(&self.topic, server.uuid(), entry.body(), now, due)
+            let (id, due) = (server.uuid(), entry.due.resolve(now));
+            let message = message::written(&self.topic, &id, entry.body(), now, due)?;
+            Ok((id, message, due.as_millis()))
         });
-        let messages: Vec<TopicMessage> = messages.collect::<Result<_>>()?;
-        for (nth, message) in messages.iter().enumerate() {
-            let member = message.to_json();
-            let pushed = self.push(server, member.as_bytes(), message.due()).await;
+        let messages: Vec<(String, String, u64)> = messages.collect::<Result<_>>()?;
+        for (nth, (_, message, due)) in messages.iter().enumerate() {
+            let pushed = self.push(server, message.as_bytes(), *due).await;
             pushed.map_err(|error| half_done(nth, error))?;
         }
-        let ids = messages.iter().map(TopicMessage::id);
+        let ids = messages.iter().map(|(id, ..)| id_of(id.as_bytes()));
         Ok(ids.map(Pushed::Accepted).collect())
     }
 
@@ -128,7 +128,7 @@ impl Strategy for Topic {
 /// The id and the body of a message of the list where it is an object that has them; else all of it.
 fn read(message: &Bytes) -> (MessageId, Bytes) {
     match TopicMessage::read(message) {
-        Some(read) => (read.id(), read.body()),
+        Some(read) => (read.id, read.body),
         None => (id_of(message), message.clone()),
     }
 }

@@ -1,25 +1,19 @@
-//! What counts in a body that is a JSON object.
+//! The fields that count in a body that is a JSON object.
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
 
-/// The priority, in ms; 0 without one.
+use crate::recipes::json::{Members, same_for_equals, whole};
+
+/// The priority in ms, without a fraction; 0 without one, or if it is no number.
 pub(super) fn priority(body: &Bytes) -> i64 {
-    let priority = field(body, "priority").and_then(|value| value.as_i64());
-    priority.unwrap_or(0)
+    let members = Members::read(body);
+    members
+        .and_then(|members| members.get("priority"))
+        .map_or(0, whole)
 }
 
-/// The value of this field, as text.
-pub(super) fn text(body: &Bytes, name: &str) -> Option<String> {
-    match field(body, name)? {
-        // As good as missing, or all messages without a value would be one.
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    }
-}
-
-fn field(body: &Bytes, name: &str) -> Option<Value> {
-    let mut object: Map<String, Value> = serde_json::from_slice(body).ok()?;
-    object.remove(name)
+/// The name of the value in this field, as JSON. A null is as good as no field: otherwise all messages with
+/// null would be one.
+pub(super) fn named(body: &Bytes, name: &str) -> Option<String> {
+    same_for_equals(Members::read(body)?.get(name)?)
 }

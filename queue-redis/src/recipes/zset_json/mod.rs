@@ -4,12 +4,14 @@ mod zset;
 
 use std::time::Duration;
 
-use queue_core::{Feature, Guarantees, QueueKind, When};
+use queue_core::{Feature, Guarantees, QueueKind, Result, When};
 
 use self::{processing::Processing, zset::Zset};
 use super::{
+    companions::companion,
     declared,
     published::{Opened, Opening, Recipe},
+    settings::{check_time, check_time_or_none},
 };
 
 /// A sorted set of bodies by due time. Consumers poll, and claim by `ZREM`.
@@ -17,10 +19,10 @@ use super::{
 /// | key | holds |
 /// | --- | --- |
 /// | `delay_queue:{name}` | a sorted set of bodies by due time, in ms |
-/// | `processing_queue:{name}` | with [`with_processing`](Self::with_processing): a sorted set of claimed bodies, by the end of their leases |
-/// | `retry_count:{name}` | a hash of retries by body |
-/// | `dead_letter_queue:{name}` | a sorted set of dead bodies, by time of death |
-/// | `consumed:{name}` | with [`once_by`](Self::once_by): a set of the values that were acked; it never shrinks |
+/// | `processing_queue:{name}` | with [`with_processing`](Self::with_processing): a sorted set of claimed bodies, by the end of their leases, or as [`claim_timeout`](Self::claim_timeout) says |
+/// | `{delay_queue:…}:retries` | with processing: a hash of retries by body |
+/// | `{delay_queue:…}:dead` | a sorted set of dead bodies, by time of death |
+/// | `{delay_queue:…}:consumed` | with [`once_by`](Self::once_by): a set of the values that were acked, as JSON; it never shrinks |
 ///
 /// The last three names are ours. Equal bodies are one message: the second push moves the first (D3,
 /// L5). Plain, a claimed message is gone from the server (L5, L8). With processing it is not: leases
@@ -28,7 +30,13 @@ use super::{
 /// its lease (L4), and the dead letters have no cap (L13). Clients' clocks decide what is due (D1).
 #[derive(Debug, Clone)]
 pub struct ZsetJson {
+    key: Option<String>,
+    processing_key: Option<String>,
+    retries_key: Option<String>,
+    dead_key: Option<String>,
+    consumed_key: Option<String>,
     processing: bool,
+    claim_timeout: Duration,
     priority: bool,
     once_by: Option<String>,
     poll: Duration,
@@ -37,7 +45,13 @@ pub struct ZsetJson {
 impl Default for ZsetJson {
     fn default() -> Self {
         Self {
+            key: None,
+            processing_key: None,
+            retries_key: None,
+            dead_key: None,
+            consumed_key: None,
             processing: false,
+            claim_timeout: Duration::ZERO,
             priority: false,
             once_by: None,
             poll: Duration::from_secs(1),
@@ -46,6 +60,41 @@ impl Default for ZsetJson {
 }
 
 impl ZsetJson {
+    /// The sorted set of this name, in place of `delay_queue:{name}`. The companions go with it.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// The sorted set of claimed bodies, in place of `processing_queue:{name}`.
+    #[must_use]
+    pub fn processing_key(mut self, key: impl Into<String>) -> Self {
+        self.processing_key = Some(key.into());
+        self
+    }
+
+    /// The hash of retries. By default `{delay_queue:mails}:retries` for the queue `mails`.
+    #[must_use]
+    pub fn retries_key(mut self, key: impl Into<String>) -> Self {
+        self.retries_key = Some(key.into());
+        self
+    }
+
+    /// The sorted set of dead letters. By default `{delay_queue:mails}:dead` for the queue `mails`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
+    /// The set of consumed values. By default `{delay_queue:mails}:consumed` for the queue `mails`.
+    #[must_use]
+    pub fn consumed_key(mut self, key: impl Into<String>) -> Self {
+        self.consumed_key = Some(key.into());
+        self
+    }
+
     /// Keeps claimed messages in a second sorted set, until they are acked or their lease is over.
     #[must_use]
     pub const fn with_processing(mut self) -> Self {
@@ -53,8 +102,23 @@ impl ZsetJson {
         self
     }
 
+    /// How long a claim lasts where its score is its own time: up to 7 days. By default nothing, so that a
+    /// score is the end of a lease.
+    ///
+    /// Other programs may score a claim by the time when they made it. Without this setting such a claim
+    /// looks over at once, and its message goes to somebody else while they still work on it. With it, a
+    /// claim is over this long after its score. Set it to the time after which the other programs give a
+    /// claim up. A lease of this queue lasts as long as its caller asks: its score is that much earlier or
+    /// later.
+    #[must_use]
+    pub const fn claim_timeout(mut self, timeout: Duration) -> Self {
+        self.claim_timeout = timeout;
+        self
+    }
+
     /// Scores a message by its due time less its priority, in ms: the number in the field `priority`
-    /// of its JSON. So an urgent message comes before it is due (D1).
+    /// of its JSON, without a fraction. So an urgent message comes before it is due (D1). Any
+    /// other value counts as 0, and no score is below 0.
     #[must_use]
     pub const fn with_priority(mut self) -> Self {
         self.priority = true;
@@ -62,13 +126,17 @@ impl ZsetJson {
     }
 
     /// Delivers no message whose JSON has a value in this field that was acked before.
+    ///
+    /// Numbers are equal if their exact decimal values are: `1` and `1.0` are one value, and numbers
+    /// that no float tells apart are two. `1` and `"1"` are two. Strings are equal by their characters;
+    /// arrays and objects, and numbers with a power of ten beyond 64 bits, by their text. Null is no value.
     #[must_use]
     pub fn once_by(mut self, field: impl Into<String>) -> Self {
         self.once_by = Some(field.into());
         self
     }
 
-    /// The time between two looks. 1 s by default.
+    /// The time between two looks: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;
@@ -80,6 +148,9 @@ impl Recipe for ZsetJson {
     fn guarantees(&self) -> Guarantees {
         const OLD: &str = "an old holder's removal removes the new holder's entry";
         const SAME: &str = "the second push of a body moves the first";
+        const UNASKED: &str = "who claims it and cannot ask whether it was consumed loses it";
+        const CONSUMED: &str =
+            "a message whose value was acked before is dropped, and nobody is told";
         const PUT_BACK: &str = "who looked before a defer takes what that put back";
         let mut guarantees = if self.processing {
             let mut kept = declared::leasing(
@@ -98,44 +169,55 @@ impl Recipe for ZsetJson {
                 true => "zset-json with priority",
                 false => "zset-json",
             };
-            declared::at_most_once(name, QueueKind::Delay)
+            let mut plain = declared::at_most_once(name, QueueKind::Delay)
                 .weaker("L5", When::EqualBodies, SAME)
                 .weaker(
                     "L8",
                     When::Fault("cancelled"),
                     "who is dropped after its claim loses it",
-                )
+                );
+            if self.once_by.is_some() {
+                plain = plain.weaker("L8", When::Fault("request lost"), UNASKED);
+            }
+            plain
         };
+        if self.once_by.is_some() && self.processing {
+            guarantees = guarantees.weaker("L5", When::Alone, CONSUMED);
+        }
         guarantees = guarantees
             .weaker("D3", When::EqualBodies, SAME)
             .weaker("D1", When::ClockAhead, "clients' clocks decide")
             .weaker("D2", When::Alone, "ties go by the bytes of the bodies");
-        if self.priority {
-            return guarantees.weaker("D1", When::Alone, "priority counts as time");
+        match (self.priority, self.processing) {
+            (true, _) => guarantees.weaker("D1", When::Alone, "priority counts as time"),
+            (false, false) => guarantees.weaker("D1", When::Alone, PUT_BACK),
+            (false, true) => guarantees,
         }
-        if !self.processing {
-            for fault in ["cancelled", "crashed", "stalled"] {
-                guarantees = guarantees.weaker("D1", When::Fault(fault), PUT_BACK);
-            }
-        }
-        guarantees
+    }
+
+    fn check(&self) -> Result<()> {
+        check_time_or_none("claim_timeout", self.claim_timeout)?;
+        check_time("poll", self.poll)
     }
 
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
         let name = opening.key(None);
-        let queue = format!("delay_queue:{name}");
-        let dead = format!("dead_letter_queue:{name}");
+        let published =
+            |set: &Option<String>, begin| set.clone().unwrap_or_else(|| format!("{begin}:{name}"));
+        let queue = published(&self.key, "delay_queue");
+        let dead = companion(self.dead_key.as_ref(), &queue, "dead");
         let zset = Zset {
             processing: Processing {
                 queue: queue.clone(),
-                claimed: format!("processing_queue:{name}"),
-                retries: format!("retry_count:{name}"),
+                claimed: published(&self.processing_key, "processing_queue"),
+                retries: companion(self.retries_key.as_ref(), &queue, "retries"),
                 dead: dead.clone(),
                 max_attempts: opening.max_attempts(),
+                claim_timeout: self.claim_timeout,
             },
+            consumed: companion(self.consumed_key.as_ref(), &queue, "consumed"),
             queue,
             dead,
-            consumed: format!("consumed:{name}"),
             recipe: self.clone(),
         };
         opening.shell(self.guarantees(), zset.queue.clone(), |_| zset)

@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use queue_core::{Due, Result, Settled};
+use queue_core::{Due, Result, Settled, Timestamp, millis_ceil};
 use redis::{Value, cmd};
 
 use crate::recipes::server::Server;
 
 /// Moves what is past its lease back, then what is due into the processing set. Keys: the queue, the
-/// processing set; arguments: now, the deadline of the leases, the most messages.
+/// processing set; arguments: now, the score of the leases, the most messages, the last score of a claim
+/// that is over.
 const CLAIM: &str = "\
-for _, member in ipairs(redis.call('zrangebyscore', KEYS[2], 0, ARGV[1], 'limit', 0, 128)) do
+for _, member in ipairs(redis.call('zrangebyscore', KEYS[2], '-inf', ARGV[4], 'limit', 0, 128)) do
   redis.call('zadd', KEYS[1], ARGV[1], member)
   redis.call('zrem', KEYS[2], member)
 end
-local due = redis.call('zrangebyscore', KEYS[1], 0, ARGV[1], 'limit', 0, ARGV[3])
+local due = redis.call('zrangebyscore', KEYS[1], '-inf', ARGV[1], 'limit', 0, ARGV[3])
 for _, member in ipairs(due) do
   redis.call('zadd', KEYS[2], ARGV[2], member)
   redis.call('zrem', KEYS[1], member)
@@ -46,9 +47,17 @@ pub(super) struct Processing {
     pub(super) retries: String,
     pub(super) dead: String,
     pub(super) max_attempts: u32,
+    /// How long a claim lasts from its score on.
+    pub(super) claim_timeout: Duration,
 }
 
 impl Processing {
+    /// The score of a claim that is over then.
+    fn score(&self, over: Timestamp) -> i64 {
+        let timeout = millis_ceil(self.claim_timeout);
+        over.as_millis() as i64 - timeout as i64
+    }
+
     pub(super) async fn claim(
         &self,
         server: &Server,
@@ -56,11 +65,10 @@ impl Processing {
         ttl: Duration,
     ) -> Result<Vec<Bytes>> {
         let now = server.now();
-        let until = Due::After(ttl).resolve(now).as_millis();
+        let until = self.score(Due::After(ttl).resolve(now));
         let keys = [&*self.queue, &self.claimed];
-        server
-            .eval(CLAIM, &keys, (now.as_millis(), until, max))
-            .await
+        let arguments = (now.as_millis(), until, max, self.score(now));
+        server.eval(CLAIM, &keys, arguments).await
     }
 
     /// The retries of a message so far.
@@ -123,7 +131,7 @@ impl Processing {
         body: &Bytes,
         ttl: Duration,
     ) -> Result<bool> {
-        let until = Due::After(ttl).resolve(server.now()).as_millis();
+        let until = self.score(Due::After(ttl).resolve(server.now()));
         let mut extend = cmd("ZADD");
         extend.arg(&self.claimed).arg("XX").arg("CH");
         extend.arg(until).arg(&body[..]);

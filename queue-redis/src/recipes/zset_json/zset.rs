@@ -20,7 +20,7 @@ pub(super) struct Zset {
     pub(super) queue: String,
     pub(super) dead: String,
     pub(super) consumed: String,
-    /// An open checks its keys also where it is not used.
+    /// Used with processing alone.
     pub(super) processing: Processing,
     pub(super) recipe: ZsetJson,
 }
@@ -34,10 +34,12 @@ impl Zset {
     fn score(&self, server: &Server, due: Due, body: &Bytes) -> i64 {
         let due = due.resolve(server.now()).as_millis();
         let due = i64::try_from(due).unwrap_or(i64::MAX);
-        due.saturating_sub(match self.recipe.priority {
+        let priority = match self.recipe.priority {
             true => fields::priority(body),
             false => 0,
-        })
+        };
+        // The published consumer looks from 0 on.
+        due.saturating_sub(priority).max(0)
     }
 
     async fn claim(&self, server: &Server, max: usize, ttl: Duration) -> Result<Vec<Bytes>> {
@@ -49,7 +51,7 @@ impl Zset {
 
     /// The value that says whether a message was consumed before.
     fn once_key(&self, body: &Bytes) -> Option<String> {
-        fields::text(body, self.recipe.once_by.as_ref()?)
+        fields::named(body, self.recipe.once_by.as_ref()?)
     }
 
     async fn is_consumed(&self, server: &Server, body: &Bytes) -> Result<bool> {
@@ -107,12 +109,15 @@ impl Strategy for Zset {
     type Held = Bytes;
 
     fn keys(&self) -> Vec<Key> {
-        let Processing {
-            claimed, retries, ..
-        } = &self.processing;
-        let sets = [&self.queue, claimed, &self.dead];
-        let others = [Key::new(retries, "hash"), Key::set(&self.consumed)];
-        sets.into_iter().map(Key::zset).chain(others).collect()
+        let mut keys = vec![Key::zset(&self.queue), Key::zset(&self.dead)];
+        if let Some(processing) = self.processing() {
+            keys.push(Key::zset(&processing.claimed));
+            keys.push(Key::new(&processing.retries, "hash"));
+        }
+        if self.recipe.once_by.is_some() {
+            keys.push(Key::set(&self.consumed));
+        }
+        keys
     }
 
     /// In the order of their deaths.

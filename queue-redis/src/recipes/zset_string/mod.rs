@@ -2,12 +2,14 @@ mod zset;
 
 use std::time::Duration;
 
-use queue_core::{Error, Guarantees, QueueKind, When};
+use queue_core::{Guarantees, QueueKind, Result, When};
 
 use self::zset::Zset;
 use super::{
+    companions::companion,
     declared,
     published::{Opened, Opening, Recipe},
+    settings::{check_count, check_delay, check_time},
 };
 
 /// A sorted set of keys by push time, and a string for each body. Consumers poll, and claim by `ZREM`.
@@ -16,7 +18,7 @@ use super::{
 /// | --- | --- |
 /// | `{name}` (published: `delay_queue`) | a sorted set of the strings' keys, by push time in whole seconds |
 /// | `queue_data_{uuid}` | a string, the body |
-/// | `{name}:dead` | a list of buried bodies; ours, not published |
+/// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
 /// The delay belongs to the consumer ([`previous`](Self::previous)), not to the message. This queue
 /// writes any other due time as a push time that much earlier or later, so that foreign consumers
@@ -27,6 +29,7 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct ZsetString {
     key: Option<String>,
+    dead_key: Option<String>,
     prefix: String,
     previous: Duration,
     unit: Duration,
@@ -38,6 +41,7 @@ impl Default for ZsetString {
     fn default() -> Self {
         Self {
             key: None,
+            dead_key: None,
             prefix: "queue_data".to_owned(),
             previous: Duration::from_secs(3),
             unit: Duration::from_secs(1),
@@ -55,6 +59,13 @@ impl ZsetString {
         self
     }
 
+    /// The list of dead letters. By default `{jobs}:dead` for the sorted set `jobs`.
+    #[must_use]
+    pub fn dead_key(mut self, key: impl Into<String>) -> Self {
+        self.dead_key = Some(key.into());
+        self
+    }
+
     /// The beginning of the strings' keys, before `_{uuid}`. `queue_data` by default.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
@@ -62,28 +73,28 @@ impl ZsetString {
         self
     }
 
-    /// How long ago a message was pushed that is due. 3 s by default.
+    /// How long ago a message was pushed that is due: up to ten years, 3 s by default.
     #[must_use]
     pub const fn previous(mut self, previous: Duration) -> Self {
         self.previous = previous;
         self
     }
 
-    /// The unit of the scores. A second by default.
+    /// The unit of the scores, in whole milliseconds: 1 ms to 7 days, a second by default.
     #[must_use]
     pub const fn unit(mut self, unit: Duration) -> Self {
         self.unit = unit;
         self
     }
 
-    /// The most messages that one look takes. 5 by default.
+    /// The most messages that one look takes: at least 1, 5 by default.
     #[must_use]
     pub const fn num(mut self, num: usize) -> Self {
         self.num = num;
         self
     }
 
-    /// The time between two looks. 1 s by default.
+    /// The time between two looks: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;
@@ -100,6 +111,11 @@ impl Recipe for ZsetString {
                 "who is dropped between claim and read loses it",
             )
             .weaker(
+                "L8",
+                When::Fault("request lost"),
+                "who claims a key and cannot read its body loses it",
+            )
+            .weaker(
                 "D1",
                 When::Alone,
                 "whole seconds are rounded down on both sides",
@@ -108,14 +124,17 @@ impl Recipe for ZsetString {
             .weaker("D2", When::Alone, "ties go by uuid")
     }
 
+    fn check(&self) -> Result<()> {
+        check_delay("previous", self.previous)?;
+        check_time("unit", self.unit)?;
+        check_count("num", self.num, usize::MAX)?;
+        check_time("poll", self.poll)
+    }
+
     fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
-        if self.num == 0 {
-            let error = "a num of 0 would never take anything: at least 1";
-            return opening.refuse(Error::invalid(error));
-        }
         let key = opening.key(self.key.as_ref());
         let zset = Zset {
-            dead: format!("{key}:dead"),
+            dead: companion(self.dead_key.as_ref(), &key, "dead"),
             key,
             recipe: self.clone(),
         };

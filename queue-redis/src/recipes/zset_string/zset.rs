@@ -30,7 +30,7 @@ pub(super) struct Zset {
 impl Zset {
     /// A time in whole units, rounded down.
     fn units(&self, millis: u64) -> u64 {
-        millis / millis_ceil(self.recipe.unit).max(1)
+        millis / millis_ceil(self.recipe.unit)
     }
 
     /// The score of a message that is due then.
