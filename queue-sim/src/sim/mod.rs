@@ -31,7 +31,7 @@ pub use self::{
     run::Run,
     story::{Fates, Story},
     tally::Tally,
-    variables::seeds_or,
+    variables::{first_seed_of_the_day, seeds_or},
 };
 
 /// Begins a simulation of this name. Failures show the name, and the files of kept plans bear it,

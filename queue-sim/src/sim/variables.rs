@@ -1,7 +1,10 @@
 //! The variables in the process's environment that control a simulation. One set to nothing counts
 //! as not set.
 
-use std::env;
+use std::{
+    env,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use crate::plan::Plan;
 
@@ -11,12 +14,28 @@ use crate::plan::Plan;
 ///
 /// If it is set to something else than a number.
 pub fn seeds_or(usual: u64) -> u64 {
-    let Some(seeds) = variable("QUEUE_SIM_SEEDS") else {
-        return usual;
+    number("QUEUE_SIM_SEEDS", "a number of seeds, such as 20000").unwrap_or(usual)
+}
+
+/// The first of the day's seeds: `QUEUE_SIM_FIRST_SEED`, or a tenth of a million for each day since 1970.
+/// No two days meet.
+///
+/// # Panics
+///
+/// If it is set to something else than a number.
+pub fn first_seed_of_the_day() -> u64 {
+    const DAY: u64 = 86_400;
+    let today = || {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH);
+        time.map_or(0, |time| time.as_secs() / DAY * 100_000)
     };
-    seeds
-        .parse()
-        .unwrap_or_else(|_| panic!("QUEUE_SIM_SEEDS={seeds:?}: a number of seeds, such as 20000"))
+    number("QUEUE_SIM_FIRST_SEED", "a seed, such as 2056000000").unwrap_or_else(today)
+}
+
+fn number(name: &str, what: &str) -> Option<u64> {
+    let value = variable(name)?;
+    let number = value.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name}={value:?}: {what}")))
 }
 
 /// `QUEUE_SIM_REPLAY`: the plan to play instead of seeds, or the error in it.

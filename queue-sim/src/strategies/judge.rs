@@ -2,21 +2,25 @@
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     sync::{Mutex, PoisonError},
     thread,
 };
 
 use super::{Condition, Row, Strategy, kept::Kept, trial::Trial};
 
-/// Plays the strategies under all their conditions, so many runs each, on so many threads. Tells what
+/// In this many runs, the fault of each condition strikes.
+const STRIKES: u64 = 200;
+
+/// Plays each strategy under those of these conditions that it has, a run of each seed, on so many threads. Tells what
 /// each strategy broke, as soon as it has been played. Answers the rows of the table in the order of
 /// the strategies, and the faults: a broken rule that is not declared, a declared one without a
-/// counterexample that shows it still, and a condition that never struck. If it keeps, it makes and
+/// counterexample that shows it still, and a condition that never struck in 200 runs or more. If it keeps, it makes and
 /// keeps a counterexample of each declared rule that has none.
 pub fn judge_all(
-    strategies: Vec<Strategy>,
+    strategies: Vec<(Strategy, Vec<Condition>)>,
     threads: usize,
-    seeds: u64,
+    seeds: Range<u64>,
     keeps: bool,
     told: impl Fn(&str) + Sync,
 ) -> (Vec<Row>, Vec<String>) {
@@ -25,8 +29,8 @@ pub fn judge_all(
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((place, strategy)) = next(&left) {
-                    let (row, report, faults) = judge(strategy, seeds, keeps);
+                while let Some((place, (strategy, conditions))) = next(&left) {
+                    let (row, report, faults) = judge(strategy, &conditions, seeds.clone(), keeps);
                     told(&report);
                     let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
                     judged.0.insert(place, row);
@@ -44,13 +48,19 @@ fn next<T>(left: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     left.next()
 }
 
-/// Plays a strategy under all its conditions. Answers its row, what it broke, and the faults.
-fn judge(strategy: Strategy, seeds: u64, keeps: bool) -> (Row, String, Vec<String>) {
+/// Plays a strategy under these conditions. Answers its row, what it broke, and the faults.
+fn judge(
+    strategy: Strategy,
+    conditions: &[Condition],
+    seeds: Range<u64>,
+    keeps: bool,
+) -> (Row, String, Vec<String>) {
     let guarantees = &strategy.guarantees;
     let mut report = format!("{} ({})\n", guarantees.name, guarantees.kind);
     let mut cells = Vec::new();
     let mut faults = Vec::new();
-    for condition in Condition::all().filter(|condition| strategy.plays(*condition)) {
+    let conditions = conditions.iter().copied();
+    for condition in conditions.filter(|condition| strategy.plays(*condition)) {
         let place = format!("{} ({}), {condition}", guarantees.name, guarantees.kind);
         let mut environment = match strategy.environment(condition) {
             Ok(environment) => environment,
@@ -60,13 +70,14 @@ fn judge(strategy: Strategy, seeds: u64, keeps: bool) -> (Row, String, Vec<Strin
             }
         };
         let mut trial = Trial::new(&strategy, condition, &mut *environment);
-        let cell = trial.play(0..seeds);
-        if cell.exercised == 0 {
+        let cell = trial.play(seeds.clone());
+        if cell.exercised == 0 && cell.runs >= STRIKES {
             faults.push(format!("{place}: it never struck in {} runs", cell.runs));
         }
         for (rule, found) in &cell.found {
             let (broke, message) = (found.runs, &found.message);
-            report += &format!("  {condition}: {rule} in {broke} of {seeds}: {message}\n");
+            let runs = cell.runs;
+            report += &format!("  {condition}: {rule} in {broke} of {runs}: {message}\n");
         }
         let undeclared = trial.undeclared(&cell);
         faults.extend(undeclared.iter().map(|rule| format!("{place}: {rule}")));

@@ -31,7 +31,7 @@ impl Row {
                 }
                 let runs = match cell.of(weaker) {
                     Some(found) => format!("{} of {}", found.runs, cell.runs),
-                    None if is_shown_elsewhere(guarantees.name, weaker.rule) => {
+                    None if is_shown_elsewhere(guarantees.name, weaker) => {
                         "by a plain test".to_owned()
                     }
                     None if self.strategy.is_repeatable() => "by a kept run".to_owned(),

@@ -5,7 +5,7 @@ mod arguments;
 
 use std::{fs, num::NonZeroUsize, path::Path, process::ExitCode, thread};
 
-use queue_sim::strategies::{Row, all, judge_all, markdown};
+use queue_sim::strategies::{Condition, Row, all, judge_all, markdown};
 
 use self::arguments::{Arguments, HELP};
 
@@ -26,9 +26,14 @@ fn main() -> ExitCode {
     };
     let mut wanted = all();
     wanted.retain(|strategy| arguments.wants(strategy.guarantees.name));
+    let wanted = wanted.into_iter();
+    let under = |condition: &Condition| arguments.plays(&condition.to_string());
+    let wanted = wanted.map(|strategy| (strategy, Condition::all().filter(under).collect()));
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let Arguments { seeds, keeps, .. } = arguments;
-    let (rows, mut faults) = judge_all(wanted, threads, seeds, keeps, |report| print!("{report}"));
+    let (seeds, keeps) = (arguments.range(), arguments.keeps);
+    let (rows, mut faults) = judge_all(wanted.collect(), threads, seeds, keeps, |report| {
+        print!("{report}");
+    });
     if arguments.writes()
         && let Err(error) = write(&rows, arguments.checks, &mut faults)
     {
