@@ -59,7 +59,8 @@ async fn run<T>(proxy: &Proxy, cut: Cut, future: impl Future<Output = T>) -> Opt
     value
 }
 
-async fn polled<T>(mut polls: usize, future: impl Future<Output = T>) -> Option<T> {
+/// Drops the future after so many polls, unless it is done.
+pub(crate) async fn polled<T>(mut polls: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
@@ -106,28 +107,29 @@ impl Test<'_> {
 
     async fn put(&mut self, cut: Cut, body: Bytes) {
         self.ledger.offered(&body);
-        let queue = self.queue;
+        let (queue, made) = (self.queue, self.ledger.make());
         if self.run(cut, queue.put_one(body.clone())).await.is_some() {
-            self.ledger.accepted(&body, Made::default());
+            self.ledger.accepted(&body, made, None);
         }
     }
 
     async fn lease(&mut self, cut: Cut) -> Vec<Delivery> {
         let leasing = self.queue.leasing();
-        let max = NonZeroUsize::new(2).expect("it is 2");
+        let (max, made) = (NonZeroUsize::new(2).expect("it is 2"), self.ledger.make());
         let leased = self.run(cut, leasing.lease(max, LEASE)).await;
         let deliveries = leased.unwrap_or_default().deliveries;
         deliveries
             .iter()
-            .for_each(|one| self.ledger.delivered(one, Made::default()));
+            .for_each(|one| self.ledger.delivered(one, made));
         deliveries
     }
 
     async fn settle(&mut self, cut: Cut, delivery: &Delivery) {
         let leasing = self.queue.leasing();
         let ack = [Settlement::ack(delivery.receipt)];
+        let made = self.ledger.settles(delivery);
         match self.run(cut, leasing.settle(&ack)).await.as_deref() {
-            Some([settled]) => self.settled(*settled, delivery),
+            Some([settled]) => self.settled(*settled, delivery, made),
             _ => self.ledger.ack_unknown(delivery),
         }
     }
@@ -135,14 +137,15 @@ impl Test<'_> {
     async fn turn(&mut self, cut: Cut, delivery: &Delivery) {
         let leasing = self.queue.leasing();
         let ack = [Settlement::ack(delivery.receipt)];
+        let made = self.ledger.settles(delivery);
         let turned = self.run(cut, leasing.turn(&ack, NonZeroUsize::MIN, LEASE, None));
         match turned.await {
             Some((settled, leased)) => {
-                self.settled(settled[0], delivery);
+                self.settled(settled[0], delivery, made);
                 leased
                     .deliveries
                     .iter()
-                    .for_each(|one| self.ledger.delivered(one, Made::default()));
+                    .for_each(|one| self.ledger.delivered(one, made));
             }
             None => self.ledger.ack_unknown(delivery),
         }
@@ -155,17 +158,17 @@ impl Test<'_> {
     }
 
     async fn receive(&mut self, cut: Cut) {
-        let leasing = self.queue.leasing();
+        let (leasing, made) = (self.queue.leasing(), self.ledger.make());
         let received = self.run(cut, leasing.receive(1, LEASE, LEASE)).await;
         received
             .unwrap_or_default()
             .iter()
-            .for_each(|one| self.ledger.delivered(one, Made::default()));
+            .for_each(|one| self.ledger.delivered(one, made));
     }
 
-    fn settled(&self, settled: Settled, delivery: &Delivery) {
+    fn settled(&self, settled: Settled, delivery: &Delivery, made: Made) {
         match settled {
-            Settled::Done => self.ledger.acked(delivery, Made::default()),
+            Settled::Done => self.ledger.acked(delivery, made),
             // The lease expired meanwhile: the message comes again.
             Settled::LeaseLost => {}
             Settled::Dead => panic!("an ack buries nothing"),
@@ -176,13 +179,15 @@ impl Test<'_> {
     async fn drain(&self) {
         let leasing = self.queue.leasing();
         while at_last(|| leasing.depth()).await.occupied() > 0 {
+            let made = self.ledger.make();
             let Ok(deliveries) = leasing.receive(128, HOUR, LEASE).await else {
                 continue;
             };
             for delivery in &deliveries {
-                self.ledger.delivered(delivery, Made::default());
+                self.ledger.delivered(delivery, made);
+                let made = self.ledger.settles(delivery);
                 match leasing.ack(delivery.receipt).await {
-                    Ok(()) => self.ledger.acked(delivery, Made::default()),
+                    Ok(()) => self.ledger.acked(delivery, made),
                     Err(_) => self.ledger.ack_unknown(delivery),
                 }
             }

@@ -1,9 +1,15 @@
-//! Which steps a failover may undo (R1).
+//! Which steps a failover may undo (R1), and which history of its queue a step belongs to: a removal begins the
+//! next.
+
+use std::time::Instant;
 
 /// When a call was made.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Made {
     era: usize,
+    /// How many removals had begun, and how many were over.
+    removals: (usize, usize),
+    at: Instant,
     confirmed: bool,
 }
 
@@ -24,6 +30,10 @@ pub(crate) struct Step {
     /// How many failovers had begun by its answer.
     begun: usize,
     risk: Risk,
+    /// The first history that it may belong to, and the last.
+    histories: (usize, usize),
+    made: Instant,
+    answered: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +45,15 @@ enum Risk {
     Beside,
 }
 
-/// The failovers so far. What was answered before one begins is at the replica; what is answered by the new
-/// primary alone, which is so once it is over, stays.
+/// The failovers and removals so far. What was answered before a failover begins is at the replica; what is
+/// answered by the new primary alone, which is so once it is over, stays. What was answered before a removal
+/// begins is gone once that is over.
 #[derive(Debug, Default)]
 pub(crate) struct Histories {
     begun: usize,
     ended: usize,
     has_two: bool,
+    removals: (usize, usize),
 }
 
 impl Histories {
@@ -57,9 +69,28 @@ impl Histories {
         assert_eq!(self.begun, self.ended, "it had begun");
     }
 
+    /// The queue is about to be removed.
+    pub(crate) fn removal_begins(&mut self) {
+        assert_eq!(self.removals.0, self.removals.1, "one after another");
+        self.removals.0 += 1;
+    }
+
+    /// All of the queue was removed.
+    pub(crate) fn removal_is_over(&mut self) {
+        self.removals.1 += 1;
+        assert_eq!(self.removals.0, self.removals.1, "it had begun");
+    }
+
+    /// How many histories of the queue are over.
+    pub(crate) const fn over(&self) -> usize {
+        self.removals.1
+    }
+
     pub(crate) fn make(&self) -> Made {
         Made {
             era: self.begun + self.ended,
+            removals: self.removals,
+            at: Instant::now(),
             confirmed: false,
         }
     }
@@ -75,6 +106,9 @@ impl Histories {
         Step {
             begun: self.begun,
             risk,
+            histories: (made.removals.1, self.removals.0),
+            made: made.at,
+            answered: Instant::now(),
         }
     }
 }
@@ -88,6 +122,40 @@ impl Step {
     pub(crate) fn may_be_apart(self, later: Self) -> bool {
         // What was answered before the failover is in both histories.
         let beside = later.risk == Risk::Beside && self.begun >= later.begun;
-        self.may_be_undone() || beside
+        let same = self.history().is_some() && self.history() == later.history();
+        self.may_be_undone() || beside || !same
+    }
+
+    /// The history that it belongs to, if no removal was under way.
+    pub(crate) fn history(self) -> Option<usize> {
+        let (first, last) = self.histories;
+        (first == last).then_some(first)
+    }
+
+    /// Whether it may belong to this history.
+    pub(crate) fn may_be_in(self, history: usize) -> bool {
+        (self.histories.0..=self.histories.1).contains(&history)
+    }
+
+    /// Whether a removal came between the two.
+    pub(crate) const fn is_removed_before(self, later: Self) -> bool {
+        self.histories.1 < later.histories.0
+    }
+
+    /// Whether the call of this step ended before the later one began.
+    pub(crate) fn is_over_before(self, later: Self) -> bool {
+        self.answered < later.made
+    }
+
+    pub(crate) const fn is_before_failovers(self) -> bool {
+        self.begun == 0
+    }
+
+    pub(crate) const fn made(self) -> Instant {
+        self.made
+    }
+
+    pub(crate) const fn answered(self) -> Instant {
+        self.answered
     }
 }

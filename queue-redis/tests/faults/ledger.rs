@@ -2,31 +2,36 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use queue_core::{Bytes, Delivery, Token};
+use queue_core::{Bytes, Delivery, MessageId, Token};
 
-use crate::histories::{Histories, Made, Step};
+use crate::{
+    histories::{Histories, Made, Step},
+    leases::{self, Leases},
+};
 
 /// The promises: bodies that must be in the queue, and bodies that must be done.
 ///
 /// Tasks note an answer only after they have it, in any order, so the tokens tell which delivery
 /// came first. While a server fails over to another, answers promise less (R1): what was answered then and
-/// was not confirmed may be undone.
+/// was not confirmed may be undone. A removal ends all promises about what was there before.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger(Mutex<Books>);
 
 #[derive(Debug, Default)]
 struct Books {
     histories: Histories,
-    offered: BTreeSet<Bytes>,
-    accepted: BTreeMap<Bytes, Step>,
-    delivered: BTreeMap<Bytes, BTreeMap<Token, Step>>,
+    /// When each was pushed first.
+    offered: BTreeMap<Bytes, Made>,
+    accepted: BTreeMap<Bytes, (Step, Option<MessageId>)>,
+    delivered: BTreeMap<Bytes, Leases>,
     acked: BTreeMap<Bytes, (Token, Step)>,
     ack_unknown: BTreeSet<Bytes>,
-    /// Accepted, not done, and perhaps lost.
-    at_risk: BTreeSet<Bytes>,
+    /// Offered, not done or perhaps done, and not perhaps lost or removed.
+    open: BTreeSet<Bytes>,
     confirmed: usize,
     again: usize,
 }
@@ -49,13 +54,18 @@ impl Books {
         let Some((acked, ack)) = self.acked.get(body) else {
             return;
         };
-        let delivered = self.delivered.get(body).into_iter().flatten();
+        let delivered = self.delivered.get(body).into_iter().flat_map(Leases::iter);
         for (token, delivery) in delivered {
             assert!(
-                token <= acked || ack.may_be_apart(*delivery),
+                *token <= *acked || ack.may_be_apart(delivery),
                 "L3: {body:?} was acked with {acked}, {ack:?}, and delivered with {token}, {delivery:?}"
             );
         }
+    }
+
+    /// Whether the queue that is there now must have it, or have had it.
+    fn is_in_the_last(&self, step: Step) -> bool {
+        step.history() == Some(self.histories.over())
     }
 }
 
@@ -75,36 +85,66 @@ impl Ledger {
         self.books().histories.end();
     }
 
+    /// The queue is about to be removed.
+    pub(crate) fn removal_begins(&self) {
+        self.books().histories.removal_begins();
+    }
+
+    /// All that was in the queue before is gone.
+    pub(crate) fn removal_is_over(&self) {
+        let mut books = self.books();
+        books.histories.removal_is_over();
+        let Books { open, accepted, .. } = &mut *books;
+        open.retain(|body| !accepted.contains_key(body));
+    }
+
     /// A push of it is under way: from now on the queue may deliver it.
     pub(crate) fn offered(&self, body: &Bytes) {
-        self.books().offered.insert(body.clone());
+        let mut books = self.books();
+        let made = books.histories.make();
+        books.offered.entry(body.clone()).or_insert(made);
+        books.open.insert(body.clone());
     }
 
     /// The push was acknowledged: from now on the queue must not lose it (L5).
-    pub(crate) fn accepted(&self, body: &Bytes, made: Made) {
+    pub(crate) fn accepted(&self, body: &Bytes, made: Made, id: Option<MessageId>) {
         let mut books = self.books();
         let step = books.histories.answer(made);
-        if step.may_be_undone() && !books.acked.contains_key(body) {
-            books.at_risk.insert(body.clone());
+        let stays = books.is_in_the_last(step) && !step.may_be_undone();
+        if !stays {
+            books.open.remove(body);
         }
         books.confirmed += usize::from(made.is_confirmed());
-        books.accepted.insert(body.clone(), step);
+        books.accepted.insert(body.clone(), (step, id));
     }
 
-    /// The queue delivered it: somebody pushed it (L5), its token is its own (L4), and it was not
-    /// done (L3).
+    /// The queue delivered it: somebody pushed it (L5), to a queue that was not removed since (R1), nobody else
+    /// holds it (L1), its token is its own (L4), and it was not done (L3).
     pub(crate) fn delivered(&self, delivery: &Delivery, made: Made) {
-        let (body, token) = (&delivery.body, delivery.receipt.token);
+        let body = &delivery.body;
         let mut books = self.books();
-        assert!(books.offered.contains(body), "L5: nobody pushed {body:?}");
+        let offered = books.offered.contains_key(body);
+        assert!(offered, "L5: nobody pushed {body:?}");
         let step = books.histories.answer(made);
-        let tokens = books.delivered.entry(body.clone()).or_default();
-        if let Some(before) = tokens.insert(token, step) {
-            // Two primaries may take a token from the same microsecond.
-            let apart = before.may_be_apart(step);
-            assert!(apart, "L4: {body:?} was delivered twice with {token}");
+        if let Some((pushed, _)) = books.accepted.get(body) {
+            assert!(
+                !pushed.is_removed_before(step),
+                "R1: {body:?} was removed, and delivered: {pushed:?}, {step:?}"
+            );
         }
+        let leases = books.delivered.entry(body.clone()).or_default();
+        leases.add(delivery, step);
         books.check_done(body);
+    }
+
+    /// A call that settles it is about to be made.
+    pub(crate) fn settles(&self, delivery: &Delivery) -> Made {
+        let mut books = self.books();
+        let made = books.histories.make();
+        if let Some(leases) = books.delivered.get_mut(&delivery.body) {
+            leases.may_end(delivery.receipt.token);
+        }
+        made
     }
 
     /// The ack was acknowledged: from now on the queue must not deliver it (L3).
@@ -112,7 +152,16 @@ impl Ledger {
         let (body, token) = (&delivery.body, delivery.receipt.token);
         let mut books = self.books();
         let step = books.histories.answer(made);
-        if let Some((before, ack)) = books.acked.insert(body.clone(), (token, step)) {
+        let lease = books.delivered.get(body);
+        if let Some(lease) = lease.and_then(|leases| leases.with(token)) {
+            assert!(
+                !lease.is_removed_before(step),
+                "R1: a receipt of a removed queue settled {body:?}: {lease:?}, {step:?}"
+            );
+        }
+        if let Some((before, ack)) = books.acked.insert(body.clone(), (token, step))
+            && !ack.is_removed_before(step)
+        {
             assert!(
                 ack.may_be_apart(step),
                 "L4: {body:?} was acked twice, with {before}, {ack:?}, and with {token}, {step:?}"
@@ -123,13 +172,15 @@ impl Ledger {
             }
         }
         books.confirmed += usize::from(made.is_confirmed());
-        books.at_risk.remove(body);
+        books.open.remove(body);
         books.check_done(body);
     }
 
     /// The server may have applied the ack.
     pub(crate) fn ack_unknown(&self, delivery: &Delivery) {
-        self.books().ack_unknown.insert(delivery.body.clone());
+        let mut books = self.books();
+        books.ack_unknown.insert(delivery.body.clone());
+        books.open.remove(&delivery.body);
     }
 
     /// Checks an empty queue: every accepted message was acked, or perhaps acked (L5), or lost with its
@@ -138,9 +189,13 @@ impl Ledger {
         let books = self.books();
         let accepted = books.accepted.iter();
         let missing = accepted.filter(|(body, _)| {
-            !books.acked.contains_key(*body) && !books.ack_unknown.contains(*body)
+            let acked = books.acked.get(*body);
+            let may_be_acked = acked.is_some_and(|(_, ack)| ack.may_be_in(books.histories.over()));
+            !may_be_acked && !books.ack_unknown.contains(*body)
         });
-        let (undone, lost): (Vec<_>, Vec<_>) = missing.partition(|(_, step)| step.may_be_undone());
+        let may_be_gone = |step: Step| step.may_be_undone() || !books.is_in_the_last(step);
+        let (undone, lost): (Vec<_>, Vec<_>) =
+            missing.partition(|(_, (step, _))| may_be_gone(*step));
         assert!(lost.is_empty(), "L5: lost {lost:?}");
         Toll {
             accepted: books.accepted.len(),
@@ -150,15 +205,53 @@ impl Ledger {
         }
     }
 
+    /// Checks that messages of one part were delivered first in the order of their ids (F1, F2). For traffic
+    /// of which nothing is handed back unseen.
+    pub(crate) fn check_order(&self) {
+        let books = self.books();
+        let mut parts = BTreeMap::<_, Vec<_>>::new();
+        for (body, (step, id)) in &books.accepted {
+            let (Some(history), Some(id)) = (step.history(), id) else {
+                continue;
+            };
+            let first = books.delivered.get(body).and_then(Leases::first);
+            if let Some(first) = first.filter(|first| first.history() == Some(history)) {
+                let part = id.get() >> 56;
+                let messages = parts.entry((history, part)).or_default();
+                messages.push((*id, body, first));
+            }
+        }
+        for messages in parts.into_values() {
+            leases::check_order(messages);
+        }
+    }
+
+    /// How many messages the queue that is there now may count as accepted, and as acked, if it was made anew
+    /// since this ledger began.
+    pub(crate) fn bounds(&self) -> Option<[RangeInclusive<u64>; 2]> {
+        let books = self.books();
+        let last = books.histories.over();
+        if last == 0 {
+            return None;
+        }
+        let stays = |step: Step| books.is_in_the_last(step) && !step.may_be_undone();
+        let accepted = books.accepted.values();
+        let accepted = accepted.filter(|(step, _)| stays(*step)).count() as u64;
+        let acked = books.acked.values().filter(|(_, step)| stays(*step));
+        let acked = acked.count() as u64;
+        let pushed = books.accepted.values();
+        let pushed = pushed.filter(|(step, _)| step.may_be_in(last)).count() as u64;
+        Some([accepted..=pushed, acked..=pushed])
+    }
+
     /// The number of acknowledged acks.
     pub(crate) fn acks(&self) -> usize {
         self.books().acked.len()
     }
 
-    /// The number of messages that were offered, and are neither known to be done nor perhaps lost.
+    /// The number of messages that were offered, and are neither done, nor perhaps done or lost.
     pub(crate) fn open(&self) -> usize {
-        let books = self.books();
-        books.offered.len() - books.acked.len() - books.at_risk.len()
+        self.books().open.len()
     }
 
     /// After a panic elsewhere, that panic is the failure to report, not the lock.

@@ -10,7 +10,8 @@ const MANY_ATTEMPTS: u32 = 1_000_000;
 /// The capacity of a bounded queue.
 pub(crate) const CAPACITY: usize = 1_000_000;
 
-fn config(kind: QueueKind) -> QueueConfig {
+/// How the queue of this kind is opened.
+pub(crate) fn config(kind: QueueKind) -> QueueConfig {
     let mut config = QueueConfig::of(kind, CAPACITY);
     if let Some(leasing) = config.leasing_mut() {
         leasing.max_attempts = MANY_ATTEMPTS;
@@ -27,10 +28,16 @@ pub(crate) struct Subject {
 impl Subject {
     /// Opens the queue of this kind, named after the kind. A bounded queue has room for everything.
     pub(crate) async fn open(backend: &dyn Backend, kind: QueueKind) -> Result<Self> {
-        let config = config(kind);
-        let queue = backend
-            .open(&QueueName::new(kind.as_str())?, &config)
-            .await?;
+        Self::open_at(backend, &QueueName::new(kind.as_str())?, kind).await
+    }
+
+    /// Opens such a queue of another name.
+    pub(crate) async fn open_at(
+        backend: &dyn Backend,
+        name: &QueueName,
+        kind: QueueKind,
+    ) -> Result<Self> {
+        let queue = backend.open(name, &config(kind)).await?;
         let leasing = queue.leasing().expect("a queue that leases");
         Ok(Self { queue, leasing })
     }

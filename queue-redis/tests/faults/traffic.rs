@@ -13,13 +13,12 @@ use queue_core::*;
 use tokio::task::JoinSet;
 
 use crate::{
+    cancellation::polled,
+    habits::Habits,
     histories::Made,
     ledger::{Ledger, Toll},
     subject::Subject,
 };
-
-const PRODUCERS: usize = 4;
-const CONSUMERS: usize = 4;
 
 /// A lease whose reply is lost costs this time.
 const LEASE: Duration = Duration::from_millis(500);
@@ -29,7 +28,9 @@ const WAIT: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_millis(2);
 /// How far producers may run ahead.
 const BACKLOG: usize = 200;
-const WINDOW: Duration = Duration::from_secs(3600);
+/// Of so many calls that may be dropped, one is, after one poll, or two, up to so many.
+const DROPPED: usize = 3;
+const POLLS: usize = 7;
 
 /// The errors that the fault may cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,9 @@ pub(crate) enum Errors {
 #[derive(Debug)]
 pub(crate) struct Traffic {
     queue: Subject,
+    habits: Habits,
+    /// Counts those that may be dropped.
+    calls: AtomicUsize,
     /// The same queue by a handle that confirms, for half of the clients.
     confirming: Option<Subject>,
     errors: Errors,
@@ -55,18 +59,26 @@ pub(crate) struct Traffic {
 
 impl Traffic {
     pub(crate) fn on(queue: Subject, errors: Errors) -> Arc<Self> {
-        Self::of(queue, None, errors)
+        Self::of(queue, None, errors, Habits::default())
     }
 
     /// Half of the producers and consumers go by the other handle of the same queue, and wait until what they
     /// changed is confirmed, or not.
     pub(crate) fn with_copies(queue: Subject, confirming: Subject, errors: Errors) -> Arc<Self> {
-        Self::of(queue, Some(confirming), errors)
+        Self::of(queue, Some(confirming), errors, Habits::default())
     }
 
-    fn of(queue: Subject, confirming: Option<Subject>, errors: Errors) -> Arc<Self> {
+    /// By clients of these habits, half of them by handles that confirm, if there are any.
+    pub(crate) fn of(
+        queue: Subject,
+        confirming: Option<Subject>,
+        errors: Errors,
+        habits: Habits,
+    ) -> Arc<Self> {
         Arc::new(Self {
             queue,
+            habits,
+            calls: AtomicUsize::new(0),
             confirming,
             errors,
             ledger: Ledger::default(),
@@ -79,12 +91,12 @@ impl Traffic {
     /// promise.
     pub(crate) async fn during(self: &Arc<Self>, fault: impl Future<Output = ()>) -> Toll {
         let mut producers = JoinSet::new();
-        for number in 0..PRODUCERS {
+        for number in 0..self.habits.clients {
             let traffic = Arc::clone(self);
             producers.spawn(async move { traffic.produce(number).await });
         }
         let mut consumers = JoinSet::new();
-        for number in 0..CONSUMERS {
+        for number in 0..self.habits.clients {
             let traffic = Arc::clone(self);
             consumers.spawn(async move { traffic.consume(number).await });
         }
@@ -97,11 +109,23 @@ impl Traffic {
             ended.expect("a consumer is kept its promises");
         }
         let toll = self.ledger.check();
+        if self.habits.keep_order() {
+            self.ledger.check_order();
+        }
         assert!(self.ledger.acks() > 0, "nothing happened during the fault");
         let counters = self.queue.leasing().counters().await.expect("counters");
         assert!(counters.balance(), "L5: {counters:?}");
         assert_eq!(counters.depth.occupied() + counters.depth.dead, 0);
+        if let Some([accepted, acked]) = self.ledger.bounds() {
+            let what = format!("L5: {accepted:?} were accepted, {acked:?} acked: {counters:?}");
+            assert!(accepted.contains(&counters.accepted), "{what}");
+            assert!(acked.contains(&counters.acked), "{what}");
+        }
         toll
+    }
+
+    pub(crate) const fn queue(&self) -> &Subject {
+        &self.queue
     }
 
     /// The promises so far.
@@ -129,24 +153,38 @@ impl Traffic {
                 tokio::time::sleep(LOOK).await;
                 continue;
             }
-            let body = Bytes::from(format!("{number}-{count}"));
-            let push = Push::new(body.clone()).with_dedup(body.clone(), WINDOW);
-            self.ledger.offered(&body);
+            let batch = self.habits.batch(number, count);
+            batch
+                .iter()
+                .for_each(|push| self.ledger.offered(&push.body));
             loop {
                 let made = self.ledger.make();
-                let pushed = self.call(number, |queue| queue.put_one(push.clone()));
-                match pushed.await {
-                    Ok((_, confirmed)) => {
-                        self.ledger.accepted(&body, made.confirmed(confirmed));
+                let pushed = self.call(number, |queue| queue.put(&batch));
+                match self.or_dropped(self.habits.drops_writes, pushed).await {
+                    Some(Ok((pushed, confirmed))) => {
+                        let made = made.confirmed(confirmed);
+                        for (push, pushed) in batch.iter().zip(pushed) {
+                            self.ledger.accepted(&push.body, made, Some(pushed.id()));
+                        }
                         break;
                     }
-                    Err(error) => self.allow(&error),
+                    Some(Err(error)) => self.allow(&error),
+                    None => {}
                 }
                 tokio::time::sleep(LOOK).await;
             }
             count += 1;
         }
         self.done.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The answer of a call; `None` if its caller dropped it half-way.
+    async fn or_dropped<T>(&self, drops: bool, call: impl Future<Output = T> + Send) -> Option<T> {
+        let nth = self.calls.fetch_add(1, Ordering::Relaxed);
+        if !drops || !nth.is_multiple_of(DROPPED) {
+            return Some(call.await);
+        }
+        polled(1 + nth / DROPPED % POLLS, call).await
     }
 
     /// Makes a call for this client, and tells whether what it changed is confirmed.
@@ -172,14 +210,18 @@ impl Traffic {
     async fn consume(&self, number: usize) {
         loop {
             let made = self.ledger.make();
-            let ended = self.done.load(Ordering::SeqCst) == PRODUCERS;
-            match self.queue.leasing().receive(8, LEASE, WAIT).await {
-                Ok(deliveries) if deliveries.is_empty() && ended && self.is_empty().await => return,
-                Ok(deliveries) => self.handle(number, &deliveries, made).await,
-                Err(error) => {
+            let ended = self.done.load(Ordering::SeqCst) == self.habits.clients;
+            let received = self.queue.leasing().receive(8, LEASE, WAIT);
+            match self.or_dropped(self.habits.drops_receives, received).await {
+                Some(Ok(deliveries)) if deliveries.is_empty() && ended && self.is_empty().await => {
+                    return;
+                }
+                Some(Ok(deliveries)) => self.handle(number, &deliveries, made).await,
+                Some(Err(error)) => {
                     self.allow(&error);
                     tokio::time::sleep(LOOK).await;
                 }
+                None => {}
             }
         }
     }
@@ -189,18 +231,21 @@ impl Traffic {
             self.ledger.delivered(delivery, made);
         }
         for delivery in deliveries {
-            let made = self.ledger.make();
+            let made = self.ledger.settles(delivery);
             let acked = self.call(number, |queue| queue.leasing().ack(delivery.receipt));
-            match acked.await {
-                Ok(((), confirmed)) => self.ledger.acked(delivery, made.confirmed(confirmed)),
+            match self.or_dropped(self.habits.drops_writes, acked).await {
+                Some(Ok(((), confirmed))) => {
+                    self.ledger.acked(delivery, made.confirmed(confirmed));
+                }
                 // A stalled consumer lost its lease: another consumer will have it.
-                Err(error) if error.kind() == ErrorKind::LeaseLost => {}
-                Err(error) => {
+                Some(Err(error)) if error.kind() == ErrorKind::LeaseLost => {}
+                Some(Err(error)) => {
                     self.allow(&error);
                     if error.outcome() == Outcome::Unknown {
                         self.ledger.ack_unknown(delivery);
                     }
                 }
+                None => self.ledger.ack_unknown(delivery),
             }
         }
     }

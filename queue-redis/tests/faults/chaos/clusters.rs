@@ -32,7 +32,7 @@ const SPELL: Duration = Duration::from_millis(50);
 const OLD_VOTES_COUNT: Duration = Duration::from_millis(2_100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+pub(super) enum Fault {
     /// `kill -9` of a primary.
     Kill,
     /// The same while its replica has not heard of the last messages, which are lost.
@@ -62,17 +62,24 @@ const FAULTS: [Fault; 7] = [
     Fault::MoveAndKill,
 ];
 
-struct Scene {
-    cluster: Cluster,
-    /// Those of the queues.
-    slots: Vec<u16>,
-    flows: Vec<Arc<Traffic>>,
+pub(super) struct Scene {
+    pub(super) cluster: Cluster,
+    /// The slots of the queues, and the traffic there.
+    pub(super) places: Vec<(u16, Arc<Traffic>)>,
     /// When each server last won an election.
     elected: Mutex<BTreeMap<usize, Instant>>,
 }
 
 impl Scene {
-    fn start() -> Cluster {
+    pub(super) fn on(cluster: Cluster, places: Vec<(u16, Arc<Traffic>)>) -> Self {
+        Self {
+            cluster,
+            places,
+            elected: Mutex::default(),
+        }
+    }
+
+    pub(super) fn start() -> Cluster {
         let settings = Server::builder()
             .with_line("cluster-node-timeout 1000")
             // So that an election starts at once.
@@ -82,7 +89,7 @@ impl Scene {
         Cluster::start(3, 1, settings).expect("a cluster")
     }
 
-    fn all(&self) -> impl Iterator<Item = &Server> + Clone {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Server> + Clone {
         self.cluster.servers().iter()
     }
 
@@ -108,20 +115,24 @@ impl Scene {
 
     /// The traffic on the queues of this server.
     fn flows_at(&self, server: usize) -> Vec<Arc<Traffic>> {
-        let flows = self.slots.iter().zip(&self.flows);
-        let there = flows.filter(|(slot, _)| self.owner(**slot) == server);
-        there.map(|(_, flow)| Arc::clone(flow)).collect()
+        let mut flows: Vec<Arc<Traffic>> = Vec::new();
+        for (slot, flow) in &self.places {
+            if self.owner(*slot) == server && !flows.iter().any(|known| Arc::ptr_eq(known, flow)) {
+                flows.push(Arc::clone(flow));
+            }
+        }
+        flows
     }
 
-    async fn strike(&self, fault: Fault, round: usize) {
-        let slot = self.slots[round % self.slots.len()];
+    pub(super) async fn strike(&self, fault: Fault, round: usize) {
+        let (slot, _) = self.places[round % self.places.len()];
         let owner = self.owner(slot);
         let primaries = self.primaries();
         let others: Vec<usize> = primaries
             .into_iter()
             .filter(|other| *other != owner)
             .collect();
-        let to = others[round / self.slots.len() % others.len()];
+        let to = others[round / self.places.len() % others.len()];
         match fault {
             Fault::Kill | Fault::KillAhead | Fault::Freeze => {
                 self.fail_over(fault, owner, || {}).await;
@@ -262,19 +273,16 @@ async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
             cluster.migrate(slot, owner, to).expect("it moves");
         }
     }
-    let scene = Scene {
-        cluster,
-        slots,
-        flows: clients.flows().await,
-        elected: Mutex::default(),
-    };
+    let flows = clients.flows().await;
+    let places = slots.into_iter().zip(flows.iter().cloned());
+    let scene = Scene::on(cluster, places.collect());
     let mut faults = FAULTS.to_vec();
     if scene.cluster.migrates_at_once().expect("it answers") {
         faults.push(Fault::MoveAtOnce);
     }
     let before = Remains::of(scene.all());
     let tolls = rounds
-        .play(&scene.flows, &faults, async |fault, round| {
+        .play(&flows, &faults, async |fault, round| {
             scene.strike(fault, round).await;
         })
         .await;

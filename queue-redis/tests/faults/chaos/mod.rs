@@ -11,6 +11,8 @@
 mod clusters;
 mod copies;
 mod one_server;
+mod operator;
+mod operators;
 mod remains;
 mod rounds;
 mod sentinels;

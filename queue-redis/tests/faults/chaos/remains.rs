@@ -44,6 +44,12 @@ impl Remains {
         }
     }
 
+    /// The same, with so many more tasks: a queue begins one when its calls first meet, which they may do later.
+    pub(super) const fn and_tasks(mut self, more: u64) -> Self {
+        self.tasks += more;
+        self
+    }
+
     /// Waits until no more is in use than was, and checks that the queues left nothing behind.
     pub(super) async fn come_back<'a>(
         &self,

@@ -3,6 +3,7 @@
 use std::{
     env,
     fmt::Debug,
+    future::Future,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -61,19 +62,18 @@ impl Rounds {
     }
 
     /// So many of each, in the order of this seed.
-    fn order<F: Copy>(&self, faults: &[F], mut seed: u64) -> Vec<F> {
-        let mut faults: Vec<F> = faults
+    fn order<F: Copy>(&self, faults: &[F], seed: u64) -> Vec<F> {
+        let all = faults
             .iter()
-            .flat_map(|fault| (0..self.of_each).map(move |_| *fault))
-            .collect();
-        for last in (1..faults.len()).rev() {
-            // A linear congruential generator: which order it is matters little, only that it comes again.
-            seed = seed
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            faults.swap(last, (seed >> 33) as usize % (last + 1));
-        }
-        faults
+            .flat_map(|fault| (0..self.of_each).map(move |_| *fault));
+        shuffled(all.collect(), &mut Chance(seed))
+    }
+
+    /// A seed for each round, where each round is a traffic of its own.
+    pub(super) fn seeds(&self) -> impl Iterator<Item = u64> {
+        let (seed, rounds, long) = (self.seed, self.of_each, self.long);
+        let start = Instant::now();
+        (seed..).take_while(move |next| next - seed < rounds || start.elapsed() < long)
     }
 
     /// Lets messages flow while these faults strike, each with the number of those before it. Then drains
@@ -84,13 +84,6 @@ impl Rounds {
         faults: &[F],
         mut strike: impl AsyncFnMut(F, usize),
     ) -> Vec<Toll> {
-        let over = tokio::sync::watch::Sender::new(false);
-        let traffics = join_all(flows.iter().map(|traffic| {
-            let mut over = over.subscribe();
-            traffic.during(async move {
-                let _ = over.wait_for(|over| *over).await;
-            })
-        }));
         let strikes = async {
             let start = Instant::now();
             let mut struck = 0;
@@ -107,11 +100,51 @@ impl Rounds {
                 }
             }
             all_flow(flows, "flow after the last fault").await;
-            over.send_replace(true);
             println!("{struck} faults in {:?}", start.elapsed());
         };
-        tokio::join!(traffics, strikes).0
+        flow_during(flows, strikes).await
     }
+}
+
+/// Lets messages flow until these faults are over. Then drains the queues, and answers what became of the
+/// messages of each.
+pub(super) async fn flow_during(
+    flows: &[Arc<Traffic>],
+    strikes: impl Future<Output = ()>,
+) -> Vec<Toll> {
+    let over = tokio::sync::watch::Sender::new(false);
+    let traffics = join_all(flows.iter().map(|traffic| {
+        let mut over = over.subscribe();
+        traffic.during(async move {
+            let _ = over.wait_for(|over| *over).await;
+        })
+    }));
+    let strikes = async {
+        strikes.await;
+        over.send_replace(true);
+    };
+    tokio::join!(traffics, strikes).0
+}
+
+/// A linear congruential generator: which numbers it draws matters little, only that they come again.
+#[derive(Debug)]
+pub(super) struct Chance(pub(super) u64);
+
+impl Chance {
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+pub(super) fn shuffled<T>(mut all: Vec<T>, chance: &mut Chance) -> Vec<T> {
+    for last in (1..all.len()).rev() {
+        all.swap(last, chance.below(last + 1));
+    }
+    all
 }
 
 /// Waits until some more messages of each queue are done.
