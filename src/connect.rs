@@ -33,7 +33,7 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// | URL | backend | feature |
 /// | --- | --- | --- |
 /// | `memory:` | a new one in this process, which clones of the returned [`Queues`] share | `memory` |
-/// | `redis://[[user]:password@]host[:port][/db][?prefix=…]` | the Redis server there | `redis` |
+/// | `redis://[[user]:password@]host[:port][/db][?prefix=…&client_name=…&startup_timeout=…]` | the Redis server there | `redis` |
 /// | `rediss://…`, written as `redis://` | the same through TLS | `tls` |
 /// | `redis+sentinel://[user:password@]host[:port][,host…]/service[/db]` | the primary that these sentinels name | `redis` |
 /// | `rediss+sentinel://…` | the same through TLS | `tls` |
@@ -45,7 +45,9 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// settings, such as a certificate of your own, are those of `Tls`.
 ///
 /// On Redis, all keys begin with the prefix, `qk` by default: programs with different ones have no
-/// queue in common. Whatever in a URL would have no effect is refused: an unknown parameter or one that
+/// queue in common. `CLIENT LIST` shows the connections by `client_name`, the program and its process by
+/// default. This waits for a server that is not up yet until `startup_timeout` is over (`500ms`, `30s`, `5m`),
+/// by default not at all. URLs of every form take these three. Whatever in a URL would have no effect is refused: an unknown parameter or one that
 /// stands there twice, a user without a password, or a sign that belongs to nothing. [`DEFAULT_URL`] serves programs that are given no URL.
 ///
 /// What the backend warns of, such as a server that keeps nothing on disk, is logged once, at the

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{self, BoxFuture, FutureExt};
 use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
 use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use crate::{
     call::Call,
     clock::Clock,
     cluster::{Cluster, slot_of},
-    connection::{Channel, State},
+    connection::{Channel, State, largest_part},
     error::Failure,
     node::Node,
     opaque::Opaque,
@@ -143,8 +143,12 @@ impl Client {
             let timeout = self.inner.response_timeout;
             match &self.inner.servers {
                 Servers::One(node) => {
-                    let channel = node.commands().channel_until(made + timeout).await?;
-                    let answer = request.send(&channel, made).await;
+                    let deadline = made + timeout;
+                    let channel = node.commands().channel_until(deadline).await?;
+                    let size = || request.largest_part();
+                    let lane = node.lane(channel, size, deadline).await?;
+                    let answer = request.send(lane.channel(), made).await;
+                    node.heard(&lane, answer.as_ref().err(), size)?;
                     answer.map_err(|failure| failure.into_error(node.address()))
                 }
                 Servers::Cluster(cluster) => cluster.send(self.slot, made, timeout, request).await,
@@ -163,7 +167,11 @@ impl Client {
                     let deadline = Instant::now() + timeout;
                     let channel = node.commands().channel_until(deadline).await?;
                     let failed = |failure: Failure| failure.into_error(node.address());
-                    let answers = channel.request_each(commands).await.map_err(failed)?;
+                    let size = largest_part(&commands);
+                    let lane = node.lane(channel, || size, deadline).await?;
+                    let answers = lane.channel().request_each(commands).await;
+                    node.heard(&lane, answers.as_ref().err(), || size)?;
+                    let answers = answers.map_err(failed)?;
                     let answers = answers.into_iter().map(|answer| answer.map_err(failed));
                     Ok(answers.collect())
                 }
@@ -176,18 +184,21 @@ impl Client {
     /// Asks each server for an answer.
     pub(crate) async fn ping(&self) -> Result<()> {
         TokioSpawn::current()?;
-        let ping = redis::cmd("PING");
-        for node in self.inner.servers.nodes() {
-            let made = Instant::now();
-            let deadline = made + self.inner.response_timeout;
-            let channel = node.commands().channel_until(deadline).await?;
-            let answer = channel.request_since(made, &ping).await;
-            let answer = answer.map_err(|failure| failure.into_error(node.address()))?;
-            if answer != Value::SimpleString("PONG".to_owned()) {
-                channel.doubt();
-                let told = format!("{} did not answer a PING with a PONG", node.address());
-                return Err(Error::new(ErrorKind::Unavailable, told));
-            }
+        let nodes = self.inner.servers.nodes();
+        let pings = nodes.iter().map(|node| self.ping_one(node));
+        future::try_join_all(pings).await.map(drop)
+    }
+
+    async fn ping_one(&self, node: &Node) -> Result<()> {
+        let made = Instant::now();
+        let deadline = made + self.inner.response_timeout;
+        let channel = node.commands().channel_until(deadline).await?;
+        let answer = channel.request_since(made, &redis::cmd("PING")).await;
+        let answer = answer.map_err(|failure| failure.into_error(node.address()))?;
+        if answer != Value::SimpleString("PONG".to_owned()) {
+            channel.doubt();
+            let told = format!("{} did not answer a PING with a PONG", node.address());
+            return Err(Error::new(ErrorKind::Unavailable, told));
         }
         Ok(())
     }

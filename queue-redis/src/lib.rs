@@ -26,6 +26,25 @@
 //! the same may pass, in the middle of a failover say: calls then answer a transient `Unavailable`
 //! with the same text until the server is fit again.
 //!
+//! A host's name may have several addresses. They are tried in the resolver's order. If one has not let the
+//! connection in within 250 ms, the next one is tried beside it. So an address that never answers costs no more.
+//! This holds for a server, a node or seed of a cluster, a sentinel, and a primary that sentinels name by host.
+//!
+//! The server is asked for a sign of life when nothing was heard of it for [`Builder::keep_alive`], 6 s. So
+//! [`RedisBackend::health`] shows an outage though nobody makes a call: at once if the connection ends, and
+//! after this interval and twice the response timeout, 12 s, if the server falls silent.
+//!
+//! [`Builder::startup_timeout`] has `connect` wait for a server, sentinels or a cluster that is not up yet.
+//! [`Builder::credentials`] is asked for the login of each new connection, so that passwords may be rotated.
+//! `CLIENT LIST` shows each connection by [`Builder::client_name`] and its use: `shop-4711:commands`,
+//! `shop-4711:waiter`.
+//!
+//! A server ends a connection that brings it a larger request than it takes (`proto-max-bulk-len`,
+//! `client-query-buffer-limit`). Connecting reads both settings, and warns if a body may be too large. Such a
+//! body is not sent: the call fails with `Configuration`, which names size and setting. Where a server does not
+//! tell its settings, the first such request ends the connection for all calls on it. After that, requests of
+//! this size go on connections of their own; if two of these end as well, the call fails with `Configuration`.
+//!
 //! Small pushes that come while another is under way travel together, in one call; and so do small
 //! turns, leases and acks. A call that comes alone waits for nothing; one that comes meanwhile waits
 //! for one round trip at the most. Each queue's line of such calls is bounded in bytes; a caller that
@@ -131,12 +150,15 @@
 //!
 //! On Redis 7.0 and later, and on Valkey, connecting asks the server whether the user has them. If
 //! the user lacks a right that scripts need, connecting fails with a `Configuration` error that
-//! names it, since a script would stop half-way. A user of a cluster needs `+cluster|slots +asking`, too
+//! names it, since a script would stop half-way. The same error says if the server does not have a command. A user of a cluster needs `+cluster|slots +asking`, too
 //! ([`cluster_access_rules`]). Without `publish`, `subscribe` or their channels,
 //! consumers notice messages at the fall-back interval only. Without `pubsub|numsub`, a push hands no message
 //! over, and a wake-up takes two round trips. The backend works without `ping`, `info` and `config|get`,
 //! too, and without `wait` it can confirm nothing by replicas.
-//! [`RedisBackend::warnings`] names each missing right and its cost. Confirmations of what is flushed
+//! The same holds for a server that does not have one of these commands, since somebody renamed it, or a proxy
+//! does not know it. `HELLO`, `EVAL`, `EVALSHA` and `SCRIPT` have to be there.
+//! [`RedisBackend::warnings`] names each command that is missing ([`Warning::Missing`]) or not permitted
+//! ([`Warning::Forbidden`]), and its cost. Confirmations of what is flushed
 //! need `+waitaof` besides, which older servers do not know.
 //!
 //! # Damage
@@ -290,7 +312,7 @@ pub use self::connection::Tls;
 pub use self::{
     backend::{Builder, Health, RedisBackend},
     connection::{
-        ConnectionHealth, Connector, Link, Role, SentinelConnector, ServerConnector, Warning, Wire,
-        access_rules, cluster_access_rules,
+        ConnectionHealth, Connector, Credentials, CredentialsProvider, Link, Role,
+        SentinelConnector, ServerConnector, Warning, Wire, access_rules, cluster_access_rules,
     },
 };

@@ -8,14 +8,17 @@ use std::{
     time::Duration,
 };
 
-use queue_core::Result;
+use queue_core::{Error, ErrorKind, Result};
+use tokio::time::{self, Instant};
 
 use crate::{
     connection::{
-        Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Primary, Settings,
-        Supervised, Warning,
+        Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Largest, Primary,
+        Settings, State, Supervised, Warning,
     },
+    error::Failure,
     keys,
+    opaque::Opaque,
     waiter::{self, Waiter},
     waits::{Waiting, Waits},
 };
@@ -30,6 +33,10 @@ pub(crate) struct Node {
     commands: Supervised,
     waiter: Waiter,
     warnings: Arc<Mutex<Vec<Warning>>>,
+    /// The sizes that it takes, as far as they are known.
+    largest: Arc<Largest>,
+    /// Opens a connection for one request.
+    dial: Opaque<Primary>,
     /// The waits for copies, if its calls can be confirmed.
     waits: Option<Waits>,
 }
@@ -53,6 +60,71 @@ impl Node {
         self.waits.as_ref()
     }
 
+    /// The connection for a request whose largest part has `size` bytes: the `shared` one, unless the size may
+    /// be the cause of a disconnect.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` if the server takes no request of this size; `Unavailable` if there is no connection by
+    /// `deadline`.
+    pub(crate) async fn lane(
+        &self,
+        shared: Arc<Channel>,
+        size: impl FnOnce() -> usize,
+        deadline: Instant,
+    ) -> Result<Lane> {
+        let alone = self.largest.goes_alone(size, &self.address)?;
+        // A confirmation covers the calls of one connection, which nobody else's calls use.
+        let own = match alone && self.waits.is_none() {
+            true => Some(self.own(deadline).await?),
+            false => None,
+        };
+        Ok(Lane {
+            shared,
+            own,
+            is_suspect: alone,
+        })
+    }
+
+    /// Opens a connection for one request, until `deadline`.
+    async fn own(&self, deadline: Instant) -> Result<Channel> {
+        let outage = |reason: String| {
+            let address = &self.address;
+            let text =
+                format!("there is no connection to {address} for a large request alone: {reason}");
+            Error::new(ErrorKind::Unavailable, text)
+        };
+        match time::timeout_at(deadline, self.dial.dial()).await {
+            Ok(Ok(channel)) => Ok(channel),
+            // It may pass, as for the connection that all others use.
+            Ok(Err(error)) => Err(outage(error.to_string()).with_source(error)),
+            Err(_) => Err(outage("it did not open in time".to_owned())),
+        }
+    }
+
+    /// Takes what came of a request on this connection.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` if its size was the cause of a disconnect.
+    pub(crate) fn heard(
+        &self,
+        lane: &Lane,
+        failure: Option<&Failure>,
+        size: impl FnOnce() -> usize,
+    ) -> Result<()> {
+        // If the shared connection ended as well, the server may have.
+        let current = || match self.commands.state() {
+            State::Up(current) => Arc::ptr_eq(&current, &lane.shared) && !current.is_over(),
+            State::Down(_) => false,
+        };
+        let alone = match &lane.own {
+            Some(_) => failure.is_some() && current(),
+            None => lane.is_suspect,
+        };
+        self.largest.heard(failure, size, alone, &self.address)
+    }
+
     /// The state of the connection for commands.
     pub(crate) fn health(&self) -> ConnectionHealth {
         ConnectionHealth::of(&self.commands.state())
@@ -62,6 +134,21 @@ impl Node {
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let warnings = self.warnings.lock();
         warnings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The connection that one request goes over.
+pub(crate) struct Lane {
+    shared: Arc<Channel>,
+    /// The request's own connection; it closes with this value.
+    own: Option<Channel>,
+    /// Whether the request's size may be the cause of a disconnect.
+    is_suspect: bool,
+}
+
+impl Lane {
+    pub(crate) fn channel(&self) -> &Channel {
+        self.own.as_ref().unwrap_or(&self.shared)
     }
 }
 
@@ -78,6 +165,7 @@ impl NodeMaker {
             connector,
             settings: Arc::clone(&self.settings),
             warnings: Arc::default(),
+            largest: Arc::default(),
         }
     }
 
@@ -106,17 +194,28 @@ impl NodeMaker {
         });
         let address = primary.connector.address();
         let warnings = Arc::clone(&primary.warnings);
+        let largest = Arc::clone(&primary.largest);
+        let dial = Opaque::new(primary.clone());
         let waits = settings.confirmation.map(|confirmation| {
             let asked = CopiesAsked::new(confirmation, address.clone());
             let patience = settings.timeouts.response;
             Waiting::waits(asked, patience, Arc::clone(&settings.spawn))
         });
-        let commands = Supervised::new(primary, first, backoff(seed), alarm, &*settings.spawn);
+        let commands = Supervised::new(
+            primary,
+            first,
+            backoff(seed),
+            Some(settings.keep_alive),
+            alarm,
+            &*settings.spawn,
+        );
         Arc::new(Node {
             address,
             commands,
             waiter,
             warnings,
+            largest,
+            dial,
             waits,
         })
     }

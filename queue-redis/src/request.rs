@@ -3,7 +3,11 @@
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
-use crate::{call::Call, connection::Channel, error::Failure};
+use crate::{
+    call::Call,
+    connection::{Channel, largest_part},
+    error::Failure,
+};
 
 /// A call of a script, or a plain command.
 #[derive(Clone, Copy)]
@@ -35,6 +39,11 @@ impl Request<'_> {
         // Where the first is refused, the other says only where it should have gone.
         let answers: Result<Vec<Value>, Failure> = answers.into_iter().collect();
         Ok(answers?.pop().unwrap_or(Value::Nil))
+    }
+
+    /// The bytes of its largest part.
+    pub(crate) fn largest_part(&self) -> usize {
+        largest_part([self.command()])
     }
 
     const fn command(&self) -> &Cmd {

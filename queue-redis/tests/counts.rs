@@ -288,6 +288,21 @@ async fn an_idle_consumer_sends_nothing_per_message_that_waits() {
     assert_eq!(many, none);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_idle_backend_sends_one_command_each_six_seconds() {
+    let server = Server::start().expect("a server");
+    let connector = VirtualConnector::new(&server.url()).expect("a URL");
+    let backend = RedisBackend::with_connector(connector).connect().await;
+    let backend = backend.expect("connects");
+    let mut meter = Meter::at(&server);
+    let (commands, _) = meter.count(tokio::time::sleep(HOUR)).await;
+    assert!(
+        (590..=600).contains(&commands),
+        "{commands} commands in an hour"
+    );
+    assert!(backend.health().is_up());
+}
+
 /// The elements that so many messages, pushed by one call, are in a list that had one.
 async fn elements_of(server: &Server, messages: usize) -> u64 {
     let backend = connect(server).await.expect("connects");

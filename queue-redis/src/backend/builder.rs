@@ -11,16 +11,21 @@ use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
 use super::{
     RedisBackend,
     connecting::{Connecting, To},
+    startup,
 };
 use crate::{
     clock::Clock,
-    connection::{self, Connector, Seeds, Settings, Timeouts, Tls},
+    connection::{
+        self, CONNECT_TIMEOUT, Connector, CredentialsProvider, Opening, Seeds, Settings, Timeouts,
+        Tls,
+    },
     opaque::Opaque,
 };
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FALL_BACK: Duration = Duration::from_secs(5);
+/// A worker looks each 5 s by default, so that it sends none.
+const KEEP_ALIVE: Duration = Duration::from_secs(6);
 /// Below it, the round trip and the commands that a body apart costs are more than it saves.
 const LARGE: usize = 16 * 1024;
 /// Of fewer, most take some only, which packs make dearer.
@@ -28,6 +33,8 @@ const PACKS: usize = 32;
 const PREFIX: &str = "qk";
 const MAX_PREFIX: usize = 64;
 const LONGEST_SETTING: Duration = Duration::from_secs(60 * 60);
+const SHORTEST_KEEP_ALIVE: Duration = Duration::from_secs(1);
+const LONGEST_KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Settings of a [`RedisBackend`].
 #[must_use = "a builder connects only when told to"]
@@ -35,6 +42,10 @@ pub struct Builder {
     server: Server,
     tls: Option<Tls>,
     spawn: Option<Arc<dyn Spawn>>,
+    credentials: Option<Arc<dyn CredentialsProvider>>,
+    client_name: Option<String>,
+    startup: Duration,
+    keep_alive: Duration,
     timeouts: Timeouts,
     fall_back: Duration,
     prefix: String,
@@ -56,9 +67,12 @@ impl Builder {
         // spawner.
         connection::check_url(url)?;
         let mut builder = Self::new(Server::Url(url.to_owned()));
-        if let Some(prefix) = connection::prefix(url)? {
+        let settings = connection::url_settings(url)?;
+        if let Some(prefix) = settings.prefix {
             builder.prefix = prefix;
         }
+        builder.client_name = settings.client_name;
+        builder.startup = settings.startup_timeout.unwrap_or_default();
         Ok(builder)
     }
 
@@ -71,6 +85,10 @@ impl Builder {
             server,
             tls: None,
             spawn: None,
+            credentials: None,
+            client_name: None,
+            startup: Duration::ZERO,
+            keep_alive: KEEP_ALIVE,
             timeouts: Timeouts {
                 connect: CONNECT_TIMEOUT,
                 response: RESPONSE_TIMEOUT,
@@ -98,6 +116,48 @@ impl Builder {
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
+        self
+    }
+
+    /// Asks this provider for the login of each connection that opens, in place of the URL's: for passwords
+    /// that are rotated, and tokens that expire.
+    ///
+    /// A closure is a provider: see [`CredentialsProvider`].
+    pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
+        self.credentials = Some(Arc::new(provider));
+        self
+    }
+
+    /// The name by which the server lists the connections of this backend: 1 to 64 printed characters of
+    /// ASCII without blanks. `CLIENT LIST` shows `name:commands` and `name:waiter`.
+    ///
+    /// By default it is the program and its process, as in `shop-4711`, unless the URL sets another, as in
+    /// `redis://localhost?client_name=shop`. A server that refuses names is served all the same.
+    pub fn client_name(mut self, name: impl Into<String>) -> Self {
+        self.client_name = Some(name.into());
+        self
+    }
+
+    /// How long [`connect`](Self::connect) waits for a server, sentinels or a cluster that is not up yet.
+    ///
+    /// While the error is transient, `connect` tries again, with pauses of up to a second, and begins the
+    /// last try at this time after the call at the latest. A try takes the
+    /// [connect timeout](Self::connect_timeout) at most. Zero, the default, is one try. A URL may set it, as
+    /// in `redis://localhost?startup_timeout=30s` (`ms`, `s` or `m`).
+    pub const fn startup_timeout(mut self, timeout: Duration) -> Self {
+        self.startup = timeout;
+        self
+    }
+
+    /// After how long without any byte on the connection for commands the backend asks the server whether it
+    /// is there: 1 s to 24 h, 6 s by default.
+    ///
+    /// So [`RedisBackend::health`] shows an outage though no call is made: at once if the connection ends, and
+    /// after this interval and twice the [response timeout](Self::response_timeout) if the server falls silent. If the server is silent, the other
+    /// connection is tested as well. It costs an idle backend one small `EVAL` each interval (of a cluster, to
+    /// each node), and a busy one nothing.
+    pub const fn keep_alive(mut self, interval: Duration) -> Self {
+        self.keep_alive = interval;
         self
     }
 
@@ -202,11 +262,24 @@ impl Builder {
             None => Arc::new(here),
         };
         let tls = self.tls.as_ref();
+        let has_own = self.credentials.is_some() || self.client_name.is_some();
+        let mut opening = Opening::by(Arc::clone(&spawn));
+        opening.limit = self.timeouts.connect;
+        opening.credentials = self.credentials;
+        if let Some(name) = self.client_name {
+            opening.client_name = name.into();
+        }
         let to = match self.server {
             Server::Url(url) if connection::names_cluster(&url) => {
-                To::Cluster(Seeds::by(&url, tls, &spawn)?)
+                To::Cluster(Seeds::by(&url, tls, &opening)?)
             }
-            Server::Url(url) => To::One(connection::by_url(&url, tls, spawn.clone())?),
+            Server::Url(url) => To::One(connection::by_url(&url, tls, &opening)?),
+            Server::Connector(_) if has_own => {
+                return Err(Error::invalid(
+                    "there are credentials or a client_name beside a connector: give them to the connector \
+                     (ServerConnector::credentials, ServerConnector::client_name), and not to the builder",
+                ));
+            }
             Server::Connector(_) if tls.is_some() => {
                 return Err(Error::invalid(
                     "there are settings of TLS beside a connector: give them to the connector \
@@ -221,6 +294,7 @@ impl Builder {
             settings: Settings {
                 timeouts: self.timeouts,
                 fall_back: self.fall_back,
+                keep_alive: self.keep_alive,
                 allow_eviction: self.allow_eviction,
                 prefix: Arc::clone(&prefix),
                 clock: self.clock,
@@ -232,7 +306,7 @@ impl Builder {
             to,
             times: AtomicU64::new(0),
         };
-        let client = connecting.connect(None).await?;
+        let client = startup::wait(self.startup, seed, || connecting.connect(None)).await?;
         Ok(RedisBackend {
             client,
             prefix,
@@ -258,8 +332,25 @@ impl Builder {
         }
         check_setting("connect_timeout", self.timeouts.connect)?;
         check_setting("response_timeout", self.timeouts.response)?;
-        check_setting("fall_back", self.fall_back)
+        check_setting("fall_back", self.fall_back)?;
+        if let Some(name) = &self.client_name {
+            connection::check_client_name(name)?;
+        }
+        startup::check(self.startup)?;
+        check_keep_alive(self.keep_alive)
     }
+}
+
+fn check_keep_alive(interval: Duration) -> Result<()> {
+    if (SHORTEST_KEEP_ALIVE..=LONGEST_KEEP_ALIVE).contains(&interval) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "a keep_alive of {}: between {} and {} is allowed",
+        in_millis(interval),
+        in_millis(SHORTEST_KEEP_ALIVE),
+        in_millis(LONGEST_KEEP_ALIVE)
+    )))
 }
 
 fn check_setting(name: &str, value: Duration) -> Result<()> {
@@ -280,6 +371,9 @@ impl fmt::Debug for Builder {
             .field("prefix", &self.prefix)
             .field("timeouts", &self.timeouts)
             .field("fall_back", &self.fall_back)
+            .field("keep_alive", &self.keep_alive)
+            .field("startup_timeout", &self.startup)
+            .field("client_name", &self.client_name)
             .field("allow_eviction", &self.allow_eviction)
             .field("large_bodies_from", &self.large)
             .field("packs_from", &self.packs)

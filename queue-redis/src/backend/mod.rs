@@ -5,6 +5,7 @@ mod connecting;
 mod health;
 mod queues;
 mod removing;
+mod startup;
 
 use std::sync::{
     Arc,
@@ -45,7 +46,12 @@ impl RedisBackend {
     /// Connects to the server at this URL: `redis://[[user]:password@]host[:port][/db]`, the same
     /// with `rediss://` through [TLS](crate#tls), `unix:///path/to/socket[?db=…&user=…&pass=…]`; to
     /// the primary that [sentinels](crate#sentinel) name; or to a [cluster](crate#cluster). Each may set the
-    /// [prefix](Builder::prefix) of all keys, as in `redis://localhost?prefix=shop`.
+    /// [prefix](Builder::prefix) of all keys, the [name](Builder::client_name) of its connections, and how long
+    /// to [wait](Builder::startup_timeout) for a server that is not up yet, as in
+    /// `redis://localhost?prefix=shop&client_name=shop&startup_timeout=30s`.
+    ///
+    /// The scheme may be in capitals. `user:@` is a user with an empty password. An address that is valid on
+    /// one link alone names the interface, as in `redis://[fe80::1%25eth0]`.
     ///
     /// The backend's tasks live on the tokio runtime that called this (or on that of
     /// [`Builder::spawn`]). You can make calls from any other for as long as this one is driven.
@@ -79,7 +85,7 @@ impl RedisBackend {
     }
 
     /// The state of the connections, without asking the server. Of a cluster it is that of the worst
-    /// node.
+    /// node. [`Builder::keep_alive`] says how soon it shows an outage while no call is made.
     pub fn health(&self) -> Health {
         match self.client.servers() {
             Servers::One(node) => Health {
@@ -93,7 +99,7 @@ impl RedisBackend {
         }
     }
 
-    /// Asks the server for an answer; each node, if it is a cluster.
+    /// Asks the server for an answer; each node at the same time, if it is a cluster.
     ///
     /// # Errors
     ///

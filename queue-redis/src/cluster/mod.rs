@@ -35,14 +35,17 @@ use self::{
 };
 use crate::{
     connection::{
-        Channel, ConnectionHealth, Connector, Dial, Role, Seeds, ServerConnector, State, open,
+        Channel, ConnectionHealth, Connector, Dial, Role, Seeds, ServerConnector, State,
+        head_start, open, race,
     },
     error::Failure,
     node::{Node, NodeMaker},
 };
 
-/// How long a node that has a connection may take to tell the slots, before another is asked.
+/// How long a node that has a connection may take to tell the slots, before another is asked beside it.
 const HEAD_START: Duration = Duration::from_millis(300);
+/// How long all of them may take, before others are asked over new connections.
+const LONGEST_ASK: Duration = Duration::from_secs(1);
 /// The least time between two looks at the slots.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -220,19 +223,21 @@ impl Shared {
 
     /// Asks the nodes that have a connection, and if none of them answers, all others that are known.
     async fn ask(&self) -> Result<Vec<Range>> {
-        for (place, node) in self.nodes() {
-            let State::Up(channel) = node.commands().state() else {
-                continue;
-            };
-            if channel.is_over() || channel.is_silent() {
-                continue;
+        let heard = |(place, node): (Place, Arc<Node>)| match node.commands().state() {
+            State::Up(channel) if !channel.is_over() && !channel.is_silent() => {
+                Some((place, node, channel))
             }
-            let told = time::timeout(HEAD_START, ask(&channel, &place.0, node.address()));
-            if let Ok(Ok(ranges)) = told.await {
-                return Ok(ranges);
-            }
+            _ => None,
+        };
+        let heard: Vec<_> = self.nodes().into_iter().filter_map(heard).collect();
+        let pace = head_start(HEAD_START, LONGEST_ASK, heard.len());
+        let tries = heard
+            .into_iter()
+            .map(async |(place, node, channel)| ask(&channel, &place.0, node.address()).await);
+        match time::timeout(LONGEST_ASK, race(tries, pace)).await {
+            Ok(Ok(ranges)) => Ok(ranges),
+            _ => self.ask_anew().await,
         }
-        self.ask_anew().await
     }
 
     /// Asks seeds and known nodes over new connections, all at once.

@@ -16,7 +16,7 @@ use super::{
     slots::{self, Place},
 };
 use crate::{
-    connection::{Channel, State},
+    connection::{Channel, State, largest_part},
     error::{Failure, Refusal, Slot},
     node::Node,
     request::Request,
@@ -95,7 +95,10 @@ impl Cluster {
                 }
                 None => {
                     let (node, channel) = self.channel(slot, deadline).await?;
-                    let answer = request.send(&channel, since).await;
+                    let size = || request.largest_part();
+                    let lane = node.lane(channel, size, deadline).await?;
+                    let answer = request.send(lane.channel(), since).await;
+                    node.heard(&lane, answer.as_ref().err(), size)?;
                     (node, answer)
                 }
             };
@@ -148,7 +151,10 @@ impl Cluster {
     ) -> Result<Vec<Result<Value>>> {
         let made = Instant::now();
         let (node, channel) = self.channel(slot, made + timeout).await?;
-        let sent = channel.request_each(commands.iter().cloned()).await;
+        let size = || largest_part(&commands);
+        let lane = node.lane(channel, size, made + timeout).await?;
+        let sent = lane.channel().request_each(commands.iter().cloned()).await;
+        node.heard(&lane, sent.as_ref().err(), size)?;
         let sent = sent.map_err(|failure| {
             self.shared.doubt();
             failure.into_error(node.address())

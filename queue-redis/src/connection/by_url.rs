@@ -3,12 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use queue_core::{Result, Spawn};
+use queue_core::Result;
 
 use super::{
     Connector, SentinelConnector, ServerConnector,
+    opening::Opening,
     parameters::{OF_CLUSTERS, OF_HOSTS, OF_SENTINELS, OF_SOCKETS, Parameters},
     seeds,
     seeds::names_cluster,
@@ -17,8 +18,16 @@ use super::{
     tls::Tls,
 };
 
-/// The prefix that a URL sets, if it sets one.
-pub(crate) fn prefix(url: &str) -> Result<Option<String>> {
+/// The settings that a URL has beside the place of its servers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct UrlSettings {
+    pub(crate) prefix: Option<String>,
+    pub(crate) client_name: Option<String>,
+    pub(crate) startup_timeout: Option<Duration>,
+}
+
+/// Reads the settings of a URL.
+pub(crate) fn url_settings(url: &str) -> Result<UrlSettings> {
     let known = match url {
         url if names_sentinels(url) => OF_SENTINELS,
         url if names_cluster(url) => OF_CLUSTERS,
@@ -27,19 +36,24 @@ pub(crate) fn prefix(url: &str) -> Result<Option<String>> {
     };
     let query = url.split_once('?').map_or("", |(_, query)| query);
     let parameters = Parameters::read(query, known)?;
-    Ok(parameters.get("prefix").map(str::to_owned))
+    let text = |name| parameters.get(name).map(str::to_owned);
+    Ok(UrlSettings {
+        prefix: text("prefix"),
+        client_name: text("client_name"),
+        startup_timeout: parameters.time("startup_timeout")?,
+    })
 }
 
 /// Makes the connector for this URL.
 pub(crate) fn by_url(
     url: &str,
     tls: Option<&Tls>,
-    spawn: Arc<dyn Spawn>,
+    opening: &Opening,
 ) -> Result<Arc<dyn Connector>> {
     if names_sentinels(url) {
-        return Ok(Arc::new(SentinelConnector::by(url, tls, spawn)?));
+        return Ok(Arc::new(SentinelConnector::by(url, tls, opening)?));
     }
-    Ok(Arc::new(ServerConnector::by(url, tls, spawn)?))
+    Ok(Arc::new(ServerConnector::by(url, tls, opening)?))
 }
 
 /// Checks all of this URL that can be checked without making anything.

@@ -180,6 +180,24 @@ impl Channel {
         self.becomes(|| self.is_silent()).await;
     }
 
+    /// Waits until nothing was heard of the server for this time. On a connection whose bytes nobody counts,
+    /// it may be up to twice the time.
+    pub(super) async fn idle(&self, time: Duration) {
+        let (mut since, mut answered) = (Instant::now(), self.answered());
+        loop {
+            time::sleep_until(since + time).await;
+            let heard = match self.link.last_progress() {
+                Some(progress) => progress,
+                None if self.answered() == answered => since,
+                None => Instant::now(),
+            };
+            if heard <= since {
+                return;
+            }
+            (since, answered) = (heard, self.answered());
+        }
+    }
+
     /// Waits until a request gets an answer again, or the connection is over.
     pub(crate) async fn heard_or_over(&self) {
         tokio::select! {

@@ -6,7 +6,7 @@ use queue_core::{Confirmation, Copies, Error, ErrorKind, Outcome, Result, limits
 use redis::{Cmd, Value};
 
 use super::Channel;
-use crate::error::{Failure, Refusal};
+use crate::error::{Failure, Lack, Refusal};
 
 /// A write that leaves nothing behind.
 const WRITE: &str = include_str!("../../lua/connection/confirm.lua");
@@ -108,14 +108,19 @@ impl CopiesAsked {
 
     fn unable(&self, refusal: Refusal<'_>) -> Error {
         let Refusal { code, message, .. } = refusal;
-        let way_out = if code == "NOPERM" {
-            "allow its user the command"
-        } else if message.starts_with("unknown command") {
-            "Redis has WAITAOF from 7.2 on, and so has Valkey: ask for replicas that have received the \
-             changes, not for what is flushed"
-        } else {
-            "turn its appendonly on, or ask for replicas that have received the changes, not for what is \
-             flushed"
+        let way_out = match Lack::of(refusal) {
+            Some(Lack::Forbidden) => "allow its user the command",
+            Some(Lack::Missing) if self.confirmation.flushed => {
+                "Redis has WAITAOF from 7.2 on, and so has Valkey: ask for replicas that have received the \
+                 changes, not for what is flushed"
+            }
+            Some(Lack::Missing) => {
+                "somebody renamed WAIT, or something between does not know it: nothing can be confirmed"
+            }
+            None => {
+                "turn its appendonly on, or ask for replicas that have received the changes, not for what is \
+                 flushed"
+            }
         };
         Error::new(
             ErrorKind::Configuration,

@@ -4,7 +4,7 @@ use queue_core::{Error, ErrorKind, Result};
 
 use super::{
     parameters::{Known, Parameters},
-    target::Target,
+    target::{Target, scheme_of},
     written,
 };
 
@@ -21,7 +21,7 @@ pub(super) struct Form {
 /// The parts of such a URL.
 pub(super) struct Hosts<'a> {
     form: &'static Form,
-    scheme: &'a str,
+    scheme: String,
     server: &'static str,
     login: String,
     hosts: &'a str,
@@ -33,8 +33,7 @@ pub(super) struct Hosts<'a> {
 impl Form {
     /// Whether a URL is of this family.
     pub(super) fn is_of(&self, url: &str) -> bool {
-        url.split_once(':')
-            .is_some_and(|(scheme, _)| self.scheme_of_server(scheme).is_some())
+        self.scheme_of_server(&scheme_of(url)).is_some()
     }
 
     /// The scheme of one server, for a scheme of this family.
@@ -48,8 +47,9 @@ impl Form {
 impl<'a> Hosts<'a> {
     /// Takes a URL apart. No error shows what may be part of a password.
     pub(super) fn split(url: &'a str, form: &'static Form) -> Result<Self> {
-        let (scheme, rest) = url.split_once(':').unwrap_or_default();
-        let server = form.scheme_of_server(scheme);
+        let (_, rest) = url.split_once(':').unwrap_or_default();
+        let scheme = scheme_of(url);
+        let server = form.scheme_of_server(&scheme);
         let mut parts = Self {
             form,
             scheme,
@@ -61,7 +61,7 @@ impl<'a> Hosts<'a> {
         };
         if server.is_none() {
             // What stands there instead may be part of a password.
-            parts.scheme = "Redis";
+            "Redis".clone_into(&mut parts.scheme);
             let begins = format!("it does not begin with redis+{}://", form.family);
             return Err(parts.malformed(&begins));
         }
@@ -112,7 +112,7 @@ impl<'a> Hosts<'a> {
 
     /// The error for a URL that cannot be read, for this reason.
     pub(super) fn malformed(&self, what: &str) -> Error {
-        let (scheme, example) = (self.scheme, self.form.example);
+        let (scheme, example) = (&self.scheme, self.form.example);
         Error::invalid(format!(
             "the {scheme} URL is not understood: {what}; write it as {example}"
         ))

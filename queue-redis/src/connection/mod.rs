@@ -4,15 +4,20 @@ mod alarm;
 mod backoff;
 mod by_url;
 mod channel;
+mod config;
 mod connector;
 mod copies;
+mod credentials;
 mod greeting;
 mod health;
 mod hosts;
+mod largest;
 mod link;
+mod opening;
 mod parameters;
 mod primary;
 mod progress;
+mod race;
 mod requirements;
 mod rights;
 mod seeds;
@@ -34,15 +39,19 @@ pub use self::tls::Tls;
 pub(crate) use self::{
     alarm::Alarm,
     backoff::Backoff,
-    by_url::{by_url, check_url, prefix},
+    by_url::{by_url, check_url, url_settings},
     channel::Channel,
     copies::CopiesAsked,
+    largest::{Largest, largest_part},
+    opening::{CONNECT_TIMEOUT, Opening, check_client_name},
     primary::{Primary, Settings, Timeouts, open},
+    race::{head_start, race},
     seeds::{Seeds, names_cluster},
     supervisor::{Dial, State, Supervised},
 };
 pub use self::{
     connector::{Connector, Role},
+    credentials::{Credentials, CredentialsProvider},
     health::ConnectionHealth,
     link::{Link, Wire},
     requirements::Warning,

@@ -1,6 +1,8 @@
 //! The parameters of a URL, behind its question mark. Each has an effect, or the URL is refused: a mistyped
 //! one would be without effect.
 
+use std::time::Duration;
+
 use queue_core::{Error, Result};
 
 use super::written::is_number;
@@ -8,11 +10,25 @@ use super::written::is_number;
 /// The parameters that URLs of one form may have.
 pub(super) type Known = &'static [&'static str];
 
-pub(super) const OF_SOCKETS: Known = &["db", "user", "pass", "protocol", "prefix"];
+pub(super) const OF_SOCKETS: Known = &[
+    "db",
+    "user",
+    "pass",
+    "protocol",
+    "prefix",
+    "client_name",
+    "startup_timeout",
+];
 /// The rest has a place of its own in a URL of a host.
-pub(super) const OF_HOSTS: Known = &["protocol", "prefix"];
-pub(super) const OF_SENTINELS: Known = &["sentinel_username", "sentinel_password", "prefix"];
-pub(super) const OF_CLUSTERS: Known = &["prefix"];
+pub(super) const OF_HOSTS: Known = &["protocol", "prefix", "client_name", "startup_timeout"];
+pub(super) const OF_SENTINELS: Known = &[
+    "sentinel_username",
+    "sentinel_password",
+    "prefix",
+    "client_name",
+    "startup_timeout",
+];
+pub(super) const OF_CLUSTERS: Known = &["prefix", "client_name", "startup_timeout"];
 
 /// A user's name, and the password without which nobody would learn of it.
 const LOGINS: [(&str, &str); 2] = [("user", "pass"), ("sentinel_username", "sentinel_password")];
@@ -73,6 +89,32 @@ impl Parameters {
         found.map(|(_, value)| &**value)
     }
 
+    /// The time that a parameter names, as in `500ms`, `30s` or `5m`.
+    pub(super) fn time(&self, name: &str) -> Result<Option<Duration>> {
+        let Some(text) = self.get(name) else {
+            return Ok(None);
+        };
+        let number = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let unit = match &text[number.len()..] {
+            "ms" => Some(1),
+            "s" => Some(1_000),
+            "m" => Some(60_000),
+            _ => None,
+        };
+        // Other digits than these would be taken by `parse`, and a plus sign.
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let number: Option<u64> = number.parse().ok().filter(|_| is_number);
+        let millis = number.zip(unit);
+        let millis = millis.and_then(|(number, unit)| number.checked_mul(unit));
+        let time = millis.map(Duration::from_millis).ok_or_else(|| {
+            Error::invalid(format!(
+                "the parameter {name} of the Redis URL is no time: write a number and its unit, as in 500ms, \
+                 30s or 5m"
+            ))
+        });
+        time.map(Some)
+    }
+
     fn check_values(&self) -> Result<()> {
         for (user, password) in LOGINS {
             if self.get(user).is_some() && self.get(password).is_none() {
@@ -94,7 +136,7 @@ impl Parameters {
                 "the parameter db of the Redis URL is not understood: it is the number of a database",
             ));
         }
-        Ok(())
+        self.time("startup_timeout").map(drop)
     }
 }
 

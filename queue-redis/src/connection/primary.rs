@@ -1,6 +1,7 @@
 //! Opening the commands connection: to a fit server, with the scripts loaded.
 
 use std::{
+    fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -10,15 +11,19 @@ use queue_core::{Confirmation, Error, ErrorKind, Outcome, Result, Spawn, in_mill
 use redis::Value;
 use tokio::time;
 
-use super::{Channel, Connector, CopiesAsked, Dial, Role, Warning, requirements, rights};
+use super::{
+    Channel, Connector, CopiesAsked, Dial, Largest, Role, Warning, config::Config, requirements,
+    rights,
+};
 use crate::{
     clock::Clock,
     error::{Failure, cannot_connect},
     scripts,
 };
 
-const UNKNOWN_SNAPSHOTS: &str = "appendonly is off, and whether snapshots are on is unknown; without both, a restart loses \
-     all messages";
+const UNKNOWN_LIMIT: &str = "the largest request that the server takes is unknown";
+const UNKNOWN_SNAPSHOTS: &str = "the largest request that the server takes is unknown; appendonly is off, and whether snapshots are \
+     on is unknown: without both, a restart loses all messages";
 
 /// How long opening a connection may take, and a request on it.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,8 @@ pub(crate) struct Timeouts {
 pub(crate) struct Settings {
     pub(crate) timeouts: Timeouts,
     pub(crate) fall_back: Duration,
+    /// After so long without a sign of life, a connection is tested.
+    pub(crate) keep_alive: Duration,
     pub(crate) allow_eviction: bool,
     /// The beginning of all queues' keys and channels.
     pub(crate) prefix: Arc<str>,
@@ -46,11 +53,14 @@ pub(crate) struct Settings {
 }
 
 /// Opens the commands connection.
+#[derive(Clone)]
 pub(crate) struct Primary {
     pub(crate) connector: Arc<dyn Connector>,
     pub(crate) settings: Arc<Settings>,
     /// The last check's findings that are no reason to refuse the server.
     pub(crate) warnings: Arc<Mutex<Vec<Warning>>>,
+    /// The sizes that the server takes, as far as they are known.
+    pub(crate) largest: Arc<Largest>,
 }
 
 impl Primary {
@@ -62,19 +72,20 @@ impl Primary {
                 let info: String = redis::from_redis_value(info).map_err(|error| {
                     Error::new(ErrorKind::Internal, format!("INFO of {address}: {error}"))
                 })?;
-                let mut warnings = self.check(&info, address)?;
-                if warnings.contains(&Warning::NotPersistent) {
-                    doubt_persistence(&channel, &mut warnings).await;
-                }
-                warnings
+                self.check(&info, address)?
             }
-            Err(failure) if failure.is_not_permitted() => {
+            Err(failure) => {
+                let Some(lack) = failure.lack() else {
+                    return Err(unfit(failure));
+                };
                 let hello = channel.request(&redis::cmd("HELLO")).await.map_err(unfit)?;
                 self.check(&requirements::as_info(&hello), address)?;
-                vec![Warning::Unchecked]
+                vec![Warning::unchecked(lack)]
             }
-            Err(failure) => return Err(unfit(failure)),
         };
+        let config = Config::of(&channel).await;
+        self.largest.set(config.limit);
+        warn_of(&config, &mut warnings);
         warnings.extend(rights::check(&channel, &self.settings.prefix, address).await?);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
         self.load_missing(&channel).await.map_err(unfit)?;
@@ -112,6 +123,12 @@ impl Primary {
     }
 }
 
+impl fmt::Debug for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Primary").field(&self.connector).finish()
+    }
+}
+
 #[async_trait]
 impl Dial for Primary {
     async fn dial(&self) -> Result<Channel> {
@@ -140,24 +157,21 @@ pub(crate) async fn open(
     }
 }
 
-/// Warns of no mere guess: without AOF, snapshots may be on.
-async fn doubt_persistence(channel: &Channel, warnings: &mut Vec<Warning>) {
-    let mut command = redis::cmd("CONFIG");
-    command.arg("GET").arg("save");
-    let saves = match channel.request(&command).await {
-        Ok(Value::Map(settings)) => settings
-            .iter()
-            .any(|(_, value)| !matches!(value, Value::BulkString(save) if save.is_empty())),
-        Ok(_) => true,
-        Err(failure) => {
-            if failure.is_not_permitted() {
-                warnings.push(Warning::forbidden("CONFIG", "GET", UNKNOWN_SNAPSHOTS));
-            }
-            true
-        }
-    };
-    if saves {
+/// Warns of what the settings say, and of no mere guess: without AOF, snapshots may be on.
+fn warn_of(config: &Config, warnings: &mut Vec<Warning>) {
+    let is_doubtful = warnings.contains(&Warning::NotPersistent);
+    if config.saves != Some(false) {
         warnings.retain(|warning| *warning != Warning::NotPersistent);
+    }
+    if let Some(lack) = config.lack {
+        let cost = match is_doubtful {
+            true => UNKNOWN_SNAPSHOTS,
+            false => UNKNOWN_LIMIT,
+        };
+        warnings.push(Warning::lacking(lack, "CONFIG", "GET", cost));
+    }
+    if let Some(limit) = &config.limit {
+        warnings.push(Warning::RequestLimit(limit.to_string()));
     }
 }
 

@@ -5,9 +5,10 @@ use std::fmt;
 use queue_core::{Error, ErrorKind};
 use redis::Value;
 
-use crate::error::{CLUSTER, NO_CLUSTER};
+use crate::error::{CLUSTER, Lack, NO_CLUSTER};
 
 const OLDEST: (u32, u32) = (6, 2);
+const UNCHECKED: &str = "eviction and persistence are unchecked";
 
 /// A finding that is no reason to refuse the server, but that an operator should know.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -22,6 +23,17 @@ pub enum Warning {
         /// The loss without it.
         cost: &'static str,
     },
+    /// The server does not have a command that the backend can do without: somebody renamed it, or something
+    /// between does not know it.
+    Missing {
+        /// The command.
+        command: String,
+        /// The loss without it.
+        cost: &'static str,
+    },
+    /// The server takes no part of a request that is larger than this setting (its name and its bytes), and
+    /// a queue may be opened for larger bodies: they are refused.
+    RequestLimit(String),
     /// The server evicts keys when it is full, and the program accepts that: messages may
     /// disappear.
     Evicts(String),
@@ -34,10 +46,19 @@ pub enum Warning {
 
 impl Warning {
     /// A command that the backend can do without, and the word after it, if one matters.
-    pub(super) fn forbidden(command: &str, word: &str, cost: &'static str) -> Self {
-        Self::Forbidden {
-            command: format!("{command} {word}").trim_end().to_owned(),
-            cost,
+    pub(super) fn lacking(lack: Lack, command: &str, word: &str, cost: &'static str) -> Self {
+        let command = format!("{command} {word}").trim_end().to_owned();
+        match lack {
+            Lack::Missing => Self::Missing { command, cost },
+            Lack::Forbidden => Self::Forbidden { command, cost },
+        }
+    }
+
+    /// The server's settings are unknown.
+    pub(super) fn unchecked(lack: Lack) -> Self {
+        match lack {
+            Lack::Missing => Self::lacking(lack, "INFO", "", UNCHECKED),
+            Lack::Forbidden => Self::Unchecked,
         }
     }
 }
@@ -46,11 +67,19 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unchecked => {
-                f.write_str("the user may not run INFO: eviction and persistence are unchecked")
+                write!(f, "{} INFO: {UNCHECKED}", Lack::Forbidden)
             }
             Self::Forbidden { command, cost } => {
-                write!(f, "the user may not run {command}: {cost}")
+                write!(f, "{} {command}: {cost}", Lack::Forbidden)
             }
+            Self::Missing { command, cost } => {
+                write!(f, "{} {command}: {cost}", Lack::Missing)
+            }
+            Self::RequestLimit(limit) => write!(
+                f,
+                "a part of a request has to be smaller than {limit}: larger bodies are refused, whatever the \
+                 max_body of their queue"
+            ),
             Self::Evicts(policy) => write!(
                 f,
                 "maxmemory-policy is {policy}: a full server drops messages"

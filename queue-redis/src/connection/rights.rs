@@ -1,11 +1,14 @@
 //! Asks what the user of a connection may do, before the backend trusts anything to it.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use queue_core::{Error, ErrorKind, Result};
 
 use super::{Channel, Warning};
-use crate::{keys, scripts};
+use crate::{error::Lack, keys, scripts};
 
 /// Tells which commands a user may not run.
 const REFUSED: &str = include_str!("../../lua/connection/refused.lua");
@@ -109,32 +112,55 @@ pub(super) async fn check(channel: &Channel, prefix: &str, address: &str) -> Res
             format!("the rights of the user at {address}: {error}"),
         )
     })?;
-    let refused: BTreeSet<&str> = refused
-        .iter()
-        .filter_map(|line| line.split(' ').next())
-        .collect();
+    let refused: BTreeMap<&str, Lack> = refused.iter().filter_map(|line| read(line)).collect();
 
-    let mut lacking: Vec<&str> = NEEDED.intersection(&refused).copied().collect();
-    if NEEDED
-        .iter()
-        .all(|command| refused.contains(command) || *command == WITHOUT_KEY)
-    {
-        lacking.retain(|command| *command == WITHOUT_KEY);
+    let needed = |lack: Lack| {
+        let needed = NEEDED.iter().chain(&["EVALSHA"]);
+        let lacking = needed.filter(|command| refused.get(**command) == Some(&lack));
+        lacking.copied().collect::<Vec<_>>()
+    };
+    let (missing, mut forbidden) = (needed(Lack::Missing), needed(Lack::Forbidden));
+    // Who may not touch the key cannot be told of commands.
+    let knows_key = |command: &&str| !forbidden.contains(command) && *command != WITHOUT_KEY;
+    if !NEEDED.iter().any(knows_key) {
+        forbidden.retain(|command| matches!(*command, WITHOUT_KEY | "EVALSHA"));
     }
-    lacking.extend(refused.get("EVALSHA"));
-    if !lacking.is_empty() {
-        let lacking = lacking.join(", ");
-        return Err(Error::new(
-            ErrorKind::Configuration,
-            format!(
-                "{address} cannot be used: its user may not run {lacking}, without which calls \
-                 would stop half-way; allow them"
-            ),
-        ));
+    if !(missing.is_empty() && forbidden.is_empty()) {
+        return Err(unusable(address, &missing, &forbidden));
     }
-    let warned = optional
-        .iter()
-        .filter(|(command, ..)| refused.contains(command));
-    let warned = warned.map(|(command, word, cost)| Warning::forbidden(command, word, cost));
+    let warned = optional.iter().filter_map(|(command, word, cost)| {
+        let lack = *refused.get(command)?;
+        Some(Warning::lacking(lack, command, word, cost))
+    });
     Ok(warned.collect())
+}
+
+/// A command that cannot be had, as `refused.lua` tells it.
+fn read(line: &str) -> Option<(&str, Lack)> {
+    let (lack, command) = match line.split_at_checked(1)? {
+        ("?", rest) => (Lack::Missing, rest),
+        ("-", rest) => (Lack::Forbidden, rest),
+        _ => return None,
+    };
+    Some((command.split(' ').next()?, lack))
+}
+
+/// The error for commands that scripts need.
+fn unusable(address: &str, missing: &[&str], forbidden: &[&str]) -> Error {
+    let told = [
+        (Lack::Missing, missing, "give them back their names"),
+        (Lack::Forbidden, forbidden, "allow them"),
+    ];
+    let told = told
+        .into_iter()
+        .filter(|(_, commands, _)| !commands.is_empty());
+    let told: Vec<_> = told
+        .map(|(lack, commands, way_out)| {
+            let commands = commands.join(", ");
+            format!("{lack} {commands}, without which calls would stop half-way; {way_out}")
+        })
+        .collect();
+    let told = told.join("; ");
+    let text = format!("{address} cannot be used: {told}");
+    Error::new(ErrorKind::Configuration, text)
 }

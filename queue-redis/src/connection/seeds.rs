@@ -1,12 +1,11 @@
 //! The servers of a cluster that a URL names, and how to reach the others.
 
-use std::sync::Arc;
-
-use queue_core::{Result, Spawn};
+use queue_core::Result;
 
 use super::{
     ServerConnector,
     hosts::{Form, Hosts},
+    opening::Opening,
     parameters::OF_CLUSTERS,
     target::Target,
     tls::Tls,
@@ -31,12 +30,11 @@ pub(crate) fn names_cluster(url: &str) -> bool {
 }
 
 impl Seeds {
-    pub(crate) fn by(url: &str, tls: Option<&Tls>, spawn: &Arc<dyn Spawn>) -> Result<Self> {
+    pub(crate) fn by(url: &str, tls: Option<&Tls>, opening: &Opening) -> Result<Self> {
         let targets = targets(url)?;
         let tls = targets[0].security(tls)?;
         let servers = targets.into_iter();
-        let servers =
-            servers.map(|target| ServerConnector::to(target, tls.clone(), Arc::clone(spawn)));
+        let servers = servers.map(|target| ServerConnector::to(target, tls.clone(), opening));
         Ok(Self {
             servers: servers.collect(),
         })

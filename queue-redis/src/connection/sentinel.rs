@@ -20,7 +20,10 @@ use tokio::time;
 
 pub(super) use self::address::{Address, names_sentinels};
 use self::miss::{Miss, explain};
-use super::{Connector, Link, Role, ServerConnector, tls::Tls};
+use super::{
+    Connector, CredentialsProvider, Link, Role, ServerConnector, opening::Opening,
+    race::head_start, tls::Tls,
+};
 
 /// A sentinel that has not led to a primary after this time goes on, beside the next one. So one
 /// that is cut off costs little, and one that is only slow still counts.
@@ -38,6 +41,8 @@ pub struct SentinelConnector {
     service: String,
     /// Connects to whichever server they name.
     primary: ServerConnector,
+    /// How long connecting may take.
+    limit: Duration,
     /// The sentinel to ask first.
     first: AtomicUsize,
 }
@@ -54,7 +59,7 @@ impl SentinelConnector {
     ///
     /// Those of [`ServerConnector::new`].
     pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
-        Self::by(url, None, spawn)
+        Self::by(url, None, &Opening::by(spawn))
     }
 
     /// The same with settings of TLS, for sentinels and servers alike.
@@ -64,10 +69,10 @@ impl SentinelConnector {
     /// Those of [`ServerConnector::with_tls`].
     #[cfg(feature = "tls")]
     pub fn with_tls(url: &str, tls: &Tls, spawn: Arc<dyn Spawn>) -> Result<Self> {
-        Self::by(url, Some(tls), spawn)
+        Self::by(url, Some(tls), &Opening::by(spawn))
     }
 
-    pub(super) fn by(url: &str, tls: Option<&Tls>, spawn: Arc<dyn Spawn>) -> Result<Self> {
+    pub(super) fn by(url: &str, tls: Option<&Tls>, opening: &Opening) -> Result<Self> {
         let Address {
             sentinels,
             service,
@@ -76,13 +81,26 @@ impl SentinelConnector {
         let tls = primary.security(tls)?;
         let sentinels = sentinels.into_iter();
         let sentinels =
-            sentinels.map(|one| ServerConnector::to(one, tls.clone(), Arc::clone(&spawn)));
+            sentinels.map(|one| ServerConnector::to_sentinel(one, tls.clone(), opening));
         Ok(Self {
             sentinels: sentinels.collect(),
             service,
-            primary: ServerConnector::to(primary, tls, spawn),
+            primary: ServerConnector::to(primary, tls, opening),
+            limit: opening.limit,
             first: AtomicUsize::new(0),
         })
+    }
+
+    /// Asks this provider for the logins of each connection, in place of the URL's.
+    #[must_use]
+    pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
+        let provider: Arc<dyn CredentialsProvider> = Arc::new(provider);
+        let sentinels = self.sentinels.into_iter();
+        self.sentinels = sentinels
+            .map(|one| one.by_provider(Arc::clone(&provider), true))
+            .collect();
+        self.primary = self.primary.by_provider(provider, false);
+        self
     }
 
     /// Checks a URL.
@@ -144,6 +162,7 @@ impl Connector for SentinelConnector {
         let mut turns = (0..).map(|turn: usize| first.wrapping_add(turn) % count);
         let mut left = count;
         let mut pause = AGAIN;
+        let pace = head_start(HEAD_START, self.limit, count);
         let mut asked = FuturesUnordered::new();
         let mut misses = Vec::new();
         loop {
@@ -161,7 +180,7 @@ impl Connector for SentinelConnector {
                     Some((_, Err(miss))) => misses.push(miss),
                     None => return Err(explain(&misses)),
                 },
-                () = time::sleep(HEAD_START), if left > 0 => {}
+                () = time::sleep(pace), if left > 0 => {}
                 // What hangs may be the primary, and its successor has a name by now. As the pauses
                 // grow, few attempts hang at a time.
                 () = time::sleep(pause), if left == 0 => {

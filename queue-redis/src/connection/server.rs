@@ -1,28 +1,36 @@
 //! The connector for a single server, by URL.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{Result, Spawn};
 use redis::{
     AsyncConnectionConfig, ConnectionAddr, RedisConnectionInfo, RedisError, RedisResult,
-    aio::MultiplexedConnection,
+    aio::{ConnectionLike, MultiplexedConnection},
     io::tcp::socket2::{SockRef, TcpKeepalive},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
+    net::{TcpStream, lookup_host},
     sync::{Semaphore, mpsc},
 };
 
 use super::{
-    Connector, Link, Role,
+    Connector, CredentialsProvider, Link, Role,
+    credentials::Login,
     greeting::{Greeted, Greeting},
+    opening::{Opening, check_client_name},
     progress::{Progress, Watched},
+    race::{head_start, race},
     target::Target,
     tls::{Tls, TlsClient},
 };
 
+/// If a host has several addresses, the next one is tried beside one that is slow (RFC 8305).
+const HEAD_START: Duration = Duration::from_millis(250);
 /// The system probes an idle connection after this time, so that firewalls do not forget it, and it
 /// notices a peer that is gone.
 const KEEPALIVE: Duration = Duration::from_secs(15);
@@ -37,12 +45,18 @@ const ANY_NUMBER: usize = Semaphore::MAX_PERMITS;
 #[derive(Clone)]
 pub struct ServerConnector {
     server: ConnectionAddr,
-    handshake: RedisConnectionInfo,
+    login: Login,
     tls: Option<TlsClient>,
-    spawn: Arc<dyn Spawn>,
+    opening: Opening,
+    /// Whether the server is to show the name of the connection.
+    is_named: bool,
 }
 
 impl ServerConnector {
+    /// A host's name may have several addresses. They are tried in the resolver's order. If one has not let
+    /// us in within 250 ms, the next one is tried beside it. Of many addresses, all are tried within half of
+    /// the connect timeout.
+    ///
     /// Understands `redis://[[user]:password@]host[:port][/db]`, the same with `rediss://`, which
     /// speaks TLS (feature `tls`), and `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written
     /// `redis+unix://`. A prefix is the [backend's](crate::Builder::prefix) to read. Whatever else would have
@@ -53,7 +67,7 @@ impl ServerConnector {
     /// `Invalid` for a URL of another form; `Configuration` for `rediss://` without the feature
     /// `tls`, or on a machine that trusts no certificates.
     pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
-        Self::by(url, None, spawn)
+        Self::by(url, None, &Opening::by(spawn))
     }
 
     /// The same with settings of TLS.
@@ -64,22 +78,67 @@ impl ServerConnector {
     /// does not ask for TLS.
     #[cfg(feature = "tls")]
     pub fn with_tls(url: &str, tls: &super::Tls, spawn: Arc<dyn Spawn>) -> Result<Self> {
-        Self::by(url, Some(tls), spawn)
+        Self::by(url, Some(tls), &Opening::by(spawn))
     }
 
-    pub(super) fn by(url: &str, tls: Option<&Tls>, spawn: Arc<dyn Spawn>) -> Result<Self> {
+    pub(super) fn by(url: &str, tls: Option<&Tls>, opening: &Opening) -> Result<Self> {
         let target = Target::parse(url)?;
         let tls = target.security(tls)?;
-        Ok(Self::to(target, tls, spawn))
+        Ok(Self::to(target, tls, opening))
     }
 
-    pub(super) fn to(target: Target, tls: Option<TlsClient>, spawn: Arc<dyn Spawn>) -> Self {
+    pub(super) fn to(target: Target, tls: Option<TlsClient>, opening: &Opening) -> Self {
+        let mut login = Login::of_url(target.handshake);
+        if let Some(provider) = &opening.credentials {
+            login = login.by(Arc::clone(provider), false);
+        }
         Self {
             server: target.server,
-            handshake: target.handshake,
+            login,
             tls,
-            spawn,
+            opening: opening.clone(),
+            is_named: true,
         }
+    }
+
+    /// To a sentinel: with another login, and RESP2, in which a connection has no name.
+    pub(super) fn to_sentinel(target: Target, tls: Option<TlsClient>, opening: &Opening) -> Self {
+        let server = Self::to(target, tls, opening);
+        Self {
+            is_named: false,
+            ..match &opening.credentials {
+                Some(provider) => server.by_provider(Arc::clone(provider), true),
+                None => server,
+            }
+        }
+    }
+
+    /// Asks this provider for the login of each connection, in place of the URL's.
+    #[must_use]
+    pub fn credentials(self, provider: impl CredentialsProvider) -> Self {
+        self.by_provider(Arc::new(provider), false)
+    }
+
+    pub(super) fn by_provider(
+        self,
+        provider: Arc<dyn CredentialsProvider>,
+        is_sentinels: bool,
+    ) -> Self {
+        Self {
+            login: self.login.by(provider, is_sentinels),
+            ..self
+        }
+    }
+
+    /// Sets the name of the connections, as [`Builder::client_name`](crate::Builder::client_name) does.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a name that servers do not take.
+    pub fn client_name(mut self, name: &str) -> Result<Self> {
+        check_client_name(name)?;
+        self.opening.client_name = name.into();
+        Ok(self)
     }
 
     /// The same way of connecting, to another host.
@@ -111,7 +170,7 @@ impl ServerConnector {
     }
 
     pub(super) fn database(&self) -> i64 {
-        self.handshake.db()
+        self.login.database()
     }
 
     /// Greets a server over this stream, whose bytes are `progress`.
@@ -120,6 +179,7 @@ impl ServerConnector {
         stream: S,
         progress: Arc<Progress>,
         greeting: Greeting,
+        handshake: &RedisConnectionInfo,
         role: Role,
     ) -> RedisResult<Link>
     where
@@ -137,41 +197,82 @@ impl ServerConnector {
         }
         let greeting = Arc::new(greeting);
         let stream = Greeted::new(stream, Arc::clone(&greeting));
-        let opened = MultiplexedConnection::new_with_config(&self.handshake, stream, config).await;
+        let opened = MultiplexedConnection::new_with_config(handshake, stream, config).await;
         let (connection, driver) = opened.map_err(|error| greeting.reason(error))?;
         greeting.end();
-        let link = Link::driven(connection, driver, &*self.spawn);
-        Ok(link.told_by(told).with_progress(progress))
+        let mut link = Link::driven(connection, driver, &*self.opening.spawn)
+            .told_by(told)
+            .with_progress(progress);
+        if self.is_named {
+            // A server that takes no name is as good; a connection that is over, the next request meets.
+            let _ = link.req_packed_command(&self.opening.naming(role)).await;
+        }
+        Ok(link)
+    }
+
+    /// Connects to the first of these addresses that lets us in, in the name of `host`.
+    async fn connect_to(
+        &self,
+        addresses: Vec<SocketAddr>,
+        host: &str,
+        handshake: &RedisConnectionInfo,
+        role: Role,
+    ) -> RedisResult<Link> {
+        let pace = head_start(HEAD_START, self.opening.limit, addresses.len());
+        let tries = addresses.into_iter().map(async |address| {
+            let progress = Arc::new(Progress::new());
+            let stream = tcp(address).await?;
+            // Below TLS: of a record that comes slowly, TLS hands out nothing before its end.
+            let stream = Watched::new(stream, Arc::clone(&progress));
+            match &self.tls {
+                None => {
+                    let greeting = Greeting::plain();
+                    self.open(stream, progress, greeting, handshake, role).await
+                }
+                Some(tls) => {
+                    let stream = tls.shake_hands(stream, host).await?;
+                    let greeting = Greeting::default();
+                    self.open(stream, progress, greeting, handshake, role).await
+                }
+            }
+        });
+        let opened = race(tries, pace).await;
+        opened.map_err(|errors| foremost(errors, host))
+    }
+
+    async fn connect_as(&self, handshake: &RedisConnectionInfo, role: Role) -> RedisResult<Link> {
+        match &self.server {
+            ConnectionAddr::Tcp(host, port) => {
+                let addresses = lookup_host((&**host, *port)).await?.collect();
+                self.connect_to(addresses, host, handshake, role).await
+            }
+            #[cfg(unix)]
+            ConnectionAddr::Unix(path) => {
+                let progress = Arc::new(Progress::new());
+                let stream = tokio::net::UnixStream::connect(path).await?;
+                let stream = Watched::new(stream, Arc::clone(&progress));
+                let greeting = Greeting::default();
+                self.open(stream, progress, greeting, handshake, role).await
+            }
+            _ => Err(RedisError::from((
+                redis::ErrorKind::InvalidClientConfig,
+                "this kind of address is not supported",
+            ))),
+        }
     }
 }
 
 #[async_trait]
 impl Connector for ServerConnector {
     async fn connect(&self, role: Role) -> RedisResult<Link> {
-        let progress = Arc::new(Progress::new());
-        match &self.server {
-            ConnectionAddr::Tcp(host, port) => {
-                let stream = tcp(host, *port).await?;
-                // Below TLS: of a record that comes slowly, TLS hands out nothing before its end.
-                let stream = Watched::new(stream, Arc::clone(&progress));
-                match &self.tls {
-                    None => self.open(stream, progress, Greeting::plain(), role).await,
-                    Some(tls) => {
-                        let stream = tls.shake_hands(stream, host).await?;
-                        self.open(stream, progress, Greeting::default(), role).await
-                    }
-                }
-            }
-            #[cfg(unix)]
-            ConnectionAddr::Unix(path) => {
-                let stream = tokio::net::UnixStream::connect(path).await?;
-                let stream = Watched::new(stream, Arc::clone(&progress));
-                self.open(stream, progress, Greeting::default(), role).await
-            }
-            _ => Err(RedisError::from((
-                redis::ErrorKind::InvalidClientConfig,
-                "this kind of address is not supported",
-            ))),
+        let handshake = self.login.handshake().await?;
+        let refused = match self.connect_as(&handshake, role).await {
+            Err(error) => error,
+            opened => return opened,
+        };
+        match self.login.another(&handshake, &refused).await? {
+            Some(another) => self.connect_as(&another, role).await,
+            None => Err(refused),
         }
     }
 
@@ -184,8 +285,18 @@ impl Connector for ServerConnector {
     }
 }
 
-async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect((host, port)).await?;
+/// The error to tell where no address let us in: of a server that answered, rather than of an address where
+/// nobody did.
+fn foremost(mut errors: Vec<RedisError>, host: &str) -> RedisError {
+    if let Some(answered) = errors.iter().position(|error| !error.is_io_error()) {
+        return errors.swap_remove(answered);
+    }
+    let none = || io::Error::new(io::ErrorKind::NotFound, format!("{host:?} has no address"));
+    errors.pop().unwrap_or_else(|| none().into())
+}
+
+async fn tcp(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let socket = SockRef::from(&stream);
     socket.set_tcp_keepalive(

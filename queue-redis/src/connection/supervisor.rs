@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -41,11 +41,12 @@ pub(crate) enum State {
 
 impl Supervised {
     /// Keeps the connection open from now on. `first` is open already. A silent connection rings
-    /// the alarm, and a ring has it tested.
+    /// the alarm, and a ring has it tested; so does the time `keep_alive` without a sign of life, if there is one.
     pub(crate) fn new(
         dial: impl Dial,
         first: Option<Channel>,
         backoff: Backoff,
+        keep_alive: Option<Duration>,
         alarm: Alarm,
         spawn: &dyn Spawn,
     ) -> Self {
@@ -54,7 +55,8 @@ impl Supervised {
             Some(channel) => State::Up(Arc::clone(channel)),
             None => State::Down(None),
         });
-        let running = spawn.spawn(Box::pin(supervise(dial, first, backoff, alarm, publish)));
+        let watch = Watch { alarm, keep_alive };
+        let running = spawn.spawn(Box::pin(supervise(dial, first, backoff, watch, publish)));
         Self {
             state,
             _running: Arc::new(running),
@@ -143,7 +145,7 @@ async fn supervise(
     dial: impl Dial,
     mut next: Option<Arc<Channel>>,
     mut backoff: Backoff,
-    alarm: Alarm,
+    watch: Watch,
     publish: watch::Sender<State>,
 ) {
     loop {
@@ -160,9 +162,9 @@ async fn supervise(
         };
         let since = Instant::now();
         publish.send_replace(State::Up(Arc::clone(&channel)));
-        watch_over(&channel, &alarm).await;
+        watch.over(&channel).await;
         if channel.is_silent() {
-            alarm.ring();
+            watch.alarm.ring();
         }
         publish.send_replace(State::Down(Some(Arc::new(channel.why_over()))));
         drop(channel);
@@ -185,21 +187,38 @@ async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
     }
 }
 
-/// Tests the connection whenever this one or another is silent, or this one is doubted, until this one is over.
-async fn watch_over(channel: &Channel, alarm: &Alarm) {
-    loop {
-        let rung = alarm.rung();
-        tokio::select! {
-            biased;
-            () = channel.over() => return,
-            () = channel.doubted() => {}
-            () = channel.silent() => alarm.ring(),
-            () = rung => {}
+/// When a connection is tested.
+struct Watch {
+    alarm: Alarm,
+    keep_alive: Option<Duration>,
+}
+
+impl Watch {
+    async fn idle(&self, channel: &Channel) {
+        match self.keep_alive {
+            Some(interval) => channel.idle(interval).await,
+            None => future::pending().await,
         }
-        tokio::select! {
-            biased;
-            () = channel.over() => return,
-            () = channel.test() => {}
+    }
+
+    /// Tests the connection whenever this one or another is silent, this one is doubted, or nothing was heard
+    /// on it for a while, until this one is over.
+    async fn over(&self, channel: &Channel) {
+        loop {
+            let rung = self.alarm.rung();
+            tokio::select! {
+                biased;
+                () = channel.over() => return,
+                () = channel.doubted() => {}
+                () = channel.silent() => self.alarm.ring(),
+                () = rung => {}
+                () = self.idle(channel) => {}
+            }
+            tokio::select! {
+                biased;
+                () = channel.over() => return,
+                () = channel.test() => {}
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Target {
 impl Target {
     /// Reads a URL. It checks everything that can be checked without a server.
     pub(super) fn parse(url: &str) -> Result<Self> {
-        let scheme = url.split(':').next().unwrap_or_default();
+        let scheme = &*scheme_of(url);
         // The crate reads no URL with TLS, unless it is to speak TLS itself.
         let plain = match scheme {
             "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => scheme,
@@ -69,6 +69,7 @@ impl Target {
         if let Some(flaw) = written::flaw(rest, is_socket) {
             return Err(malformed(scheme, flaw));
         }
+        let (rest, zone) = written::without_zone(rest);
         let info: ConnectionInfo = format!("{plain}:{rest}")
             .into_connection_info()
             // The parser's message without the URL, which may have a password in it.
@@ -81,14 +82,24 @@ impl Target {
                 i32::MAX
             )));
         }
-        let handshake = info
+        let mut handshake = info
             .redis_settings()
             .clone()
             .set_protocol(ProtocolVersion::RESP3)
             // Before 7.2 a server answers this with two errors, which its statistics count.
             .set_skip_set_lib_name();
+        // The parser drops an empty password, without which the user is not logged in.
+        if handshake.username().is_some() && handshake.password().is_none() {
+            handshake = handshake.set_password("");
+        }
+        let server = match (info.addr().clone(), zone) {
+            (ConnectionAddr::Tcp(host, port), Some(zone)) => {
+                ConnectionAddr::Tcp(format!("{host}%{zone}"), port)
+            }
+            (server, _) => server,
+        };
         Ok(Self {
-            server: info.addr().clone(),
+            server,
             handshake,
             is_secure,
         })
@@ -109,8 +120,14 @@ impl Target {
 
 /// Whether a URL names a socket.
 pub(super) fn names_socket(url: &str) -> bool {
-    let scheme = url.split(':').next().unwrap_or_default();
+    let scheme = scheme_of(url);
     scheme == "unix" || scheme.ends_with("+unix")
+}
+
+/// The scheme of a URL in small letters: it may be written in capitals.
+pub(super) fn scheme_of(url: &str) -> String {
+    let scheme = url.split(':').next().unwrap_or_default();
+    scheme.to_ascii_lowercase()
 }
 
 fn malformed(scheme: &str, what: &str) -> Error {

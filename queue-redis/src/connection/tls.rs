@@ -167,7 +167,8 @@ impl TlsClient {
     {
         let name = match &self.name {
             Some(name) => name.clone(),
-            None => ServerName::try_from(host.to_owned())
+            // A certificate knows nothing of the link that leads to an address.
+            None => ServerName::try_from(host.split('%').next().unwrap_or_default().to_owned())
                 .map_err(|_| failure::lasting(format!("no certificate can be for {host:?}")))?,
         };
         let shaken = self.connector.connect(name, stream).await;

@@ -1,5 +1,7 @@
 //! What the parser of URLs would pass over or change: of that, nothing may stand in one.
 
+use std::borrow::Cow;
+
 /// Why a URL of one server cannot be read as it is written. `rest` is what follows the scheme and its colon.
 ///
 /// The answer shows nothing of the URL, since any part may be that of a password.
@@ -7,7 +9,8 @@ pub(super) fn flaw(rest: &str, is_socket: bool) -> Option<&'static str> {
     if let Some(flaw) = flaw_of_signs(rest) {
         return Some(flaw);
     }
-    let place = rest.split_once('?').map_or(rest, |(place, _)| place);
+    let (rest, _) = without_zone(rest);
+    let place = rest.split_once('?').map_or(&*rest, |(place, _)| place);
     match (place.strip_prefix("//"), is_socket) {
         (Some(place), true) => match place.split_once('/') {
             Some(("", path)) => flaw_of_path(path),
@@ -44,11 +47,37 @@ pub(super) fn flaw_of_signs(url: &str) -> Option<&'static str> {
         .then_some("it has a # in it: a # in a user's name or password is written as %23")
 }
 
-/// A user without a password would not be logged in.
+/// A user without a password would not be logged in. An empty one is written `user:@`.
 fn flaw_of_login(login: &str) -> Option<&'static str> {
-    let (user, password) = login.split_once(':').unwrap_or((login, ""));
-    (!user.is_empty() && password.is_empty())
-        .then_some("it has a user and no password: write user:password@, or :password@")
+    (!login.is_empty() && !login.contains(':')).then_some(
+        "it has a user and no password: write user:password@ or :password@, and user:@ for an empty password",
+    )
+}
+
+/// Where the `%25` before a zone is, which a parser of URLs does not take (RFC 6874), and the `]` behind it:
+/// as in `[fe80::1%25eth0]`.
+fn zone_of(rest: &str) -> Option<(usize, usize)> {
+    let authority = rest.strip_prefix("//")?;
+    let end = 2 + authority.find(['/', '?']).unwrap_or(authority.len());
+    let host = rest[..end].rfind('@').map_or(2, |at| at + 1);
+    let open = host + rest[host..end].find('[')?;
+    let close = open + rest[open..end].find(']')?;
+    let zone = open + rest[open..close].find("%25")?;
+    let text = &rest[zone + 3..close];
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '~' | '-');
+    (!text.is_empty() && text.chars().all(is_plain)).then_some((zone, close))
+}
+
+/// The same URL without the zone of its host, and the zone: the interface of an address that is valid on
+/// one link alone.
+pub(super) fn without_zone(rest: &str) -> (Cow<'_, str>, Option<&str>) {
+    match zone_of(rest) {
+        Some((zone, close)) => {
+            let whole = [&rest[..zone], &rest[close..]].concat();
+            (whole.into(), Some(&rest[zone + 3..close]))
+        }
+        None => (rest.into(), None),
+    }
 }
 
 fn flaw_of_host(host: &str) -> Option<&'static str> {

@@ -114,7 +114,7 @@ impl Meaning {
                 "a key of this queue holds something that is not queue-kit's: delete it, or use \
                  another name or prefix",
             ),
-            "NOAUTH" | "WRONGPASS" => Self::of_setup("check the user and password in the URL"),
+            "NOAUTH" | "WRONGPASS" => Self::of_setup(LOGIN),
             "DENIED" => Self::of_setup(
                 "it is in protected mode: set a password, or bind it to this machine",
             ),
@@ -215,7 +215,11 @@ pub(crate) const CLUSTER: &str =
     "it is a node of a Redis Cluster: connect to the cluster as a whole, with redis+cluster://";
 /// The text for a server that is no node of a cluster, where one is asked for.
 pub(crate) const NO_CLUSTER: &str = "it is no node of a cluster: connect to it with redis://";
-const TOO_OLD: &str = "it is older than Redis 6.2, which is the oldest supported";
+/// The text for a server that does not speak RESP3.
+pub(crate) const TOO_OLD: &str = "it does not begin RESP3 by HELLO 3: it is older than Redis 6.2, which is the oldest supported, or \
+                                  somebody renamed the command, or something between does not know it";
+/// The text for a login that is refused.
+pub(crate) const LOGIN: &str = "check the user and password, in the URL or of Builder::credentials";
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! Errors, in the words of the contract.
 
+mod lack;
 mod meaning;
 mod refusal;
 
@@ -9,7 +10,8 @@ use queue_core::{Error, ErrorKind, Outcome, in_millis};
 use redis::{RedisError, ServerError};
 
 pub(crate) use self::{
-    meaning::{CLUSTER, NO_CLUSTER},
+    lack::Lack,
+    meaning::{CLUSTER, LOGIN, NO_CLUSTER, TOO_OLD},
     refusal::{Refusal, Slot},
 };
 
@@ -32,9 +34,9 @@ impl Failure {
         matches!(self, Self::Refused(error) if Refusal::of(error).code == "NOSCRIPT")
     }
 
-    /// The user may not run the command.
-    pub(crate) fn is_not_permitted(&self) -> bool {
-        matches!(self, Self::Refused(error) if Refusal::of(error).code == "NOPERM")
+    /// The server says that a part of the request is larger than what it takes, and ends the connection.
+    pub(crate) fn is_of_size(&self) -> bool {
+        matches!(self, Self::Refused(error) if Refusal::of(error).message.contains(TOO_LARGE))
     }
 
     /// The server does not serve this slot of its cluster: it did nothing.
@@ -78,6 +80,9 @@ impl Failure {
         }
     }
 }
+
+/// A server's words for a part of a request that is larger than its `proto-max-bulk-len`.
+const TOO_LARGE: &str = "Protocol error: invalid bulk length";
 
 /// The crate's words for a `SELECT` that the server refused. Of the server's error it keeps the
 /// text only.
@@ -124,14 +129,8 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
                 return Error::new(ErrorKind::Configuration, message).with_source(error);
             }
             let (kind, hint) = match error.kind() {
-                redis::ErrorKind::RESP3NotSupported => (
-                    ErrorKind::Configuration,
-                    ": it is older than Redis 6.2, which is the oldest supported",
-                ),
-                redis::ErrorKind::AuthenticationFailed => (
-                    ErrorKind::Configuration,
-                    ": check the user and password in the URL",
-                ),
+                redis::ErrorKind::RESP3NotSupported => (ErrorKind::Configuration, TOO_OLD),
+                redis::ErrorKind::AuthenticationFailed => (ErrorKind::Configuration, LOGIN),
                 redis::ErrorKind::InvalidClientConfig => (ErrorKind::Configuration, ""),
                 _ => (ErrorKind::Unavailable, ""),
             };
@@ -141,6 +140,10 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
                     told.to_owned()
                 }
                 _ => cause(&error),
+            };
+            let hint = match hint {
+                "" => String::new(),
+                hint => format!(": {hint}"),
             };
             Error::new(kind, format!("cannot connect to {address}: {cause}{hint}"))
                 .with_source(error)
@@ -200,15 +203,6 @@ mod tests {
         match answer {
             Ok(redis::Value::ServerError(refusal)) => Failure::Refused(refusal),
             other => panic!("{other:?} is no refusal"),
-        }
-    }
-
-    #[test]
-    fn only_a_right_that_is_missing_means_that_a_command_is_not_permitted() {
-        let denied = "NOPERM this user has no permissions to run the 'info' command";
-        assert!(refused(denied).is_not_permitted());
-        for other in ["LOADING Redis is loading the dataset in memory", "ERR no"] {
-            assert!(!refused(other).is_not_permitted(), "{other}");
         }
     }
 

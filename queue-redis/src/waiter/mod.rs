@@ -282,7 +282,9 @@ impl Inner {
             };
             let spawn = &*of_all.spawn;
             let (backoff, alarm) = (settings.backoff.clone(), settings.alarm.clone());
-            let connection = Supervised::new(dialer, None, backoff, alarm, spawn);
+            // The connection for commands rings the alarm when the server falls silent, and
+            // registrations find out if this one alone does.
+            let connection = Supervised::new(dialer, None, backoff, None, alarm, spawn);
             let watch = Watch {
                 board: Arc::clone(&self.board),
                 owed: Arc::clone(&self.owed),

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod conformance;
+mod connecting;
 #[path = "../support/errors.rs"]
 mod errors;
 mod migration;

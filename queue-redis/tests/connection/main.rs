@@ -2,14 +2,20 @@
 
 #![cfg(unix)]
 
+mod commands;
+mod credentials;
 mod ending;
 #[path = "../support/errors.rs"]
 mod errors;
 mod failover;
+mod idle;
+mod names;
 #[path = "../support/open.rs"]
 mod open;
 mod opening;
 mod rights;
+mod sizes;
+mod startup;
 #[path = "../support/until.rs"]
 mod until;
 

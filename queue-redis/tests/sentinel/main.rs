@@ -6,8 +6,10 @@
 mod errors;
 mod failover;
 mod finding;
+mod logins;
 #[path = "../support/open.rs"]
 mod open;
+mod startup;
 #[path = "../support/until.rs"]
 mod until;
 

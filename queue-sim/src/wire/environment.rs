@@ -277,6 +277,8 @@ impl World for WireWorld {
             .connect_timeout(patience * 2)
             .response_timeout(patience)
             .fall_back(fall_back)
+            // A test of an idle connection would take decisions, and find nothing that a call does not.
+            .keep_alive(24 * NEVER)
             .packs_from(4);
         // Every third process keeps all bodies as large ones are, which takes calls of its own.
         let builder = match lane.0 % 3 {

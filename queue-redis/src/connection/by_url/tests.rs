@@ -23,7 +23,7 @@ struct Told {
     database: i64,
     service: Option<String>,
     login_to_sentinels: Login,
-    prefix: Option<String>,
+    settings: UrlSettings,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -48,8 +48,8 @@ fn taken(url: &str) -> Option<Told> {
     let refused = |error: queue_core::Error| {
         assert_eq!(error.kind(), ErrorKind::Invalid, "{url:?}: {error}");
     };
-    let prefix = check_url(url)
-        .and_then(|()| prefix(url))
+    let settings = check_url(url)
+        .and_then(|()| url_settings(url))
         .map_err(refused)
         .ok()?;
     let known = "it was checked";
@@ -89,7 +89,7 @@ fn taken(url: &str) -> Option<Told> {
         database: first.handshake.db(),
         service,
         login_to_sentinels: of_sentinels,
-        prefix,
+        settings,
     })
 }
 
@@ -111,13 +111,21 @@ fn plain(text: &str) -> String {
 fn read(url: &str) -> Told {
     let mut told = Told::default();
     let (scheme, rest) = url.split_once(':').expect("a scheme");
+    let scheme = scheme.to_ascii_lowercase();
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     told.is_secure = scheme.starts_with("rediss") || scheme.starts_with("valkeys");
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let value = plain(value);
         let set = match &*plain(name) {
-            "prefix" => &mut told.prefix,
+            "prefix" => &mut told.settings.prefix,
+            "client_name" => &mut told.settings.client_name,
+            "startup_timeout" => {
+                let seconds = value.trim_end_matches('s').parse().expect("seconds");
+                let time = Duration::from_secs(seconds);
+                assert_eq!(told.settings.startup_timeout.replace(time), None);
+                continue;
+            }
             "user" => &mut told.login.user,
             "pass" => &mut told.login.password,
             "sentinel_username" => &mut told.login_to_sentinels.user,
@@ -144,9 +152,14 @@ fn read(url: &str) -> Told {
     let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let some = |text: &str| (!text.is_empty()).then(|| plain(text));
+    let is_empty = !user.is_empty() && login.contains(':') && password.is_empty();
     told.login = Login {
         user: some(user),
-        password: some(password),
+        password: if is_empty {
+            Some(String::new())
+        } else {
+            some(password)
+        },
     };
     let port = if scheme.ends_with("sentinel") {
         26379
@@ -159,7 +172,7 @@ fn read(url: &str) -> Told {
             _ => (host, port),
         };
         assert!(!host.is_empty() && port > 0, "{host}:{port}");
-        let host = host.trim_matches(['[', ']']).to_owned();
+        let host = host.trim_matches(['[', ']']).replace("%25", "%");
         told.places.push((host, Some(port)));
     }
     let database = if scheme.ends_with("sentinel") {
@@ -187,6 +200,8 @@ fn scheme() -> impl Strategy<Value = &'static str> {
         "redis+sentinel:",
         "valkey+sentinel:",
         "redis+cluster:",
+        "Redis:",
+        "VALKEY+Sentinel:",
         "unix:",
         "redis+unix:",
         "valkey+unix:",
@@ -198,7 +213,7 @@ fn scheme() -> impl Strategy<Value = &'static str> {
         "valkeys+cluster:",
     ];
     prop_oneof![
-        4 => one_of(PLAIN, &["Redis:", "redis+sentinels:", "rediss+unix:"]),
+        4 => one_of(PLAIN, &["redis+sentinels:", "rediss+unix:"]),
         u32::from(cfg!(feature = "tls")) => select(SECURE),
     ]
 }
@@ -214,22 +229,42 @@ fn login() -> impl Strategy<Value = &'static str> {
         "u:p:q@",
         ":p@q@",
         "ü:%C3%BC@",
+        "u:@",
         ":100%@",
         ":p+q@",
     ];
     one_of(
         good,
         &[
-            "@", "u@", "u:@", ":%FF@", ":p#@", ":p/q@", ":p?q@", "p q:r@", ":p\nq@",
+            "@", "u@", ":%FF@", ":p#@", ":p/q@", ":p?q@", "p q:r@", ":p\nq@",
         ],
     )
 }
 
 fn hosts() -> impl Strategy<Value = String> {
     let host = one_of(
-        &["localhost", "a.b-c_d", "127.0.0.1", "[::1]", "EXAMPLE.org"],
         &[
-            "", "0.0.0.0", "a b", "é.org", "a%41", "::1", "[::1", "..", "a\\b",
+            "localhost",
+            "a.b-c_d",
+            "127.0.0.1",
+            "[::1]",
+            "[fe80::1%25eth0]",
+            "EXAMPLE.org",
+        ],
+        &[
+            "",
+            "0.0.0.0",
+            "a b",
+            "é.org",
+            "a%41",
+            "a%25b",
+            "[fe80::1%eth0]",
+            "[fe80::1%25]",
+            "[%25eth0]",
+            "::1",
+            "[::1",
+            "..",
+            "a\\b",
         ],
     );
     let port = one_of(
@@ -287,6 +322,8 @@ fn query() -> impl Strategy<Value = String> {
             "sentinel_username=s",
             "sentinel_password=p",
             "%70refix=a",
+            "client_name=web-1",
+            "startup_timeout=30s",
             "prefix=",
             "pass",
         ],
@@ -307,6 +344,9 @@ fn query() -> impl Strategy<Value = String> {
             "prefix=a#b",
             "prefix=a@b",
             "prefix=a?b",
+            "startup_timeout=30",
+            "startup_timeout=-1s",
+            "startup_timeout=99999999999999999999s",
         ],
     );
     option::of(vec(parameter, 0..4))
@@ -360,6 +400,12 @@ fn urls_of_every_form_are_taken() {
         "redis://:p%23w@localhost:06379/03",
         "redis://:100%@localhost",
         "redis://:@localhost",
+        "redis://default:@localhost",
+        "REDIS://LOCALHOST",
+        "Redis+Cluster://a,b",
+        "UNIX:/run/Redis.sock",
+        "redis://u:p@[fe80::1%25eth0]:1/3",
+        "redis+sentinel://[fe80::1%25eth0.7],b/orders",
         "redis+sentinel://u:p@a,b:1,[::1]/orders/3?sentinel_username=s&sentinel_password=q&prefix=shop",
         "redis+sentinel://me:p%40ss@one,two:5000,[::1],[::2]:7/orders.eu/3?sentinel_password=a%26b",
         "redis+sentinel://a/orders/",
@@ -373,7 +419,7 @@ fn urls_of_every_form_are_taken() {
         "unix:/run/.redis..sock",
         "redis+unix:/run/redis.sock",
     ];
-    let secure = cfg!(feature = "tls").then_some("valkeys+cluster://one");
+    let secure = cfg!(feature = "tls").then_some("VALKEYS+cluster://one");
     for url in urls.into_iter().chain(secure) {
         let taken = taken(url).unwrap_or_else(|| panic!("{url} is refused"));
         assert_eq!(taken, read(url), "{url}");

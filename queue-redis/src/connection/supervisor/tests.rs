@@ -70,7 +70,7 @@ async fn pauses(lives: impl IntoIterator<Item = Life>) -> Vec<Duration> {
     };
     let backoff = Backoff::new(FIRST, LONGEST, 7);
     let spawn = TokioSpawn::default();
-    let _supervised = Supervised::new(script, None, backoff, Alarm::default(), &spawn);
+    let _supervised = Supervised::new(script, None, backoff, None, Alarm::default(), &spawn);
     let all = dialled.wait_for(|dialled| dialled.len() == count).await;
     let all = all.expect("it dials for ever");
     all.windows(2).map(|two| two[1] - two[0]).collect()

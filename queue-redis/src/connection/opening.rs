@@ -1,0 +1,86 @@
+//! How a backend's connections are opened, beside what the URL says.
+
+use std::{env, process, sync::Arc, time::Duration};
+
+use queue_core::{Error, Result, Spawn};
+use redis::Cmd;
+
+use super::{CredentialsProvider, Role};
+
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_CLIENT_NAME: usize = 64;
+
+/// How connections are opened.
+#[derive(Clone)]
+pub(crate) struct Opening {
+    pub(crate) spawn: Arc<dyn Spawn>,
+    /// How long opening one may take.
+    pub(crate) limit: Duration,
+    pub(crate) credentials: Option<Arc<dyn CredentialsProvider>>,
+    /// The name by which the server lists the program's connections.
+    pub(crate) client_name: Arc<str>,
+}
+
+impl Opening {
+    /// With the defaults of a [builder](crate::Builder).
+    pub(crate) fn by(spawn: Arc<dyn Spawn>) -> Self {
+        Self {
+            spawn,
+            limit: CONNECT_TIMEOUT,
+            credentials: None,
+            client_name: default_client_name().into(),
+        }
+    }
+
+    /// Gives a connection its name. `HELLO` needs no right; `CLIENT SETNAME` does.
+    pub(super) fn naming(&self, role: Role) -> Cmd {
+        let role = match role {
+            Role::Commands => "commands",
+            Role::Waiter => "waiter",
+        };
+        let mut hello = redis::cmd("HELLO");
+        let name = format!("{}:{role}", self.client_name);
+        hello.arg(3).arg("SETNAME").arg(name);
+        hello
+    }
+}
+
+/// The program and its process.
+fn default_client_name() -> String {
+    let path = env::current_exe().ok();
+    let program = path.as_deref().and_then(|path| path.file_stem());
+    let program = program.map_or_else(|| "queue-kit".into(), |program| program.to_string_lossy());
+    let plain = |c: char| if is_allowed(c) { c } else { '-' };
+    let process = process::id();
+    let room = MAX_CLIENT_NAME - "-4294967295".len();
+    let program: String = program.chars().take(room).map(plain).collect();
+    format!("{program}-{process}")
+}
+
+/// Whether servers take this character in a name.
+const fn is_allowed(c: char) -> bool {
+    matches!(c, '!'..='~')
+}
+
+/// Checks a name for connections.
+pub(crate) fn check_client_name(name: &str) -> Result<()> {
+    if (1..=MAX_CLIENT_NAME).contains(&name.len()) && name.chars().all(is_allowed) {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(MAX_CLIENT_NAME).collect();
+    Err(Error::invalid(format!(
+        "the client_name {shown:?}: use 1 to {MAX_CLIENT_NAME} printed characters of ASCII without blanks"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_name_is_one_that_a_server_takes() {
+        let name = default_client_name();
+        check_client_name(&name).expect("it is allowed");
+        assert!(name.ends_with(&process::id().to_string()), "{name}");
+    }
+}
