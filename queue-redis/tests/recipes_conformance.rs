@@ -60,8 +60,13 @@ recipes! {
     wait_active: 12, |_| WaitActive::default().tick(POLL).batch(1_000).timeout(BLOCK);
     zset_json: 15, |_| ZsetJson::default().poll(POLL);
     zset_json_with_processing: 17, |_| ZsetJson::default().with_processing().poll(POLL);
+    zset_json_with_claims_scored_by_their_times: 17, |_| ZsetJson::default()
+        .with_processing()
+        .claim_timeout(ANSWER)
+        .poll(POLL);
     zset_json_with_priority: 15, |_| ZsetJson::default().with_priority().poll(POLL);
     blocking_list: 14, |_| BlockingList::default().timeout(BLOCK);
+    blocking_list_in_the_other_direction: 14, |_| BlockingList::default().rpush_blpop().timeout(BLOCK);
     private_backup: 7, |client| PrivateBackup::of_client(format!("client-{client}")).timeout(BLOCK);
     shared_backup: 16, |_| SharedBackup::default().poll(POLL);
     shared_backup_with_checker: 13, |_| SharedBackup::default().with_checker(ANSWER).poll(POLL);

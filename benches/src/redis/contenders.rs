@@ -19,7 +19,7 @@ const MOST: usize = 128;
 const TICK: Duration = Duration::from_millis(50);
 /// The most messages that one round of a distributor moves.
 const MOVED: usize = 10_000;
-/// After how long the checker of a backup puts an entry back, as published.
+/// The time after which the checker of a backup puts an entry back.
 const CHECKED: Duration = Duration::from_secs(60);
 /// Where a distributor puts messages that are due.
 const ACTIVE: &str = "delay:active:";
