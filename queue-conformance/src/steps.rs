@@ -16,7 +16,9 @@ pub(crate) const LONG: Duration = Duration::from_secs(3600);
 /// A delay that outlives its case, however slow its calls are.
 pub(crate) const FAR: Duration = Duration::from_secs(1_000 * 3600);
 /// A due time that no case lives to see.
-pub(crate) const NEVER: Timestamp = Timestamp::from_millis(1 << 52);
+pub(crate) const NEVER: Timestamp = Timestamp::from_millis(1 << 47);
+/// A time of this century in microseconds, which a caller took for milliseconds.
+pub(crate) const MICROS: u64 = 1_798_761_600_000_000;
 
 pub(crate) const fn count(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("not zero")

@@ -34,10 +34,11 @@ pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
 /// The longest wait for a confirmation: a minute. The shortest is 1 ms.
 pub const MAX_WITHIN: Duration = Duration::from_secs(60);
-/// The longest delay: 2^52 ms, so that every due time is below [`MAX_TIME`].
-pub const MAX_DELAY: Duration = Duration::from_millis(1 << 52);
-/// Due times are below this many milliseconds since 1970: 2^53, up to which a double is exact.
-pub const MAX_TIME: u64 = 1 << 53;
+/// The longest delay, and the longest time to live: 2^47 ms, some 4,459 years, so that every due time is
+/// below [`MAX_TIME`].
+pub const MAX_DELAY: Duration = Duration::from_millis(1 << 47);
+/// Due times are below this many milliseconds since 1970: the beginning of the year 10000.
+pub const MAX_TIME: u64 = 253_402_300_800_000;
 
 /// Whole milliseconds of a lease, rounded up.
 ///
@@ -94,7 +95,7 @@ pub fn keep_millis(keep: Duration) -> Result<u64> {
 pub fn delay_millis(delay: Duration) -> Result<u64> {
     if delay > MAX_DELAY {
         return Err(Error::invalid(format!(
-            "a delay of {} is too long: at most 2^52 ms",
+            "a delay of {} is too long: at most 2^47 ms",
             in_millis(delay)
         )));
     }

@@ -62,8 +62,8 @@ pub enum Due {
     /// This long after the backend accepts the message, at most [`limits::MAX_DELAY`]; rounded up
     /// to a millisecond, so that the message is never early (D1).
     After(Duration),
-    /// At this time by the backend's clock, before [`limits::MAX_TIME`]. A time in the past
-    /// means now.
+    /// At this time by the backend's clock, before the year 10000 ([`limits::MAX_TIME`]). A time in
+    /// the past means now.
     At(Timestamp),
 }
 
@@ -76,9 +76,7 @@ impl Due {
     pub fn check(self) -> Result<()> {
         match self {
             Self::After(delay) => limits::delay_millis(delay).map(drop),
-            Self::At(time) if time.as_millis() >= limits::MAX_TIME => Err(Error::invalid(format!(
-                "due at {time} since 1970: must be before 2^53 ms"
-            ))),
+            Self::At(time) if time.as_millis() >= limits::MAX_TIME => Err(too_far(time)),
             Self::At(_) => Ok(()),
         }
     }
@@ -90,6 +88,19 @@ impl Due {
             Self::At(time) => time.max(now),
         }
     }
+}
+
+/// The error of a due time beyond the year 9999.
+fn too_far(time: Timestamp) -> Error {
+    let (unit, divisor) = match time.as_millis() / 1_000 {
+        0..limits::MAX_TIME => ("microseconds", "1,000"),
+        _ => ("nanoseconds", "1,000,000"),
+    };
+    Error::invalid(format!(
+        "due at {time} since 1970, beyond the year 9999: must be before {} ms. It looks like {unit} \
+         taken for milliseconds: divide by {divisor}",
+        limits::MAX_TIME
+    ))
 }
 
 impl From<Duration> for Due {

@@ -20,7 +20,7 @@ use crate::{Due, Error, Result, in_millis, limits, millis_ceil};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TimeToLive {
-    /// 1 ms to 2^52 ms, rounded up to a millisecond.
+    /// 1 ms to 2^47 ms, rounded up to a millisecond.
     pub limit: Duration,
     /// What becomes of an outdated message.
     pub then: Outdated,

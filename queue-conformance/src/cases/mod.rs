@@ -189,7 +189,7 @@ macro_rules! __cases {
                 limits_a_lease_is_rounded_up_to_a_millisecond [ExactClock],
                 limits_a_retry_delay_has_an_end [ExactClock],
                 limits_dedup_keys_and_windows_have_limits,
-                limits_a_time_to_live_is_1_ms_to_2_to_the_52 (TimeToLive),
+                limits_a_time_to_live_is_1_ms_to_2_to_the_47 (TimeToLive),
                 limits_a_delay_is_shorter_than_the_time_to_live (TimeToLive),
                 limits_pages_and_purges_have_at_most_1000_entries,
                 configuration_out_of_range_is_refused,

@@ -48,7 +48,7 @@ pub enum Wait {
     Next(i8),
 }
 
-/// The longest wait in milliseconds: due times go up to 2^53, and the clock does not.
+/// The longest wait in milliseconds: due times go up to the year 9999, and the clock does not.
 const LONGEST_WAIT: u64 = 8 * 24 * 60 * 60 * 1_000;
 
 impl Wait {

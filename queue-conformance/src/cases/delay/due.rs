@@ -183,8 +183,10 @@ pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
     lines::limits_a_due_time_has_an_end(stage).await;
     let queue = stage.delay().await;
     let over = Due::After(limits::MAX_DELAY + ms(1));
-    refused(queue.reschedule(id(1), over).await, "2^52");
+    refused(queue.reschedule(id(1), over).await, "2^47");
     let over = Due::At(Timestamp::from_millis(limits::MAX_TIME));
-    refused(queue.reschedule(id(1), over).await, "9007199254740992");
+    refused(queue.reschedule(id(1), over).await, "253402300800000");
+    let micros = Due::At(Timestamp::from_millis(MICROS));
+    refused(queue.reschedule(id(1), micros).await, "microseconds");
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
 }

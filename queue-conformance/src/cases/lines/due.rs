@@ -194,12 +194,13 @@ pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let over = limits::MAX_DELAY + ms(1);
     let batch = [Push::new("good"), Push::new("x").with_due(over)];
-    refused(queue.try_put(&batch).await, "2^52");
+    refused(queue.try_put(&batch).await, "2^47");
     let at = |time| Push::new("x").with_due(Timestamp::from_millis(time));
     refused(
         queue.try_put(&[at(limits::MAX_TIME)]).await,
-        "9007199254740992",
+        "253402300800000",
     );
+    refused(queue.try_put(&[at(MICROS)]).await, "microseconds");
     assert_eq!(depth(&*queue).await, [0; 4]);
     queue.put(Push::new("x").with_due(limits::MAX_DELAY)).await;
     queue.put(at(limits::MAX_TIME - 1)).await;

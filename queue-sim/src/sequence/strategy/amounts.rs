@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, time::Duration};
 use proptest::{prelude::*, sample::select};
 use queue_core::{
     Due, Timestamp,
-    limits::{MAX_DEDUP_WINDOW, MAX_DELAY, MAX_LEASE},
+    limits::{MAX_DEDUP_WINDOW, MAX_DELAY, MAX_LEASE, MAX_TIME},
 };
 
 use crate::sequence::{Wait, symbol::from_now};
@@ -46,7 +46,7 @@ pub(super) fn window() -> impl Strategy<Value = Duration> + Clone {
 }
 
 pub(super) fn due() -> impl Strategy<Value = Due> + Clone {
-    let absolute = select(vec![0, 1, (1 << 53) - 1, 1 << 53]);
+    let absolute = select(vec![0, 1, MAX_TIME - 1, MAX_TIME, MAX_TIME * 1_000]);
     prop_oneof![
         8 => delay().prop_map(Due::After),
         4 => (-20..=40_i64).prop_map(from_now),
