@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
-use crate::{QueueName, Receipt, one_line::OneLine};
+use crate::{QueueName, Receipt, in_millis, one_line::OneLine, sources::with_sources};
 
 /// The result of every fallible call of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -57,7 +57,9 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// The error of a failed call.
 ///
-/// Its text is one line, and of a long one the middle is left out.
+/// Its text is one line, and of a long one the middle is left out. As `Debug` shows it, kind and
+/// outcome follow the text, and the texts of its sources: so a `main` that returns it prints a
+/// sentence.
 ///
 /// [`kind`](Self::kind) says what to do, [`outcome`](Self::outcome) whether the call took effect,
 /// [`is_transient`](Self::is_transient) whether the same call may succeed later, and
@@ -283,17 +285,16 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
+    /// The text, the texts of its sources, the kind and the outcome in one line: this is what a
+    /// program shows whose `main` returns the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("kind", &self.0.kind)
-            .field("outcome", &self.0.outcome)
-            .field("transient", &self.0.transient)
-            .field("retry_after", &self.retry_after())
-            .field("queue", &self.0.queue)
-            .field("once", &self.0.once)
-            .field("message", &self.0.message)
-            .field("source", &self.0.source)
-            .finish()
+        let text = with_sources(self);
+        let (kind, outcome) = (self.0.kind, self.0.outcome);
+        write!(f, "{} [{kind:?}, {outcome:?}", OneLine(&text))?;
+        match self.retry_after() {
+            Some(pause) => write!(f, ", try again after {}]", in_millis(pause)),
+            None => f.write_str("]"),
+        }
     }
 }
 

@@ -39,6 +39,7 @@ mod peek;
 mod queue;
 mod removal;
 mod settlement;
+mod sources;
 mod spawn;
 mod stamp;
 mod time;
@@ -72,6 +73,7 @@ pub use self::{
     queue::*,
     removal::Removal,
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
+    sources::with_sources,
     spawn::{Running, Spawn, Task, TokioSpawn},
     time::{Due, Timestamp},
     time_to_live::{Outdated, TimeToLive},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Error, ErrorKind};
+use queue_core::{Error, ErrorKind, Outcome, QueueName};
 
 const KINDS: [ErrorKind; 11] = [
     ErrorKind::Invalid,
@@ -42,4 +42,28 @@ fn no_transient_error_lets_a_loop_spin_by_default() {
             "{error:?}"
         );
     }
+}
+
+#[test]
+fn a_main_that_returns_an_error_prints_a_sentence_with_kind_and_outcome() {
+    let jobs = QueueName::new("jobs").unwrap();
+    let refused = std::io::Error::other("connection\nrefused");
+    let error = Error::new(ErrorKind::Unavailable, "no answer from 10.0.0.1:6379")
+        .with_outcome(Outcome::Unknown)
+        .with_queue(&jobs)
+        .with_source(refused);
+    assert_eq!(
+        format!("{error:?}"),
+        "queue jobs: no answer from 10.0.0.1:6379 (it is unknown whether the call took effect): \
+         connection refused [Unavailable, Unknown, try again after 100 ms]"
+    );
+    let error = Error::invalid("a lease of 0 ms: between 1 ms and 24 h is allowed");
+    let line = "a lease of 0 ms: between 1 ms and 24 h is allowed [Invalid, NotApplied]";
+    assert_eq!(
+        (format!("{error:?}"), format!("{error:#?}")),
+        (line.to_owned(), line.to_owned())
+    );
+    // A cause that the text tells already is told once.
+    let twice = Error::invalid(format!("cannot open: {error}")).with_source(error);
+    assert_eq!(format!("{twice:?}").matches("24 h").count(), 1);
 }

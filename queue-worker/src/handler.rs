@@ -2,13 +2,12 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Consumer};
+use queue_core::{Bytes, Consumer, with_sources};
 
 use super::{
     Context, IntoVerdict,
     ending::Ending,
     guard::{AbnormalEnd, guarded, guarded_call},
-    sources::with_sources,
 };
 
 pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<Ending>> + Send>>;

@@ -84,7 +84,6 @@ mod settings;
 mod shares;
 mod single;
 mod source;
-mod sources;
 mod stop;
 mod test_context;
 #[cfg(feature = "tracing")]

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt::Display, time::Duration};
 
-use super::sources::with_sources;
+use queue_core::with_sources;
 
 /// A handler's verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,8 +2,17 @@
 
 use std::error::Error;
 
-/// The error's text, and those of its sources that it does not tell itself.
-pub(crate) fn with_sources(error: &dyn Error) -> String {
+/// The error's text, and the texts of its sources that it does not tell itself.
+///
+/// ```
+/// use queue_core::{Error, ErrorKind, with_sources};
+///
+/// let refused = Error::new(ErrorKind::Unavailable, "connection refused");
+/// let error = Error::new(ErrorKind::Unavailable, "cannot charge").with_source(refused);
+/// assert_eq!(error.to_string(), "cannot charge");
+/// assert_eq!(with_sources(&error), "cannot charge: connection refused");
+/// ```
+pub fn with_sources(error: &dyn Error) -> String {
     // In the alternate form, errors that keep their causes show them.
     let mut text = format!("{error:#}");
     let mut source = error.source();
@@ -20,12 +29,11 @@ pub(crate) fn with_sources(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use queue_core::ErrorKind;
-
     use super::with_sources;
+    use crate::ErrorKind;
 
-    fn error(text: &'static str) -> queue_core::Error {
-        queue_core::Error::new(ErrorKind::Unavailable, text)
+    fn error(text: &'static str) -> crate::Error {
+        crate::Error::new(ErrorKind::Unavailable, text)
     }
 
     #[test]
