@@ -43,7 +43,7 @@ enum Delays {
 impl Backoff {
     const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-    /// Always this long.
+    /// Always this long, cut at [`limits::MAX_DELAY`].
     pub const fn fixed(delay: Duration) -> Self {
         Self {
             delays: Delays::Fixed(delay),
@@ -74,7 +74,7 @@ impl Backoff {
         }
     }
 
-    /// Sets the longest delay.
+    /// Sets the longest delay. No delay is longer than [`limits::MAX_DELAY`].
     #[must_use]
     pub const fn with_longest(mut self, longest: Duration) -> Self {
         self.longest = longest;

@@ -9,7 +9,7 @@ use std::{
 use queue_core::{Delivery, Headers, Receipt};
 use tokio::{sync::watch, time::Instant};
 
-use super::stop::Stop;
+use super::{later::after, stop::Stop};
 
 /// The worker counts a deadline from before the call that set it, less this: the backend's clock
 /// shows whole milliseconds, so a lease may end this much sooner than its length says.
@@ -94,5 +94,5 @@ impl Lease {
 }
 
 fn end(sent: Instant, ttl: Duration) -> Instant {
-    sent + ttl.saturating_sub(CLOCK_GRAIN)
+    after(sent, ttl.saturating_sub(CLOCK_GRAIN))
 }

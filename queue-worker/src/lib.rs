@@ -70,6 +70,7 @@ mod guard;
 mod handler;
 mod health;
 mod holder;
+mod later;
 mod lease;
 #[cfg(feature = "metrics")]
 pub mod metrics;

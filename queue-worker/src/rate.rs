@@ -16,6 +16,10 @@ use governor::{
 use queue_core::{Error, Result, limits};
 use tokio::time::Instant;
 
+/// The longest time in which a burst may be saved up. The limiter counts nanoseconds in 64 bits,
+/// which hold 584 years: this leaves room for the time that a worker runs.
+const DEAREST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
 /// The most messages that a worker starts in a time, and the most at once.
 ///
 /// In any stretch of time `t`, the worker starts at most `burst + t × messages / per`. A message
@@ -28,6 +32,9 @@ use tokio::time::Instant;
 /// let calm = Rate::new(100, Duration::from_secs(1)).with_burst(1); // one each 10 ms
 /// # let _ = calm;
 /// ```
+///
+/// A worker refuses a rate as `Invalid` if it is more than one message per ns, or if its burst is
+/// worth more than 100 years: so long does it take to save up a burst, message by message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     messages: u32,
@@ -54,9 +61,13 @@ impl Rate {
         self
     }
 
+    /// `None` if no limiter can count it.
     fn quota(self) -> Option<Quota> {
         let burst = NonZeroU32::new(self.burst)?;
         let period = self.per.checked_div(self.messages)?;
+        period
+            .checked_mul(self.burst)
+            .filter(|all| *all <= DEAREST)?;
         Some(Quota::with_period(period)?.allow_burst(burst))
     }
 
@@ -64,8 +75,8 @@ impl Rate {
         match self.quota() {
             Some(_) => Ok(()),
             None => Err(Error::invalid(format!(
-                "a rate of {} messages per {:?}, {} at once: each has to be more than nothing, \
-                 and one message per ns is the most",
+                "a rate of {} messages per {:?}, {} at once: each has to be more than nothing, one \
+                 message per ns is the most, and all at once are worth 100 years at most",
                 self.messages, self.per, self.burst
             ))),
         }
@@ -186,6 +197,29 @@ mod tests {
         assert!((99..=101).contains(&wait.as_millis()), "{wait:?}");
         tokio::time::sleep(Duration::from_millis(200)).await;
         assert_eq!(limiter.available(), Ok(2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_worth_more_than_100_years_is_refused() {
+        let (day, year) = (DEAREST / 36_500, DEAREST / 100);
+        for rate in [
+            Rate::new(1, Duration::MAX),
+            Rate::new(u32::MAX, Duration::MAX),
+            Rate::new(1, DEAREST + Duration::from_nanos(1)),
+            Rate::new(10, day).with_burst(u32::MAX),
+            Rate::new(1, day).with_burst(1_000_000),
+            Rate::new(1, year).with_burst(101),
+        ] {
+            let error = rate.check().unwrap_err();
+            assert!(error.to_string().contains("100 years"), "{error}");
+            assert!(Limiter::new(rate, Instant::now()).is_none(), "{rate:?}");
+        }
+        let dear = Rate::new(1, year).with_burst(100);
+        let limiter = Limiter::new(dear, Instant::now()).unwrap();
+        assert_eq!(limiter.available(), Ok(100));
+        limiter.charge(100);
+        let wait = limiter.available().unwrap_err() - Instant::now();
+        assert!(wait > year - day && wait < year + day, "{wait:?}");
     }
 
     #[test]

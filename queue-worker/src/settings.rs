@@ -13,6 +13,9 @@ use super::{Backoff, Sharing, holder::default_holder};
 /// The shortest lease of a worker: three heartbeats must fit into it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
 
+/// The shortest interval between two looks, or two samples.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
 /// The settings of the worker as a whole.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerSettings {
@@ -59,19 +62,13 @@ impl WorkerSettings {
         if self.concurrency == 0 {
             return Err(Error::invalid("a concurrency of 0: at least 1"));
         }
-        if self.poll.is_zero() {
-            return Err(Error::invalid(
-                "a poll interval of 0 would never wait: at least 1 ms",
-            ));
-        }
+        check_interval("poll interval", self.poll)?;
         #[cfg(feature = "rate-limit")]
         if let Some(rate) = self.rate {
             rate.check()?;
         }
-        if self.sample.is_some_and(|interval| interval.is_zero()) {
-            return Err(Error::invalid(
-                "sampling every 0 would do nothing else: at least 1 ms",
-            ));
+        if let Some(interval) = self.sample {
+            check_interval("sample_every", interval)?;
         }
         Ok(())
     }
@@ -95,6 +92,17 @@ impl WorkerSettings {
     pub(crate) fn retry_seed(&self) -> u64 {
         self.seed.unwrap_or(0)
     }
+}
+
+/// Refuses an interval at which the worker would do nothing else.
+fn check_interval(what: &str, interval: Duration) -> Result<()> {
+    if interval < SHORTEST_INTERVAL {
+        return Err(Error::invalid(format!(
+            "a {what} of {interval:?} would leave the worker no time for anything else: at least {}",
+            in_millis(SHORTEST_INTERVAL)
+        )));
+    }
+    Ok(())
 }
 
 /// The settings of one queue of a worker.
@@ -229,7 +237,7 @@ macro_rules! worker_setters {
         }
 
         /// Sets how often an idle worker looks without a hint, in case one was lost. 5 s by
-        /// default. Due times do not depend on it: the worker waits for them exactly.
+        /// default, at least 1 ms. Due times do not depend on it: the worker waits for them exactly.
         pub fn poll(mut self, interval: Duration) -> Self {
             self$(.$worker)?.settings.poll = interval;
             self
@@ -253,7 +261,7 @@ macro_rules! worker_setters {
 
         /// Reads each queue's counters in this interval, by one call for each queue: for
         /// [`Health::paused`](crate::Health::paused), and with the feature `metrics` for the gauges
-        /// of the queue itself. Never by default.
+        /// of the queue itself. Never by default; at least 1 ms.
         pub fn sample_every(mut self, interval: Duration) -> Self {
             self$(.$worker)?.settings.sample = Some(interval);
             self

@@ -11,22 +11,23 @@ pub enum Sharing {
     InOrder,
 }
 
-/// One free slot, in the units that weights divide.
-const SLOT: u64 = 1 << 20;
+/// One free slot, in the units that weights divide: so many that the heaviest weight leaves some of
+/// them, and so few that no worker ever counts up to the end of a `u128`.
+const SLOT: u128 = 1 << 64;
 
 /// Start-time fair queueing: each queue has the virtual time at which its next slot begins, which
 /// runs slower the heavier the queue is. A queue that had nothing to do does not save up its share.
 #[derive(Debug, Clone)]
 pub(crate) struct Shares {
     sharing: Sharing,
-    now: u64,
+    now: u128,
     queues: Vec<Share>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Share {
-    weight: u64,
-    next: u64,
+    weight: u128,
+    next: u128,
 }
 
 /// The slots that a queue asks for.
@@ -43,7 +44,7 @@ pub(crate) enum Demand {
 impl Shares {
     pub(crate) fn new(sharing: Sharing, weights: impl IntoIterator<Item = u32>) -> Self {
         let share = |weight: u32| Share {
-            weight: u64::from(weight.max(1)),
+            weight: u128::from(weight.max(1)),
             next: 0,
         };
         Self {
@@ -87,10 +88,10 @@ impl Shares {
         let start = self.start(queue);
         self.now = self.now.max(start);
         let share = &mut self.queues[queue];
-        share.next = start + slots as u64 * SLOT / share.weight;
+        share.next = start + slots as u128 * SLOT / share.weight;
     }
 
-    fn start(&self, queue: usize) -> u64 {
+    fn start(&self, queue: usize) -> u128 {
         self.queues[queue].next.max(self.now)
     }
 }
@@ -135,6 +136,12 @@ mod tests {
         let mut shares = Shares::new(Sharing::ByWeight, [3, 1]);
         assert_eq!(shares.divide(16, &[ALL, ALL]), [12, 4]);
         assert_eq!(run(&mut shares, &[ALL, ALL], 400), [300, 100]);
+    }
+
+    #[test]
+    fn the_heaviest_queue_starves_none() {
+        let mut shares = Shares::new(Sharing::ByWeight, [u32::MAX, u32::MAX / 4]);
+        assert_eq!(run(&mut shares, &[ALL, ALL], 500), [400, 100]);
     }
 
     #[test]

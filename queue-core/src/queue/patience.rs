@@ -13,6 +13,9 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Pauses double up to this, so that a waiting caller is back soon after the trouble is over.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// The first pause of an error that asks for none, so that a waiting caller does not spin.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
 /// One call's time, pauses and failures.
 #[derive(Debug)]
 pub(crate) struct Patience {
@@ -121,7 +124,9 @@ impl Patience {
 }
 
 fn longer(pause: Duration, least: Duration) -> Duration {
-    (2 * pause).min(LONGEST_PAUSE).max(least)
+    // An error may ask for any pause.
+    let longer = pause.saturating_mul(2);
+    longer.clamp(SHORTEST_PAUSE, LONGEST_PAUSE).max(least)
 }
 
 fn unanswered(limit: Duration) -> Error {

@@ -12,6 +12,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Chaos, Run, check::Check, handled::told};
 use crate::world::Environment;
 
+/// The most lanes that have numbers of their own; the auditor has another.
+pub(super) const MOST_LANES: usize = 254;
+
 /// Any error that ends a lane early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -33,6 +36,8 @@ pub struct Sim {
     pub(super) queues: Vec<(String, QueueConfig)>,
     /// The queues that have a handler.
     pub(super) handled: Vec<String>,
+    /// The queues that have a handler and no worker.
+    pub(super) unserved: Vec<String>,
     pub(super) lanes: Vec<LaneScript>,
     pub(super) chaos: Chaos,
     pub(super) checks: Vec<Arc<dyn Check>>,
@@ -81,6 +86,7 @@ impl Sim {
             name: name.to_owned(),
             queues: Vec::new(),
             handled: Vec::new(),
+            unserved: Vec::new(),
             lanes: Vec::new(),
             chaos: Chaos::all(),
             checks: Vec::new(),
@@ -133,13 +139,13 @@ impl Sim {
         self
     }
 
-    /// Sets the length of the workers' leases; by default 30 s. Crashes and pauses come near it.
+    /// Sets the length of the workers' leases, 10 ms to 24 h; by default 30 s. Crashes and pauses come near it.
     pub const fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
     }
 
-    /// Sets the longest virtual time until nothing is left; by default a day. It must be longer
+    /// Sets the longest virtual time until nothing is left, 1 ms to 100 years; by default a day. It must be longer
     /// than the longest delay that the code under test schedules.
     pub const fn patience(mut self, time: Duration) -> Self {
         self.patience = time;
@@ -262,7 +268,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
     }
 
     /// Sets the number of workers that [`handler`](Self::handler) starts, each in its own lane; by
-    /// default 2.
+    /// default 2. A simulation has at most 254 lanes.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
@@ -304,9 +310,14 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
             })
         };
         let script: Script = Arc::new(script);
+        if self.workers == 0 {
+            self.sim.unserved.push(self.name.clone());
+        }
+        // One more than allowed is enough to be refused.
+        let workers = self.workers.min(MOST_LANES + 1);
         let before = self.sim.lanes.iter();
         let before = before.filter(|lane| lane.role == Role::Worker).count();
-        for worker in before..before + self.workers {
+        for worker in before..before + workers {
             let name = format!("worker {worker}");
             self.sim = self.sim.add(name, Role::Worker, Arc::clone(&script));
         }

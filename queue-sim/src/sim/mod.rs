@@ -12,6 +12,7 @@ mod handled;
 mod held;
 mod kept;
 mod ledger;
+mod limits;
 mod panics;
 mod play;
 mod report;

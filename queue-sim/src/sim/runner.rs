@@ -53,7 +53,7 @@ impl Sim {
     ///
     /// # Panics
     ///
-    /// If a run breaks a check: the message has the shortest story that shows it, and the line that
+    /// If a setting is beyond its limits: the message names it. If a run breaks a check: the message has the shortest story that shows it, and the line that
     /// replays it. If a kept plan does not fit, or the runner cannot read the file of kept plans:
     /// the message names file and line. If the runs were not worth much: none was played (0 seeds);
     /// fewer than nine in ten had a message that was accepted and settled (acked, as the queue
@@ -78,6 +78,7 @@ impl Sim {
     ///
     /// Inside a tokio runtime.
     pub fn try_run(&self) -> Result<Tally, Box<Broken>> {
+        self.check_settings()?;
         let environment = &mut *self.environment();
         let runner = &mut Runner::new(self.clone(), environment);
         match self.replay_asked(runner) {
@@ -87,6 +88,7 @@ impl Sim {
     }
 
     pub(super) fn play_and_keep(&self, upkeep: Upkeep) -> Result<Tally, Box<Broken>> {
+        self.check_settings()?;
         let environment = &mut *self.environment();
         let runner = &mut Runner::new(self.clone(), environment);
         if let Some(replayed) = self.replay_asked(runner) {
@@ -158,7 +160,14 @@ impl Sim {
     }
 
     /// Plays one run, and does not check it.
+    ///
+    /// # Panics
+    ///
+    /// If a setting is beyond its limits, or inside a tokio runtime.
     pub fn story(&self, decisions: &Decisions) -> Story {
+        if let Err(broken) = self.check_settings() {
+            panic!("{broken}");
+        }
         play(self, &mut *self.environment(), decisions)
     }
 

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Stop,
     event::{Event, Verb},
+    later::after,
     lease::Lease,
     shares::Demand,
 };
@@ -232,14 +233,14 @@ impl Runner {
         let count = leased.deliveries.len();
         let took = now.saturating_duration_since(sent);
         served.reach.answered(count, took, served.terms.lease);
-        served.look = now
-            + match count {
-                0 => leased.next.map_or(poll, |next| {
-                    next.clamp(SHORTEST_PAUSE, poll.max(SHORTEST_PAUSE))
-                }),
-                some if some < max => NEXT_LOOK.min(poll),
-                _ => Duration::ZERO,
-            };
+        let pause = match count {
+            0 => leased
+                .next
+                .map_or(poll, |next| next.clamp(SHORTEST_PAUSE, poll)),
+            some if some < max => NEXT_LOOK.min(poll),
+            _ => Duration::ZERO,
+        };
+        served.look = after(now, pause);
         let may_start = self.is_working();
         self.take_deliveries(index, leased.deliveries, sent, now, may_start);
     }

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     Stop,
     event::{Event, Verb},
+    later::after,
     lease::Lease,
     note::ExtendRequest,
 };
@@ -222,7 +223,7 @@ impl Runner {
         }
         lease.tell(Stop::LeaseLost);
         if running.leases.iter().all(|lease| lease.is_lost()) {
-            let cut_at = now + self.settings.cleanup;
+            let cut_at = after(now, self.settings.cleanup);
             running.cut_at = earlier(running.cut_at, Some(cut_at));
             self.watch_due = earlier(self.watch_due, running.cut_at);
         }

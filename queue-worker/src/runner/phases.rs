@@ -8,6 +8,7 @@ use super::{Runner, alarm::Alarm};
 use crate::{
     Health, Report, Stop,
     event::{Event, Phase},
+    later::after,
 };
 
 /// After it has cut handlers off, the worker tries at least this long to settle the remaining
@@ -116,10 +117,4 @@ impl Runner {
             drained: self.shutdown.is_none_or(drained),
         }
     }
-}
-
-/// Adds a time, cut to 30 years: an `Instant` cannot hold all that a `Duration` can.
-pub(super) fn after(now: Instant, time: Duration) -> Instant {
-    const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
-    now + time.min(FAR)
 }

@@ -5,8 +5,8 @@ use std::{
     task::{Context as Poller, Poll},
 };
 
-use super::{Runner, alarm::Alarm, phases::after};
-use crate::event::Event;
+use super::{Runner, alarm::Alarm};
+use crate::{event::Event, later::after};
 
 impl Runner {
     /// Takes the samples that have come, and starts those that are due. Answers whether there were

@@ -1,0 +1,387 @@
+//! What a call takes: windows, delays, leases, times to wait, pages; and the pauses that errors ask for.
+
+use std::{
+    num::NonZeroUsize,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use async_trait::async_trait;
+use queue_core::{
+    call::{Answer, Call, Front, Service},
+    *,
+};
+use queue_memory::MemoryBackend;
+use tokio::time::{sleep, timeout};
+
+use crate::row::{Refuse, Row, Serve, in_time, row, times};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+const BOUNDED: &str = "queue-core/src/typed/bounded.rs";
+const CONSUMER: &str = "queue-core/src/typed/consumer.rs";
+const DELAY: &str = "queue-core/src/typed/delay.rs";
+const DELIVERY: &str = "queue-core/src/typed/delivery.rs";
+const MESSAGE: &str = "queue-core/src/message.rs";
+const BUILDER: &str = "queue-core/src/typed/message.rs";
+const LIVES: &str = "queue-core/src/time_to_live.rs";
+const PAGE: &str = "queue-core/src/page.rs";
+const RING: &str = "queue-core/src/typed/rotating.rs";
+const SETTLEMENT: &str = "queue-core/src/settlement.rs";
+const STAMP: &str = "queue-core/src/stamp.rs";
+
+pub(crate) fn rows() -> Vec<Row> {
+    [pushes(), settlements(), waits(), others()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn queues() -> Queues {
+    Queues::new(MemoryBackend::new())
+}
+
+/// Pushes the message to a reliable queue.
+fn pushed(push: Push) -> Result<()> {
+    in_time(async {
+        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        jobs.queue().push_one(push).await.map(drop)
+    })
+}
+
+/// Sends what this makes of a message.
+fn sent(
+    set: impl for<'a> FnOnce(
+        MessageBuilder<'a, dyn ReliableQueue>,
+    ) -> MessageBuilder<'a, dyn ReliableQueue>,
+) -> Result<()> {
+    in_time(async {
+        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        set(jobs.message(&1)).send().await.map(drop)
+    })
+}
+
+fn pushes() -> Vec<Row> {
+    let window = Refuse("a dedup window of");
+    let life = Refuse("a time to live of");
+    let far = Refuse("too long: at most 2^47 ms");
+    vec![
+        times((MESSAGE, "with_dedup"), window, window, |window| {
+            pushed(Push::new("x").with_dedup("key", window))
+        }),
+        times((MESSAGE, "with_unique"), window, window, |longest| {
+            pushed(Push::new("x").with_unique("key", longest))
+        }),
+        times((MESSAGE, "with_due"), Serve, far, |delay| {
+            pushed(Push::new("x").with_due(delay))
+        }),
+        times((LIVES, "drop_after"), life, life, |limit| {
+            pushed(Push::new("x").with_time_to_live(TimeToLive::drop_after(limit)))
+        }),
+        times((LIVES, "bury_after"), life, life, |limit| {
+            pushed(Push::new("x").with_time_to_live(TimeToLive::bury_after(limit)))
+        }),
+        times((BUILDER, "dedup"), window, window, |window| {
+            sent(|message| message.dedup("key", window))
+        }),
+        times((BUILDER, "unique"), window, window, |longest| {
+            sent(|message| message.unique("key", longest))
+        }),
+        times((BUILDER, "drop_after"), life, life, |limit| {
+            sent(|message| message.drop_after(limit))
+        }),
+        times((BUILDER, "bury_after"), life, life, |limit| {
+            sent(|message| message.bury_after(limit))
+        }),
+        times((BUILDER, "delay"), Serve, far, |delay| {
+            sent(|message| message.delay(delay))
+        }),
+        row(
+            (BUILDER, "due"),
+            (0, Serve),
+            (u64::MAX, Refuse("beyond the year 9999")),
+            |millis| sent(|message| message.due(Timestamp::from_millis(millis))),
+        ),
+        times((DELAY, "push"), Serve, far, |delay| {
+            scheduled(async move |queue| queue.push(&1, delay).await.map(drop))
+        }),
+        times((DELAY, "push_all"), Serve, far, |delay| {
+            scheduled(async move |queue| queue.push_all(&[(1, delay.into())]).await.map(drop))
+        }),
+        times((DELAY, "reschedule"), Serve, far, |delay| {
+            scheduled(async move |queue| {
+                let id = queue.push(&1, SECOND).await?;
+                queue.reschedule(id, delay).await.map(drop)
+            })
+        }),
+        times((DELAY, "delay"), Serve, far, |delay| {
+            scheduled(async move |queue| queue.message(&1).delay(delay).send().await.map(drop))
+        }),
+        row(
+            (DELAY, "due"),
+            (0, Serve),
+            (u64::MAX, Refuse("beyond the year 9999")),
+            |millis| {
+                let due = Timestamp::from_millis(millis);
+                scheduled(async move |queue| queue.message(&1).due(due).send().await.map(drop))
+            },
+        ),
+        times(
+            ("queue-core/src/queue/delay.rs", "new"),
+            Serve,
+            far,
+            |delay| {
+                scheduled(async move |queue| {
+                    queue
+                        .queue()
+                        .schedule(&[Scheduled::new("x", delay)])
+                        .await
+                        .map(drop)
+                })
+            },
+        ),
+    ]
+}
+
+fn scheduled(call: impl AsyncFnOnce(Delay<u64>) -> Result<()>) -> Result<()> {
+    in_time(async { call(queues().delay("reminders").await?).await })
+}
+
+/// Leases a message, and makes this call of it.
+fn leased(call: impl AsyncFnOnce(TypedDelivery<u64>) -> Result<()>) -> Result<()> {
+    in_time(async {
+        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        jobs.push(&1).await?;
+        let delivery = jobs.receive(SECOND, SECOND).await?;
+        call(delivery.expect("it is there")).await
+    })
+}
+
+fn settlements() -> Vec<Row> {
+    let far = Refuse("too long: at most 2^47 ms");
+    let lease = Refuse("a lease of");
+    let settled = |settlement: fn(Receipt, Duration) -> Settlement, delay| {
+        in_time(async {
+            let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+            let receipt = Receipt::new(MessageId::new(1), Token::new(1));
+            jobs.queue()
+                .settle(&[settlement(receipt, delay)])
+                .await
+                .map(drop)
+        })
+    };
+    vec![
+        times((SETTLEMENT, "retry"), Serve, far, move |delay| {
+            settled(Settlement::retry, delay)
+        }),
+        times((SETTLEMENT, "retry_because"), Serve, far, move |delay| {
+            settled(
+                |receipt, delay| Settlement::retry_because(receipt, delay, "why"),
+                delay,
+            )
+        }),
+        times((SETTLEMENT, "defer"), Serve, far, move |delay| {
+            settled(Settlement::defer, delay)
+        }),
+        times((DELIVERY, "retry"), Serve, far, |delay| {
+            leased(async move |delivery| delivery.retry(delay).await.map(drop))
+        }),
+        times((DELIVERY, "retry_because"), Serve, far, |delay| {
+            leased(async move |delivery| delivery.retry_because(delay, "why").await.map(drop))
+        }),
+        times((DELIVERY, "defer"), Serve, far, |delay| {
+            leased(async move |delivery| delivery.defer(delay).await)
+        }),
+        times((DELIVERY, "extend"), lease, lease, |ttl| {
+            leased(async move |delivery| delivery.extend(ttl).await)
+        }),
+    ]
+}
+
+/// Has a caller wait for so long while nothing is there, and has something come after a second; a caller
+/// that waits no time finds nothing.
+fn waited<T: Send + 'static>(
+    time: Duration,
+    come: impl Future<Output = Result<()>>,
+    wait: impl Future<Output = Result<T>>,
+    came: impl FnOnce(T) -> bool,
+) -> impl Future<Output = Result<()>> {
+    async move {
+        let come = async {
+            sleep(SECOND).await;
+            come.await
+        };
+        let (answer, come) = tokio::join!(timeout(100 * SECOND, wait), come);
+        come?;
+        assert_eq!(came(answer.expect("it ends")?), !time.is_zero());
+        Ok(())
+    }
+}
+
+fn waits() -> Vec<Row> {
+    let lease = Refuse("a lease of");
+    vec![
+        times((CONSUMER, "receive"), lease, lease, |ttl| {
+            received(ttl, 3 * SECOND, 1)
+        }),
+        times((CONSUMER, "receive"), Serve, Serve, |timeout| {
+            received(SECOND, timeout, 1)
+        }),
+        row(
+            (CONSUMER, "receive_batch"),
+            (0, Refuse("max is 0")),
+            (usize::MAX, Refuse("messages")),
+            |max| received(SECOND, 3 * SECOND, max),
+        ),
+        times((BOUNDED, "wait"), Serve, Serve, |time| {
+            in_time(async {
+                let jobs: Bounded<u64> = queues().bounded("jobs", 1).await?;
+                jobs.message(&1).wait(SECOND).send().await?;
+                let taken = jobs
+                    .receive(10 * SECOND, SECOND)
+                    .await?
+                    .expect("it is there");
+                let wait = jobs.message(&2).wait(time).send();
+                let come = async { taken.ack().await };
+                waited(time, come, wait, |offered| offered != Offered::Full).await
+            })
+        }),
+        times((RING, "visit"), Serve, Serve, |time| {
+            in_time(async {
+                let ring: Rotating<u64> = queues().rotating("ring").await?;
+                let come = async { ring.push(&1).await.map(drop) };
+                waited(time, come, ring.visit(time), |item| item.is_some()).await
+            })
+        }),
+        row(
+            (RING, "visit_batch"),
+            (0, Refuse("max is 0")),
+            (usize::MAX, Refuse("in one call: at most 128")),
+            |max| {
+                in_time(async {
+                    let ring: Rotating<u64> = queues().rotating("ring").await?;
+                    ring.visit_batch(max, SECOND).await.map(drop)
+                })
+            },
+        ),
+        times(
+            ("queue-core/src/error.rs", "with_retry_after"),
+            Serve,
+            Serve,
+            |pause| {
+                in_time(async {
+                    // Looks fail, then waits do.
+                    for looks in [false, true] {
+                        let queue = Front::of(Arc::new(Failing { looks, pause }));
+                        let waited = queue.receive(1, SECOND, 3 * SECOND);
+                        let ended = timeout(100 * SECOND, waited).await.expect("it ends");
+                        assert_eq!(ended.is_ok(), looks);
+                    }
+                    Ok(())
+                })
+            },
+        ),
+    ]
+}
+
+/// Waits for a message that comes after a second.
+fn received(ttl: Duration, time: Duration, max: usize) -> Result<()> {
+    in_time(async {
+        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        let come = async { jobs.push(&1).await.map(drop) };
+        let wait = async {
+            if max == 1 {
+                return Ok(jobs.receive(ttl, time).await?.into_iter().count());
+            }
+            Ok(jobs.receive_batch(max, ttl, time).await?.len())
+        };
+        waited(time, come, wait, |messages| messages == 1).await
+    })
+}
+
+/// A queue whose waits fail, and whose looks do unless they are meant to find nothing.
+#[derive(Debug)]
+struct Failing {
+    looks: bool,
+    pause: Duration,
+}
+
+#[async_trait]
+impl Service for Failing {
+    async fn call(&self, call: Call) -> Result<Answer> {
+        let nothing = Leased::nothing(Some(Duration::from_millis(10)));
+        match call {
+            Call::Lease(..) if self.looks => Ok(Answer::Leased(nothing)),
+            Call::Turn(..) if self.looks => Ok(Answer::Turned(Vec::new(), nothing)),
+            _ => Err(Error::new(ErrorKind::Unavailable, "down").with_retry_after(self.pause)),
+        }
+    }
+}
+
+fn others() -> Vec<Row> {
+    let entries = Refuse("entries asked for");
+    let page = |page| {
+        in_time(async move {
+            let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+            jobs.queue().dead_letters(page).await.map(drop)
+        })
+    };
+    vec![
+        row(
+            (PAGE, "first"),
+            (0, entries),
+            (usize::MAX, entries),
+            move |limit| page(Page::first(limit)),
+        ),
+        row(
+            (PAGE, "after"),
+            (0, entries),
+            (usize::MAX, entries),
+            move |limit| page(Page::after(Cursor::new(0), limit)),
+        ),
+        row(
+            (PAGE, "after"),
+            (0, Serve),
+            (u64::MAX, Serve),
+            move |position| page(Page::after(Cursor::new(position), 1)),
+        ),
+        row(
+            (BOUNDED, "bounded"),
+            (0, Refuse("capacity of 0")),
+            (usize::MAX, Refuse("a capacity of")),
+            |capacity| in_time(async { queues().bounded::<u64>("jobs", capacity).await.map(drop) }),
+        ),
+        row(
+            (BOUNDED, "recent"),
+            (0, entries),
+            (usize::MAX, entries),
+            |n| {
+                in_time(async {
+                    let jobs: Bounded<u64> =
+                        queues().bounded("jobs", NonZeroUsize::MIN.get()).await?;
+                    jobs.recent(n).await.map(drop)
+                })
+            },
+        ),
+        times((STAMP, "with_due_at"), Serve, Serve, |delay| {
+            let headers = Headers::new().with_due_at(delay, SystemTime::now());
+            headers
+                .due_at()
+                .map(drop)
+                .ok_or_else(|| Error::invalid("no due time"))
+        }),
+        row(
+            (STAMP, "with_pushed_at"),
+            (0, Serve),
+            (u64::from(u32::MAX) << 24, Serve),
+            |seconds| {
+                let now = UNIX_EPOCH + Duration::from_secs(seconds);
+                let headers = Headers::new().with_pushed_at(now);
+                headers
+                    .pushed_at()
+                    .map(drop)
+                    .ok_or_else(|| Error::invalid("no push time"))
+            },
+        ),
+    ]
+}

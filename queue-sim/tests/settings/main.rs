@@ -1,0 +1,101 @@
+//! Every public setting that takes a duration or a count gets its smallest and its largest value. The
+//! value is refused as `Invalid`, or it serves; nothing panics, wraps or spins.
+//!
+//! The table has a row for each public function in the sources that takes such a value. A new setting
+//! fails the test until it has its row.
+
+#![cfg(unix)]
+
+mod calls;
+mod queues;
+mod redis;
+mod row;
+mod simulator;
+mod sources;
+mod worker;
+
+use std::collections::BTreeSet;
+
+use self::{row::Row, sources::Setting};
+
+/// Functions that take a duration or a count, and are no settings.
+const NO_SETTINGS: &[(&str, &[&str])] = &[
+    // These are the checks themselves.
+    (
+        "queue-core/src/limits.rs",
+        &[
+            "lease_millis",
+            "window_millis",
+            "within_millis",
+            "claim_millis",
+            "keep_millis",
+            "delay_millis",
+            "time_to_live_millis",
+            "check_batch",
+            "check_max",
+            "check_page",
+            "check_sizes",
+            "fitting",
+        ],
+    ),
+    ("queue-core/src/message.rs", &["check_all"]),
+    ("queue-core/src/removal.rs", &["check"]),
+    ("queue-core/src/time_to_live.rs", &["check"]),
+    (
+        "queue-core/src/queue/bounded.rs",
+        &["check_all", "check_capacity"],
+    ),
+    ("queue-core/src/queue/delay.rs", &["check_all"]),
+    (
+        "queue-core/src/queue/priority.rs",
+        &["check_all", "ageing_of_ready"],
+    ),
+    (
+        "queue-core/src/queue/rotating.rs",
+        &["check_all", "pace_of_many"],
+    ),
+    // Values, of which each is as good as another.
+    ("queue-core/src/id.rs", &["new"]),
+    ("queue-core/src/page.rs", &["new"]),
+    ("queue-core/src/time.rs", &["from_millis", "plus_millis"]),
+    ("queue-core/src/trace_parent.rs", &["new"]),
+    ("queue-core/src/settlement.rs", &["nothing"]),
+    ("queue-core/src/millis.rs", &["millis_ceil", "in_millis"]),
+    ("queue-worker/src/settings.rs", &["seed"]),
+    ("queue-redis/src/backend/builder.rs", &["jitter_seed"]),
+    // A test asks for as many seeds as it likes, and `choose` for a number below its argument.
+    ("queue-sim/src/sim/variables.rs", &["seeds_or"]),
+    ("queue-sim/src/sim/run.rs", &["choose", "sleep"]),
+];
+
+fn rows() -> Vec<Row> {
+    let parts = [
+        queues::rows(),
+        calls::rows(),
+        worker::rows(),
+        redis::rows(),
+        simulator::rows(),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+#[test]
+fn each_setting_refuses_its_extreme_values_or_serves_with_them() {
+    let wrong: Vec<String> = rows().iter().flat_map(Row::mistakes).collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_setting_is_in_the_table() {
+    let rows: BTreeSet<Setting> = rows().iter().map(Row::setting).collect();
+    let others = NO_SETTINGS.iter().flat_map(|(file, names)| {
+        let setting = |name: &&str| Setting::new(file, name);
+        names.iter().map(setting).collect::<Vec<_>>()
+    });
+    let listed: BTreeSet<Setting> = rows.into_iter().chain(others).collect();
+    let found = sources::settings();
+    let missing: Vec<_> = found.difference(&listed).collect();
+    assert!(missing.is_empty(), "settings without a row: {missing:#?}");
+    let gone: Vec<_> = listed.difference(&found).collect();
+    assert!(gone.is_empty(), "rows of nothing: {gone:#?}");
+}

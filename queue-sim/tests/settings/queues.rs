@@ -1,0 +1,151 @@
+//! Configurations, confirmations, partitions and once stores.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{call::Front, *};
+use queue_memory::MemoryBackend;
+
+use crate::row::{Refuse, Row, Serve, in_time, row, times};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+const CONFIG: &str = "queue-core/src/config.rs";
+const ONCE: &str = "queue-core/src/once/run.rs";
+const PARTITIONED: &str = "queue-core/src/partitioned/mod.rs";
+const RING: &str = "queue-core/src/queue/rotating.rs";
+
+/// Opens a queue of this configuration, and has a message or an item go through it.
+pub(crate) fn served(config: impl Into<QueueConfig>) -> Result<()> {
+    let config = config.into();
+    in_time(async {
+        let backend = MemoryBackend::new();
+        let name = QueueName::new("jobs")?;
+        let queue = backend.open(&name, &config).await?;
+        let front = Front::of(Arc::new(queue.clone()));
+        if queue.kind() == QueueKind::Rotating {
+            front.insert_one("x").await?;
+            return front.visit(1, SECOND).await.map(drop);
+        }
+        queue.put(&[Push::new("x")]).await?;
+        let delivery = front.receive(1, SECOND, SECOND).await?.remove(0);
+        front.ack(delivery.receipt).await
+    })
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let reliable = ReliableConfig::default;
+    vec![
+        row(
+            (CONFIG, "with_max_attempts"),
+            (0, Refuse("max_attempts is 0")),
+            (u32::MAX, Serve),
+            move |attempts| served(reliable().with_max_attempts(attempts)),
+        ),
+        row(
+            (CONFIG, "with_dead_letter_cap"),
+            (0, Serve),
+            (u64::MAX, Refuse("dead_letter_cap of 18446744073709551615")),
+            move |cap| served(reliable().with_dead_letter_cap(cap)),
+        ),
+        row(
+            (CONFIG, "with_max_body"),
+            (0, Refuse("max_body of 0")),
+            (usize::MAX, Refuse("max_body of")),
+            move |bytes| served(reliable().with_max_body(bytes)),
+        ),
+        row(
+            ("queue-core/src/queue/mod.rs", "with_max_body"),
+            (0, Refuse("max_body of 0")),
+            (usize::MAX, Refuse("max_body of")),
+            |bytes| served(QueueConfig::of(QueueKind::Priority, 1).with_max_body(bytes)),
+        ),
+        row(
+            ("queue-core/src/queue/mod.rs", "of"),
+            (0, Refuse("capacity of 0")),
+            (usize::MAX, Refuse("a capacity of")),
+            |capacity| served(QueueConfig::of(QueueKind::Bounded, capacity)),
+        ),
+        row(
+            ("queue-core/src/queue/bounded.rs", "new"),
+            (0, Refuse("capacity of 0")),
+            (usize::MAX, Refuse("a capacity of")),
+            |capacity| served(BoundedConfig::new(capacity)),
+        ),
+        times(
+            ("queue-core/src/queue/priority.rs", "with_ageing"),
+            Refuse("ageing of 0 ms"),
+            Refuse("ageing of"),
+            |step| served(PriorityConfig::default().with_ageing(step)),
+        ),
+        times(
+            (RING, "with_pace"),
+            Refuse("pace of 0 ms"),
+            Refuse("pace of"),
+            |pace| served(RotatingConfig::default().with_pace(pace)),
+        ),
+        row(
+            (RING, "with_max_body"),
+            (0, Refuse("max_body of 0")),
+            (usize::MAX, Refuse("max_body of")),
+            |bytes| served(RotatingConfig::default().with_max_body(bytes)),
+        ),
+        row(
+            ("queue-core/src/confirmation.rs", "replicas"),
+            (0, Refuse("by 0 replicas")),
+            (u16::MAX, Serve),
+            |replicas| Confirmation::replicas(replicas).check(),
+        ),
+        times(
+            ("queue-core/src/confirmation.rs", "within"),
+            Refuse("a wait for a confirmation of 0 ms"),
+            Refuse("a wait for a confirmation of"),
+            |within| Confirmation::flushed().within(within).check(),
+        ),
+        row(
+            (PARTITIONED, "new"),
+            (0, Refuse("0 parts")),
+            (usize::MAX, Refuse("parts")),
+            |parts| divided(parts, 0),
+        ),
+        row(
+            (PARTITIONED, "beginning_at"),
+            (0, Serve),
+            (usize::MAX, Serve),
+            |first| divided(3, first),
+        ),
+        times(
+            (ONCE, "with_claim"),
+            Refuse("a claim of 0 ms"),
+            Refuse("a claim of"),
+            |ttl| once(|once| once.with_claim(ttl)),
+        ),
+        times(
+            (ONCE, "with_keep"),
+            Refuse("a time to keep of 0 ms"),
+            Refuse("a time to keep of"),
+            |keep| once(|once| once.with_keep(keep)),
+        ),
+    ]
+}
+
+fn divided(parts: usize, first: usize) -> Result<()> {
+    in_time(async {
+        let backend = Arc::new(MemoryBackend::new());
+        let backend = Partitioned::new(backend, parts)?.beginning_at(first);
+        let name = QueueName::new("jobs")?;
+        let queue = backend
+            .open_reliable(&name, &ReliableConfig::default())
+            .await?;
+        queue.push_one("x").await.map(drop)
+    })
+}
+
+fn once(set: impl FnOnce(Once) -> Once) -> Result<()> {
+    in_time(async {
+        let store = MemoryBackend::new()
+            .open_once(&QueueName::new("done")?)
+            .await?;
+        let ran = set(Once::new(store)).run("key", |_| async { Ok(()) }).await;
+        ran.map(drop)
+    })
+}

@@ -1,0 +1,78 @@
+//! The settings of a backend on Redis.
+
+use std::time::Duration;
+
+use queue_core::*;
+use queue_redis::{Builder, RedisBackend};
+use real_redis::Server;
+
+use crate::row::{Refuse, Row, Serve, row, times};
+
+const BUILDER: &str = "queue-redis/src/backend/builder.rs";
+
+/// Connects to a server of its own, and has forty messages go through a queue.
+fn connected(set: impl FnOnce(Builder) -> Builder) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(async {
+        let server = Server::start().expect("a server");
+        let backend = set(RedisBackend::builder(&server.url())?).connect().await?;
+        let jobs: Reliable<u64> = Queues::new(backend).reliable("jobs").await?;
+        jobs.push_all(&(0..40).collect::<Vec<_>>()).await?;
+        let second = Duration::from_secs(1);
+        let deliveries = jobs.receive_batch(40, 60 * second, 60 * second).await?;
+        assert_eq!(deliveries.len(), 40);
+        for delivery in deliveries {
+            delivery.ack().await?;
+        }
+        Ok(())
+    })
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    vec![
+        times(
+            (BUILDER, "connect_timeout"),
+            Refuse("a connect_timeout of 0 ms"),
+            Refuse("a connect_timeout of"),
+            |timeout| connected(|builder| builder.connect_timeout(timeout)),
+        ),
+        times(
+            (BUILDER, "response_timeout"),
+            Refuse("a response_timeout of 0 ms"),
+            Refuse("a response_timeout of"),
+            |timeout| connected(|builder| builder.response_timeout(timeout)),
+        ),
+        times(
+            (BUILDER, "fall_back"),
+            Refuse("a fall_back of 0 ms"),
+            Refuse("a fall_back of"),
+            |interval| connected(|builder| builder.fall_back(interval)),
+        ),
+        times(
+            (BUILDER, "startup_timeout"),
+            Serve,
+            Refuse("a startup_timeout of"),
+            |timeout| connected(|builder| builder.startup_timeout(timeout)),
+        ),
+        times(
+            (BUILDER, "keep_alive"),
+            Refuse("a keep_alive of 0 ms"),
+            Refuse("a keep_alive of"),
+            |interval| connected(|builder| builder.keep_alive(interval)),
+        ),
+        row(
+            (BUILDER, "large_bodies_from"),
+            (0, Serve),
+            (usize::MAX, Serve),
+            |bytes| connected(|builder| builder.large_bodies_from(bytes)),
+        ),
+        row(
+            (BUILDER, "packs_from"),
+            (0, Serve),
+            (usize::MAX, Serve),
+            |messages| connected(|builder| builder.packs_from(messages)),
+        ),
+    ]
+}

@@ -1,0 +1,59 @@
+//! The settings of a user's simulation.
+
+use queue_core::{Error, Reliable, ReliableConfig, Result};
+use queue_sim::sim::{Chaos, Drained, Sim, sim};
+
+use crate::row::{Refuse, Row, Serve, row, times};
+
+const BUILDER: &str = "queue-sim/src/sim/builder.rs";
+
+fn simulated(workers: usize, set: impl FnOnce(Sim) -> Sim) -> Result<()> {
+    let jobs = sim("extreme settings")
+        .faults(Chaos::none())
+        .seeds(2)
+        .reliable::<u64>("jobs", ReliableConfig::default())
+        .producer(async |jobs: Reliable<u64>| {
+            jobs.push(&1).await?;
+            Ok(())
+        })
+        .workers(workers)
+        .handler(|_| |_, _| async {});
+    let ran = set(jobs.and()).try_run();
+    ran.map(drop)
+        .map_err(|broken| Error::invalid(broken.message))
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    vec![
+        row(
+            (BUILDER, "seeds"),
+            (0, Refuse("more than 0 seeds")),
+            (3, Serve),
+            |seeds| simulated(2, |sim| sim.seeds(seeds)),
+        ),
+        times(
+            (BUILDER, "lease"),
+            Refuse("a lease of 0 ms"),
+            Refuse("a lease of"),
+            |lease| simulated(2, |sim| sim.lease(lease)),
+        ),
+        times(
+            (BUILDER, "patience"),
+            Refuse("a patience of 0 ms"),
+            Refuse("a patience of"),
+            |time| simulated(2, |sim| sim.patience(time)),
+        ),
+        row(
+            (BUILDER, "workers"),
+            (0, Refuse("0 workers")),
+            (usize::MAX, Refuse("at most 254")),
+            |workers| simulated(workers, |sim| sim),
+        ),
+        times(
+            ("queue-sim/src/sim/check/drained.rs", "within"),
+            Serve,
+            Serve,
+            |time| simulated(2, |sim| sim.check(Drained::within(time))),
+        ),
+    ]
+}
