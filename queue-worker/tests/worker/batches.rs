@@ -1,12 +1,18 @@
 //! Handlers that get many messages at once.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
 
 use queue_core::*;
 use queue_worker::*;
 use tokio::time::sleep;
 
-use crate::environment::{Environment, HOUR, MILLI, SECOND};
+use crate::{
+    environment::{Environment, HOUR, MILLI, SECOND},
+    spy::Fault,
+};
 
 #[tokio::test(start_paused = true)]
 async fn each_message_is_settled_by_its_own_verdict() {
@@ -140,4 +146,86 @@ async fn messages_without_a_verdict_failed() {
         .await
         .unwrap();
     assert_eq!((report.counts.acked, report.counts.retried), (3, 3));
+}
+
+/// A lease that somebody else ended concerns its own message alone: the batch goes on, past the time
+/// after which a handler without any lease would be cut off, and its other results count.
+#[tokio::test(start_paused = true)]
+async fn a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others() {
+    let environment = Environment::holding(4).await;
+    let queue = Arc::clone(&environment.queue);
+    let stops = Arc::new(Mutex::new(BTreeMap::new()));
+    let seen = Arc::clone(&stops);
+    let worker = environment.worker().lease(3 * SECOND).cleanup(SECOND);
+    let report =
+        worker.run_batches_until(4, environment.empty(), move |batch: Vec<(u64, Context)>| {
+            let (queue, seen) = (Arc::clone(&queue), Arc::clone(&seen));
+            async move {
+                let stopped = &batch[2].1;
+                let stop = Settlement::bury(stopped.receipt(), "stopped");
+                queue.settle(&[stop]).await.unwrap();
+                assert_eq!(stopped.stopped().await, Stop::LeaseLost);
+                assert!(stopped.extend(SECOND).await.is_err());
+                sleep(20 * SECOND).await;
+                let stops = batch.iter().map(|(number, cx)| (*number, cx.stop()));
+                seen.lock().unwrap().extend(stops);
+                let verdict = |(number, _): &(u64, Context)| match number {
+                    1 => Err(Failure::bury("never")),
+                    _ => Ok(()),
+                };
+                batch.iter().map(verdict).collect::<Vec<_>>()
+            }
+        });
+    let counts = report.await.unwrap().counts;
+    let lost = Some(Stop::LeaseLost);
+    let expected = [(0, None), (1, None), (2, lost), (3, None)];
+    assert_eq!(*stops.lock().unwrap(), BTreeMap::from(expected));
+    assert_eq!((counts.acked, counts.died, counts.lost), (2, 1, 1));
+    assert!(counts.balance(), "{counts:?}");
+    let counters = environment.counters().await;
+    assert_eq!((counters.acked, counters.died, counters.expired), (2, 2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_is_cut_off_once_its_last_lease_is_lost() {
+    let environment = Environment::holding(2).await;
+    let queue = Arc::clone(&environment.queue);
+    let ran = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&ran);
+    let worker = environment.worker().lease(3 * SECOND).cleanup(5 * SECOND);
+    let report =
+        worker.run_batches_until(2, environment.empty(), move |batch: Vec<(u64, Context)>| {
+            let (queue, seen) = (Arc::clone(&queue), Arc::clone(&seen));
+            async move {
+                for (number, cx) in &batch {
+                    queue.ack(cx.receipt()).await.unwrap();
+                    cx.stopped().await;
+                    sleep(4 * SECOND).await;
+                    seen.lock().unwrap().push(*number);
+                }
+                sleep(4 * SECOND).await;
+                seen.lock().unwrap().push(99);
+            }
+        });
+    let counts = report.await.unwrap().counts;
+    assert_eq!(counts.lost, 2);
+    assert_eq!(*ran.lock().unwrap(), [0, 1]);
+}
+
+/// A lost answer makes the worker ask for fewer messages than a batch may have; the queue has its slot
+/// all the same.
+#[tokio::test(start_paused = true)]
+async fn a_queue_of_large_batches_is_served_after_a_lost_answer() {
+    let environment = Environment::holding(256).await;
+    environment.spy.watched().fault = Some(Fault::Mute);
+    let spy = environment.spy.clone();
+    let recovery = async move {
+        sleep(SECOND).await;
+        spy.watched().fault = None;
+    };
+    let worker = environment.worker().lease(6 * SECOND);
+    let handler = |_: Vec<(u64, Context)>| async {};
+    let run = worker.run_batches_until(128, environment.empty(), handler);
+    let (report, ()) = tokio::join!(run, recovery);
+    assert_eq!(report.unwrap().counts.acked, 256);
 }

@@ -1,5 +1,6 @@
 //! The worker in virtual time, on queues in memory: a test for each line of its description.
 
+mod batch_slots;
 mod batches;
 mod contexts;
 mod environment;

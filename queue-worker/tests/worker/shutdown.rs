@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use queue_core::*;
 use queue_worker::*;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -235,4 +236,64 @@ async fn dropping_a_running_worker_is_a_crash_that_others_survive() {
     assert_eq!(report.counts.acked, 4);
     sleep(60 * SECOND).await;
     assert!(!*ran_on.lock().unwrap(), "its handlers were cut off");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_was_told_to_stop_may_still_bury_its_message() {
+    let environment = Environment::holding(3).await;
+    let worker = environment.worker().concurrency(3).drain(SECOND);
+    let report = worker.cleanup(10 * SECOND).run_until(
+        environment.until(|counters| counters.depth.leased == 3),
+        |number: u64, cx: Context| async move {
+            assert_eq!(cx.stopped().await, Stop::Shutdown);
+            match number {
+                0 => Err(Failure::bury("no such customer")),
+                1 => Err(Failure::new("told to stop")),
+                _ => Ok(()),
+            }
+        },
+    );
+    let counts = report.await.unwrap().counts;
+    assert_eq!((counts.died, counts.released, counts.acked), (1, 1, 1));
+    let page = environment
+        .queue
+        .dead_letters(Page::first(9))
+        .await
+        .unwrap();
+    let reasons: Vec<_> = page.entries.into_iter().map(|dead| dead.reason).collect();
+    assert_eq!(
+        reasons,
+        [DeathReason::Buried("no such customer".to_owned())]
+    );
+}
+
+/// Cuts off three handlers with this cleanup time, while the backend is down for as long from then on;
+/// answers the counts.
+async fn cut_off(cleanup: Duration, down: Duration) -> Counts {
+    let environment = Environment::holding(3).await;
+    let spy = environment.spy.clone();
+    let worker = environment.worker().concurrency(3).drain(SECOND).seed(5);
+    let run = worker
+        .cleanup(cleanup)
+        .run_until(sleep(SECOND), |_: u64, _| sleep(HOUR));
+    let outage = async {
+        sleep(2 * SECOND - MILLI).await;
+        spy.watched().fault = (!down.is_zero()).then_some(Fault::Down);
+        sleep(MILLI + cleanup + down).await;
+        spy.watched().fault = None;
+    };
+    let (report, ()) = tokio::join!(run, outage);
+    let counts = report.unwrap().counts;
+    assert!(counts.balance(), "{counts:?}");
+    counts
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_results_are_settled_however_short_the_cleanup_is() {
+    for cleanup in [Duration::ZERO, MILLI, 100 * MILLI] {
+        let counts = cut_off(cleanup, Duration::ZERO).await;
+        assert_eq!((counts.released, counts.abandoned), (3, 0), "{cleanup:?}");
+        let counts = cut_off(cleanup, 500 * MILLI).await;
+        assert_eq!((counts.released, counts.unsettled), (3, 0), "{cleanup:?}");
+    }
 }
