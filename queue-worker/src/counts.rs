@@ -38,7 +38,7 @@ pub struct Counts {
     pub unsettled: u64,
     /// Deliveries whose handler did not stop when the worker cut it off; their leases expire.
     pub abandoned: u64,
-    /// Handlings that panicked. They count above as well.
+    /// Handlings that panicked, also in a drop or when the worker cut them off. They count above as well.
     pub panicked: u64,
     /// Handlings that took longer than the timeout. They count above as well.
     pub timed_out: u64,

@@ -23,10 +23,12 @@ pub(crate) enum Event<'a> {
     Leased { delivery: &'a Delivery },
     /// A handler started.
     Started { lease: &'a Lease },
-    /// The handler ended after this long; no ending if the worker cut it off.
+    /// The handler ended after this long; no ending if its task was stopped.
     Ended {
         lease: &'a Lease,
         ending: Option<&'a Ending>,
+        /// The worker cut it off.
+        cut_off: bool,
         took: Duration,
     },
     /// The backend answered a settlement. `reason` says why the attempt failed, if it did;
@@ -53,7 +55,7 @@ pub(crate) enum Event<'a> {
     Extended { leases: usize },
     /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
     Sampled { result: &'a Result<Counters> },
-    /// The worker entered another phase. This event is of no queue.
+    /// The worker entered another phase. This event is of all queues.
     Phase(Phase),
 }
 
@@ -66,9 +68,8 @@ pub(crate) enum Verb {
     Wait,
 }
 
-#[cfg(any(feature = "tracing", feature = "metrics"))]
 impl Verb {
-    /// The name in labels and fields.
+    /// The name in a health, in labels and in fields.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Turn => "turn",

@@ -12,6 +12,8 @@ pub(crate) struct Events {
     health: Health,
     #[cfg(feature = "metrics")]
     meters: super::metrics::Meters,
+    #[cfg(feature = "tracing")]
+    log: super::tracing::Log,
 }
 
 impl Events {
@@ -20,6 +22,8 @@ impl Events {
             health,
             #[cfg(feature = "metrics")]
             meters: super::metrics::Meters::new(),
+            #[cfg(feature = "tracing")]
+            log: super::tracing::Log::default(),
         }
     }
 
@@ -28,12 +32,13 @@ impl Events {
         self.health.counts()
     }
 
-    /// Records an event of this queue, now.
+    /// Records an event of this queue, now; that of a phase is of all queues, named together.
     pub(crate) fn emit(&self, queue: &Arc<str>, event: &Event<'_>) {
-        self.health.note(queue, event, Instant::now());
+        let now = Instant::now();
+        self.health.note(queue, event, now);
         #[cfg(feature = "metrics")]
         self.meters.note(queue, event);
         #[cfg(feature = "tracing")]
-        super::tracing::tell(queue, event);
+        self.log.tell(queue, event, now);
     }
 }

@@ -4,9 +4,12 @@ use std::{
     any::Any,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
-    task::Poll,
+    pin::Pin,
+    task::{Context, Poll},
     time::Duration,
 };
+
+use queue_core::in_millis;
 
 /// The end of a handler that did not return.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,29 +18,88 @@ pub(crate) enum AbnormalEnd {
     TimedOut(Duration),
 }
 
-/// Runs the future to its end, to its panic, or for the time limit.
+/// Runs the future to its end, to its panic, or for the time limit, and drops it.
 ///
-/// After a panic nothing touches the future but its drop, so it need not be unwind safe.
+/// After a panic nothing touches the future but its drop, so it need not be unwind safe. A panic of
+/// that drop counts as a panic of the future. If this is dropped before its end, such a panic goes on
+/// to the caller: see [`Contained`].
 pub(crate) async fn guarded<F: Future<Output: Send> + Send>(
     limit: Option<Duration>,
     future: F,
 ) -> Result<F::Output, AbnormalEnd> {
     // Boxed, to be pinned without unsafe code.
     let mut future = Box::pin(future);
-    let caught =
-        poll_fn(
-            move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-                Ok(Poll::Pending) => Poll::Pending,
-                Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-                Err(panic) => Poll::Ready(Err(AbnormalEnd::Panicked(message(&*panic)))),
-            },
-        );
-    let Some(limit) = limit else {
-        return caught.await;
+    let caught = poll_fn(|cx| poll_guarded(future.as_mut(), cx));
+    let ended = match limit {
+        None => Ok(caught.await),
+        Some(limit) => tokio::time::timeout(limit, caught)
+            .await
+            .map_err(|_elapsed| limit),
     };
-    match tokio::time::timeout(limit, caught).await {
-        Ok(result) => result,
-        Err(_elapsed) => Err(AbnormalEnd::TimedOut(limit)),
+    let dropped = guarded_call(|| drop(future));
+    Err(match (ended, dropped) {
+        (Ok(Ok(output)), Ok(())) => return Ok(output),
+        (Ok(Err(panic)), _) | (Ok(Ok(_)), Err(panic)) => AbnormalEnd::Panicked(panic),
+        (Err(limit), Ok(())) => AbnormalEnd::TimedOut(limit),
+        (Err(limit), Err(panic)) => {
+            let after = in_millis(limit);
+            AbnormalEnd::Panicked(format!("{panic}, when it was cut off after {after}"))
+        }
+    })
+}
+
+/// Polls the user's future, and answers its output or its panic's message.
+fn poll_guarded<F: Future>(
+    future: Pin<&mut F>,
+    cx: &mut Context<'_>,
+) -> Poll<Result<F::Output, String>> {
+    match guarded_call(|| future.poll(cx)) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(panic) => Poll::Ready(Err(panic)),
+    }
+}
+
+/// A future that lets no panic out, neither of its steps nor of its drop. It answers nothing if it
+/// panicked, and leaves the message where it was told to: who drops it half-way gets no answer.
+#[derive(Debug)]
+pub(crate) struct Contained<'a, F> {
+    future: Option<Pin<Box<F>>>,
+    panic: &'a mut Option<String>,
+}
+
+impl<'a, F: Future> Contained<'a, F> {
+    pub(crate) fn new(future: F, panic: &'a mut Option<String>) -> Self {
+        Self {
+            future: Some(Box::pin(future)),
+            panic,
+        }
+    }
+}
+
+impl<F: Future> Future for Contained<'_, F> {
+    type Output = Option<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(future) = &mut self.future else {
+            return Poll::Ready(None);
+        };
+        poll_guarded(future.as_mut(), cx).map(|ended| match ended {
+            Ok(output) => Some(output),
+            Err(panic) => {
+                *self.panic = Some(panic);
+                None
+            }
+        })
+    }
+}
+
+impl<F> Drop for Contained<'_, F> {
+    fn drop(&mut self) {
+        let future = self.future.take();
+        if let Err(panic) = guarded_call(|| drop(future)) {
+            self.panic.get_or_insert(panic);
+        }
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use queue_core::Error;
+use queue_core::{Error, in_millis};
 use tokio::time::Instant;
 
 use super::{
@@ -30,18 +32,54 @@ struct State {
     last_error: Option<Error>,
 }
 
-/// A call that fails at present.
-#[derive(Debug, Clone)]
+/// A call that fails at present. `Display` tells it in a sentence.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Trouble {
     /// The worker's name for the queue.
     pub queue: String,
+    /// The call: `turn` (it leases, settles, or both), `extend` (heartbeats) or `wait`.
+    pub call: &'static str,
     /// The time of the first failure.
     pub since: Instant,
     /// The number of failures since then.
     pub failures: u64,
     /// The error of the last try.
     pub error: Error,
+}
+
+impl Trouble {
+    /// The time since the first failure.
+    pub fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (call, queue, failures) = (self.call, &self.queue, self.failures);
+        let (age, times) = (
+            in_millis(self.age()),
+            if failures == 1 { "time" } else { "times" },
+        );
+        write!(
+            f,
+            "{call} of queue {queue:?} has failed {failures} {times} in {age}: {}",
+            self.error
+        )
+    }
+}
+
+impl fmt::Debug for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trouble")
+            .field("queue", &self.queue)
+            .field("call", &self.call)
+            .field("age", &in_millis(self.age()))
+            .field("failures", &self.failures)
+            .field("error", &self.error)
+            .finish()
+    }
 }
 
 impl Health {
@@ -110,6 +148,7 @@ impl Health {
                 state.last_error = Some((*error).clone());
                 let fresh = || Trouble {
                     queue: queue.to_string(),
+                    call: verb.name(),
                     since: now,
                     failures: 0,
                     error: (*error).clone(),

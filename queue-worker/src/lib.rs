@@ -65,6 +65,8 @@ mod counts;
 mod ending;
 mod event;
 mod events;
+#[cfg(feature = "tracing")]
+mod failures;
 mod fate;
 mod guard;
 mod handler;

@@ -8,7 +8,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::ending::Ending;
+use super::{ending::Ending, guard::Contained};
 
 #[derive(Debug)]
 pub(crate) enum Note {
@@ -17,6 +17,8 @@ pub(crate) enum Note {
         job: u64,
         /// One for each message, or none if the task was stopped or panicked outside the handler.
         endings: Option<Vec<Ending>>,
+        /// The message of a panic outside the handler, such as one in a drop when it is cut off.
+        panic: Option<String>,
         took: Duration,
     },
     /// A handler wants its lease extended.
@@ -42,6 +44,7 @@ pub(crate) struct EndReporter {
     started: Instant,
     notes: mpsc::UnboundedSender<Note>,
     endings: Option<Vec<Ending>>,
+    panic: Option<String>,
 }
 
 impl EndReporter {
@@ -51,14 +54,14 @@ impl EndReporter {
             started: Instant::now(),
             notes,
             endings: None,
+            panic: None,
         }
     }
 
     /// The task: the handler, and then this.
     pub(crate) async fn after(mut self, handling: impl Future<Output = Vec<Ending>>) {
         // The awaited future drops before `self` does, also when the task is stopped.
-        let endings = handling.await;
-        self.endings = Some(endings);
+        self.endings = Contained::new(handling, &mut self.panic).await;
     }
 }
 
@@ -68,6 +71,7 @@ impl Drop for EndReporter {
         let _ = self.notes.send(Note::Ended {
             job: self.job,
             endings: self.endings.take(),
+            panic: self.panic.take(),
             took: self.started.elapsed(),
         });
     }

@@ -14,8 +14,10 @@
 //! worker.
 //!
 //! **Events** tell what handlers do not see. Their target is `queue_kit`, and their level says how
-//! urgent they are: `WARN` for leases lost, messages dead and calls that fail, `INFO` for the
-//! worker's phases and recoveries, `DEBUG` for each settlement.
+//! urgent they are: `WARN` for leases lost, messages dead, calls that fail and attempts that fail in
+//! a new way, `INFO` for other failed attempts, for recoveries, for the worker's phases (with the
+//! names of its `queues`), and for queues that an operator pauses and resumes, `DEBUG` for the other
+//! settlements. The worker sees a pause only if it [samples](crate::Worker::sample_every).
 //!
 //! Each delivery's outcome is one event, with the fields `queue`, `id`, `attempt` and `outcome` (as
 //! in [`Counts`](crate::Counts)), and `reason` if the attempt failed. It tells what happened, so it
@@ -23,12 +25,20 @@
 //!
 //! | level | outcome | the event's text |
 //! | --- | --- | --- |
-//! | `DEBUG` | `acked`, `retried`, `deferred`, `released` | `settled` |
+//! | `DEBUG` | `acked`, `deferred`, `released` | `settled` |
+//! | `WARN`, `INFO` or `DEBUG` | `retried` | `attempt 1 failed: connection refused` |
 //! | `WARN` | `died` | `died after 5 attempts: connection refused` |
 //! | `WARN` | `lost` | `not settled: the lease is lost` |
 //! | `WARN` | `unconfirmed` | `settled or lost: the reply did not come` |
 //! | `WARN` | `unsettled` | `not settled: no call got through in time` |
 //! | `WARN` | `abandoned` | `not settled: the handler did not stop` |
+//!
+//! **Failed attempts** do not flood the log of a queue whose every message fails. Reasons that differ
+//! only in numbers or in quoted values are of one kind. The first of a kind is a `WARN`, and again
+//! when the kind did not come for an hour. The next ones are `INFO`, ten in a minute. Those beyond
+//! are `DEBUG`, and each minute one `INFO` sums them up, with the fields `queue`, `failures` and
+//! `reason` (the last one's): `failed 590 more times in 60000 ms: connection refused`. A queue has 32
+//! kinds; all others together are one more.
 //!
 //! A message also dies if its lease expires on its last attempt. The backend buries it then, and no
 //! worker hears of it: the last one's event was `lost`, `unsettled` or `abandoned`, if it lived.
@@ -61,16 +71,30 @@
 //! })
 //! ```
 
-use std::{fmt, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use ::tracing::{
     Instrument, Span, debug, error_span,
     field::{Empty, display},
     info, warn,
 };
-use queue_core::{Headers, in_millis};
+use queue_core::{Disposition, Headers, Settled, in_millis};
+use tokio::time::Instant;
 
-use super::{Stop, ending::Ending, event::Event, fate::Fate, handler::Handling, lease::Lease};
+use super::{
+    Failure, Phase, Stop,
+    ending::Ending,
+    event::Event,
+    failures::{Failures, Sum, Telling},
+    fate::Fate,
+    guard::AbnormalEnd,
+    handler::Handling,
+    lease::Lease,
+};
 
 const TARGET: &str = "queue_kit";
 
@@ -182,11 +206,98 @@ impl Drop for OpenSpans {
     }
 }
 
-/// Emits an event of the loop.
-pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
-    let queue = &**queue;
+/// The log of a worker: what it has told decides how it tells the next.
+#[derive(Debug, Default)]
+pub(crate) struct Log(Mutex<Told>);
+
+#[derive(Debug, Default)]
+struct Told {
+    failures: Failures,
+    /// The queues that were paused when they were last sampled.
+    paused: BTreeSet<Arc<str>>,
+}
+
+impl Log {
+    /// Emits an event of the loop.
+    pub(crate) fn tell(&self, queue: &Arc<str>, event: &Event<'_>, now: Instant) {
+        let ended = matches!(event, Event::Phase(Phase::Ended));
+        let sums = self.lock().failures.sums(now, ended);
+        sums.iter().for_each(tell_sum);
+        match event {
+            Event::Settled {
+                lease,
+                disposition: Disposition::Retry { .. },
+                reason: Some(reason),
+                settled: Settled::Done,
+                ..
+            } => {
+                let telling = self.lock().failures.note(queue, reason, now);
+                tell_failure(queue, lease, reason, telling);
+            }
+            Event::Sampled {
+                result: Ok(counters),
+            } => self.tell_pause(queue, counters.paused),
+            event => tell(queue, event),
+        }
+    }
+
+    fn tell_pause(&self, queue: &Arc<str>, paused: bool) {
+        let news = {
+            let told = &mut self.lock().paused;
+            match paused {
+                true => told.insert(Arc::clone(queue)),
+                false => told.remove(queue),
+            }
+        };
+        match (news, paused) {
+            (true, true) => {
+                info!(target: TARGET, queue = &**queue, "paused: no message comes until it is resumed");
+            }
+            (true, false) => info!(target: TARGET, queue = &**queue, "resumed"),
+            (false, _) => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        // A panic cannot leave a count half-written.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tell_failure(queue: &str, lease: &Lease, reason: &str, telling: Telling) {
+    let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, Fate::Retried.name());
+    let text = format!("attempt {attempt} failed: {reason}");
+    match telling {
+        Telling::First => {
+            warn!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
+        }
+        Telling::Repeat => {
+            info!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
+        }
+        Telling::InSum => {
+            debug!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
+        }
+    }
+}
+
+fn tell_sum(sum: &Sum) {
+    let (queue, failures, reason) = (&*sum.queue, sum.failures, &*sum.reason);
+    let times = if failures == 1 { "time" } else { "times" };
+    let within = in_millis(sum.within);
+    info!(
+        target: TARGET,
+        queue,
+        failures,
+        reason,
+        "failed {failures} more {times} in {within}: {reason}"
+    );
+}
+
+fn tell(queue: &str, event: &Event<'_>) {
     match event {
-        Event::Phase(phase) => info!(target: TARGET, ?phase, "the worker's phase"),
+        Event::Phase(phase) => {
+            info!(target: TARGET, ?phase, queues = queue, "the worker's phase");
+        }
         Event::Failed { verb, error } => {
             warn!(target: TARGET, queue, call = verb.name(), %error, "a call failed");
         }
@@ -197,6 +308,17 @@ pub(crate) fn tell(queue: &Arc<str>, event: &Event<'_>) {
         Event::NoDelay { lease, error } => {
             let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
             warn!(target: TARGET, queue, id, attempt, %error, "no delay of its own");
+        }
+        Event::Ended {
+            lease,
+            ending: Some(ending @ Ending::Abnormal(AbnormalEnd::Panicked(_))),
+            cut_off: true,
+            ..
+        } => {
+            let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
+            let failure = ending.failure();
+            let reason = failure.as_ref().map(Failure::reason);
+            warn!(target: TARGET, queue, id, attempt, reason, "panicked when it was cut off");
         }
         Event::Told { lease, stop } => {
             let (id, attempt) = (lease.receipt.id.get(), lease.attempt);

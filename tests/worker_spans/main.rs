@@ -103,6 +103,7 @@ fn a_job_runs_in_a_span_that_knows_its_message_and_its_producers_trace() {
             (Level::DEBUG, "acked")
         );
         let phases = recorder.events("the worker's phase");
+        assert!(phases.iter().all(|event| event.fields["queues"] == "jobs"));
         let phases: Vec<_> = phases.iter().map(|event| &*event.fields["phase"]).collect();
         assert_eq!(phases, ["Working", "Draining", "Ended"]);
     });
@@ -120,8 +121,9 @@ fn a_failure_says_why_and_a_death_is_a_warning() {
             assert_eq!(span.fields["outcome"], "failed");
             assert_eq!(span.fields["reason"], "no paper");
         }
-        let settled = &recorder.events("settled")[0];
-        let field = |name: &str| &*settled.fields[name];
+        let failed = &recorder.events("attempt 1 failed: no paper")[0];
+        assert_eq!(failed.level, Level::WARN, "the first of its kind");
+        let field = |name: &str| &*failed.fields[name];
         assert_eq!((field("outcome"), field("reason")), ("retried", "no paper"));
         let died = &recorder.events("died after 2 attempts: no paper")[0];
         assert_eq!(died.level, Level::WARN);
@@ -149,6 +151,7 @@ fn every_death_is_told_with_its_reason() {
         let report = report.await.expect("sound settings");
         assert_eq!(report.counts.died, 4);
         let mut warnings = recorder.warnings();
+        warnings.retain(|text| text.starts_with("died"));
         warnings.sort();
         let (undecodable, others): (Vec<_>, Vec<_>) = warnings
             .into_iter()
@@ -262,7 +265,10 @@ fn a_link_that_panics_fails_an_attempt_and_not_the_worker() {
         let report = worker.run_until(empty(&jobs), |_, _| async {});
         let report = report.await.expect("sound settings");
         assert_eq!((report.counts.retried, report.counts.died), (1, 1));
+        assert_eq!(report.counts.panicked, 2);
         assert_eq!(recorder.spans("job")[0].1.fields["outcome"], "cut_off");
+        let told = "died after 2 attempts: panicked: a bridge that fell down";
+        assert_eq!(recorder.warnings().last().map(String::as_str), Some(told));
     });
 }
 
@@ -300,5 +306,113 @@ fn a_lost_lease_is_a_warning() {
         assert_eq!((lost.level, &*lost.fields["id"]), (Level::WARN, "1"));
         let outcome = &recorder.events("not settled: the lease is lost")[0];
         assert_eq!(outcome.fields["outcome"], "lost");
+    });
+}
+
+/// The texts at this level or above it that tell of failed attempts.
+fn failures(recorder: &SpanRecorder) -> Vec<(Level, String)> {
+    let told = |event: recorder::Seen| {
+        let text = event.fields["message"].clone();
+        let tells = event.level <= Level::INFO && text.contains("failed");
+        tells.then_some((event.level, text))
+    };
+    recorder.all().into_iter().filter_map(told).collect()
+}
+
+#[test]
+fn a_failed_attempt_and_an_undecodable_body_are_told_without_debug() {
+    traced(async |recorder| {
+        let jobs = jobs().await;
+        jobs.push_all(&[1, 2]).await.expect("pushes");
+        jobs.queue().push_one("no number").await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
+        let report = worker.run_until(empty(&jobs), |number, context| async move {
+            if context.attempt() == 1 {
+                return Err(format!("no paper in tray {number}"));
+            }
+            Ok(())
+        });
+        report.await.expect("sound settings");
+        let told = failures(&recorder);
+        let [first, repeat, undecodable] = &told[..] else {
+            panic!("each once: {told:?}");
+        };
+        let text = |tray| format!("attempt 1 failed: no paper in tray {tray}");
+        assert_eq!(*first, (Level::WARN, text(1)));
+        assert_eq!(*repeat, (Level::INFO, text(2)));
+        assert_eq!(undecodable.0, Level::WARN, "another kind");
+        let beginning = "attempt 1 failed: cannot decode: ";
+        assert!(undecodable.1.starts_with(beginning), "{undecodable:?}");
+    });
+}
+
+#[test]
+fn a_queue_whose_every_message_fails_does_not_flood_the_log() {
+    traced(async |recorder| {
+        let queues = queue_kit::connect("memory:").await.expect("connects");
+        let config = ReliableConfig::default().with_max_attempts(1_000_000);
+        let jobs: Reliable<u64> = queues.reliable_with("jobs", &config).await.expect("opens");
+        jobs.push_all(&[1, 2, 3, 4]).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
+        let worker = worker.concurrency(4);
+        let hour = sleep(60 * 60 * SECOND);
+        let report = worker.run_until(hour, |_, _| async { Err::<(), _>("no paper") });
+        let report = report.await.expect("sound settings");
+        let told = failures(&recorder);
+        let sums = told.iter().filter(|(_, text)| text.starts_with("failed "));
+        assert!((59..=61).contains(&sums.count()), "one a minute: {told:?}");
+        assert!(told.len() <= 71, "{told:?}");
+        let counted = |event: recorder::Seen| event.fields.get("failures")?.parse::<u64>().ok();
+        let summed: u64 = recorder.all().into_iter().filter_map(counted).sum();
+        assert_eq!(summed + 10, report.counts.retried, "each is told");
+    });
+}
+
+#[test]
+fn a_paused_queue_is_told_once_and_so_is_its_resumption() {
+    traced(async |recorder| {
+        let jobs = jobs().await;
+        jobs.queue().pause().await.expect("pauses");
+        let worker = Worker::new(jobs.clone()).sample_every(SECOND);
+        let end = async {
+            sleep(30 * SECOND).await;
+            jobs.queue().resume().await.expect("resumes");
+            sleep(30 * SECOND).await;
+        };
+        worker
+            .run_until(end, |_, _| async {})
+            .await
+            .expect("sound settings");
+        let paused = recorder.events("paused: no message comes until it is resumed");
+        assert_eq!((paused.len(), paused[0].level), (1, Level::INFO));
+        assert_eq!(paused[0].fields["queue"], "jobs");
+        assert_eq!(recorder.events("resumed").len(), 1);
+    });
+}
+
+/// Has a drop that panics.
+struct Fragile;
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "dropped half-way");
+    }
+}
+
+#[test]
+fn a_panic_of_a_handler_that_is_cut_off_is_a_warning() {
+    traced(async |recorder| {
+        let jobs = jobs().await;
+        jobs.push(&1).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).drain(SECOND).cleanup(SECOND);
+        let report = worker.run_until(sleep(SECOND), |_, _| async {
+            let _fragile = Fragile;
+            pending::<()>().await;
+        });
+        let counts = report.await.expect("sound settings").counts;
+        assert_eq!((counts.released, counts.panicked), (1, 1));
+        let told = &recorder.events("panicked when it was cut off")[0];
+        assert_eq!(told.level, Level::WARN);
+        assert_eq!(told.fields["reason"], "panicked: dropped half-way");
     });
 }

@@ -56,6 +56,11 @@ impl SpanRecorder {
         self.with(|log| log.events.iter().filter(meant).cloned().collect())
     }
 
+    /// All events, in their order.
+    pub(crate) fn all(&self) -> Vec<Seen> {
+        self.with(|log| log.events.clone())
+    }
+
     /// The texts of the warnings, in their order.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let warning = |event: &Seen| {

@@ -200,22 +200,20 @@ fn settlements() -> Vec<Row> {
 
 /// Has a caller wait for so long while nothing is there, and has something come after a second; a caller
 /// that waits no time finds nothing.
-fn waited<T: Send + 'static>(
+async fn waited<T: Send>(
     time: Duration,
-    come: impl Future<Output = Result<()>>,
-    wait: impl Future<Output = Result<T>>,
-    came: impl FnOnce(T) -> bool,
-) -> impl Future<Output = Result<()>> {
-    async move {
-        let come = async {
-            sleep(SECOND).await;
-            come.await
-        };
-        let (answer, come) = tokio::join!(timeout(100 * SECOND, wait), come);
-        come?;
-        assert_eq!(came(answer.expect("it ends")?), !time.is_zero());
-        Ok(())
-    }
+    come: impl Future<Output = Result<()>> + Send,
+    wait: impl Future<Output = Result<T>> + Send,
+    came: impl FnOnce(T) -> bool + Send,
+) -> Result<()> {
+    let come = async {
+        sleep(SECOND).await;
+        come.await
+    };
+    let (answer, come) = tokio::join!(timeout(100 * SECOND, wait), come);
+    come?;
+    assert_eq!(came(answer.expect("it ends")?), !time.is_zero());
+    Ok(())
 }
 
 fn waits() -> Vec<Row> {

@@ -7,8 +7,14 @@ use tokio::time::Instant;
 
 use super::{Runner, served::Pending};
 use crate::{
-    Backoff, Context, Failure, Remedy, backoff::seed, context::Keeper, ending::Ending,
-    event::Event, guard::guarded_call, lease::Lease, note::EndReporter,
+    Backoff, Context, Failure, Remedy,
+    backoff::seed,
+    context::Keeper,
+    ending::Ending,
+    event::Event,
+    guard::{AbnormalEnd, guarded_call},
+    lease::Lease,
+    note::EndReporter,
 };
 
 /// One call of a handler, in a task of its own.
@@ -70,6 +76,7 @@ impl Runner {
         &mut self,
         job: u64,
         endings: Option<&[Ending]>,
+        panic: Option<String>,
         took: Duration,
         now: Instant,
     ) {
@@ -80,14 +87,18 @@ impl Runner {
         self.average_time = (self.average_time * 15 + took) / 16;
         self.freed.get_or_insert(now);
         self.queues[job.queue].jobs -= 1;
+        let panicked = panic.map(|panic| Ending::Abnormal(AbnormalEnd::Panicked(panic)));
+        let cut_off = job.task.is_none();
         for (entry, lease) in job.leases.iter().enumerate() {
             let ending = endings.and_then(|endings| endings.get(entry));
+            let ending = ending.or(panicked.as_ref());
             let name = &self.queues[job.queue].name;
             self.events.emit(
                 name,
                 &Event::Ended {
                     lease,
                     ending,
+                    cut_off,
                     took,
                 },
             );
@@ -115,10 +126,11 @@ impl Runner {
     ) -> (Settlement, Option<String>) {
         let receipt = lease.receipt;
         let failure = match ending {
-            None if job.task.is_none() => return (Settlement::release(receipt), None),
-            None => Some(Failure::new(
-                "its task panicked or was stopped from outside",
-            )),
+            // Its attempt is refunded even if its drop panicked: nobody let it finish.
+            None | Some(Ending::Abnormal(_)) if job.task.is_none() => {
+                return (Settlement::release(receipt), None);
+            }
+            None => Some(Failure::new("its task was stopped from outside")),
             Some(ending) => ending.failure(),
         };
         let Some(failure) = failure else {

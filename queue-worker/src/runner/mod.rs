@@ -175,13 +175,20 @@ impl Runner {
 
     fn take(&mut self, note: Note, now: Instant) {
         match note {
-            Note::Ended { job, endings, took } => self.ended(job, endings.as_deref(), took, now),
+            Note::Ended {
+                job,
+                endings,
+                panic,
+                took,
+            } => self.ended(job, endings.as_deref(), panic, took, now),
             Note::Extend(request) => self.request_extension(request),
         }
     }
 
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;
-        self.events.emit(&Arc::from(""), &Event::Phase(phase));
+        let names: Vec<&str> = self.queues.iter().map(|served| &*served.name).collect();
+        let names = Arc::from(names.join(", "));
+        self.events.emit(&names, &Event::Phase(phase));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
@@ -168,4 +168,89 @@ async fn a_panic_gives_its_slot_back_under_every_limit() {
     assert_eq!((counts.panicked, counts.acked), (30, 30), "{counts:?}");
     assert_eq!(concurrency.0.1.load(Relaxed), 3);
     assert!(start.elapsed() < 12 * SECOND, "{:?}", start.elapsed());
+}
+
+/// A value in a handler whose drop panics.
+struct Fragile;
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        // A second panic while the first unwinds would abort the process.
+        assert!(std::thread::panicking(), "dropped half-way");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_drop_after_the_timeout_counts_as_a_panic() {
+    let environment = Environment::holding(1).await;
+    let reasons = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&reasons);
+    let worker = environment.worker().timeout(5 * SECOND);
+    let handler = move |_: u64, cx: Context| {
+        seen.lock().unwrap().extend(cx.failure().map(str::to_owned));
+        async move {
+            if cx.attempt() == 1 {
+                let _fragile = Fragile;
+                sleep(HOUR).await;
+            }
+        }
+    };
+    let counts = environment.work_off(worker, handler).await.counts;
+    assert_eq!((counts.panicked, counts.timed_out), (1, 0));
+    assert_eq!((counts.retried, counts.acked), (1, 1));
+    let reason = "panicked: dropped half-way, when it was cut off after 5000 ms";
+    assert_eq!(*reasons.lock().unwrap(), [reason]);
+    assert!(counts.balance(), "{counts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_drop_counts_as_a_panic_when_the_worker_cuts_the_handler_off() {
+    let environment = Environment::holding(3).await;
+    let worker = environment.worker().concurrency(3).drain(SECOND);
+    let report = worker.cleanup(SECOND).run_until(
+        environment.until(|counters| counters.depth.leased == 3),
+        |number: u64, _| async move {
+            let _fragile = (number < 2).then(|| Fragile);
+            sleep(HOUR).await;
+        },
+    );
+    let counts = report.await.unwrap().counts;
+    // The attempt is refunded, as that of each handler that is cut off.
+    assert_eq!((counts.panicked, counts.released), (2, 3));
+    assert!(counts.balance(), "{counts:?}");
+    let again = environment.numbers.receive(SECOND, SECOND).await.unwrap();
+    assert_eq!(again.unwrap().attempt(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_drop_counts_as_a_panic_on_a_lost_lease() {
+    let environment = Environment::holding(1).await;
+    let worker = environment.worker().lease(3 * SECOND).cleanup(SECOND);
+    let worker = worker.max_hold(3 * SECOND);
+    let handler = |_: u64, cx: Context| async move {
+        if cx.attempt() == 1 {
+            let _fragile = Fragile;
+            sleep(HOUR).await;
+        }
+    };
+    let counts = environment.work_off(worker, handler).await.counts;
+    assert_eq!((counts.panicked, counts.lost, counts.acked), (1, 1, 1));
+    assert!(counts.balance(), "{counts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_a_batchs_drop_counts_for_each_of_its_messages() {
+    let environment = Environment::holding(3).await;
+    let worker = environment.worker().drain(SECOND).cleanup(SECOND);
+    let report = worker.run_batches_until(
+        3,
+        environment.until(|counters| counters.depth.leased == 3),
+        |_: Vec<(u64, Context)>| async {
+            let _fragile = Fragile;
+            sleep(HOUR).await;
+        },
+    );
+    let counts = report.await.unwrap().counts;
+    assert_eq!((counts.panicked, counts.released), (3, 3));
+    assert!(counts.balance(), "{counts:?}");
 }
