@@ -139,6 +139,7 @@ struct Inner {
     message: Cow<'static, str>,
     queue: Option<QueueName>,
     once: Option<QueueName>,
+    server: Option<Arc<str>>,
     // Shared, so that one failure can be the source of several errors.
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
@@ -159,6 +160,7 @@ impl Error {
             message: message.into(),
             queue: None,
             once: None,
+            server: None,
             source: None,
         }))
     }
@@ -206,6 +208,14 @@ impl Error {
     #[must_use]
     pub fn with_once(mut self, store: &QueueName) -> Self {
         self.0.once = Some(store.clone());
+        self
+    }
+
+    /// Names the server that was the cause, so that failures of one outage can be told from those of
+    /// another. The text does not show it; keep passwords out.
+    #[must_use]
+    pub fn with_server(mut self, server: &str) -> Self {
+        self.0.server = Some(server.into());
         self
     }
 
@@ -260,6 +270,11 @@ impl Error {
     /// See [Trying again](Self#trying-again) for a loop that obeys it.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.transient.then_some(self.0.retry_after)
+    }
+
+    /// The server that was the cause, where one is known.
+    pub fn server(&self) -> Option<&str> {
+        self.0.server.as_deref()
     }
 
     /// The queue that the call was for, where one is known.

@@ -144,7 +144,7 @@ impl Client {
             match &self.inner.servers {
                 Servers::One(node) => {
                     let deadline = made + timeout;
-                    let channel = node.commands().channel_until(deadline).await?;
+                    let channel = node.channel_until(deadline).await?;
                     let size = || request.largest_part();
                     let lane = node.lane(channel, size, deadline).await?;
                     let answer = request.send(lane.channel(), made).await;
@@ -165,7 +165,7 @@ impl Client {
             match &self.inner.servers {
                 Servers::One(node) => {
                     let deadline = Instant::now() + timeout;
-                    let channel = node.commands().channel_until(deadline).await?;
+                    let channel = node.channel_until(deadline).await?;
                     let failed = |failure: Failure| failure.into_error(node.address());
                     let size = largest_part(&commands);
                     let lane = node.lane(channel, || size, deadline).await?;
@@ -192,7 +192,7 @@ impl Client {
     async fn ping_one(&self, node: &Node) -> Result<()> {
         let made = Instant::now();
         let deadline = made + self.inner.response_timeout;
-        let channel = node.commands().channel_until(deadline).await?;
+        let channel = node.channel_until(deadline).await?;
         let answer = channel.request_since(made, &redis::cmd("PING")).await;
         let answer = answer.map_err(|failure| failure.into_error(node.address()))?;
         if answer != Value::SimpleString("PONG".to_owned()) {
@@ -243,7 +243,7 @@ impl Client {
             let deadline = Instant::now() + self.inner.response_timeout;
             match &self.inner.servers {
                 Servers::One(node) => Ok(Line {
-                    channel: node.commands().channel_until(deadline).await?,
+                    channel: node.channel_until(deadline).await?,
                     node: Arc::clone(node),
                     changes: 0,
                 }),
@@ -287,13 +287,14 @@ impl Client {
             State::Up(channel) if !channel.is_over() => {
                 "has more calls waiting than it gets done: make fewer at a time, or larger batches"
             }
-            _ => return node.commands().outage(),
+            _ => return node.commands().outage().with_server(address),
         };
         let timeout = in_millis(self.inner.response_timeout);
         Error::new(
             ErrorKind::Unavailable,
             format!("nothing was sent within {timeout}: {address} {reason}"),
         )
+        .with_server(address)
     }
 
     /// How long the server may be silent before a call fails.

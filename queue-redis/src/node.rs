@@ -51,6 +51,12 @@ impl Node {
         &self.commands
     }
 
+    /// The open connection for commands; waits for one until `deadline`.
+    pub(crate) async fn channel_until(&self, deadline: Instant) -> Result<Arc<Channel>> {
+        let channel = self.commands.channel_until(deadline).await;
+        channel.map_err(|error| error.with_server(&self.address))
+    }
+
     pub(crate) const fn waiter(&self) -> &Waiter {
         &self.waiter
     }
@@ -92,7 +98,7 @@ impl Node {
             let address = &self.address;
             let text =
                 format!("there is no connection to {address} for a large request alone: {reason}");
-            Error::new(ErrorKind::Unavailable, text)
+            Error::new(ErrorKind::Unavailable, text).with_server(address)
         };
         match time::timeout_at(deadline, self.dial.dial()).await {
             Ok(Ok(channel)) => Ok(channel),

@@ -89,7 +89,7 @@ impl Cluster {
         loop {
             let (node, answer) = match taking_over.take() {
                 Some(node) => {
-                    let channel = node.commands().channel_until(deadline).await?;
+                    let channel = node.channel_until(deadline).await?;
                     let answer = request.send_asking(&channel).await;
                     (node, answer)
                 }
@@ -195,7 +195,7 @@ impl Cluster {
             });
             tokio::select! {
                 biased;
-                channel = node.commands().channel_until(deadline) => return Ok((node, channel?)),
+                channel = node.channel_until(deadline) => return Ok((node, channel?)),
                 _ = successor => {}
                 () = time::sleep(DOUBT) => {}
             }
@@ -228,5 +228,5 @@ fn untaken(timeout: Duration, node: &Node, failure: &Failure) -> Error {
         told.code,
         told.message
     );
-    Error::new(ErrorKind::Unavailable, text)
+    Error::new(ErrorKind::Unavailable, text).with_server(node.address())
 }

@@ -56,7 +56,7 @@ impl Failure {
 
     /// The error that a caller sees, for a request to the server at `address`.
     pub(crate) fn into_error(self, address: &str) -> Error {
-        match self {
+        let error = match self {
             Self::Silent(timeout) => Error::new(
                 ErrorKind::Unavailable,
                 format!("{address} did not answer within {}", in_millis(timeout)),
@@ -77,7 +77,8 @@ impl Failure {
             )
             .with_outcome(Outcome::Unknown),
             Self::Refused(error) => Refusal::of(&error).into_error(address).with_source(error),
-        }
+        };
+        error.with_server(address)
     }
 }
 
@@ -146,6 +147,7 @@ pub(crate) fn cannot_connect(error: RedisError, address: &str) -> Error {
                 hint => format!(": {hint}"),
             };
             Error::new(kind, format!("cannot connect to {address}: {cause}{hint}"))
+                .with_server(address)
                 .with_source(error)
         }
     }

@@ -167,7 +167,8 @@ impl Waiter {
                     true => Outcome::Unknown,
                     false => Outcome::NotApplied,
                 };
-                Err(deaf(&reason, fall_back, outcome))
+                let address = self.0.settings.connector.address();
+                Err(deaf(&reason, fall_back, outcome).with_server(&address))
             }
             _ => Ok(None),
         }
