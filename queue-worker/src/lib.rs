@@ -78,6 +78,8 @@ mod lease;
 pub mod metrics;
 mod note;
 mod outage;
+#[cfg(feature = "tracing")]
+mod outages;
 #[cfg(feature = "rate-limit")]
 mod rate;
 mod report;

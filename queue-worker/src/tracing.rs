@@ -40,6 +40,12 @@
 //! `reason` (the last one's): `failed 590 more times in 60000 ms: connection refused`. A queue has 32
 //! kinds; all others together are one more.
 //!
+//! **An outage** is one `WARN` at the first call that fails by it, and one `INFO` when every call has succeeded
+//! again, with the number of `queues` that it struck. Further failures are `DEBUG`. Failures of kind
+//! `Unavailable` are of one outage if their errors name the same server ([`Error::server`]), or none.
+//!
+//! [`Error::server`]: queue_core::Error::server
+//!
 //! A message also dies if its lease expires on its last attempt. The backend buries it then, and no
 //! worker hears of it: the last one's event was `lost`, `unsettled` or `abandoned`, if it lived.
 //!
@@ -75,6 +81,7 @@ use std::{
     collections::BTreeSet,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use ::tracing::{
@@ -82,18 +89,19 @@ use ::tracing::{
     field::{Empty, display},
     info, warn,
 };
-use queue_core::{Disposition, Headers, Settled, in_millis};
+use queue_core::{Disposition, Error, Headers, Settled, in_millis};
 use tokio::time::Instant;
 
 use super::{
     Failure, Phase, Stop,
     ending::Ending,
-    event::Event,
+    event::{Event, Verb},
     failures::{Failures, Sum, Telling},
     fate::Fate,
     guard::AbnormalEnd,
     handler::Handling,
     lease::Lease,
+    outages::{Outages, Over},
 };
 
 const TARGET: &str = "queue_kit";
@@ -213,6 +221,7 @@ pub(crate) struct Log(Mutex<Told>);
 #[derive(Debug, Default)]
 struct Told {
     failures: Failures,
+    outages: Outages,
     /// The queues that were paused when they were last sampled.
     paused: BTreeSet<Arc<str>>,
 }
@@ -237,6 +246,14 @@ impl Log {
             Event::Sampled {
                 result: Ok(counters),
             } => self.tell_pause(queue, counters.paused),
+            Event::Failed { verb, error } => {
+                let is_news = self.lock().outages.failed(queue, *verb, error, now);
+                tell_failed_call(queue, *verb, error, is_news);
+            }
+            Event::Recovered { verb, after } => {
+                let over = self.lock().outages.recovered(queue, *verb, now);
+                tell_recovery(queue, *verb, *after, over.as_deref());
+            }
             event => tell(queue, event),
         }
     }
@@ -293,17 +310,35 @@ fn tell_sum(sum: &Sum) {
     );
 }
 
+/// An outage is news at its first call only.
+fn tell_failed_call(queue: &str, verb: Verb, error: &Error, is_news: bool) {
+    let call = verb.name();
+    if is_news {
+        warn!(target: TARGET, queue, call, %error, "a call failed");
+    } else {
+        debug!(target: TARGET, queue, call, %error, "a call failed");
+    }
+}
+
+/// `over` has the outages that ended with this call, if the call had failed by one.
+fn tell_recovery(queue: &str, verb: Verb, after: Duration, over: Option<&[Over]>) {
+    let (call, after) = (verb.name(), in_millis(after));
+    match over {
+        None => info!(target: TARGET, queue, call, %after, "calls succeed again"),
+        Some([]) => debug!(target: TARGET, queue, call, %after, "calls succeed again"),
+        Some(outages) => {
+            for Over { queues, after } in outages {
+                let after = in_millis(*after);
+                info!(target: TARGET, queue, call, queues, %after, "calls succeed again");
+            }
+        }
+    }
+}
+
 fn tell(queue: &str, event: &Event<'_>) {
     match event {
         Event::Phase(phase) => {
             info!(target: TARGET, ?phase, queues = queue, "the worker's phase");
-        }
-        Event::Failed { verb, error } => {
-            warn!(target: TARGET, queue, call = verb.name(), %error, "a call failed");
-        }
-        Event::Recovered { verb, after } => {
-            let (call, after) = (verb.name(), in_millis(*after));
-            info!(target: TARGET, queue, call, %after, "calls succeed again");
         }
         Event::NoDelay { lease, error } => {
             let (id, attempt) = (lease.receipt.id.get(), lease.attempt);

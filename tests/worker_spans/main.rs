@@ -1,5 +1,6 @@
 //! The spans and events of a worker, as a subscriber sees them.
 
+mod outages;
 mod recorder;
 
 use std::{

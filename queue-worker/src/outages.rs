@@ -1,0 +1,154 @@
+//! Outages of servers: the log has one line for each, whatever number of calls fail by it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use queue_core::{Error, ErrorKind};
+use tokio::time::Instant;
+
+use super::event::Verb;
+
+/// The outages under way, by the server. All errors that name no server are of one outage.
+#[derive(Debug, Default)]
+pub(crate) struct Outages(BTreeMap<Option<String>, Outage>);
+
+#[derive(Debug)]
+struct Outage {
+    since: Instant,
+    /// The calls that have not succeeded since.
+    failing: BTreeSet<(Arc<str>, Verb)>,
+    queues: BTreeSet<Arc<str>>,
+}
+
+/// An outage that is over.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Over {
+    /// How many queues it struck.
+    pub(crate) queues: usize,
+    /// How long it lasted.
+    pub(crate) after: Duration,
+}
+
+impl Outages {
+    /// Notes a call that failed. Returns false if the log has told of the outage.
+    pub(crate) fn failed(
+        &mut self,
+        queue: &Arc<str>,
+        verb: Verb,
+        error: &Error,
+        now: Instant,
+    ) -> bool {
+        if error.kind() != ErrorKind::Unavailable {
+            return true;
+        }
+        let server = error.server().map(str::to_owned);
+        let is_new = !self.0.contains_key(&server);
+        let outage = self.0.entry(server).or_insert_with(|| Outage {
+            since: now,
+            failing: BTreeSet::new(),
+            queues: BTreeSet::new(),
+        });
+        outage.failing.insert((Arc::clone(queue), verb));
+        outage.queues.insert(Arc::clone(queue));
+        is_new
+    }
+
+    /// Notes a call that succeeded again. Returns the outages that are over by it; `None` if it had failed by
+    /// none.
+    pub(crate) fn recovered(
+        &mut self,
+        queue: &Arc<str>,
+        verb: Verb,
+        now: Instant,
+    ) -> Option<Vec<Over>> {
+        let call = (Arc::clone(queue), verb);
+        let mut struck = false;
+        for outage in self.0.values_mut() {
+            struck |= outage.failing.remove(&call);
+        }
+        let mut over = Vec::new();
+        self.0.retain(|_, outage| {
+            let lasts = !outage.failing.is_empty();
+            if !lasts {
+                over.push(Over {
+                    queues: outage.queues.len(),
+                    after: now.saturating_duration_since(outage.since),
+                });
+            }
+            lasts
+        });
+        struck.then_some(over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Duration = Duration::from_secs(1);
+
+    fn away(server: &str) -> Error {
+        Error::new(ErrorKind::Unavailable, "away").with_server(server)
+    }
+
+    #[test]
+    fn an_outage_is_told_once_and_is_over_when_every_call_has_succeeded() {
+        let mut outages = Outages::default();
+        let start = Instant::now();
+        let queues: Vec<Arc<str>> = (0..20).map(|number| format!("q{number}").into()).collect();
+        let calls = || {
+            queues
+                .iter()
+                .flat_map(|queue| [(queue, Verb::Turn), (queue, Verb::Wait)])
+        };
+        for round in 0..3 {
+            for (nth, (queue, verb)) in calls().enumerate() {
+                let first = outages.failed(queue, verb, &away("a"), start);
+                assert_eq!(first, round == 0 && nth == 0);
+            }
+        }
+        let last = calls().count() - 1;
+        for (nth, (queue, verb)) in calls().enumerate() {
+            let over = outages.recovered(queue, verb, start + STEP);
+            let whole = Over {
+                queues: 20,
+                after: STEP,
+            };
+            let expected = if nth == last { vec![whole] } else { Vec::new() };
+            assert_eq!(over, Some(expected));
+        }
+        assert!(
+            outages.failed(&queues[0], Verb::Turn, &away("a"), start),
+            "it is another"
+        );
+    }
+
+    #[test]
+    fn each_server_has_its_own_outage() {
+        let mut outages = Outages::default();
+        let (now, queue) = (Instant::now(), Arc::from("q"));
+        assert!(outages.failed(&queue, Verb::Turn, &away("a"), now));
+        assert!(outages.failed(&queue, Verb::Turn, &away("b"), now));
+        assert!(!outages.failed(&queue, Verb::Turn, &away("a"), now));
+        assert_eq!(
+            outages
+                .recovered(&queue, Verb::Turn, now)
+                .map(|over| over.len()),
+            Some(2)
+        );
+    }
+
+    #[test]
+    fn other_failures_are_no_outages() {
+        let mut outages = Outages::default();
+        let (now, queue) = (Instant::now(), Arc::from("q"));
+        let full = Error::new(ErrorKind::OutOfMemory, "full");
+        for _ in 0..2 {
+            assert!(outages.failed(&queue, Verb::Turn, &full, now));
+        }
+        assert_eq!(outages.recovered(&queue, Verb::Turn, now), None);
+    }
+}
