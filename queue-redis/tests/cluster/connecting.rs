@@ -7,11 +7,18 @@ use std::{
 
 use queue_redis::{Credentials, RedisBackend};
 use real_redis::{Cluster, Server};
+use tokio::time::timeout;
 
 use super::{PATIENCE, Test};
 
 /// Time for a try that fails.
 const MOMENT: Duration = Duration::from_millis(300);
+
+/// Waits until each node answers.
+async fn reached(backend: &RedisBackend) -> Test {
+    let reached = async { while backend.ping().await.is_err() {} };
+    Ok(timeout(PATIENCE, reached).await?)
+}
 
 #[tokio::test]
 async fn connecting_waits_for_nodes_that_are_not_up_yet_and_goes_on_after_a_rotation() -> Test {
@@ -37,13 +44,13 @@ async fn connecting_waits_for_nodes_that_are_not_up_yet_and_goes_on_after_a_rota
     let (backend, started) = tokio::join!(waiting, start);
     started?;
     let backend = backend?;
-    while backend.ping().await.is_err() {}
+    reached(&backend).await?;
 
     *secret.lock().expect("no panic") = "two";
     for server in cluster.servers() {
         server.ask::<()>(&["ACL", "SETUSER", "worker", "resetpass", ">two"])?;
         server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
     }
-    while backend.ping().await.is_err() {}
+    reached(&backend).await?;
     Ok(())
 }
