@@ -6,3 +6,46 @@ mod sim;
 use queue_sim::world::MemoryEnvironment;
 
 sim::each_kind!(MemoryEnvironment::new());
+
+/// A bug changes what kept plans decide, too. With a plan that nothing asks for any more, it is still told
+/// by the rule that it breaks; and the plan is, where nothing else is wrong.
+#[cfg(feature = "planted")]
+#[test]
+fn a_bug_is_told_before_a_kept_plan_that_no_longer_fits() {
+    use std::{
+        fs,
+        panic::{AssertUnwindSafe, catch_unwind},
+        path::Path,
+    };
+
+    use queue_core::QueueKind;
+    use queue_memory::planted::{Bug, plant};
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("a_bug_is_told");
+    let fresh = |folder: &Path| {
+        let _ = fs::remove_dir_all(folder);
+        fs::create_dir_all(folder).expect("a folder");
+        let plan = "L4 v1:1.999.verb=3\n";
+        fs::write(folder.join("reliable.memory.txt"), plan).expect("writes");
+    };
+    let told = || {
+        fresh(&folder);
+        let mut environment = MemoryEnvironment::new();
+        let played = catch_unwind(AssertUnwindSafe(|| {
+            sim::hold_with(&folder, 60, QueueKind::Reliable, &mut environment);
+        }));
+        let panic = played.expect_err("something is wrong");
+        panic.downcast_ref::<String>().expect("a message").clone()
+    };
+    let misfit = told();
+    assert!(
+        misfit.contains("no longer fits; it once broke L4"),
+        "{misfit}"
+    );
+
+    let planted = plant(Bug::ExpiryIsFree);
+    let bug = told();
+    drop(planted);
+    assert!(bug.contains("L6: message "), "{bug}");
+    assert!(!bug.contains("no longer fits"), "{bug}");
+}

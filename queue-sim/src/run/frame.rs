@@ -6,7 +6,7 @@ use crate::{
     engine::{End, Executor},
     history::{Event, History, Journal},
     plan::{Chance, Decisions, Lane},
-    world::{EPOCH, Environment, Faults, RunContext, World},
+    world::{EPOCH, Environment, Faults, RunContext, World, by_rule},
 };
 
 /// Every run's surroundings: an executor, a journal, and a fresh world.
@@ -38,7 +38,8 @@ impl Frame {
     /// Writes down the backend's data that no message, letter or item explains.
     pub(crate) async fn look_for_leftovers(&self) {
         for left in self.world.leftovers().await {
-            self.context.journal.note(Event::Broken("leftovers", left));
+            let event = Event::Broken("leftovers", by_rule(&left));
+            self.context.journal.note(event);
         }
     }
 

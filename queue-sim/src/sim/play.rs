@@ -30,7 +30,7 @@ use crate::{
     history::{Event, Recorder},
     plan::{Decisions, Lane, Site, What},
     run::Frame,
-    world::{Environment, Fault, Faults, World},
+    world::{Environment, Fault, Faults, World, by_rule},
 };
 
 /// The lane that looks at the queues from outside, without faults.
@@ -182,7 +182,7 @@ impl Director {
             self.failed("auditor", error.to_string());
         }
         for left in self.world.leftovers().await {
-            self.failed("left behind", left);
+            self.failed("left behind", by_rule(&left));
         }
     }
 

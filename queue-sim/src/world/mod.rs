@@ -84,6 +84,16 @@ pub trait World: Debug + Send + Sync + 'static {
     }
 }
 
+/// A leftover, behind the rule that it breaks. Most are of what is gone; the others keep calls from looking in
+/// time.
+pub(crate) fn by_rule(left: &str) -> String {
+    let rule = match left.contains(" is looked at too late for ") {
+        true => "L7, a call would look too late",
+        false => "L5, what is gone leaves nothing behind",
+    };
+    format!("{rule}: {left}")
+}
+
 /// Makes worlds, and keeps expensive parts that outlive a run, such as a server.
 pub trait Environment: Debug + Send {
     /// The environment's name: `memory`, `redis`. Failing plans are kept under it, since one

@@ -139,6 +139,8 @@ impl Hunt {
     /// it.
     fn told(&self, Caught { seeds, finding }: Caught) {
         let told: String = finding.to_string().chars().take(160).collect();
+        let names_a_rule = finding.rule != "leftovers" || finding.message.starts_with('L');
+        assert!(names_a_rule, "{}: no rule in {told:?}", self.name);
         println!("{}: seed {}, {told}", self.name, seeds.end());
         if seeds.start() < seeds.end() {
             // Not by a macro, whose text is shown of failed tests alone.

@@ -1,15 +1,16 @@
-//! Many runs of one kind on one backend: kept plans first, then seeds, each twice.
+//! Many runs of one kind on one backend: kept plans first, then seeds, each twice. Some seeds are the same
+//! each day, and others are of the day.
 
 #[path = "../support/kinds.rs"]
 pub(crate) mod kinds;
 
-use std::path::Path;
+use std::{path::Path, time::SystemTime};
 
 use queue_core::{QueueKind, call::Call};
 use queue_sim::{
-    plan::Regressions,
+    plan::{Misfit, Plan, Regressions},
     report::{relapse, story},
-    run::{Failure, Played, Runs, Scenario},
+    run::{Failure, Played, Relapse, Runs, Scenario},
     sim::seeds_or,
     workload::Size,
     world::Environment,
@@ -20,6 +21,18 @@ const ENOUGH: u64 = 300;
 
 /// The number of seeds of each kind, unless `QUEUE_SIM_SEEDS` sets another.
 const SEEDS: u64 = 500;
+
+/// Of ten seeds as many are the same each day. They reach the goals, or others do that come next.
+const FIXED: u64 = 6;
+
+/// Of the seeds of the day, every third has none of these parameters, and the others take turns: lanes that
+/// wait for short plain messages, and batches of them. Bugs of what a push hands over, and of batches under one
+/// lease, take the planted bugs of bounded queues up to 2,700 seeds that draw all parameters, and mostly a
+/// quarter of them or less with these.
+const SHAPES: [&str; 2] = [
+    "v1:0.0.parameter=1,0.0.parameter.13=1",
+    "v1:0.0.parameter.6=3,0.0.parameter.13=1",
+];
 
 /// The least number of additional seeds of each rare size: many messages, large ones.
 const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
@@ -45,28 +58,53 @@ macro_rules! each_kind {
 pub(crate) use each_kind;
 
 /// Plays the kept plans, then the seeds. Fails if a run breaks a rule, if it is not the same again,
-/// or if the runs miss a goal, a call or a fault.
+/// or if the runs miss a goal, a call or a fault. A kept plan that no longer fits fails it last: a bug may
+/// change a plan's course too, and then its rule is the better message.
 pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
-    let seeds = seeds_or(SEEDS);
-    let backend = &*environment.name().to_owned();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
-    let regressions = Regressions::of(&folder, &kind.to_string(), backend);
+    hold_with(&folder, seeds_or(SEEDS), kind, environment);
+}
+
+/// The same with the plans that are kept in this folder, and so many seeds.
+pub(crate) fn hold_with(
+    folder: &Path,
+    seeds: u64,
+    kind: QueueKind,
+    environment: &mut dyn Environment,
+) {
+    let backend = &*environment.name().to_owned();
+    let regressions = Regressions::of(folder, &kind.to_string(), backend);
     let scenario = Scenario::new(kind);
     let mut runs = Runs::new(scenario.clone(), environment).twice();
+    let mut misfits = Vec::new();
     for kept in regressions.read().expect("the plans that are kept") {
-        if let Err(why) = runs.runner().regression(&kept) {
-            panic!("\n{}", relapse(&scenario, backend, &kept, &why));
+        match runs.runner().regression(&kept) {
+            Ok(_) => {}
+            Err(Relapse::Misfit(misfit)) => misfits.push(misfit),
+            Err(why) => panic!("\n{}", relapse(&scenario, backend, &kept, &why)),
         }
     }
 
-    for seed in 0..seeds {
-        runs.seed(seed);
+    let passed = |runs: &Runs<'_>| {
         assert!(
             runs.failures().is_empty(),
             "\n{}\n{}",
             told(&scenario, backend, runs.failures()),
             keep(&regressions, runs.failures()),
         );
+    };
+    let fixed = seeds * FIXED / 10;
+    for seed in 0..fixed {
+        runs.seed(seed);
+        passed(&runs);
+    }
+    let shapes = SHAPES.map(|shape| shape.parse::<Plan>().expect("a plan"));
+    for (seed, turn) in (of_the_day()..).take((seeds - fixed) as usize).zip(0..) {
+        match turn % 3 {
+            0 => runs.seed(seed),
+            turn => runs.seed_but_for(seed, &shapes[turn - 1]),
+        }
+        passed(&runs);
     }
     for (size, seeds) in OF_A_SIZE {
         let missed = |runs: &Runs<'_>| {
@@ -80,38 +118,66 @@ pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
                 break;
             }
             runs.seed_but_for(seed, &size.plan());
-            assert!(
-                runs.failures().is_empty(),
-                "\n{}\n{}",
-                told(&scenario, backend, runs.failures()),
-                keep(&regressions, runs.failures()),
-            );
+            passed(&runs);
         }
         let missed = missed(&runs);
         assert!(missed.is_empty(), "no run of {size:?} reached {missed:?}");
+    }
+    if seeds >= ENOUGH {
+        for seed in fixed..MOST * seeds {
+            let missed = missed(&runs, kind);
+            if missed.is_empty() {
+                break;
+            }
+            runs.seed(seed);
+            passed(&runs);
+        }
+        let missed = missed(&runs, kind);
+        assert!(missed.is_empty(), "no run {missed:?}");
     }
     let totals = runs.totals();
     let mixes = &totals.inconclusive_mixes;
     assert!(
         totals.passes(),
-        "{} of {seeds} runs are inconclusive: {mixes:?}",
-        totals.inconclusive
+        "{} of {} runs are inconclusive: {mixes:?}",
+        totals.inconclusive,
+        totals.runs
     );
     let distinct = totals.distinct();
     assert!(
         distinct * 100 >= seeds * 99,
         "only {distinct} of {seeds} seeds lead to a history of their own"
     );
-    if seeds >= ENOUGH {
-        let missed = runs.missed_goals();
-        assert!(missed.is_empty(), "no run reached {missed:?}");
-        let opens = (kind == QueueKind::Bounded).then_some("open_or_resize");
-        let mut uncalled: Vec<&str> = Call::names(kind).chain(opens).collect();
-        uncalled.retain(|name| !totals.calls.contains(name));
-        assert!(uncalled.is_empty(), "no run called {uncalled:?}");
-        let unstruck = runs.unstruck_faults();
-        assert!(unstruck.is_empty(), "no run met {unstruck:?}");
-    }
+    let misfits: Vec<String> = misfits.iter().map(Misfit::to_string).collect();
+    assert!(
+        misfits.is_empty(),
+        "every seed passes, and so does every kept plan, but not all of these prove anything:\n\n{}",
+        misfits.join("\n")
+    );
+}
+
+/// The first seed of the day: a tenth of a million for each, so that no two days meet, as in `scripts/soak`.
+fn of_the_day() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.expect("after 1970").as_secs() / 86_400 * 100_000
+}
+
+/// The goals, calls and faults that no run has reached, made and met so far.
+fn missed(runs: &Runs<'_>, kind: QueueKind) -> Vec<String> {
+    let totals = runs.totals();
+    let opens = (kind == QueueKind::Bounded).then_some("open_or_resize");
+    let uncalled = Call::names(kind).chain(opens);
+    let uncalled = uncalled.filter(|name| !totals.calls.contains(name));
+    let goals = runs
+        .missed_goals()
+        .iter()
+        .map(|goal| format!("reached {goal}"));
+    let faults = runs.unstruck_faults();
+    let faults = faults.iter().map(|fault| format!("met {fault:?}"));
+    goals
+        .chain(uncalled.map(|name| format!("called {name}")))
+        .chain(faults)
+        .collect()
 }
 
 fn told(scenario: &Scenario, backend: &str, failures: &[(u64, Failure<Played>)]) -> String {
