@@ -23,8 +23,9 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Between two looks at what a step brings about.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Longer than a busy machine takes to connect, and short enough to give up a silent line.
-const CONNECTING: Duration = Duration::from_secs(20);
+/// Longer than a busy machine takes to connect or to answer, and short enough to give up a silent line.
+/// With the usual 3 s, a server that gets no processor for that long fails a test of something else.
+const ANSWERING: Duration = Duration::from_secs(20);
 
 /// Keeps the wait short after a lost wake-up, which a broken connection may cost.
 const FALL_BACK: Duration = Duration::from_millis(500);
@@ -51,7 +52,8 @@ fn builder(url: &str) -> Builder {
     let builder = RedisBackend::builder(url).expect("a good URL");
     builder
         .fall_back(FALL_BACK)
-        .connect_timeout(CONNECTING)
+        .connect_timeout(ANSWERING)
+        .response_timeout(ANSWERING)
         .packs_from(4)
 }
 
