@@ -61,7 +61,7 @@ local function look(queue, keys)
         end
         local count = string.byte(element, HEAD + 1)
         local id, since = struct.unpack('>I7I7', element, ID)
-        local at = HEAD + 2
+        local at, before = HEAD + 2, #frames
         more = more - 1
         for k = 1, count do
           local length = struct.unpack('>I2', element, at)
@@ -70,6 +70,9 @@ local function look(queue, keys)
             frames[#frames + 1], more = struct.pack('>BI7I7', 0, id + k - 1, since) .. payload, more + 1
           end
           at = at + 2 + length
+        end
+        if #frames == before then
+          say('ready', 'keeps a pack without messages:', struct.pack('>I7', id))
         end
       else
         frames[#frames + 1] = element

@@ -44,6 +44,15 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
     for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
+        // One call leases six, of which one is done.
+        for body in ["several"; 6] {
+            queue.put_one(body).await.expect("put");
+        }
+        let six = NonZeroUsize::new(6).expect("it is 6");
+        let leased = leasing.lease(six, LEASE).await.expect("lease").deliveries;
+        assert_eq!(leased.len(), 6);
+        let ack = [Settlement::ack(leased[0].receipt)];
+        assert_eq!(leasing.settle(&ack).await.expect("settle"), [Settled::Done]);
         for body in ["dead", "delayed", "leased", "ready", "ready"] {
             queue.put_one(body).await.expect("put");
         }
@@ -66,7 +75,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
 
     let expected = |ready, delayed, leased| (ready, delayed, leased, 1);
     for (kind, queue) in &queues {
-        for (now, counts) in [(EARLY, expected(2, 1, 1)), (LATE, expected(4, 0, 0))] {
+        for (now, counts) in [(EARLY, expected(2, 1, 6)), (LATE, expected(9, 0, 0))] {
             clock.set(now);
             assert_answered(reads(queue).await);
             let counters = queue.leasing().counters().await.expect("counters");
@@ -93,7 +102,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
     for (kind, _) in &queues {
         let queue = Subject::open(&*later, *kind).await;
         let queue = queue.unwrap_or_else(|error| panic!("{kind}: {error}"));
-        assert_eq!(queue.leasing().depth().await.expect("depth").ready, 4);
+        assert_eq!(queue.leasing().depth().await.expect("depth").ready, 9);
     }
     let same = Subject::open_or_resize(&*later, CAPACITY).await;
     same.expect("it has this capacity");

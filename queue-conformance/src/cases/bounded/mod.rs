@@ -1,6 +1,7 @@
 //! Bounded queues: B1 to B7.
 
 mod capacity;
+mod counting;
 mod distinct;
 mod due;
 mod outdating;
@@ -14,7 +15,8 @@ use std::sync::Arc;
 use queue_core::*;
 
 pub(super) use self::{
-    capacity::*, distinct::*, due::*, outdating::*, overflow::*, recent::*, room::*, unique::*,
+    capacity::*, counting::*, distinct::*, due::*, outdating::*, overflow::*, recent::*, room::*,
+    unique::*,
 };
 use crate::{
     stage::{Stage, openers},

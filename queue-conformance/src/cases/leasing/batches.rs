@@ -235,12 +235,29 @@ pub(crate) async fn l16_batches_of_one_deadline_are_shown_by_id(stage: &Stage<'_
     stage.put_mixed(&queue, 20).await;
     let mut held = lease(&queue, 11).await;
     held.extend(lease(&queue, 9).await);
+    are_shown_by_id(&queue, held, &[1, 3, 7, 20]).await;
+}
+
+pub(crate) async fn l16_many_batches_of_one_deadline_are_shown_by_id(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    stage.put_mixed(&queue, 120).await;
+    let mut held = Vec::new();
+    for _ in 0..10 {
+        // Batches of some, and some by themselves.
+        for max in [5, 4, 1, 1, 1] {
+            held.extend(lease(&queue, max).await);
+        }
+    }
+    are_shown_by_id(&queue, held, &[1, 3, 16, 17, 64, 120]).await;
+}
+
+/// Fails unless pages of these lengths show these leases by id, each once.
+async fn are_shown_by_id(queue: &LeasingQueue, mut held: Vec<Receipt>, lengths: &[usize]) {
     held.sort_by_key(|receipt| receipt.id);
-    for length in [1, 3, 7, 20] {
-        let shown = pages(length, |page| queue.peek(Place::Leased, page)).await;
+    for length in lengths {
+        let shown = pages(*length, |page| queue.peek(Place::Leased, page)).await;
         let shown = shown.iter().flatten().map(|one| one.message.id);
         let expected = held.iter().map(|receipt| receipt.id);
         assert!(shown.eq(expected), "{length} to a page");
     }
-    are_held(&*queue, &held).await;
 }

@@ -139,6 +139,35 @@ pub(crate) async fn l15_no_call_counts_what_was_cancelled(stage: &Stage<'_>) {
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 0);
 }
 
+pub(crate) async fn l15_each_message_of_a_batch_is_cancelled_once(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let mut left: Vec<MessageId> = Vec::new();
+    let drains = async |mut expected: Vec<MessageId>| {
+        let mut drained = drain(&*queue).await;
+        drained.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(drained, numbers(&expected), "the others come");
+    };
+    for order in [[2, 0, 4, 1, 3], [0, 1, 2, 3, 4], [4, 3, 2, 1, 0]] {
+        drains(std::mem::take(&mut left)).await;
+        // There is a message before the batch, and another batch behind it.
+        left.extend(queue.put_numbered(1).await);
+        let batch = queue.put_numbered(5).await;
+        left.extend(queue.put_numbered(5).await);
+        for (done, place) in order.into_iter().enumerate() {
+            for expected in [Gone, TooLate] {
+                let cancelled = queue.cancel_one(batch[place]).await;
+                assert_eq!(
+                    cancelled.expect("cancels"),
+                    expected,
+                    "{place} of {order:?}"
+                );
+                assert_eq!(depth(&*queue).await, [10 - done as u64, 0, 0, 0]);
+            }
+        }
+    }
+}
+
 pub(crate) async fn l15_a_message_is_cancelled_or_delivered_never_both(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(120).await;

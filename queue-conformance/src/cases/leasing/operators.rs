@@ -71,6 +71,16 @@ pub(crate) async fn operators_purge_goes_in_delivery_order(stage: &Stage<'_>) {
     assert_eq!(drain(&*queue).await, [3, 4, 5]);
 }
 
+pub(crate) async fn operators_a_purge_removes_any_number_of_bytes(stage: &Stage<'_>) {
+    const LARGE: usize = 1024 * 1024;
+    let queue = stage.leasing().await;
+    for _ in 0..12 {
+        queue.put(vec![b'x'; LARGE]).await;
+    }
+    assert_eq!(queue.purge(count(12)).await.expect("purges"), 12);
+    assert_eq!(depth(&*queue).await, [0; 4]);
+}
+
 pub(crate) async fn operators_purge_leaves_leases_dead_letters_and_marks(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put(Push::new("x").with_dedup("key", LONG)).await;

@@ -56,6 +56,26 @@ pub(crate) async fn l7_what_is_expired_beyond_that_counts_as_ready(stage: &Stage
     assert_eq!(depth(&*queue).await, [0, 0, 0, 300]);
 }
 
+pub(crate) async fn l7_of_batches_beyond_that_only_the_expired_count_as_ready(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put_numbered(300).await;
+    take_for(&*queue, 128, ms(100)).await;
+    let half_done = take_for(&*queue, 100, ms(100)).await;
+    take_for(&*queue, 64, LONG).await;
+    let acks = settlements(&half_done[..28], Settlement::ack);
+    assert_eq!(
+        queue.settle(&acks).await.expect("settles"),
+        [Settled::Done; 28]
+    );
+    stage.advance(100).await;
+    for _ in 0..2 {
+        let counters = queue.counters().await.expect("counters");
+        let Depth { ready, leased, .. } = counters.depth;
+        assert_eq!((ready, leased), (208, 64), "8 others, 128 and 72 expired");
+        assert!(counters.balance(), "{counters:?}");
+    }
+}
+
 pub(crate) async fn l7_a_lease_call_reclaims(stage: &Stage<'_>) {
     let queue = expired(stage, 129).await;
     let next = take_nothing(&*queue).await;

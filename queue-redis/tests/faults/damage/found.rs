@@ -198,6 +198,41 @@ fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
     }
 }
 
+/// Of messages with a lease each, and of several that are kept as one lease.
+#[test]
+fn what_is_damaged_while_it_is_leased_dies_when_its_lease_ends() {
+    for (kind, more) in QueueKind::LEASING
+        .map(|kind| [(kind, 0), (kind, 3)])
+        .concat()
+    {
+        let mut three = Three::of(kind);
+        for _ in 0..more {
+            three.put().expect("there is room");
+        }
+        assert_eq!(three.lease().expect("leases").len(), 3 + more, "{kind}");
+        // The second message's frame, wherever it is kept.
+        let begins = [b"\0", SECOND].concat();
+        let damaged = [b"\xfd", SECOND].concat();
+        let kept: Vec<(Vec<u8>, Vec<u8>)> = three.ask("HGETALL", "frames", &[]);
+        let length = if kind == QueueKind::Priority { 26 } else { 17 };
+        let mut found = Bytes::new();
+        for (field, mut value) in kept {
+            let at = value.windows(8).position(|part| part == begins);
+            if let Some(at) = at {
+                value[at..at + 8].copy_from_slice(&damaged);
+                three.set("frames", &field, &value);
+                found = Bytes::copy_from_slice(&value[at..at + length]);
+            }
+        }
+        assert_ne!(found, "", "{kind}, {more} more");
+        three.ground.clock.set(START + HOUR);
+        let back = three.lease().expect("leases");
+        let expected = ["a", "c", "d", "d", "d"];
+        assert_eq!(back, expected[..2 + more], "{kind}");
+        three.assert_one_set_aside(&found);
+    }
+}
+
 /// The scripts read no headers, so only the client finds out.
 #[test]
 fn headers_that_are_none_keep_no_others_of_the_batch_back() {
