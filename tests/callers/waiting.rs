@@ -287,6 +287,14 @@ async fn an_offer_that_perhaps_took_effect_is_repeated_only_under_a_dedup_key() 
     assert_eq!(faulty.times(is_offer).len(), 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 
+    // Its mark ends with it, and it may be done by now.
+    let (queue, faulty) = bounded(losing).await;
+    let push = Push::new("a").with_unique("order 1", MINUTE);
+    let answer = faulty.front().offer_or_wait(push, MINUTE).await;
+    assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
+    assert_eq!(faulty.times(is_offer).len(), 1);
+    assert_eq!(queue.depth().await.unwrap().ready, 1);
+
     let (queue, faulty) = bounded(losing).await;
     let push = Push::new("a").with_dedup("order 1", MINUTE);
     let answer = faulty.front().offer_or_wait(push, MINUTE).await;

@@ -98,7 +98,8 @@ impl Partitioned {
                 self.check_stored(name, config).await?;
                 Err(error.with_queue(name))
             }
-            Err(error) => Err(error),
+            // The record may be new, and so may parts be, or their capacities.
+            Err(error) => Err(half_way(error, true)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Batches, split by part and put together again.
 
+pub(super) use crate::queue::half_way;
 use crate::{Error, Outcome, Result};
 
 /// The entries of a batch that go to one part, and their places in the batch.
@@ -75,12 +76,4 @@ pub(super) fn together<T>(answered: Vec<Result<T>>) -> Result<Vec<T>> {
     let partly = answered.iter().any(applied);
     let all: Result<Vec<T>> = answered.into_iter().collect();
     all.map_err(|error| half_way(error, partly))
-}
-
-/// The error of a step, if others may be done.
-pub(super) fn half_way(error: Error, others_done: bool) -> Error {
-    match others_done {
-        true => error.with_outcome(Outcome::Unknown),
-        false => error,
-    }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    leasing::{Leasing, chunks, only},
+    leasing::{Leasing, chunks, half_way, only},
     patience::Patience,
 };
 use crate::{
@@ -211,7 +211,7 @@ pub trait BoundedQueueExt: BoundedQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`offer`](BoundedQueue::offer).
+    /// Those of [`offer`](BoundedQueue::offer). After the first batch, an error's outcome is unknown.
     fn offer_all(
         &self,
         messages: &[Offer],
@@ -220,7 +220,9 @@ pub trait BoundedQueueExt: BoundedQueue {
         async move {
             let mut offered = Vec::with_capacity(messages.len());
             for chunk in chunks(messages, |message| message.push.size()) {
-                offered.append(&mut self.offer(chunk, overflow).await?);
+                let answered = self.offer(chunk, overflow).await;
+                let answered = answered.map_err(|error| half_way(error, !offered.is_empty()));
+                offered.append(&mut answered?);
             }
             Ok(offered)
         }

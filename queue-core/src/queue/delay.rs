@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks, only};
+use super::leasing::{Leasing, chunks, half_way, only};
 use crate::{
     Due, Error, LeasingConfig, MessageId, Push, Pushed, Result,
     config::{leasing_setters, plain_checks},
@@ -118,7 +118,7 @@ pub trait DelayQueueExt: DelayQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`schedule`](DelayQueue::schedule).
+    /// Those of [`schedule`](DelayQueue::schedule). After the first batch, an error's outcome is unknown.
     fn schedule_all(
         &self,
         messages: &[Scheduled],
@@ -126,7 +126,9 @@ pub trait DelayQueueExt: DelayQueue {
         async move {
             let mut pushed = Vec::with_capacity(messages.len());
             for chunk in chunks(messages, |message| message.push.size()) {
-                pushed.append(&mut self.schedule(chunk).await?);
+                let answered = self.schedule(chunk).await;
+                let answered = answered.map_err(|error| half_way(error, !pushed.is_empty()));
+                pushed.append(&mut answered?);
             }
             Ok(pushed)
         }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use super::patience::Patience;
 use crate::{
     Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Error, Extended,
-    Holder, Leased, MessageId, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled,
-    Settlement, confirmation::confirm, limits,
+    Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived,
+    Settled, Settlement, confirmation::confirm, limits,
 };
 
 /// Leases messages and settles them.
@@ -85,7 +85,7 @@ pub trait Leasing: Debug + Send + Sync + 'static {
         let settled = self.settle(settlements).await?;
         match self.lease(max, ttl).await {
             Ok(leased) => Ok((settled, leased)),
-            Err(error) => Err(error.with_outcome(crate::Outcome::Unknown)),
+            Err(error) => Err(error.with_outcome(Outcome::Unknown)),
         }
     }
 
@@ -375,13 +375,15 @@ pub trait LeasingExt: Leasing {
     ///
     /// # Errors
     ///
-    /// Those of [`purge`](Leasing::purge); earlier chunks stay removed.
+    /// Those of [`purge`](Leasing::purge); earlier chunks stay removed. After the first chunk, an error's
+    /// outcome is unknown.
     fn purge_all(&self) -> impl Future<Output = Result<u64>> + Send {
         async move {
             let chunk = nonzero("chunk", limits::MAX_PAGE)?;
             let mut removed = 0;
             loop {
-                match self.purge(chunk).await? {
+                let purged = self.purge(chunk).await;
+                match purged.map_err(|error| half_way(error, removed > 0))? {
                     0 => return Ok(removed),
                     more => removed += more,
                 }
@@ -400,6 +402,14 @@ pub(crate) fn nonzero(what: &str, count: usize) -> Result<NonZeroUsize> {
 /// The answer to a batch of one entry.
 pub(crate) fn only<A>(mut answers: Vec<A>) -> Result<A> {
     answers.pop().ok_or_else(Error::unanswered)
+}
+
+/// The error of a split, whose outcome is unknown if others took effect before it.
+pub(crate) fn half_way(error: Error, others_done: bool) -> Error {
+    match others_done {
+        true => error.with_outcome(Outcome::Unknown),
+        false => error,
+    }
 }
 
 /// Splits a batch at the limits of one call: 128 entries and 8 MiB.

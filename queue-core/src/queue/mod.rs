@@ -14,6 +14,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use self::leasing::chunks;
+pub(crate) use self::leasing::half_way;
 pub use self::{
     bounded::{
         BoundedConfig, BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow, check_capacity,
@@ -166,11 +167,13 @@ impl AnyQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`put`](Self::put).
+    /// Those of [`put`](Self::put). After the first batch, an error's outcome is unknown.
     pub async fn put_all(&self, messages: &[Push]) -> Result<Vec<Offered>> {
         let mut put = Vec::with_capacity(messages.len());
         for chunk in chunks(messages, Push::size) {
-            put.append(&mut self.put(chunk).await?);
+            let answered = self.put(chunk).await;
+            let answered = answered.map_err(|error| half_way(error, !put.is_empty()));
+            put.append(&mut answered?);
         }
         Ok(put)
     }

@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks, only};
+use super::leasing::{Leasing, chunks, half_way, only};
 use crate::{
     Error, LeasingConfig, Push, Pushed, Result,
     config::{Millis, check_optional, leasing_setters, same},
@@ -80,7 +80,7 @@ pub trait PriorityQueueExt: PriorityQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`enqueue`](PriorityQueue::enqueue).
+    /// Those of [`enqueue`](PriorityQueue::enqueue). After the first batch, an error's outcome is unknown.
     fn enqueue_all(
         &self,
         messages: &[Prioritized],
@@ -88,7 +88,9 @@ pub trait PriorityQueueExt: PriorityQueue {
         async move {
             let mut pushed = Vec::with_capacity(messages.len());
             for chunk in chunks(messages, |message| message.push.size()) {
-                pushed.append(&mut self.enqueue(chunk).await?);
+                let answered = self.enqueue(chunk).await;
+                let answered = answered.map_err(|error| half_way(error, !pushed.is_empty()));
+                pushed.append(&mut answered?);
             }
             Ok(pushed)
         }

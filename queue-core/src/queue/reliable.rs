@@ -4,7 +4,7 @@ use std::future::Future;
 
 use async_trait::async_trait;
 
-use super::leasing::{Leasing, chunks, only};
+use super::leasing::{Leasing, chunks, half_way, only};
 use crate::{
     LeasingConfig, Push, Pushed, Result,
     config::{leasing_setters, plain_checks},
@@ -44,12 +44,14 @@ pub trait ReliableQueueExt: ReliableQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](ReliableQueue::push).
+    /// Those of [`push`](ReliableQueue::push). After the first batch, an error's outcome is unknown.
     fn push_all(&self, messages: &[Push]) -> impl Future<Output = Result<Vec<Pushed>>> + Send {
         async move {
             let mut pushed = Vec::with_capacity(messages.len());
             for chunk in chunks(messages, Push::size) {
-                pushed.append(&mut self.push(chunk).await?);
+                let answered = self.push(chunk).await;
+                let answered = answered.map_err(|error| half_way(error, !pushed.is_empty()));
+                pushed.append(&mut answered?);
             }
             Ok(pushed)
         }

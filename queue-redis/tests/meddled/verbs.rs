@@ -1,0 +1,196 @@
+//! Calls of several steps, and a queue that has what they need.
+
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use futures_util::future::{BoxFuture, FutureExt as _};
+use queue_core::*;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// A queue in which there is what a call needs.
+pub(crate) struct Ground {
+    backend: Arc<dyn Backend>,
+    name: QueueName,
+    queue: AnyQueue,
+    receipts: Vec<Receipt>,
+    dead: Vec<MessageId>,
+    ready: Vec<MessageId>,
+}
+
+pub(crate) type Acting = for<'a> fn(&'a Ground) -> BoxFuture<'a, Result<()>>;
+
+/// A call of several steps.
+pub(crate) struct Verb {
+    pub(crate) name: &'static str,
+    pub(crate) kind: QueueKind,
+    pub(crate) act: Acting,
+    /// Whether it is of several steps only where the queue has parts.
+    pub(crate) is_of_parts: bool,
+}
+
+fn count(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).expect("not zero")
+}
+
+fn name() -> QueueName {
+    QueueName::new("jobs").expect("a name")
+}
+
+fn config(kind: QueueKind) -> QueueConfig {
+    QueueConfig::of(kind, 1_000)
+}
+
+/// 300 messages, each of a part of its own where there are parts.
+fn many() -> Vec<Push> {
+    let keyed = |number: usize| Push::new("x").with_header("partition-key", number.to_string());
+    (0..300).map(keyed).collect()
+}
+
+impl Ground {
+    fn leasing(&self) -> Arc<dyn Leasing> {
+        self.queue.leasing().expect("it leases")
+    }
+
+    /// 300 ready messages, 40 leased ones, and 300 dead letters.
+    pub(crate) async fn filled(backend: Arc<dyn Backend>, kind: QueueKind) -> Self {
+        let queue = backend.open(&name(), &config(kind)).await.expect("opens");
+        let mut ground = Self {
+            backend,
+            name: name(),
+            queue,
+            receipts: Vec::new(),
+            dead: Vec::new(),
+            ready: Vec::new(),
+        };
+        if kind == QueueKind::Rotating {
+            return ground;
+        }
+        let leasing = ground.leasing();
+        ground.queue.put_all(&many()).await.expect("puts");
+        for _ in 0..300 / 50 {
+            let leased = lease(&*leasing, 50).await;
+            let bury = |one: &Receipt| Settlement::bury(*one, "dead");
+            let buried: Vec<_> = leased.iter().map(bury).collect();
+            leasing.settle(&buried).await.expect("buries");
+            ground.dead.extend(leased.iter().map(|one| one.id));
+        }
+        ground.queue.put_all(&many()[..40]).await.expect("puts");
+        ground.receipts = lease(&*leasing, 40).await;
+        let put = ground.queue.put_all(&many()).await.expect("puts");
+        let ready = put.iter().map(|one| match one {
+            Offered::Accepted { id, .. } => *id,
+            other => panic!("there is room, and yet {other:?}"),
+        });
+        ground.ready = ready.collect();
+        ground
+    }
+
+    fn bounded(&self) -> &dyn BoundedQueue {
+        match &self.queue {
+            AnyQueue::Bounded(queue) => &**queue,
+            other => panic!("{other:?} is not bounded"),
+        }
+    }
+
+    async fn push_all(&self) -> Result<Vec<Pushed>> {
+        match &self.queue {
+            AnyQueue::Reliable(queue) => queue.push_all(&many()).await,
+            other => panic!("{other:?} is not reliable"),
+        }
+    }
+
+    async fn schedule_all(&self) -> Result<Vec<Pushed>> {
+        let scheduled = |push| Scheduled::new(push, HOUR);
+        let scheduled: Vec<Scheduled> = many().into_iter().map(scheduled).collect();
+        match &self.queue {
+            AnyQueue::Delay(queue) => queue.schedule_all(&scheduled).await,
+            other => panic!("{other:?} is no delay queue"),
+        }
+    }
+
+    async fn enqueue_all(&self) -> Result<Vec<Pushed>> {
+        let prioritized = |push| Prioritized::new(push, 7);
+        let prioritized: Vec<Prioritized> = many().into_iter().map(prioritized).collect();
+        match &self.queue {
+            AnyQueue::Priority(queue) => queue.enqueue_all(&prioritized).await,
+            other => panic!("{other:?} is no priority queue"),
+        }
+    }
+
+    async fn offer_all(&self) -> Result<Vec<Offered>> {
+        let offers: Vec<Offer> = many().into_iter().map(Offer::new).collect();
+        self.bounded()
+            .offer_all(&offers, Overflow::DropOldest)
+            .await
+    }
+
+    async fn open_another(&self) -> Result<()> {
+        let another = QueueName::new("another").expect("a name");
+        let opened = self.backend.open(&another, &config(QueueKind::Delay)).await;
+        opened.map(drop)
+    }
+
+    async fn open_or_resize(&self) -> Result<()> {
+        let config = BoundedConfig::new(64);
+        let opened = self.backend.open_or_resize(&self.name, &config).await;
+        opened.map(drop)
+    }
+
+    fn acks(&self) -> Vec<Settlement> {
+        self.receipts.iter().copied().map(Settlement::ack).collect()
+    }
+
+    /// Keeps fewer dead letters, and a bounded queue fewer messages.
+    async fn reconfigure(&self, kind: QueueKind) -> Result<bool> {
+        let mut config = QueueConfig::of(kind, 100);
+        let leasing = config.leasing_mut().expect("it leases");
+        leasing.dead_letter_cap = 10;
+        self.backend.reconfigure(&self.name, &config).await
+    }
+}
+
+async fn lease(leasing: &dyn Leasing, messages: usize) -> Vec<Receipt> {
+    let mut receipts = Vec::new();
+    while receipts.len() < messages {
+        let leased = leasing.lease(count(messages - receipts.len()), HOUR).await;
+        let leased = leased.expect("leases").deliveries;
+        receipts.extend(leased.into_iter().map(|one| one.receipt));
+    }
+    receipts
+}
+
+macro_rules! verbs {
+    ($($name:literal of $kind:ident $($in_parts:ident)?: |$ground:ident| $act:expr;)+) => {
+        &[$(Verb {
+            name: $name,
+            kind: QueueKind::$kind,
+            act: |$ground| async move { $act.await.map(drop) }.boxed(),
+            is_of_parts: !stringify!($($in_parts)?).is_empty(),
+        }),+]
+    };
+}
+
+pub(crate) const VERBS: &[Verb] = verbs! {
+    "put_all" of Priority: |on| on.queue.put_all(&many());
+    "put_all of a ring" of Rotating: |on| on.queue.put_all(&many());
+    "push_all" of Reliable: |on| on.push_all();
+    "schedule_all" of Delay: |on| on.schedule_all();
+    "enqueue_all" of Priority: |on| on.enqueue_all();
+    "offer_all" of Bounded: |on| on.offer_all();
+    "purge" of Reliable: |on| on.leasing().purge(count(300));
+    "purge_all" of Delay: |on| on.leasing().purge_all();
+    "resize" of Bounded: |on| on.bounded().resize(count(64));
+    "open" of Priority: |on| on.open_another();
+    "open_or_resize" of Bounded: |on| on.open_or_resize();
+    "reconfigure" of Reliable: |on| on.reconfigure(QueueKind::Reliable);
+    "reconfigure of bounded" of Bounded: |on| on.reconfigure(QueueKind::Bounded);
+    "remove" of Delay: |on| on.backend.remove(&on.name, Removal::EvenIfLeased);
+    "settle" of Reliable in_parts: |on| on.leasing().settle(&on.acks());
+    "turn" of Reliable in_parts: |on| on.leasing().turn(&on.acks(), count(10), HOUR, None);
+    "extend" of Delay in_parts: |on| on.leasing().extend(&on.receipts, 2 * HOUR);
+    "cancel" of Priority in_parts: |on| on.leasing().cancel(&on.ready[..100]);
+    "revive" of Reliable in_parts: |on| on.leasing().revive(&on.dead[..100]);
+    "discard" of Bounded in_parts: |on| on.leasing().discard(&on.dead[..100]);
+    "pause" of Delay in_parts: |on| on.leasing().pause();
+    "resume" of Delay in_parts: |on| on.leasing().resume();
+};
