@@ -87,5 +87,6 @@ async fn a_call_for_a_batch_holds_one_slot() {
     let workers = Workers::by_weight().concurrency(3);
     let [_, singles] = serve(workers, first.route().at_most(1), second.route()).await;
     assert_eq!(singles.at_once(), 2);
+    assert!(singles.all() >= 76, "{}", singles.all());
     assert_eq!(first.spy.watched().largest, 10);
 }
