@@ -425,6 +425,7 @@ macro_rules! __cases {
                 waiting_a_sooner_item_wakes_who_sleeps_towards_a_later,
                 waiting_ends_at_its_timeout,
                 waiting_a_dropped_visit_passes_its_hint_on,
+                waiting_another_pace_wakes_as_many_as_there_are_items (Stored),
             }
             backend {
                 limits_a_bad_name_is_refused,

@@ -161,3 +161,41 @@ async fn nodes_that_name_no_host_are_where_they_were_asked() -> Test {
     assert!(health.is_up(), "{health:?}");
     Ok(())
 }
+
+/// How often all servers refused for this reason.
+fn refused(cluster: &Cluster, code: &str) -> u64 {
+    let servers = cluster.servers().iter();
+    let counts = servers.map(|server| {
+        let errors: String = server.ask(&["INFO", "errorstats"]).expect("it answers");
+        let field = format!("errorstat_{code}:count=");
+        let mut lines = errors.lines();
+        let count = lines.find_map(|line| line.strip_prefix(&field)?.trim().parse::<u64>().ok());
+        count.unwrap_or(0)
+    });
+    counts.sum()
+}
+
+/// Its owner leads a call to the node that takes it over, for this once: that one would lead the next call back.
+#[tokio::test]
+async fn a_slot_that_is_on_its_way_stays_with_its_owner() -> Test {
+    const CALLS: u64 = 5;
+    let cluster = Cluster::start(2, 0, Server::builder())?;
+    let backend = connect(&cluster).await?;
+    open(&backend, "q").await?;
+    // The list of queues is one key, so a call for it can be served half-way.
+    let slot: u16 = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", "qk:queues"])?;
+    let from = cluster.owner(slot)?;
+    cluster.begin_to_migrate(slot, from, 1 - from, usize::MAX)?;
+    let most = std::num::NonZeroUsize::MIN;
+    for call in 1..=CALLS {
+        assert_eq!(backend.queues(None, most).await?.len(), 1);
+        assert_eq!(refused(&cluster, "ASK"), call);
+    }
+    assert_eq!(refused(&cluster, "MOVED"), 0);
+    cluster.migrate(slot, from, 1 - from)?;
+    for _ in 0..CALLS {
+        assert_eq!(backend.queues(None, most).await?.len(), 1);
+    }
+    assert!(refused(&cluster, "MOVED") <= 1, "the new owner is known");
+    Ok(())
+}

@@ -91,3 +91,22 @@ pub(crate) async fn waiting_a_dropped_visit_passes_its_hint_on(stage: &Stage<'_>
     let items = stage.prompt("the visit that was kept", kept).await;
     assert_eq!(items, [1]);
 }
+
+/// With another pace, each item is due at once.
+pub(crate) async fn waiting_another_pace_wakes_as_many_as_there_are_items(stage: &Stage<'_>) {
+    let paced = |pace| RotatingConfig::default().with_pace(pace);
+    let ring = stage.rotating_with(paced(LONG)).await;
+    insert_numbered(&ring, 2).await;
+    assert_eq!(visited(&ring, 2).await, [1, 2]);
+    for other in [paced(LONG / 2), RotatingConfig::default()] {
+        let visits = [visitor(stage, &ring).await, visitor(stage, &ring).await];
+        let changed = stage.reconfigure(other.into()).await;
+        assert!(changed.expect("changes"));
+        let mut seen = Vec::new();
+        for visit in visits {
+            seen.extend(stage.prompt("a visit after another pace", visit).await);
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 2], "each wakes the next");
+    }
+}
