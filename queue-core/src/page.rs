@@ -8,6 +8,9 @@ use crate::{Result, limits};
 pub struct Cursor(u64);
 
 impl Cursor {
+    /// A backend's numbers are below this, so that a listing of several parts can tell the part beside them.
+    pub const LIMIT: u64 = (1 << 58) - 1;
+
     /// The cursor at this number of the backend's.
     pub const fn new(position: u64) -> Self {
         Self(position)

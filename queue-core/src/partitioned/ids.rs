@@ -1,10 +1,15 @@
-//! Ids, receipts and cursors of a partitioned queue: the part is in the top byte.
+//! Ids, receipts and cursors of a partitioned queue: the part is in the top bits.
 
+use super::names::MAX_PARTS;
 use crate::{Cursor, Error, ErrorKind, MessageId, Receipt, Result};
 
 /// The bits that a part's own number has.
 const BITS: u32 = 56;
 const OWN: u64 = (1 << BITS) - 1;
+/// The bits that a part's own cursor has: a page goes on behind many messages, and there are at most 64 parts.
+const CURSOR_BITS: u32 = 58;
+const _: () =
+    assert!(MAX_PARTS <= 1 << (u64::BITS - CURSOR_BITS) && Cursor::LIMIT == (1 << CURSOR_BITS) - 1);
 
 const fn joined(part: usize, own: u64) -> u64 {
     (part as u64) << BITS | own & OWN
@@ -38,12 +43,13 @@ pub(super) const fn receipt_in_part(receipt: Receipt) -> (usize, Receipt) {
 
 /// The place in a listing that goes part by part: `None` is the beginning of the part.
 pub(super) fn cursor(part: usize, own: Option<Cursor>) -> Result<Cursor> {
-    let own = own.map_or(OWN, Cursor::get);
-    if own > OWN {
+    let own = own.map(Cursor::get);
+    if let Some(own @ Cursor::LIMIT..) = own {
         let message = format!("the cursor {own} of part {part} leaves no place for the part");
         return Err(Error::new(ErrorKind::Internal, message));
     }
-    Ok(Cursor::new(joined(part, own)))
+    let own = own.unwrap_or(Cursor::LIMIT);
+    Ok(Cursor::new((part as u64) << CURSOR_BITS | own))
 }
 
 /// The part at which a listing goes on, and the place there.
@@ -51,8 +57,11 @@ pub(super) fn cursor_in_part(cursor: Option<Cursor>) -> (usize, Option<Cursor>) 
     let Some(cursor) = cursor else {
         return (0, None);
     };
-    let (part, own) = split(cursor.get());
-    (part, (own != OWN).then(|| Cursor::new(own)))
+    let (part, own) = (cursor.get() >> CURSOR_BITS, cursor.get() & Cursor::LIMIT);
+    (
+        part as usize,
+        (own != Cursor::LIMIT).then(|| Cursor::new(own)),
+    )
 }
 
 #[cfg(test)]
@@ -78,11 +87,16 @@ mod tests {
     fn cursors_tell_the_part_and_its_beginning() {
         assert_eq!(cursor_in_part(None), (0, None));
         for part in 0..64 {
-            for own in [None, Some(Cursor::new(0)), Some(Cursor::new(OWN - 1))] {
+            let last = Cursor::new(Cursor::LIMIT - 1);
+            for own in [None, Some(Cursor::new(0)), Some(last)] {
                 let joined = cursor(part, own).unwrap();
                 assert_eq!(cursor_in_part(Some(joined)), (part, own));
             }
         }
-        assert!(cursor(1, Some(Cursor::new(OWN + 1))).is_err());
+        let reserved = Cursor::new(Cursor::LIMIT);
+        assert!(
+            cursor(1, Some(reserved)).is_err(),
+            "it would be the beginning"
+        );
     }
 }

@@ -19,6 +19,7 @@ use queue_core::{
 
 use super::{
     Handle,
+    cursors::{cursor, shown_before, shown_by_now},
     put::{Put, Putter, Way},
     turns::{Share, Turn, Turned, Turns},
 };
@@ -318,8 +319,8 @@ impl<K: LeasingKind> Leasing for Queue<K> {
                 // What is damaged is not shown: a lease sets it aside.
                 shown.extend(Shown::read(frame, K::HEAD, place, now, time, lease));
             }
-            let next = listed.map(|listed| Cursor::new(listed << LINED_BITS | lined));
-            Ok((shown, next))
+            let next = listed.map(|listed| shown_by_now(listed, lined));
+            Ok((shown, next.transpose()?))
         };
         let script = &K::SCRIPTS.peek;
         let (shown, next) = self.handle.look(script, &fill, read).await?;
@@ -328,23 +329,9 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 }
 
-/// A cursor of `peek` is two numbers: how many of the list of ready frames were shown, and how many of
-/// what stands elsewhere, in so many lower bits.
-const LINED_BITS: u32 = 28;
-
-fn shown_before(cursor: Option<Cursor>) -> (u64, u64) {
-    let shown = cursor.map_or(0, Cursor::get);
-    (shown >> LINED_BITS, shown & ((1 << LINED_BITS) - 1))
-}
-
 /// Adds ids, one argument each.
 pub(super) fn add_ids(call: &mut Call, ids: &[MessageId]) {
     for id in ids {
         call.push(&frame::wide(id.get())[..]);
     }
-}
-
-/// The end of a page; a number below zero means the last page.
-pub(super) fn cursor(reply: &mut Reply) -> Result<Option<Cursor>> {
-    Ok(u64::try_from(reply.number()?).ok().map(Cursor::new))
 }

@@ -3,6 +3,7 @@
 mod bodies;
 mod bounded;
 pub(crate) mod config;
+mod cursors;
 mod delay;
 mod handle;
 mod leasing;

@@ -8,11 +8,7 @@ use queue_core::{
     RotatingQueue, limits,
 };
 
-use super::{
-    Handle,
-    bodies::Uploads,
-    leasing::{add_ids, cursor},
-};
+use super::{Handle, bodies::Uploads, cursors::cursor, leasing::add_ids};
 use crate::{
     call::Call,
     frame::{self, Content, Payload},
