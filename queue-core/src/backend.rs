@@ -107,6 +107,26 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(QueueKind::Bounded.missing(name))
     }
 
+    /// Opens a queue, creating it where it does not exist, and [`reconfigure`](Self::reconfigure)s it if its stored
+    /// configuration is another one; a bounded queue gets the capacity, too. It serves programs whose
+    /// configuration changes with a release: open handles go on, and a program of an earlier release that starts
+    /// afterwards and opens the queue by [`open`](Self::open) is refused.
+    ///
+    /// If the call fails half-way or its future is dropped, the configuration is either one, and the
+    /// caller may repeat the call. While two programs with different configurations do this at the same time, one
+    /// may be answered `ConfigMismatch`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open) and of [`reconfigure`](Self::reconfigure): another kind is a `ConfigMismatch`.
+    async fn open_or_reconfigure(
+        &self,
+        name: &QueueName,
+        config: &QueueConfig,
+    ) -> Result<AnyQueue> {
+        open_or_reconfigure(self, name, config).await
+    }
+
     /// Opens the queue of this name, of whatever kind, with its stored configuration: for a tool that
     /// did not make it. It creates nothing, and answers `None` if there is no such queue. The
     /// handle's own limit on bodies is the default one.
@@ -218,8 +238,36 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ) -> Result<Vec<QueueInfo>>;
 }
 
+/// How often an open is tried before somebody else's configuration is told.
+const TRIES: usize = 3;
+
+/// What [`Backend::open_or_reconfigure`] does, by the other methods of the backend.
+pub(crate) async fn open_or_reconfigure<B: Backend + ?Sized>(
+    backend: &B,
+    name: &QueueName,
+    config: &QueueConfig,
+) -> Result<AnyQueue> {
+    let mut left = TRIES;
+    loop {
+        let opened = match config {
+            QueueConfig::Bounded(config) => {
+                backend.open_or_resize(name, config).await.map(Into::into)
+            }
+            config => backend.open(name, config).await,
+        };
+        match opened {
+            Err(error) if error.kind() == ErrorKind::ConfigMismatch && left > 0 => {
+                left -= 1;
+                // If the queue is gone meanwhile, the next open makes it.
+                backend.reconfigure(name, config).await?;
+            }
+            opened => return opened,
+        }
+    }
+}
+
 /// The backend opened a queue of another kind than the caller asked for.
-fn another_kind(name: &QueueName, asked: QueueKind, opened: &AnyQueue) -> Error {
+pub(crate) fn another_kind(name: &QueueName, asked: QueueKind, opened: &AnyQueue) -> Error {
     let message = format!(
         "the backend opened a {} queue for a {asked} one",
         opened.kind()
@@ -234,8 +282,8 @@ pub struct QueueInfo {
     pub name: QueueName,
     /// Its kind.
     pub kind: QueueKind,
-    /// What it holds; `None` if the backend cannot read it, since its keys are gone or another
-    /// version wrote them. Opening it says why.
+    /// What it holds; `None` if the backend cannot read it, since it is damaged or another
+    /// version wrote it. Opening it says why.
     pub state: Option<QueueState>,
 }
 

@@ -30,6 +30,8 @@ impl Queues {
         /// oldest messages.
         bounded_or_resize, BoundedConfig, open_or_resize, Bounded
     }
+
+    open! { bounded_or_reconfigure, BoundedConfig, Bounded }
 }
 
 impl<T: Sync + 'static> Bounded<T> {

@@ -9,6 +9,7 @@ use crate::{
 
 impl Queues {
     open! { delay, delay_with, DelayConfig, open_delay, Delay }
+    open! { delay_or_reconfigure, DelayConfig, Delay }
 }
 
 impl<T: Sync + 'static> Delay<T> {

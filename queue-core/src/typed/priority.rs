@@ -7,6 +7,7 @@ use crate::{
 
 impl Queues {
     open! { priority, priority_with, PriorityConfig, open_priority, Priority }
+    open! { priority_or_reconfigure, PriorityConfig, Priority }
 }
 
 impl<T: Sync + 'static> Priority<T> {

@@ -33,6 +33,26 @@ macro_rules! open {
             $kind_with, $config, $backend, $typed
         }
     };
+    // Opens by the one method that opens every kind.
+    ($name:ident, $config:ident, $typed:ident) => {
+        #[doc = concat!("Opens a ", stringify!($typed), " queue, and gives it this configuration if it has another; \
+            [`Backend::open_or_reconfigure`](crate::Backend::open_or_reconfigure) tells the rest.")]
+        ///
+        /// # Errors
+        ///
+        /// `Invalid` for a bad name or configuration, `ConfigMismatch` if the queue is of another kind.
+        pub async fn $name<T>(&self, name: &str, config: &$config) -> Result<$typed<T>>
+        where
+            T: Serialize + DeserializeOwned + 'static,
+        {
+            let name = $crate::QueueName::new(name)?;
+            let config = config.clone().into();
+            match self.backend.open_or_reconfigure(&name, &config).await? {
+                $crate::AnyQueue::$typed(queue) => Ok($typed::new(queue).named(name.as_str())),
+                other => Err($crate::backend::another_kind(&name, config.kind(), &other)),
+            }
+        }
+    };
     ($(#[$doc:meta])* $name:ident, $config:ident, $backend:ident, $typed:ident) => {
         $(#[$doc])*
         ///

@@ -5,6 +5,7 @@ use crate::{MessageId, Push, Pushed, ReliableConfig, ReliableQueue, ReliableQueu
 
 impl Queues {
     open! { reliable, reliable_with, ReliableConfig, open_reliable, Reliable }
+    open! { reliable_or_reconfigure, ReliableConfig, Reliable }
 }
 
 impl<T: Sync + 'static> Reliable<T> {

@@ -10,6 +10,7 @@ use crate::{
 
 impl Queues {
     open! { rotating, rotating_with, RotatingConfig, open_rotating, Rotating }
+    open! { rotating_or_reconfigure, RotatingConfig, Rotating }
 }
 
 impl<T: Sync + 'static> Rotating<T> {
