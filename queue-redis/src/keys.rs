@@ -6,7 +6,7 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `packed` (how many messages more than elements there are in `ready`, since a pack is two); `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
+//! | `…:meta` | hash | all | `config`, see `queue/opening.rs` for the mark of a new queue; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `packed` (how many messages more than elements there are in `ready`, since a pack is two); `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes), and of a run the least id, the first token and how many (1 byte), and the ids if they are not consecutive |
 //! | `…:runs` | zset | leasing | the runs in `leases`, by their first token, see `lua/shared/runs.lua` |
 //! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames or packs, if they come from `ready`, `h` and the run → who holds it, `a` and the run → which of its messages are acked, see `lua/shared/run_acks.lua` |
@@ -33,7 +33,7 @@
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
 //! | `…:confirm` | hash | all | nothing: a write for a confirmation, gone in the same step, see `lua/connection/confirm.lua` |
 //! | `…:guard`, `…:once-guard` | | all, once keys | nothing, ever: see below |
-//! | `prefix:queues` | zset | | the existing queues: `name kind`, all with score 0 |
+//! | `prefix:queues` | zset | | the existing queues: `name kind token`, all with score 0, see `queue/opening.rs`; with `opening` behind it the entry of a queue that is about to be made |
 //!
 //! On a cluster, every call of a script also names the *guard*, a key that never exists. While a slot is
 //! on its way to another node, a node refuses a call that names a key which it does not have. Without the
@@ -173,6 +173,12 @@ impl Keys {
     /// guard where that is needed.
     pub(crate) fn usual(&self, guarded: bool) -> &[String] {
         &self.names[..self.guard + usize::from(guarded)]
+    }
+
+    /// The key of the mark that a new queue has, and the guard where that is needed.
+    pub(crate) fn of_mark(&self, guarded: bool) -> Vec<&str> {
+        let guard = guarded.then(|| &*self.names[self.guard]);
+        [&*self.names[0]].into_iter().chain(guard).collect()
     }
 
     /// The type of each key.

@@ -197,6 +197,7 @@ scripts! {
         BOUNDED of BOUNDED_KIND;
     }
     OPEN = Kind::NONE, "open": &[Files(lua!["shared/types" "leasing/open"])];
+    LISTED = Kind::NONE, "listed": &[Files(lua!["leasing/listed"])];
     REMOVE = Kind::NONE, "remove": &[Files(lua![
         "shared/call" "shared/types" "leasing/any" "shared/run_acks" "shared/count_leases"
         "leasing/remove"

@@ -254,6 +254,43 @@ pub(crate) async fn operators_two_clients_see_the_same_queues(stage: &Stage<'_>)
     assert_eq!(ours.len(), stage.kinds().len());
 }
 
+pub(crate) async fn configuration_an_open_may_reconfigure(stage: &Stage<'_>) {
+    let other = stage.connect().await;
+    for kind in stage.kinds() {
+        let (queue, old, new) = (
+            name(kind.as_str()),
+            QueueConfig::of(kind, 7),
+            otherwise(kind),
+        );
+        for config in [&old, &new, &new, &old] {
+            let opened = other.open_or_reconfigure(&queue, config).await;
+            let opened = opened.unwrap_or_else(|error| panic!("{kind}: {error}"));
+            assert_eq!(opened.kind(), kind);
+            let stored = stage
+                .backend()
+                .open_stored(&queue)
+                .await
+                .expect("an answer");
+            assert_eq!(stored.expect("it is there").config, *config);
+        }
+        let opened = stage.backend().open(&queue, &old).await;
+        let opened = opened.expect("opens as stored");
+        opened.put(&[Push::new("a")]).await.expect("puts");
+        for wrong in stage.kinds().into_iter().filter(|wrong| *wrong != kind) {
+            let refused = other
+                .open_or_reconfigure(&queue, &QueueConfig::of(wrong, 7))
+                .await;
+            refused_as(
+                ErrorKind::ConfigMismatch,
+                refused,
+                &[kind.as_str(), wrong.as_str()],
+            );
+        }
+        let state = QueueState::of(&opened).await.expect("reads");
+        assert_eq!(state.depth.ready, 1, "{kind}: one queue");
+    }
+}
+
 pub(crate) async fn configuration_a_pace_is_stored(stage: &Stage<'_>) {
     if !stage.kinds().contains(&QueueKind::Rotating) {
         return;

@@ -436,6 +436,7 @@ macro_rules! __cases {
                 operators_two_clients_see_the_same_queues (Stored),
                 configuration_a_stored_queue_is_opened_as_it_is (Stored),
                 configuration_a_live_queue_is_reconfigured (Stored),
+                configuration_an_open_may_reconfigure (Stored),
                 configuration_a_pace_is_stored,
                 r2_a_handle_that_confirms_nothing_makes_no_call,
             }
@@ -453,6 +454,9 @@ macro_rules! __cases {
                 operators_a_removal_makes_room_for_who_waits [Removal] (Whole),
                 operators_a_removal_leaves_other_queues [Removal],
                 operators_a_removal_leaves_once_keys [Removal Once],
+                operators_a_reconfiguration_that_meets_a_removal_is_no_error [Removal] (Stored),
+                operators_a_queue_made_by_a_dropped_call_is_listed [Removal],
+                operators_a_queue_made_by_a_dropped_call_is_removed_with_its_leases [Removal],
             }
             once {
                 o1_a_claimed_key_is_busy_until_the_claim_ends [Once ExactClock],

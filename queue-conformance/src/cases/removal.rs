@@ -13,6 +13,9 @@ use crate::{
     steps::*,
 };
 
+/// More polls than any call needs.
+const POLLS: usize = 1_000;
+
 /// The queue of this kind, named after it.
 async fn opened(stage: &Stage<'_>, kind: QueueKind) -> AnyQueue {
     let config = QueueConfig::of(kind, 5);
@@ -357,5 +360,95 @@ pub(crate) async fn operators_a_removal_leaves_once_keys(stage: &Stage<'_>) {
         remove_idle(stage, kind).await;
         let again = store.claim(b"key", LONG).await.expect("claims");
         assert!(matches!(again, Claim::Busy { .. }), "{kind}: {again:?}");
+    }
+}
+
+pub(crate) async fn operators_a_queue_made_by_a_dropped_call_is_listed(stage: &Stage<'_>) {
+    let backend = stage.backend();
+    for kind in stage.kinds() {
+        let (own, config) = (name(kind.as_str()), QueueConfig::of(kind, 5));
+        let is_listed_if_there = async |dropped: &str, polls| {
+            let listed = listed(stage).await;
+            // Of a queue of several parts, some may be there, which is an error.
+            let is_there = !matches!(backend.open_stored(&own).await, Ok(None));
+            assert_eq!(
+                listed.len(),
+                usize::from(is_there),
+                "{kind}: {dropped} after {polls} polls"
+            );
+            let removed = remove(stage, kind, Removal::UnlessLeased).await;
+            removed.expect("is removed");
+            assert_eq!(self::listed(stage).await, [""; 0], "{kind}");
+        };
+        for polls in 0..POLLS {
+            let opened = cut(backend.open(&own, &config), polls).await;
+            is_listed_if_there("an open", polls).await;
+            if opened.is_some() {
+                break;
+            }
+        }
+        let queue = opened(stage, kind).await;
+        is_listed_if_there("no call", 0).await;
+        for polls in 0..POLLS {
+            let put = cut(queue.put(&[Push::new("x")]), polls).await;
+            is_listed_if_there("a push", polls).await;
+            if put.is_some() {
+                break;
+            }
+        }
+    }
+}
+
+pub(crate) async fn operators_a_queue_made_by_a_dropped_call_is_removed_with_its_leases(
+    stage: &Stage<'_>,
+) {
+    for (kind, queue, leasing) in leasing(stage).await {
+        for polls in 0..POLLS {
+            remove_idle(stage, kind).await;
+            // Of a queue of several parts, a key leads to the same one again.
+            let batch = [Push::new("x").with_dedup("key", LONG)];
+            let done = cut(queue.put(&batch), polls).await.is_some();
+            queue.put(&batch).await.expect("puts");
+            let held = take_one(&*leasing).await;
+            let listed = listed(stage).await;
+            assert!(
+                listed.contains(&kind.to_string()),
+                "after {polls} polls: {listed:?}"
+            );
+            let removed = remove(stage, kind, Removal::EvenIfLeased).await;
+            assert!(removed.expect("is removed"), "{kind}");
+            let settled = settle(&*leasing, Settlement::ack(held.receipt)).await;
+            assert_eq!(settled, Settled::LeaseLost, "{kind}: after {polls} polls");
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+pub(crate) async fn operators_a_reconfiguration_that_meets_a_removal_is_no_error(
+    stage: &Stage<'_>,
+) {
+    let other = stage.connect().await;
+    for kind in stage.kinds() {
+        let (own, new) = (name(kind.as_str()), otherwise(kind));
+        for polls in 0..POLLS {
+            opened(stage, kind).await;
+            let mut changing = std::pin::pin!(other.reconfigure(&own, &new));
+            let done = cut(changing.as_mut(), polls).await;
+            remove_idle(stage, kind).await;
+            let is_done = done.is_some();
+            let changed = match done {
+                Some(changed) => changed,
+                None => changing.await,
+            };
+            let changed =
+                changed.unwrap_or_else(|error| panic!("{kind}: after {polls} polls: {error}"));
+            assert!(changed || !is_done, "{kind}: it was there all the time");
+            assert_eq!(listed(stage).await, [""; 0], "{kind}: it makes none");
+            if is_done {
+                break;
+            }
+        }
     }
 }

@@ -12,7 +12,7 @@ if capacity then
 end
 local left = nil
 if ARGV[4] and ARGV[4] ~= '' then
-  config = ARGV[4]
+  config = ARGV[4] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `config`
   call('HSET', META, 'config', config)
   left = trim()
   if tonumber(call('HGET', META, 'capacity')) == capacity then

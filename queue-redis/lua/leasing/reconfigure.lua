@@ -10,7 +10,7 @@ if ARGV[3] ~= '' then
   if ready > 0 and string.match(config, 'ageing=%S+') ~= string.match(ARGV[3], 'ageing=%S+') then
     return -ready
   end
-  config = ARGV[3]
+  config = ARGV[3] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `config`
   call('HSET', META, 'config', config)
 end
 return trim()

@@ -9,7 +9,7 @@
 -- ARGV[2] 1 if leased messages go too, 0 if they forbid it
 -- ARGV[3] the version of the layout that the caller knows
 -- ARGV[4 …] the type that each key has
--- Returns {what, live leases, configuration or ''}. What is a letter: r removed, a absent, l refused for
+-- Returns {what, live leases, configuration or ''}. What is a letter: r removed, a no key was there, l refused for
 -- its leases, o refused since another layout may have other keys.
 local WAITING = 1000 -- processes to tell at one marker; others look by their timers
 local config = call('HGET', KEYS[1], 'config')
@@ -24,7 +24,7 @@ local waiting = {}
 for marker = 5, 6 do
   waiting[marker] = call('ZRANGEBYSCORE', KEYS[marker], '(' .. now_text, '+inf', 'LIMIT', 0, WAITING)
 end
-call('UNLINK', unpack(KEYS))
+local gone = call('UNLINK', unpack(KEYS))
 -- No changes to look for, but the queue is gone, and with it the registrations. A user who may not
 -- publish has them look by their timers.
 for marker = 5, 6 do
@@ -32,4 +32,4 @@ for marker = 5, 6 do
     redis.pcall('PUBLISH', string.match(registered, '^%S+'), '0 ' .. KEYS[marker])
   end
 end
-return { config and 'r' or 'a', leased, config or '' }
+return { gone > 0 and 'r' or 'a', leased, config or '' }

@@ -3,7 +3,8 @@
 -- ARGV[3] the configuration
 -- ARGV[4] how many items the ring may have
 -- Returns 0; or -n if it has n items, which are too many.
-if config == ARGV[3] then
+local new = ARGV[3] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `config`
+if config == new then
   return 0
 end
 local items = call('ZCARD', RING) + call('ZCARD', FRESH)
@@ -27,7 +28,7 @@ while part[1] do
   part = call('ZRANGE', from, 0, 999, 'WITHSCORES')
 end
 call('UNLINK', DUE)
-call('HSET', META, 'config', ARGV[3])
+call('HSET', META, 'config', new)
 if items > 0 then
   arm(ARRIVALS, math.min(items, MANY))
 end

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, sync::Arc};
 use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, OnceStore, Outcome,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, OnceStore, Outcome,
     PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
     RotatingConfig, StoredQueue, limits,
 };
@@ -20,6 +20,8 @@ use crate::{
 
 /// Queues of a list whose state is read at one time: they share round trips.
 const AT_ONCE: usize = 128;
+/// So many entries are read at least: some may be of queues that are gone.
+const SHORTEST_PAGE: usize = 8;
 
 impl RedisBackend {
     /// A handle to the queue, created if it does not exist, and the stored configuration. This does
@@ -60,39 +62,20 @@ impl RedisBackend {
 
     async fn change(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         config.check()?;
-        let Some(stored) = self.read(name).await? else {
-            return Ok(false);
-        };
-        stored.check_kind(config.kind())?;
-        let handle = self.handle_to(name, config, stored).that_only_looks();
-        let new = queue::config::text(config);
-        let script = queue::reconfigure_script(config.kind());
-        let asking = |new: &str| {
-            let new = new.to_owned();
-            move |call: &mut Call| {
-                call.push(&new);
-                call.push(limits::MAX_REPACED);
+        // A queue may be removed, and another be made, between two steps.
+        loop {
+            let Some(stored) = self.read(name).await? else {
+                return Ok(false);
+            };
+            stored.check_kind(config.kind())?;
+            let handle = self.handle_to(name, config, stored).that_only_looks();
+            if change(&handle, config).await? {
+                return Ok(true);
             }
-        };
-        let mut left = match config {
-            QueueConfig::Bounded(config) => queue::reconfigure(&handle, config, &new).await?,
-            _ => handle.call(script, &asking(&new)).await?.number()?,
-        };
-        // One call trims no more dead letters than the server does in a moment. The first one has stored
-        // the configuration, so a later failure leaves the change half-way.
-        while left > 0 {
-            let called = handle.call(script, &asking("")).await;
-            let called = called.map_err(|error| error.with_outcome(Outcome::Unknown));
-            left = called?.number()?;
-        }
-        match (config, left.unsigned_abs()) {
-            (QueueConfig::Rotating(_), items @ 1..) => Err(RotatingConfig::pace_of_many(items)),
-            (_, ready @ 1..) => Err(PriorityConfig::ageing_of_ready(ready)),
-            _ => Ok(true),
         }
     }
 
-    async fn read(&self, name: &QueueName) -> Result<Option<Stored>> {
+    pub(super) async fn read(&self, name: &QueueName) -> Result<Option<Stored>> {
         let mut read = redis::cmd("HMGET");
         let meta = keys::meta(self.prefix(), name);
         read.arg(&meta).arg("config").arg("capacity");
@@ -101,55 +84,53 @@ impl RedisBackend {
         let (Some(config), capacity): (_, Option<u64>) = fields else {
             return Ok(None);
         };
-        Ok(Some(Stored {
-            config,
-            capacity: capacity.unwrap_or(0),
-            resized: false,
-        }))
+        Ok(Some(Stored::new(config, capacity.unwrap_or(0), false)))
     }
 
-    /// So many entries of the list of queues, from a start on as Redis writes it. It leaves out what
-    /// somebody else put there, so that this hides no queue.
+    /// A page of the list of queues, from a start on as Redis writes it: each name once, and where the next page
+    /// starts, if there may be more. It leaves out what somebody else put there.
     async fn listed(
         &self,
-        mut start: Vec<u8>,
+        start: &[u8],
         limit: usize,
-    ) -> Result<Vec<(QueueName, QueueKind)>> {
-        let mut found = Vec::new();
-        loop {
-            let left = limit - found.len();
-            let mut command = redis::cmd("ZRANGEBYLEX");
-            command.arg(keys::registry(self.prefix()));
-            command.arg(&start[..]).arg("+");
-            command.arg("LIMIT").arg(0).arg(left);
-            let entries: Vec<Vec<u8>> = self.client().ask(&command, listing::LIST).await?;
-            found.extend(entries.iter().filter_map(|entry| listed(entry)));
-            match entries.last() {
-                Some(last) if entries.len() == left && found.len() < limit => {
-                    start = [b"(", &last[..]].concat();
-                }
-                _ => return Ok(found),
-            }
-        }
+    ) -> Result<(Vec<(QueueName, QueueKind)>, Option<Vec<u8>>)> {
+        let mut command = redis::cmd("ZRANGEBYLEX");
+        command.arg(keys::registry(self.prefix()));
+        command.arg(start).arg("+");
+        command.arg("LIMIT").arg(0).arg(limit);
+        let entries: Vec<Vec<u8>> = self.client().ask(&command, listing::LIST).await?;
+        let queues = entries.iter().map(|entry| listing::queue_of(entry));
+        let mut found: Vec<_> = queues.flatten().collect();
+        found.dedup_by(|next, one| next.0 == one.0);
+        let last = entries.last().filter(|_| entries.len() == limit);
+        let next = last.map(|last| match listing::queue_of(last) {
+            Some((name, _)) => listing::behind(&name),
+            None => [b"(", &last[..]].concat(),
+        });
+        Ok((found, next))
     }
 
-    /// What the list says of a queue. Only trouble that passes is an error: one queue that cannot be
-    /// read must not hide the others.
-    async fn info(&self, name: QueueName, kind: QueueKind) -> Result<QueueInfo> {
-        let read = async {
-            match self.stored(&name).await? {
-                Some((handle, config)) => {
-                    let queue = queue::behind(handle.that_only_looks(), &config);
-                    QueueState::of(&queue).await.map(Some)
-                }
-                None => Ok(None),
+    /// The state of a queue that the list names; `None` if there is no such queue. Only trouble that passes is an
+    /// error: one queue that cannot be read must not hide the others.
+    async fn info(&self, name: QueueName, listed: QueueKind) -> Result<Option<QueueInfo>> {
+        let named = |error: Error| error.with_queue(&name);
+        let read = match self.stored(&name).await {
+            Ok(None) => return Ok(None),
+            Ok(Some((handle, config))) => {
+                let queue = queue::behind(handle.that_only_looks(), &config);
+                QueueState::of(&queue)
+                    .await
+                    .map(|state| (config.kind(), state))
             }
+            Err(error) => Err(error),
         };
-        let state = match read.await {
-            Err(error) if error.is_transient() => return Err(error.with_queue(&name)),
-            read => read.unwrap_or(None),
+        let (kind, state) = match read {
+            Ok((kind, state)) => (kind, Some(state)),
+            Err(error) if error.is_transient() => return Err(named(error)),
+            Err(_) if self.read(&name).await.map_err(named)?.is_none() => return Ok(None),
+            Err(_) => (listed, None),
         };
-        Ok(QueueInfo { name, kind, state })
+        Ok(Some(QueueInfo { name, kind, state }))
     }
 
     async fn resized(
@@ -226,17 +207,57 @@ impl Backend for RedisBackend {
         limit: NonZeroUsize,
     ) -> Result<Vec<QueueInfo>> {
         limits::check_page(limit.get())?;
-        // Entries are `name kind`; `!` follows the blank and comes before all characters of a name.
-        let start = after.map_or_else(|| "-".to_owned(), |name| format!("({name}!"));
-        let listed = self.listed(start.into_bytes(), limit.get()).await?;
-        let infos = listed.into_iter().map(|(name, kind)| self.info(name, kind));
-        stream::iter(infos).buffered(AT_ONCE).try_collect().await
+        let mut start = after.map_or_else(|| b"-".to_vec(), listing::behind);
+        let mut found = Vec::new();
+        loop {
+            let left = limit.get() - found.len();
+            let (listed, next) = self.listed(&start, left.max(SHORTEST_PAGE)).await?;
+            let infos = listed.into_iter().map(|(name, kind)| self.info(name, kind));
+            let infos: Vec<_> = stream::iter(infos).buffered(AT_ONCE).try_collect().await?;
+            found.extend(infos.into_iter().flatten().take(left));
+            match next {
+                Some(next) if found.len() < limit.get() => start = next,
+                _ => return Ok(found),
+            }
+        }
     }
 }
 
-/// The queue of an entry; `None` if queue-kit did not write it.
-fn listed(entry: &[u8]) -> Option<(QueueName, QueueKind)> {
-    let (name, kind) = std::str::from_utf8(entry).ok()?.split_once(' ')?;
-    let kind = queue::config::kind_named(kind)?;
-    Some((QueueName::new(name).ok()?, kind))
+/// Changes the configuration of an existing queue; false if there is none.
+async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
+    let new = queue::config::text(config);
+    let script = queue::reconfigure_script(config.kind());
+    let asking = |new: &str| {
+        let new = new.to_owned();
+        move |call: &mut Call| {
+            call.push(&new);
+            call.push(limits::MAX_REPACED);
+        }
+    };
+    let first = match config {
+        QueueConfig::Bounded(config) => queue::reconfigure(handle, config, &new).await?,
+        _ => match handle.call_if_there(script, &asking(&new)).await? {
+            Some(mut reply) => Some(reply.number()?),
+            None => None,
+        },
+    };
+    let Some(mut left) = first else {
+        return Ok(false);
+    };
+    // One call trims no more dead letters than the server does in a moment. The first one has stored
+    // the configuration, so a later failure leaves the change half-way.
+    while left > 0 {
+        let called = handle.call_if_there(script, &asking("")).await;
+        let called = called.map_err(|error| error.with_outcome(Outcome::Unknown));
+        left = match called? {
+            Some(mut reply) => reply.number()?,
+            // It was removed after the change.
+            None => 0,
+        };
+    }
+    match (config, left.unsigned_abs()) {
+        (QueueConfig::Rotating(_), items @ 1..) => Err(RotatingConfig::pace_of_many(items)),
+        (_, ready @ 1..) => Err(PriorityConfig::ageing_of_ready(ready)),
+        _ => Ok(true),
+    }
 }

@@ -11,12 +11,15 @@ use crate::{
 };
 
 impl RedisBackend {
-    /// Takes all keys of the queue off the server in one step, and then its name off the list: a
-    /// removal that is cut short between the two is seen there, and a repeat finishes it.
+    /// Takes all keys of the queue off the server in one step, and then off the list what was there before: what
+    /// others list from then on belongs to a later queue, see `queue/opening.rs`. If the call is cut short between
+    /// the two, the entries stay, which nobody sees, and a repeat takes them out.
     pub(super) async fn take_away(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let (client, registry) = (self.client(), keys::registry(self.prefix()));
+        let entries = listing::entries_of(client, &registry, name).await?;
         let existed = self.unlink(name, removal).await?;
-        match self.unlist(name).await {
-            Ok(listed) => Ok(existed || listed),
+        match self.unlist(name, &entries).await {
+            Ok(()) => Ok(existed),
             Err(error) if existed => Err(error.with_outcome(Outcome::Unknown)),
             Err(error) => Err(error),
         }
@@ -47,20 +50,24 @@ impl RedisBackend {
         }
     }
 
-    /// Answers whether the queue was in the list.
-    async fn unlist(&self, name: &QueueName) -> Result<bool> {
+    /// Takes these entries off the list.
+    async fn unlist(&self, name: &QueueName, entries: &[Vec<u8>]) -> Result<()> {
         let (client, registry) = (self.client(), keys::registry(self.prefix()));
-        let entries = listing::entries_of(client, &registry, name).await?;
-        if entries.is_empty() {
-            return Ok(false);
+        listing::remove(client, &registry, entries).await?;
+        if !entries.iter().any(|entry| listing::is_opening(entry)) {
+            return Ok(());
         }
-        listing::remove(client, &registry, &entries).await?;
-        // Whoever made the queue anew meanwhile found it in the list still, and did not add it.
-        if let Some((_, config)) = self.stored(name).await? {
-            let entry = listing::entry(name, config.kind());
-            listing::add(client, &registry, &entry).await?;
+        // Whoever was about to make the queue may have died since, and needed that entry.
+        let Some(stored) = self.read(name).await? else {
+            return Ok(());
+        };
+        match (&stored.unlisted, stored.read()) {
+            (Some(token), Ok(config)) => {
+                let entry = listing::entry(name, config.kind(), token);
+                listing::add(client, &registry, &entry).await
+            }
+            _ => Ok(()),
         }
-        Ok(true)
     }
 }
 

@@ -81,20 +81,23 @@ impl BoundedQueue for Queue<Bounded> {
 }
 
 /// Stores another configuration with its capacity, in one step, and drops what is too many. Answers how many
-/// dead letters are left to trim.
+/// dead letters are left to trim; `None` if the handle only looks, and the queue is gone.
 pub(crate) async fn reconfigure(
     handle: &Handle,
     config: &BoundedConfig,
     text: &str,
-) -> Result<i64> {
+) -> Result<Option<i64>> {
     let fill = |call: &mut Call| {
         call.push(config.capacity);
         call.push(text);
     };
-    let mut first = handle.call(&scripts::BOUNDED_RESIZE, &fill).await?;
+    let first = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
+    let Some(mut first) = first.await? else {
+        return Ok(None);
+    };
     let letters = first.number()?;
     shorten(handle, first).await?;
-    Ok(letters)
+    Ok(Some(letters))
 }
 
 /// Makes sure of a capacity, in one step, and drops what is too many.
@@ -107,7 +110,8 @@ pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<
     shorten(handle, first).await.map(drop)
 }
 
-/// Takes the steps of a resize that are left after this one. Answers what all of them dropped.
+/// Takes the steps of a resize that are left after this one, if the queue is still there. Answers what all of
+/// them dropped.
 async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
     let mut dropped = Vec::new();
     loop {
@@ -119,11 +123,15 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
             return Ok(dropped);
         }
         let fill = |call: &mut Call| call.push("");
-        let next = handle.call(&scripts::BOUNDED_RESIZE, &fill);
+        let next = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
         // The steps before are done, whatever becomes of this one; offers take the others.
-        step = next
+        let next = next
             .await
             .map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        let Some(next) = next else {
+            return Ok(dropped);
+        };
+        step = next;
     }
 }
 

@@ -6,11 +6,21 @@ use queue_core::{
     Error, ErrorKind, LAYOUT_VERSION, QueueConfig, QueueKind, Result, config_mismatch, millis_ceil,
 };
 
+/// What precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know it.
+const MARK: &str = " unlisted=";
+
+/// The text of a configuration with a mark.
+pub(crate) fn marked(config: &str, token: &str) -> String {
+    format!("{config}{MARK}{token}")
+}
+
 /// The stored configuration of a queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     /// The text that the functions below write.
     pub(crate) config: String,
+    /// The token of its mark, if it may be missing in the list of queues.
+    pub(crate) unlisted: Option<String>,
     /// A bounded queue's capacity. It lives apart, since a resize changes it.
     pub(crate) capacity: u64,
     /// Whether a resize has changed it.
@@ -18,6 +28,20 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
+    /// From the stored text, which may end in a mark.
+    pub(crate) fn new(text: String, capacity: u64, resized: bool) -> Self {
+        let (config, unlisted) = match text.rsplit_once(MARK) {
+            Some((config, token)) => (config.to_owned(), Some(token.to_owned())),
+            None => (text, None),
+        };
+        Self {
+            config,
+            unlisted,
+            capacity,
+            resized,
+        }
+    }
+
     /// Refuses another kind or another layout.
     pub(crate) fn check_kind(&self, kind: QueueKind) -> Result<()> {
         let stored = self.value("kind")?;
@@ -126,11 +150,7 @@ mod tests {
     use super::*;
 
     fn stored(config: String) -> Stored {
-        Stored {
-            config,
-            capacity: 3,
-            resized: false,
-        }
+        Stored::new(config, 3, false)
     }
 
     #[test]
@@ -147,6 +167,15 @@ mod tests {
             error.contains("priority") && error.contains("delay"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_mark_is_no_part_of_the_configuration() {
+        let config = QueueConfig::of(QueueKind::Reliable, 1);
+        let stored = stored(marked(&text(&config), "2f00"));
+        assert_eq!(stored.read().unwrap(), config);
+        assert_eq!(stored.config, text(&config));
+        assert_eq!(stored.unlisted.as_deref(), Some("2f00"));
     }
 
     #[test]

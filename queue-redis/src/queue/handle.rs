@@ -1,6 +1,7 @@
 //! A handle of any kind: its state, and how it calls scripts.
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -9,22 +10,20 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{Error, ErrorKind, Outcome, QueueKind, QueueName, Result};
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
-use super::{Stored, unlooked::Unlooked};
+use super::{config, unlooked::Unlooked};
 use crate::{
     backend::RedisBackend,
     call::Fill,
     client::Client,
     confirmer::Confirmer,
     error::is_wrong_type,
-    keys::{self, Keys},
-    listing,
+    keys::Keys,
     reply::Reply,
     script::Script,
-    scripts,
     waiter::{Hint, Wish},
 };
 
@@ -36,12 +35,12 @@ const CLEARS: u32 = 64;
 pub(crate) struct Handle {
     backend: RedisBackend,
     client: Client,
-    name: QueueName,
-    kind: QueueKind,
+    pub(super) name: QueueName,
+    pub(super) kind: QueueKind,
     keys: Keys,
     arrivals: Bytes,
-    config: String,
-    capacity: Option<usize>,
+    pub(super) config: String,
+    pub(super) capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is.
     only_looks: bool,
     /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls: it has
@@ -98,11 +97,6 @@ impl Handle {
         self
     }
 
-    /// Creates the queue, or answers its stored configuration, and adds it to the list of queues.
-    pub(crate) async fn open(&self) -> Result<Stored> {
-        self.try_open().await.map_err(|error| self.name(error))
-    }
-
     /// Calls a script with the keys of the queue, and the arguments that `fill` adds. It leaves out
     /// the keys of dedup marks, times to live and large bodies, each of which costs the server some time,
     /// while the handle knows of none.
@@ -140,29 +134,63 @@ impl Handle {
     pub(crate) async fn call_with(
         &self,
         script: &'static Script,
-        mut all: bool,
+        all: bool,
         fill: Fill<'_>,
     ) -> Result<Reply> {
+        let called = self.ask(script, all, fill).await?;
+        called.ok_or_else(|| {
+            let gone = Error::new(ErrorKind::Configuration, "the queue is gone");
+            self.name(gone)
+        })
+    }
+
+    /// Calls a script, as [`call`](Self::call) does; `None` if the handle only looks, and the queue is gone.
+    pub(crate) async fn call_if_there(
+        &self,
+        script: &'static Script,
+        fill: Fill<'_>,
+    ) -> Result<Option<Reply>> {
+        let all = self.sends_all.load(Ordering::Relaxed);
+        self.ask(script, all, fill).await
+    }
+
+    async fn ask(
+        &self,
+        script: &'static Script,
+        mut all: bool,
+        fill: Fill<'_>,
+    ) -> Result<Option<Reply>> {
+        let mut config = Cow::Borrowed(&*self.config);
         // The queue is not there: the server was flushed, or somebody removed it. So this creates it
-        // anew. Only a caller that does nothing else makes that happen twice in a row.
-        for _ in 0..3 {
-            let mut value = self.try_call(script, all, fill).await;
+        // anew. Only a caller that does nothing else makes that happen more than once in a row.
+        let mut left = 3;
+        while left > 0 {
+            let mut value = self.try_call(script, all, &config, fill).await;
             if !all && matches!(&value, Ok(Value::SimpleString(more)) if more == "KEYS") {
                 // Something ends with its message here, and the script did nothing without its keys.
                 self.sends_all.store(true, Ordering::Relaxed);
                 all = true;
-                value = self.try_call(script, all, fill).await;
+                value = self.try_call(script, all, &config, fill).await;
             }
             match value {
-                Ok(Value::Nil) if self.only_looks => {
-                    let gone = Error::new(ErrorKind::Configuration, "the queue is gone");
-                    return Err(self.name(gone));
-                }
+                Ok(Value::Nil) if self.only_looks => return Ok(None),
                 Ok(Value::Nil) => {
+                    left -= 1;
                     self.client.node().waiter().forget(&self.arrivals);
                     drop(self.open().await?);
                 }
-                Ok(value) => return Ok(Reply::new(script, value).by(&self.client).of(&self.name)),
+                Ok(value) => {
+                    if let Some(token) = unlisted(&value) {
+                        // Who made the queue was dropped, or is about to list it. Where the list cannot be
+                        // written for now, the queue serves all the same.
+                        if self.list(token).await.is_err() {
+                            config = Cow::Owned(config::marked(&self.config, token));
+                        }
+                        continue;
+                    }
+                    let reply = Reply::new(script, value).by(&self.client);
+                    return Ok(Some(reply.of(&self.name)));
+                }
                 Err(error) if is_wrong_type(&error) => {
                     return Err(self.name(self.name_key(error).await));
                 }
@@ -176,13 +204,19 @@ impl Handle {
         )))
     }
 
-    async fn try_call(&self, script: &'static Script, all: bool, fill: Fill<'_>) -> Result<Value> {
+    async fn try_call(
+        &self,
+        script: &'static Script,
+        all: bool,
+        config: &str,
+        fill: Fill<'_>,
+    ) -> Result<Value> {
         let keys = match all {
             true => self.keys.all(),
             false => self.keys.usual(self.client.is_guarded()),
         };
         let mut call = self.client.prepare(script, keys);
-        call.push(&self.config);
+        call.push(config);
         fill(&mut call);
         self.client.run(call).await
     }
@@ -287,58 +321,12 @@ impl Handle {
     pub(crate) const fn client(&self) -> &Client {
         &self.client
     }
+}
 
-    /// The server does not say which key holds another type; opening the queue does.
-    async fn name_key(&self, error: Error) -> Error {
-        match self.try_open().await {
-            Err(named) if is_wrong_type(&named) => named.with_outcome(error.outcome()),
-            _ => error,
-        }
-    }
-
-    async fn try_open(&self) -> Result<Stored> {
-        let mut call = self.client.prepare(&scripts::OPEN, self.keys.all());
-        call.push(&self.config);
-        match self.capacity {
-            Some(capacity) => call.push(capacity),
-            None => call.push(""),
-        }
-        for kind in self.keys.types() {
-            call.push(kind);
-        }
-        let reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
-        let mut reply = reply.by(&self.client);
-        let stored = Stored {
-            config: reply.text()?,
-            capacity: reply.count()?,
-            resized: reply.count()? == 1,
-        };
-        stored.check_kind(self.kind)?;
-        let created = reply.count()? == 1;
-        match self.register().await {
-            // Where nothing can be written for now, the queue serves all the same: the next open
-            // adds it.
-            Err(error) if !created && error.is_transient() => Ok(stored),
-            Err(error) if created => Err(error.with_outcome(Outcome::Unknown)),
-            registered => registered.map(|()| stored),
-        }
-    }
-
-    /// Puts the queue in the list of queues, with its kind. Mostly this only reads.
-    async fn register(&self) -> Result<()> {
-        let client = self.backend.client();
-        let registry = keys::registry(self.backend.prefix());
-        let listed = listing::entries_of(client, &registry, &self.name).await?;
-        let entry = listing::entry(&self.name, self.kind);
-        let (own, others): (Vec<_>, Vec<_>) =
-            listed.into_iter().partition(|listed| *listed == entry);
-        if own.is_empty() {
-            listing::add(client, &registry, &entry).await?;
-        }
-        if !others.is_empty() {
-            // A queue of another kind once had this name.
-            listing::remove(client, &registry, &others).await?;
-        }
-        Ok(())
+/// The token of the mark that keeps a script from doing anything.
+fn unlisted(value: &Value) -> Option<&str> {
+    match value {
+        Value::SimpleString(status) => status.strip_prefix("UNLISTED "),
+        _ => None,
     }
 }

@@ -7,6 +7,7 @@ mod cursors;
 mod delay;
 mod handle;
 mod leasing;
+mod opening;
 mod priority;
 mod put;
 mod reliable;

@@ -22,7 +22,7 @@
 //! that the server did not execute the call: a script checks its configuration before it does
 //! anything. A call that finds its queue gone (nothing), creates it and goes out again is executed
 //! once. So is a call that goes out with its text after `NOSCRIPT`, or with more keys after a script
-//! asked for them (`KEYS`). Concurrent pushes of one client go as one call, which one task makes for
+//! asked for them (`KEYS`), or once its queue is in the list of queues (`UNLISTED`). Concurrent pushes of one client go as one call, which one task makes for
 //! all of them. The history does not tell such an execution of any of them; the goal
 //! `execution for no call` says that there was one. Lanes that do one thing after another never have
 //! any. A message that a push hands over is leased to a process, and the call that brings it tells

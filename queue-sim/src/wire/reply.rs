@@ -39,6 +39,11 @@ impl Reply {
         matches!(&*self.0, b"+KEYS\r\n")
     }
 
+    /// Whether a script refuses to work on a queue that is not in the list of queues yet.
+    pub fn is_unlisted(&self) -> bool {
+        self.0.starts_with(b"+UNLISTED ")
+    }
+
     /// The error, its code first, if the reply is one.
     pub fn error(&self) -> Option<&[u8]> {
         match self.0.split_first()? {

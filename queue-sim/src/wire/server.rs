@@ -23,8 +23,8 @@ use crate::{
     run::queue_name,
 };
 
-/// The scripts that open and remove queues. They make no call of a queue.
-const OF_THE_BACKEND: [&str; 2] = ["open", "remove"];
+/// The scripts that open, list and remove queues. They make no call of a queue.
+const OF_THE_BACKEND: [&str; 3] = ["open", "listed", "remove"];
 
 /// One request being executed.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Executing<'_> {
             }
             return;
         }
-        if reply.is_nil() || reply.wants_keys() {
+        if reply.is_nil() || reply.wants_keys() || reply.is_unlisted() {
             return;
         }
         if self.request.call.is_none() && !self.request.waits() && !self.tell_given_back() {
