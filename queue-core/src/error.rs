@@ -204,6 +204,17 @@ impl Error {
         self
     }
 
+    /// Names the queue that the call was for; a part that the error names so far goes into the message.
+    #[must_use]
+    pub(crate) fn of_part(mut self, queue: &QueueName) -> Self {
+        if let Some(part) = self.0.queue.replace(queue.clone())
+            && part != *queue
+        {
+            self.0.message = format!("part {part}: {}", self.0.message).into();
+        }
+        self
+    }
+
     /// Names the store of once keys that the call was for.
     #[must_use]
     pub fn with_once(mut self, store: &QueueName) -> Self {

@@ -1,6 +1,6 @@
 //! The backend: it opens, changes and removes all parts of a queue as one.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
@@ -15,9 +15,9 @@ use super::{
     split::half_way,
 };
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, Guarantees, OnceStore,
-    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
-    call::Front, config_mismatch,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Guarantees,
+    OnceStore, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result,
+    StoredQueue, backend::open_or_reconfigure, call::Front, config_mismatch,
 };
 
 /// What exists under a name.
@@ -37,14 +37,29 @@ enum Capacity {
 }
 
 impl Partitioned {
+    /// What exists under the name. An open handle makes its part anew after a removal or a flush, but not the
+    /// record; so without a record this looks for parts, in the list and by the names of this backend's number.
     async fn find(&self, name: &QueueName) -> Result<Found> {
+        let found = self.find_listed(name).await?;
+        if !matches!(found, Found::Nothing) {
+            return Ok(found);
+        }
+        let parts = names::all_parts(name, self.parts)?;
+        let stored = try_join_all(parts.iter().map(|part| self.backend.open_stored(part))).await?;
+        Ok(match stored.iter().any(Option::is_some) {
+            true => Found::Parts(self.parts),
+            false => Found::Nothing,
+        })
+    }
+
+    /// What exists under the name, as far as the record or the list says.
+    async fn find_listed(&self, name: &QueueName) -> Result<Found> {
         if let Some(stored) = self.backend.open_stored(name).await? {
             return Ok(match record::parts(&stored.config) {
                 Some(parts) => Found::Parts(parts),
                 None => Found::Whole(Box::new(stored)),
             });
         }
-        // An open handle makes its part anew after a removal or a flush, but not the record.
         let listed = listing::parts(&*self.backend, name).await?;
         Ok(listed
             .first()
@@ -53,7 +68,8 @@ impl Partitioned {
 
     /// Checks the number of parts under the name against this backend's.
     async fn check_parts(&self, name: &QueueName) -> Result<()> {
-        let stored = match self.find(name).await? {
+        // Unlisted parts of this backend's own number agree with it.
+        let stored = match self.find_listed(name).await? {
             Found::Nothing => return Ok(()),
             Found::Whole(_) => 1,
             Found::Parts(stored) => stored,
@@ -142,6 +158,7 @@ impl Partitioned {
             max_body: config.max_body(),
             rota: Rota::new(queues.len(), self.first),
             queues,
+            confirmations: Arc::default(),
         };
         AnyQueue::behind(Arc::new(Front::of(Arc::new(parts))), kind)
     }
@@ -174,41 +191,26 @@ impl Partitioned {
 
     /// Refuses another ageing while a message is ready in any part, before a part has it.
     async fn check_ageing(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
-        let stored = self.open_stored(name).await?;
-        let (QueueConfig::Priority(asked), Some(StoredQueue { config, queue })) = (config, stored)
-        else {
+        let QueueConfig::Priority(asked) = config else {
             return Ok(());
         };
-        let (QueueConfig::Priority(stored), AnyQueue::Priority(queue)) = (config, queue) else {
-            return Ok(());
-        };
-        let ready = queue.depth().await?.ready;
-        if stored.ageing != asked.ageing && ready > 0 {
-            return Err(PriorityConfig::ageing_of_ready(ready).with_queue(name));
+        let mut ready = 0;
+        for part in listing::parts(&*self.backend, name).await? {
+            let stored = self.backend.open_stored(&part.info.name).await?;
+            let differs = stored.is_some_and(|stored| {
+                matches!(stored.config, QueueConfig::Priority(stored) if stored.ageing != asked.ageing)
+            });
+            if let (true, Some(state)) = (differs, part.info.state) {
+                ready += state.depth.ready;
+            }
         }
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl Backend for Partitioned {
-    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
-        self.open_with(name, config, Capacity::Compared).await
-    }
-
-    async fn open_or_resize(
-        &self,
-        name: &QueueName,
-        config: &BoundedConfig,
-    ) -> Result<Arc<dyn BoundedQueue>> {
-        let config = config.clone().into();
-        match self.open_with(name, &config, Capacity::Set).await? {
-            AnyQueue::Bounded(queue) => Ok(queue),
-            _ => Err(QueueKind::Bounded.missing(name)),
+        match ready {
+            0 => Ok(()),
+            ready => Err(PriorityConfig::ageing_of_ready(ready)),
         }
     }
 
-    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+    async fn stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let of = match self.find(name).await? {
             Found::Nothing => return Ok(None),
             Found::Whole(stored) => return Ok(Some(*stored)),
@@ -223,27 +225,31 @@ impl Backend for Partitioned {
         Ok(Some(StoredQueue { config, queue }))
     }
 
-    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
-        if let Found::Whole(_) = self.find(name).await? {
-            return self.backend.remove(name, removal).await;
+    /// Removes every part that may be there, each by its name, and then what has the queue's own name. A list may
+    /// lack a part: whoever made that anew may have died before it was listed. So each part of the stored number
+    /// and of this backend's is removed, listed or not; the list adds those of a number that was stored before.
+    async fn take_away(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let stored = self.backend.open_stored(name).await?;
+        let stored = stored.and_then(|stored| record::parts(&stored.config));
+        let listed = listing::parts(&*self.backend, name).await?;
+        let states = listed.iter().filter_map(|part| part.info.state);
+        removal.check(states.map(|state| state.depth.leased).sum())?;
+        let mut parts: BTreeSet<QueueName> =
+            listed.into_iter().map(|part| part.info.name).collect();
+        for of in stored.into_iter().chain([self.parts]) {
+            parts.extend(names::all_parts(name, of)?);
         }
-        let parts = listing::parts(&*self.backend, name).await?;
-        let states = parts.iter().filter_map(|part| part.info.state);
-        let leased = states.map(|state| state.depth.leased).sum();
-        removal
-            .check(leased)
-            .map_err(|error| error.with_queue(name))?;
         let mut removed = false;
         for part in &parts {
-            let gone = self.backend.remove(&part.info.name, removal).await;
+            let gone = self.backend.remove(part, removal).await;
             removed |= gone.map_err(|error| half_way(error, removed))?;
         }
         // The record goes last: as long as it is there, a repeat finds what is left.
-        let record = self.backend.remove(name, Removal::UnlessLeased).await;
-        Ok(record.map_err(|error| half_way(error, removed))? || removed)
+        let gone = self.backend.remove(name, removal).await;
+        Ok(gone.map_err(|error| half_way(error, removed))? || removed)
     }
 
-    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+    async fn change(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         config.check()?;
         let of = match self.find(name).await? {
             Found::Nothing => return Ok(false),
@@ -253,12 +259,63 @@ impl Backend for Partitioned {
         let configs = shares::of_config(config, name, of)?;
         self.check_ageing(name, config).await?;
         let mut changed = false;
-        for (part, config) in configs.iter().enumerate() {
-            let own = of_part(name, part, of)?;
-            let one = self.backend.reconfigure(&own, config).await;
-            changed |= one.map_err(|error| half_way(error, changed).with_queue(name))?;
+        for (part, config) in names::all_parts(name, of)?.iter().zip(&configs) {
+            let one = self.backend.reconfigure(part, config).await;
+            changed |= one.map_err(|error| half_way(error, changed))?;
         }
         Ok(changed)
+    }
+}
+
+#[async_trait]
+impl Backend for Partitioned {
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        let opened = self.open_with(name, config, Capacity::Compared).await;
+        opened.map_err(|error| error.of_part(name))
+    }
+
+    async fn open_or_resize(
+        &self,
+        name: &QueueName,
+        config: &BoundedConfig,
+    ) -> Result<Arc<dyn BoundedQueue>> {
+        let config = config.clone().into();
+        let opened = self.open_with(name, &config, Capacity::Set).await;
+        match opened.map_err(|error| error.of_part(name))? {
+            AnyQueue::Bounded(queue) => Ok(queue),
+            _ => Err(QueueKind::Bounded.missing(name)),
+        }
+    }
+
+    /// Refuses another number of parts before it changes anything.
+    async fn open_or_reconfigure(
+        &self,
+        name: &QueueName,
+        config: &QueueConfig,
+    ) -> Result<AnyQueue> {
+        self.check_parts(name).await?;
+        open_or_reconfigure(self, name, config).await
+    }
+
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        let stored = self.stored(name).await;
+        stored.map_err(|error| error.of_part(name))
+    }
+
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        let removed = self.take_away(name, removal).await;
+        removed.map_err(|error| error.of_part(name))
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        let changed = self.change(name, config).await;
+        changed.map_err(|error| error.of_part(name))
+    }
+
+    /// Each part confirms what a call changes in it, and the weakest answer counts.
+    async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
+        let backend = self.backend.confirmed(confirmation).await?;
+        Ok(Arc::new(Self { backend, ..*self }))
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

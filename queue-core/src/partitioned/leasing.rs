@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Delivery, Error, Holder, Leased, Outcome, Result, Settled, Settlement, call::Call, limits,
+    millis_ceil,
 };
 
 impl Parts {
@@ -173,7 +174,10 @@ impl Haul {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        let until = |next: Instant| next.saturating_duration_since(Instant::now());
+        let until = |next: Instant| {
+            let until = next.saturating_duration_since(Instant::now());
+            Duration::from_millis(millis_ceil(until))
+        };
         Ok(Leased::nothing(self.next.map(until)))
     }
 }

@@ -1,6 +1,7 @@
 //! Queues that are divided into parts, so that one queue uses a whole cluster.
 
 mod backend;
+mod confirming;
 mod guarantees;
 mod ids;
 mod key;
@@ -37,7 +38,7 @@ use crate::{Backend, Error, Result};
 /// # async fn example(backend: Arc<dyn Backend>) -> Result<()> {
 /// let queues = Queues::new(Partitioned::new(backend, 12)?);
 /// let orders = queues.reliable::<String>("orders").await?;
-/// // Messages of one partition key keep their order.
+/// // Messages of one partition key keep their order, but may be worked on at the same time.
 /// let order = orders.message(&"ship 41".to_owned());
 /// order.header(Partitioned::KEY, "customer-7").send().await?;
 /// # Ok(())
@@ -69,16 +70,18 @@ use crate::{Backend, Error, Result};
 /// * **A lease** goes round the parts, from another one each time, until it has enough; one that finds
 ///   nothing has looked at all. It hands out less than 16 MiB. If a part fails, it answers what the others
 ///   have, and the error only if that is nothing. A `turn` settles everything before it leases.
-/// * **An offer** without a key that its part refuses as full is offered to the others. With a key, or
+/// * **An offer** without a key that its part refuses as full is offered to the others, each time in its place in
+///   the batch (F2): the entries of such a batch that have keys wait for that. With a key, or
 ///   with [`DropOldest`](crate::Overflow::DropOldest), the part alone decides.
 /// * **A wait** waits on all parts at once. A producer that waits for room with a key may be told of
 ///   another part's room; it learns of its own at the latest when its timer lets it look again.
 /// * **Listings** go part by part; `recent` takes the newest of each part in turn.
 /// * **Sums** of all parts are `depth`, the counters and the capacity, each part read at an instant of its
 ///   own. `paused` says that any part is.
+/// * **A confirmation** (R2) is that of each part that the call went to, and the weakest counts.
 /// * **Steps.** `pause`, `resume`, `resize`, `purge`, `reconfigure` and `remove` take one part after
 ///   another or all at once, and after an error hold for some; to repeat them is safe. A removal first
-///   looks whether anything is leased.
+///   looks whether anything is leased. It removes each part by its name, listed or not.
 ///
 /// # The number of parts
 ///
@@ -100,7 +103,9 @@ pub struct Partitioned {
 }
 
 impl Partitioned {
-    /// The header that names a message's partition key.
+    /// The header that names a message's partition key. Messages of one key share a part, and so keep their order.
+    /// A key does **not** serialise: several messages of one key may be leased at the same time, and one that fails
+    /// does not hold up those behind it.
     pub const KEY: &str = pushing::PARTITION_KEY;
 
     /// The most parts that a queue may have.

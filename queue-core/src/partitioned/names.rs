@@ -82,6 +82,18 @@ pub(super) fn of_part(name: &QueueName, part: usize, of: usize) -> Result<QueueN
     QueueName::new(format!("{unsalted}{salt}"))
 }
 
+/// The names of all parts: none if the queue is not divided, or cannot be, since its name is too long.
+///
+/// # Errors
+///
+/// Those of [`of_part`].
+pub(super) fn all_parts(name: &QueueName, of: usize) -> Result<Vec<QueueName>> {
+    if of == 1 || name.as_str().len() > MAX_PARTITIONED_NAME {
+        return Ok(Vec::new());
+    }
+    (0..of).map(|part| of_part(name, part, of)).collect()
+}
+
 /// The names between which a listing shows the parts of a queue, and nothing else unless a name
 /// looks like theirs: the first excluded, the second beyond them.
 pub(super) fn range(name: &QueueName) -> Option<(QueueName, String)> {

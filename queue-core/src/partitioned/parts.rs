@@ -1,8 +1,11 @@
 //! The parts of an opened queue, and calls to one or to all of them.
 
+use std::sync::Arc;
+
 use futures_util::future::join_all;
 
 use super::{
+    confirming::Confirmations,
     rota::Rota,
     split::{Answers, Share, split, together},
 };
@@ -20,6 +23,7 @@ pub(super) struct Parts {
     pub(super) max_body: usize,
     pub(super) queues: Vec<AnyQueue>,
     pub(super) rota: Rota,
+    pub(super) confirmations: Arc<Confirmations>,
 }
 
 impl Parts {
@@ -29,6 +33,7 @@ impl Parts {
 
     /// Makes a call to one part.
     pub(super) async fn call<A: Answered>(&self, part: usize, call: Call) -> Result<A> {
+        self.confirmations.called(part).await;
         A::of(self.queues[part].call(call).await?)
     }
 

@@ -46,8 +46,9 @@ impl Parts {
         answers.all()
     }
 
-    /// Offers a batch, as [`push`](Self::push) does. What has no key and is refused by one part is
-    /// offered to the next that is not known to be full.
+    /// Offers a batch, as [`push`](Self::push) does. What has no key and is refused by one part is offered to the
+    /// next that is not known to be full, together with what the batch has for that part: so it keeps its place
+    /// (F2). What such entries cannot come to is offered at the end, all at the same time.
     pub(super) async fn offer(
         &self,
         batch: Vec<Offer>,
@@ -55,36 +56,40 @@ impl Parts {
     ) -> Result<Vec<Offered>> {
         let mut answers = Answers::to(batch.len());
         let mut shares = self.spread(batch, key_of_offer);
-        for round in 0..self.count() {
-            let offers = shares.iter().map(|share| self.offer_to(share, overflow));
-            let offered = together(join_all(offers).await);
-            let offered = offered.map_err(|error| half_way(error, round > 0))?;
-            let mut refused = Vec::new();
-            for (share, offered) in std::mem::take(&mut shares).into_iter().zip(offered) {
-                if overflow == Overflow::Reject {
-                    let entries = share.places.iter().copied().zip(share.entries);
-                    let full = entries.zip(&offered).filter(|((_, entry), offered)| {
-                        **offered == Offered::Full && key_of_offer(entry).is_none()
-                    });
-                    refused.extend(full.map(|(entry, _)| entry));
-                }
-                let offered = offered
-                    .into_iter()
-                    .map(|offered| whole(share.part, offered));
-                answers.put(&share.places, offered.collect())?;
-            }
-            let Some(part) = self.rota.with_room() else {
-                break;
-            };
+        let mut asked = Vec::new();
+        let moves = |entry: &Offer| overflow == Overflow::Reject && key_of_offer(entry).is_none();
+        let first = shares
+            .iter()
+            .position(|share| share.entries.iter().any(moves));
+        let mut next = first.map(|first| shares.swap_remove(first));
+        while let Some(share) = next.take() {
+            let offered = self.offer_to(&share, overflow).await;
+            let offered = offered.map_err(|error| half_way(error, !asked.is_empty()))?;
+            asked.push(share.part);
+            let entries = share.places.iter().copied().zip(share.entries);
+            let refused = entries.zip(&offered).filter_map(|(entry, offered)| {
+                (*offered == Offered::Full && moves(&entry.1)).then_some(entry)
+            });
+            let refused: Vec<_> = refused.collect();
+            let part = share.part;
+            let offered = offered.into_iter().map(|offered| whole(part, offered));
+            answers.put(&share.places, offered.collect())?;
             if refused.is_empty() {
                 break;
             }
-            let (places, entries) = refused.into_iter().unzip();
-            shares.push(Share {
-                part,
-                entries,
-                places,
+            next = self.rota.with_room(&asked).map(|part| {
+                let own = shares.iter().position(|share| share.part == part);
+                let own = own.map(|own| shares.swap_remove(own));
+                Share::with(part, refused, own)
             });
+        }
+        let offers = shares.iter().map(|share| self.offer_to(share, overflow));
+        let offered = together(join_all(offers).await);
+        let offered = offered.map_err(|error| half_way(error, !asked.is_empty()))?;
+        for (share, offered) in shares.into_iter().zip(offered) {
+            let part = share.part;
+            let offered = offered.into_iter().map(|offered| whole(part, offered));
+            answers.put(&share.places, offered.collect())?;
         }
         answers.all()
     }
@@ -97,6 +102,7 @@ impl Parts {
                 self.kind
             )));
         };
+        self.confirmations.called(part).await;
         let offered = queue.offer(&share.entries, overflow).await?;
         self.rota.came(part);
         match offered.contains(&Offered::Full) {

@@ -63,16 +63,14 @@ impl Rota {
     /// The part for messages without a key: each in turn, those with room first.
     pub(super) fn for_push(&self) -> usize {
         let start = self.pushes.fetch_add(1, Relaxed) % self.parts;
-        self.with_room_from(start).unwrap_or(start)
+        next_in(self.all() & !self.full.get(), start).unwrap_or(start)
     }
 
-    /// A part that is not known to be full; `None` if all are.
-    pub(super) fn with_room(&self) -> Option<usize> {
-        self.with_room_from(self.pushes.load(Relaxed) % self.parts)
-    }
-
-    fn with_room_from(&self, start: usize) -> Option<usize> {
-        next_in(self.all() & !self.full.get(), start)
+    /// A part that is not known to be full, and none of these; `None` if there is none.
+    pub(super) fn with_room(&self, except: &[usize]) -> Option<usize> {
+        let except = except.iter().fold(0, |set, part| set | 1 << part);
+        let start = self.pushes.load(Relaxed) % self.parts;
+        next_in(self.all() & !self.full.get() & !except, start)
     }
 
     /// A lease's round through the parts. It begins with one of those where the call goes anyway.

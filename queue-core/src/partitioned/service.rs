@@ -1,10 +1,12 @@
 //! The parts as one queue: each call, and what answers it.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
-use super::parts::Parts;
+use super::{confirming::ByParts, parts::Parts};
 use crate::{
-    Leased, Offer, Prioritized, Push, Result, Scheduled,
+    Confirmer, Leased, Offer, Prioritized, Push, Result, Scheduled,
     call::{Answer, Answered, Call, Service},
     limits,
 };
@@ -12,6 +14,21 @@ use crate::{
 #[async_trait]
 impl Service for Parts {
     async fn call(&self, call: Call) -> Result<Answer> {
+        let answered = self.answer(call).await;
+        answered.map_err(|error| error.of_part(&self.name))
+    }
+
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        let parts = self.queues.iter().map(|queue| Service::confirmer(queue));
+        Some(Arc::new(ByParts {
+            confirmers: parts.collect::<Option<_>>()?,
+            confirmations: Arc::clone(&self.confirmations),
+        }))
+    }
+}
+
+impl Parts {
+    async fn answer(&self, call: Call) -> Result<Answer> {
         Ok(match call {
             Call::Push(batch) => {
                 Push::check_all(batch.iter(), self.max_body)?;

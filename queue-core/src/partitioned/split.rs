@@ -11,6 +11,22 @@ pub(super) struct Share<T> {
     pub(super) places: Vec<usize>,
 }
 
+impl<T> Share<T> {
+    /// These entries of a batch, with their places, and the share that the part has besides, in order.
+    pub(super) fn with(part: usize, mut entries: Vec<(usize, T)>, own: Option<Self>) -> Self {
+        if let Some(own) = own {
+            entries.extend(own.places.into_iter().zip(own.entries));
+            entries.sort_by_key(|(place, _)| *place);
+        }
+        let (places, entries) = entries.into_iter().unzip();
+        Self {
+            part,
+            entries,
+            places,
+        }
+    }
+}
+
 /// Splits a batch, in order: each entry goes to the part that it is given, and is itself changed into
 /// what that part gets.
 pub(super) fn split<T, U>(batch: Vec<T>, part_of: impl Fn(T) -> (usize, U)) -> Vec<Share<U>> {

@@ -163,3 +163,26 @@ async fn a_full_part_refuses_only_what_must_be_there() {
         "the share of one part: {accepted}"
     );
 }
+
+#[tokio::test]
+async fn an_offer_that_goes_to_another_part_keeps_its_place_in_the_batch() {
+    let mut met = 0;
+    for key in 0..20 {
+        let log = bounded(3, 6).await;
+        // The first two have the room of their part, and the others go on.
+        let keyless = ["a", "b", "c"].map(Offer::new);
+        let keyed = Offer::new(of_customer(key, "keyed".to_owned()));
+        let batch: Vec<Offer> = keyless.into_iter().chain([keyed]).collect();
+        let offered = log.offer(&batch, Overflow::Reject).await.unwrap();
+        let [_, _, Offered::Accepted { id: third, .. }, last] = offered[..] else {
+            panic!("two other parts have room: {offered:?}");
+        };
+        if let Offered::Accepted { id: keyed, .. } = last
+            && part_of(keyed) == part_of(third)
+        {
+            assert!(third < keyed, "key {key}: {offered:?}");
+            met += 1;
+        }
+    }
+    assert!(met > 0, "no key is of the part to which the others go");
+}

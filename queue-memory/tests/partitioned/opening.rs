@@ -276,3 +276,107 @@ async fn a_lease_in_any_part_keeps_the_whole_queue() {
             .unwrap()
     );
 }
+
+/// Of the list, one part is missing: whoever made it anew died before it was listed.
+#[derive(Debug)]
+struct Unlisted(Arc<dyn Backend>);
+
+#[async_trait::async_trait]
+impl Backend for Unlisted {
+    async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
+        self.0.open(name, config).await
+    }
+
+    async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
+        self.0.open_stored(name).await
+    }
+
+    async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
+        self.0.reconfigure(name, config).await
+    }
+
+    async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
+        self.0.remove(name, removal).await
+    }
+
+    async fn queues(
+        &self,
+        after: Option<&QueueName>,
+        limit: std::num::NonZeroUsize,
+    ) -> Result<Vec<QueueInfo>> {
+        let mut listed = self.0.queues(after, limit).await?;
+        listed.retain(|info| !info.name.as_str().contains("--1of3"));
+        Ok(listed)
+    }
+}
+
+#[tokio::test]
+async fn a_removal_takes_parts_along_that_no_list_has() {
+    let memory: Arc<dyn Backend> = Arc::new(Unlisted(memory()));
+    let three = on(&memory, 3);
+    let queue = opened(&memory, 3, ReliableConfig::default()).await;
+    let leasing = queue.leasing().unwrap();
+    for has_record in [true, false] {
+        for _ in 0..3 {
+            queue.put(&["x".into()]).await.unwrap();
+        }
+        let held = leasing.lease(count(3), LEASE).await.unwrap().deliveries;
+        assert_eq!(held.len(), 3);
+        let stored = memory.open_stored(&name("jobs")).await.unwrap();
+        assert_eq!(
+            stored.is_some(),
+            has_record,
+            "an open handle makes no record"
+        );
+        assert!(
+            three
+                .reconfigure(&name("jobs"), &ReliableConfig::default().into())
+                .await
+                .unwrap()
+        );
+        let removed = three.remove(&name("jobs"), Removal::EvenIfLeased).await;
+        assert!(removed.unwrap());
+        for delivery in held {
+            let settled = leasing.settle(&[Settlement::ack(delivery.receipt)]).await;
+            assert_eq!(
+                settled.unwrap(),
+                [Settled::LeaseLost],
+                "{:?}",
+                delivery.receipt
+            );
+        }
+        three
+            .remove(&name("jobs"), Removal::EvenIfLeased)
+            .await
+            .unwrap();
+    }
+}
+
+/// Parts in which no call goes well.
+#[derive(Debug)]
+struct Failing;
+
+#[async_trait::async_trait]
+impl call::Layer for Failing {
+    async fn call(
+        &self,
+        part: &QueueName,
+        _: &Arc<dyn call::Service>,
+        _: call::Call,
+    ) -> Result<call::Answer> {
+        Err(Error::new(ErrorKind::Unavailable, "it is down").with_queue(part))
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_a_part_names_the_queue() {
+    let queue = crate::reliable_behind(Failing, 3).await;
+    let down = queue.push_one("x").await;
+    is_refused(
+        ErrorKind::Unavailable,
+        down,
+        &["queue jobs: part jobs--0of3-", ": it is down"],
+    );
+    let bad = queue.lease(count(129), LEASE).await;
+    is_refused(ErrorKind::Invalid, bad, &["queue jobs: ", "129"]);
+}

@@ -1,6 +1,6 @@
 //! One queue of several parts uses the whole cluster.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{future::poll_fn, num::NonZeroUsize, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use queue_core::*;
 use real_redis::{Cluster, Server};
@@ -74,5 +74,50 @@ async fn each_node_has_an_equal_share_of_the_work() -> Test {
         "{turns} calls, {on_one_server} on one server"
     );
     assert_eq!(queue.counters().await?.acked, MESSAGES);
+    Ok(())
+}
+
+/// Awaits the call, or drops it after so many polls.
+async fn cut<T>(call: impl Future<Output = T>, polls: usize) -> Option<T> {
+    let (mut call, mut left) = (pin!(call), polls);
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(None);
+        }
+        left -= 1;
+        call.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_removal_takes_every_part_along_whichever_call_made_it() -> Test {
+    let cluster = Cluster::start(3, 0, Server::builder())?;
+    let backend: Arc<dyn Backend> = Arc::new(connect(&cluster).await?);
+    let backend = Partitioned::new(backend, 3)?;
+    let name = QueueName::new("orders")?;
+    let config = ReliableConfig::default();
+    let queue = backend.open_reliable(&name, &config).await?;
+    let most = NonZeroUsize::new(10).expect("positive");
+    let ttl = Duration::from_secs(60);
+    for polls in 0.. {
+        backend.remove(&name, Removal::EvenIfLeased).await?;
+        let push = Push::new("work").with_header(Partitioned::KEY, "one");
+        let done = cut(queue.push_one(push.clone()), polls).await.is_some();
+        queue.push_one(push).await?;
+        let held = queue.lease(most, ttl).await?.deliveries;
+        assert!(!held.is_empty());
+        let listed = backend.queues(None, most).await?;
+        assert_eq!(listed.len(), 1, "after {polls} polls");
+        assert!(backend.remove(&name, Removal::EvenIfLeased).await?);
+        assert_eq!(backend.queues(None, most).await?, [], "after {polls} polls");
+        for delivery in held {
+            let settled = queue.settle(&[Settlement::ack(delivery.receipt)]).await?;
+            assert_eq!(settled, [Settled::LeaseLost], "after {polls} polls");
+        }
+        if done {
+            break;
+        }
+    }
     Ok(())
 }

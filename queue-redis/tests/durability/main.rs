@@ -9,6 +9,7 @@ mod failover;
 mod kinds;
 #[path = "../support/open.rs"]
 mod open;
+mod parts;
 mod refusals;
 mod together;
 #[path = "../support/until.rs"]

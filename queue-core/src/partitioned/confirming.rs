@@ -1,0 +1,311 @@
+//! Confirms calls by parts: each part that a call goes to confirms it, and the weakest answer counts.
+//!
+//! A part's confirmer has to begin before the call, and nobody knows beforehand which parts a call goes to. So the
+//! confirmers of all parts begin, and those of parts that no call went to are dropped before they wait for
+//! anything. A call that is confirmed waits until its part's confirmer has begun; other calls of the handle
+//! wait for nothing.
+
+use std::{
+    cell::RefCell,
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
+};
+
+use async_trait::async_trait;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use crate::{Confirmer, Copies, Result};
+
+/// The confirmations under way on one handle.
+#[derive(Debug, Default)]
+pub(super) struct Confirmations {
+    /// How many there are, so that other calls take no lock.
+    count: AtomicUsize,
+    all: Mutex<Vec<Arc<Confirmation>>>,
+}
+
+impl Confirmations {
+    /// Tells them of a call to this part. If the call is one of those that a confirmation covers, this waits until
+    /// the part's confirmer has begun.
+    pub(super) async fn called(&self, part: usize) {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let all = lock(&self.all).clone();
+        for confirmation in all {
+            poll_fn(|context| confirmation.poll_called(part, context)).await;
+        }
+    }
+
+    fn enter(&self, parts: usize) -> Entered<'_> {
+        let confirmation = Arc::new(Confirmation::of(parts));
+        lock(&self.all).push(Arc::clone(&confirmation));
+        self.count.fetch_add(1, Ordering::AcqRel);
+        Entered {
+            confirmations: self,
+            confirmation,
+        }
+    }
+}
+
+/// A confirmation under way, until this is dropped.
+struct Entered<'a> {
+    confirmations: &'a Confirmations,
+    confirmation: Arc<Confirmation>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.confirmation.end();
+        let mut all = lock(&self.confirmations.all);
+        all.retain(|one| !Arc::ptr_eq(one, &self.confirmation));
+        self.confirmations.count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Part {
+    /// Its confirmer has begun, or failed to.
+    has_begun: bool,
+    is_called: bool,
+    /// A call went there before the confirmer had begun.
+    was_early: bool,
+    /// Its confirmer, which waits for the end of the calls.
+    confirmer: Option<Waker>,
+    /// Calls that wait for its confirmer.
+    calls: Vec<Waker>,
+}
+
+#[derive(Debug)]
+struct State {
+    parts: Vec<Part>,
+    /// All calls are made.
+    is_over: bool,
+}
+
+#[derive(Debug)]
+struct Confirmation(Mutex<State>);
+
+impl Confirmation {
+    fn of(parts: usize) -> Self {
+        Self(Mutex::new(State {
+            parts: std::iter::repeat_with(Part::default).take(parts).collect(),
+            is_over: false,
+        }))
+    }
+
+    /// Ready once a call to the part may go on.
+    fn poll_called(&self, part: usize, context: &Context<'_>) -> Poll<()> {
+        let mut state = lock(&self.0);
+        if state.is_over {
+            return Poll::Ready(());
+        }
+        let part = &mut state.parts[part];
+        if !part.has_begun && Making::is_of(self) {
+            part.calls.push(context.waker().clone());
+            return Poll::Pending;
+        }
+        part.is_called = true;
+        part.was_early |= !part.has_begun;
+        Poll::Ready(())
+    }
+
+    /// The part's confirmer has begun, or will not: the calls that wait for it go on.
+    fn begun(&self, part: usize) {
+        let mut state = lock(&self.0);
+        state.parts[part].has_begun = true;
+        let calls = std::mem::take(&mut state.parts[part].calls);
+        drop(state);
+        calls.into_iter().for_each(Waker::wake);
+    }
+
+    /// What a part's confirmer takes for the call: it ends when all calls are made, if one of them went to the part.
+    fn poll_calls(&self, part: usize, context: &Context<'_>) -> Poll<Result<()>> {
+        self.begun(part);
+        let mut state = lock(&self.0);
+        if state.is_over && state.parts[part].is_called {
+            return Poll::Ready(Ok(()));
+        }
+        state.parts[part].confirmer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// All calls are made.
+    fn end(&self) {
+        let mut state = lock(&self.0);
+        state.is_over = true;
+        let parts = state.parts.iter_mut();
+        let wakers: Vec<Waker> = parts
+            .flat_map(|part| part.calls.drain(..).chain(part.confirmer.take()))
+            .collect();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// What is known of all parts that were called; `None` if one has not answered.
+    fn copies(&self, confirmed: &[Option<Result<Copies>>]) -> Option<Copies> {
+        let state = lock(&self.0);
+        let mut copies = None;
+        for (part, confirmed) in state.parts.iter().zip(confirmed) {
+            if !part.is_called {
+                continue;
+            }
+            let confirmed = match confirmed.as_ref()? {
+                // What could not begin says nothing of the call, which was made all the same.
+                Err(error) => Copies::Unknown(error.to_string()),
+                Ok(_) if part.was_early => Copies::Unknown(
+                    "another call went to a part before it was confirmed".to_owned(),
+                ),
+                Ok(copies) => copies.clone(),
+            };
+            copies = Some(weakest(copies, confirmed));
+        }
+        let nothing = || Copies::Unknown("no part of the queue was called".to_owned());
+        Some(copies.unwrap_or_else(nothing))
+    }
+}
+
+thread_local! {
+    /// The confirmations whose calls this thread is polling.
+    static MAKING: RefCell<Vec<*const Confirmation>> = const { RefCell::new(Vec::new()) };
+}
+
+/// While this lives, what the thread polls are calls of a confirmation.
+struct Making;
+
+impl Making {
+    fn of(confirmation: &Confirmation) -> Self {
+        MAKING.with_borrow_mut(|making| making.push(confirmation));
+        Self
+    }
+
+    fn is_of(confirmation: &Confirmation) -> bool {
+        MAKING.with_borrow(|making| making.iter().any(|one| std::ptr::eq(*one, confirmation)))
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        MAKING.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// Confirms the calls of one handle to a queue of several parts.
+#[derive(Debug)]
+pub(super) struct ByParts {
+    /// Those of the parts.
+    pub(super) confirmers: Vec<Arc<dyn Confirmer>>,
+    pub(super) confirmations: Arc<Confirmations>,
+}
+
+#[async_trait]
+impl Confirmer for ByParts {
+    async fn confirm<'a>(
+        &'a self,
+        mut call: Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>,
+    ) -> Result<Copies> {
+        let entered = self.confirmations.enter(self.confirmers.len());
+        let confirmation = &entered.confirmation;
+        let mut confirmed: Vec<Option<Result<Copies>>> = Vec::new();
+        confirmed.resize_with(self.confirmers.len(), || None);
+        let parts = self.confirmers.iter().enumerate();
+        let confirming = parts.map(|(part, confirmer)| {
+            let confirmation = Arc::clone(confirmation);
+            let calls = poll_fn(move |context| confirmation.poll_calls(part, context));
+            let confirming = confirmer.confirm(Box::pin(calls));
+            async move { (part, confirming.await) }
+        });
+        let mut confirming: FuturesUnordered<_> = confirming.collect();
+        let mut is_made = false;
+        poll_fn(|context| {
+            loop {
+                while let Poll::Ready(Some((part, copies))) = confirming.poll_next_unpin(context) {
+                    confirmation.begun(part);
+                    confirmed[part] = Some(copies);
+                }
+                if is_made {
+                    let copies = confirmation.copies(&confirmed);
+                    return copies.map_or(Poll::Pending, |copies| Poll::Ready(Ok(copies)));
+                }
+                let making = Making::of(confirmation);
+                let polled = call.as_mut().poll(context);
+                drop(making);
+                match polled {
+                    Poll::Ready(Ok(())) => {
+                        is_made = true;
+                        confirmation.end();
+                    }
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+        })
+        .await
+    }
+}
+
+/// What holds for both.
+fn weakest(one: Option<Copies>, other: Copies) -> Copies {
+    match (one, other) {
+        (None | Some(Copies::Enough), other) => other,
+        (Some(one @ Copies::Unknown(_)), _) => one,
+        (_, other @ Copies::Unknown(_)) => other,
+        (Some(one), Copies::Enough) => one,
+        (
+            Some(Copies::Fewer { replicas, flushed }),
+            Copies::Fewer {
+                replicas: fewer,
+                flushed: is_flushed,
+            },
+        ) => Copies::Fewer {
+            replicas: replicas.min(fewer),
+            flushed: flushed && is_flushed,
+        },
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics while it is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weakest_answer_counts() {
+        let fewer = |replicas, flushed| Copies::Fewer { replicas, flushed };
+        let unknown = || Copies::Unknown("it ended".to_owned());
+        let of = |all: Vec<Copies>| {
+            let all = all.into_iter();
+            all.fold(None, |one, other| Some(weakest(one, other)))
+        };
+        assert_eq!(
+            of(vec![Copies::Enough, Copies::Enough]),
+            Some(Copies::Enough)
+        );
+        assert_eq!(
+            of(vec![Copies::Enough, fewer(1, true)]),
+            Some(fewer(1, true))
+        );
+        assert_eq!(
+            of(vec![fewer(1, true), Copies::Enough]),
+            Some(fewer(1, true))
+        );
+        assert_eq!(
+            of(vec![fewer(2, false), fewer(1, true)]),
+            Some(fewer(1, false))
+        );
+        assert_eq!(of(vec![unknown(), fewer(1, true)]), Some(unknown()));
+        assert_eq!(
+            of(vec![Copies::Enough, unknown(), Copies::Enough]),
+            Some(unknown())
+        );
+    }
+}
