@@ -43,7 +43,7 @@ fn what_is_wrong_with_a_url_is_named_without_a_password() {
         ("redis://[::1]:x", "1 to 65535"),
         ("redis://user@localhost", "no password"),
         ("redis://[fe80::1%eth0]", "other characters"),
-        ("redis://[fe80::1%25eth0", "other characters"),
+        ("redis://[fe80::1%25eth0", "1 to 65535"),
         ("redis://a,b:1", "several hosts"),
         ("redis://h%41", "other characters"),
         ("redis://localhost/3/", "number of a database"),
