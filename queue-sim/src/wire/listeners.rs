@@ -97,7 +97,7 @@ impl Listeners {
             }
         };
         // A connection that listens already gets another confirmation.
-        let confirmed = socket.ask(&[b"SUBSCRIBE", &channel[..]])?;
+        let confirmed = socket.ask(&[&b"SUBSCRIBE"[..], channel])?;
         let (said, heard) = unbounded_channel();
         // The caller holds the receiver.
         let _ = said.send(confirmed);
@@ -118,7 +118,7 @@ impl Listeners {
         });
         if let (Some(socket), false) = (&mut self.socket, left.is_empty()) {
             for channel in left {
-                socket.ask(&[b"UNSUBSCRIBE", &channel[..]])?;
+                socket.ask(&[&b"UNSUBSCRIBE"[..], &channel])?;
             }
         }
         Ok(())
@@ -130,7 +130,7 @@ impl Listeners {
         self.registered.clear();
         if let Some(socket) = &mut self.socket {
             for channel in channels.keys() {
-                socket.ask(&[b"UNSUBSCRIBE", &channel[..]])?;
+                socket.ask(&[&b"UNSUBSCRIBE"[..], channel])?;
             }
         }
         Ok(())

@@ -265,7 +265,7 @@ impl Network {
         });
         for key in over {
             let mut delete = Vec::new();
-            resp::encode(&[b"DEL", &key[..]], &mut delete);
+            resp::encode(&[&b"DEL"[..], &key], &mut delete);
             self.with_machine(|machine| machine.execute(&delete, 1))?;
         }
         Some(())
