@@ -336,7 +336,7 @@ fn memory() -> Arc<dyn Backend> {
 
 #[test]
 fn a_queue_in_memory_is_removed_in_use() {
-    scene("removals in memory").seeds(100).run();
+    scene("removals in memory").seeds(400).run();
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn a_queue_of_parts_in_memory_is_removed_in_use() {
     let environment = || MemoryEnvironment::over(|| in_parts(memory())).without_truth();
     scene("removals of parts in memory")
         .backend(environment)
-        .seeds(100)
+        .seeds(400)
         .run();
 }
 
