@@ -19,8 +19,6 @@ pub(super) struct Managed {
     pub(super) name: QueueName,
     pub(super) kind: QueueKind,
     pub(super) flow: Arc<Traffic>,
-    /// Whether whatever makes it anew puts it in the list.
-    pub(super) is_always_listed: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,9 +49,7 @@ impl Managed {
             Act::Pause => self.pause().await,
         };
         all_flow(std::slice::from_ref(&self.flow), "flow after that").await;
-        if self.is_always_listed {
-            self.is_listed().await;
-        }
+        self.is_listed().await;
         self.settles_nothing(&held).await;
         tokio::time::sleep(MOMENT.mul_f64(chance.below(100) as f64 / 100.0)).await;
     }

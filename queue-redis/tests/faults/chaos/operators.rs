@@ -10,13 +10,14 @@ use queue_core::*;
 
 use super::{
     clusters::{Fault, Scene},
-    operator::{ACTS, Act, Managed},
+    operator::{ACTS, Managed},
     remains::Remains,
     rounds::{Chance, Rounds, all_flow, connect, flow_during, shuffled, warm_up},
 };
 use crate::{
     ground::at_last,
     habits::Habits,
+    ledger::Toll,
     subject::Subject,
     traffic::{Errors, Traffic},
 };
@@ -24,13 +25,12 @@ use crate::{
 const PARTS: usize = 4;
 /// So many of each act a round.
 const ACTS_OF_EACH: usize = 3;
+/// Handles: of each kind one to a whole queue and one to each part, with a confirmation and without.
+const HANDLES: u64 = 4 * (1 + PARTS as u64) * 2;
 /// Two for each handle: of pushes that travel together, and of turns.
-const TASKS: u64 = 2 * 12;
+const TASKS: u64 = 2 * HANDLES;
 /// How long a call waits for the replica, which may be away.
 const FOR_A_COPY: Duration = Duration::from_millis(200);
-/// A call that makes a queue anew, and is dropped before it has put that in the list, leaves it out. A removal of a
-/// divided queue goes by the list.
-const IS_ALWAYS_LISTED: bool = false;
 /// What strikes while the operator is at work: it loses nothing.
 const MOVES: [Fault; 4] = [Fault::Move, Fault::MoveInTwo, Fault::Move, Fault::Planned];
 /// What strikes afterwards; one of them in each round.
@@ -42,13 +42,13 @@ struct Queue {
     name: QueueName,
     kind: QueueKind,
     plain: Subject,
-    confirming: Option<Subject>,
+    confirming: Subject,
 }
 
 impl Queue {
     async fn open(
         backend: &Arc<dyn Backend>,
-        confirming: Option<&Arc<dyn Backend>>,
+        confirming: &Arc<dyn Backend>,
         name: String,
         kind: QueueKind,
     ) -> Self {
@@ -58,14 +58,9 @@ impl Queue {
             async move { at_last(|| Subject::open_at(&*backend, &name, kind)).await }
         };
         let plain = open(Arc::clone(backend)).await;
-        let confirming = match confirming {
-            Some(confirming) => Some(open(Arc::clone(confirming)).await),
-            None => None,
-        };
+        let confirming = open(Arc::clone(confirming)).await;
         warm_up(&plain).await;
-        if let Some(confirming) = &confirming {
-            warm_up(confirming).await;
-        }
+        warm_up(&confirming).await;
         Self {
             backend: Arc::clone(backend),
             name,
@@ -81,8 +76,7 @@ impl Queue {
             backend: Arc::clone(&self.backend),
             name: self.name.clone(),
             kind: self.kind,
-            flow: Traffic::of(plain, confirming, Errors::Transient, habits),
-            is_always_listed: IS_ALWAYS_LISTED,
+            flow: Traffic::of(plain, Some(confirming), Errors::Transient, habits),
         }
     }
 }
@@ -129,7 +123,7 @@ fn flows_of(seed: u64, divided: &[Queue], whole: &[Queue]) -> Vec<Managed> {
     ]
 }
 
-async fn play(scene: &mut Scene, names: &[QueueName], seed: u64, all: &[Managed]) {
+async fn play(scene: &mut Scene, names: &[QueueName], seed: u64, all: &[Managed]) -> Vec<Toll> {
     let flows: Vec<Arc<Traffic>> = all.iter().map(|one| Arc::clone(&one.flow)).collect();
     scene.places = all
         .iter()
@@ -148,10 +142,7 @@ async fn play(scene: &mut Scene, names: &[QueueName], seed: u64, all: &[Managed]
     let strikes = async {
         let operates = async {
             for act in acts {
-                let managed = match act {
-                    Act::Remove if !IS_ALWAYS_LISTED => &all[2 + chance.below(2)],
-                    _ => &all[chance.below(all.len())],
-                };
+                let managed = &all[chance.below(all.len())];
                 managed.act(act, &mut chance).await;
             }
         };
@@ -169,9 +160,10 @@ async fn play(scene: &mut Scene, names: &[QueueName], seed: u64, all: &[Managed]
     };
     let tolls = flow_during(&flows, strikes).await;
     println!("{tolls:?}");
-    for (managed, toll) in all.iter().zip(tolls) {
+    for (managed, toll) in all.iter().zip(&tolls) {
         assert!(toll.lost < toll.accepted, "{}: {toll:?}", managed.name);
     }
+    tolls
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -183,22 +175,24 @@ async fn no_promise_is_broken_where_an_operator_changes_queues_in_use() {
     let confirming = at_last(|| backend.confirmed(copy)).await;
     let parts: Arc<dyn Backend> =
         Arc::new(Partitioned::new(Arc::clone(&backend), PARTS).expect("a few parts"));
+    let confirming_parts = at_last(|| parts.confirmed(copy)).await;
     let (mut divided, mut whole) = (Vec::new(), Vec::new());
     for kind in QueueKind::LEASING {
         let name = format!("divided-{kind}");
-        divided.push(Queue::open(&parts, None, name, kind).await);
+        divided.push(Queue::open(&parts, &confirming_parts, name, kind).await);
         let name = format!("whole-{kind}");
-        whole.push(Queue::open(&backend, Some(&confirming), name, kind).await);
+        whole.push(Queue::open(&backend, &confirming, name, kind).await);
     }
     let most = std::num::NonZeroUsize::new(limits::MAX_PAGE).expect("positive");
     let listed = at_last(|| backend.queues(None, most)).await;
     let names: Vec<QueueName> = listed.into_iter().map(|info| info.name).collect();
     let mut scene = Scene::on(cluster, Vec::new());
     let before = Remains::of(scene.all()).and_tasks(TASKS);
+    let mut tolls = Vec::new();
     for seed in rounds.seeds() {
         println!("QUEUE_CHAOS_SEED={seed} QUEUE_CHAOS_ROUNDS=1");
         let all = flows_of(seed, &divided, &whole);
-        play(&mut scene, &names, seed, &all).await;
+        tolls.extend(play(&mut scene, &names, seed, &all).await);
     }
-    before.come_back(scene.all(), &[]).await;
+    before.come_back(scene.all(), &tolls).await;
 }
