@@ -127,8 +127,12 @@ impl RedisBackend {
         let (kind, state) = match read {
             Ok((kind, state)) => (kind, Some(state)),
             Err(error) if error.is_transient() => return Err(named(error)),
-            Err(_) if self.read(&name).await.map_err(named)?.is_none() => return Ok(None),
-            Err(_) => (listed, None),
+            Err(_) => match self.read(&name).await {
+                Ok(None) => return Ok(None),
+                Err(error) if error.is_transient() => return Err(named(error)),
+                // It is damaged, or of another version.
+                _ => (listed, None),
+            },
         };
         Ok(Some(QueueInfo { name, kind, state }))
     }
