@@ -11,12 +11,12 @@
 -- Numbers are big-endian, so that ids sort as strings. Whoever reads or writes a frame does so by what
 -- is named here; it is names only, since a push pays for each function that it makes.
 -- needs: ADDS
--- gives: BYTES, FRAME, HEAD, ID, MESSAGES, PACK, PAST, SINCE, TAGS, WITH_PAST
+-- gives: BYTES, FRAME, HEAD, ID, PACK, PAST, SINCE, TAGS, WITH_PAST
 local FRAME = ADDS == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
 local HEAD = ADDS and 15 + ADDS or 0 -- how many bytes that is
 local ID, SINCE = 2, 9 -- where they begin, each an I7
-local TAGS = 253 -- the least of these three
-local MESSAGES, PACK = 253, 254 -- how elements of READY begin that are no frames: see `packs`
+local TAGS = 253 -- the least tag. The long way writes WITH_PAST - 2, since it may use few names from outside
+local PACK = 254 -- how an element of READY begins that is no frame: see `packs`
 local WITH_PAST = 255
 local PAST = '>I4I7I2' -- 13 bytes, and then the reason
 local BYTES = 8388608 -- of headers and bodies that one call hands out

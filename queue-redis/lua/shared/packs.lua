@@ -7,10 +7,11 @@
 -- What leases fewer than it has cuts it in two, each of which is one element: a head, and the lengths and payloads
 -- behind it. What needs single messages makes frames of them. META keeps, as `packed`, how many messages LLEN of READY
 -- leaves out. It is negative where packs have few messages left.
--- needs: HEAD, ID, MESSAGES, PACK, SINCE, flags
--- gives: parts, split, try
+-- needs: HEAD, ID, PACK, SINCE, TAGS, flags
+-- gives: MESSAGES, parts, split, try
 
 local try = pcall -- of Lua, not of Redis
+local MESSAGES = TAGS
 -- Functions cost every turn, and most queues have no packs. There are none while no pack was ever pushed.
 local parts, split
 if string.find(flags, 'k', 1, true) then

@@ -1,5 +1,5 @@
 -- Changing what a frame says of its message.
--- needs: FRAME, HEAD, PAST, TAGS, WITH_PAST
+-- needs: FRAME, HEAD, PAST, WITH_PAST
 -- gives: attempts_of, reframe
 
 local function attempts_of(frame)
@@ -23,7 +23,7 @@ local function reframe(frame, attempts, since, arrival, failure)
   end
   told = failure or told
   head[1], head[3], head[5] = attempts, since or head[3], arrival or head[5]
-  if attempts >= TAGS or told ~= '' or head[3] ~= pushed then
+  if attempts >= WITH_PAST - 2 or told ~= '' or head[3] ~= pushed then
     head[1], past = WITH_PAST, pack(PAST, attempts, pushed, #told) .. told
   end
   return pack(FRAME, unpack(head, 1, 5)) .. past .. sub(frame, rest)
