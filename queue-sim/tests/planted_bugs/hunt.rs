@@ -34,11 +34,15 @@ use crate::{
     flaw::Flaw,
     in_front::InFront,
     lua::{self, Edits},
+    shapes::SHAPES,
     steps::{Between, Meddling},
 };
 
 /// The checks must find a bug within this many seeds.
-const SEEDS: u64 = 3_000;
+const SEEDS: u64 = 6_000;
+
+/// From here on, seeds take turns with the shapes.
+const SHAPED: u64 = 3_000;
 
 /// The seed that caught each bug when somebody wrote them down.
 const CAUGHT_LAST: &str = include_str!("seeds.txt");
@@ -152,7 +156,14 @@ impl Hunt {
 }
 
 fn judge(kind: QueueKind, seed: u64, environment: &mut dyn Environment) -> Verdict {
-    let played = Scenario::new(kind).play(environment, &Decisions::seeded(seed));
+    let decisions = match seed {
+        ..SHAPED => Decisions::seeded(seed),
+        _ => {
+            let shape = SHAPES[(seed % 2) as usize].parse().expect("a plan");
+            Decisions::seeded_but_for(seed, shape)
+        }
+    };
+    let played = Scenario::new(kind).play(environment, &decisions);
     check(&played, Budget::default())
 }
 

@@ -40,4 +40,6 @@ mod lua;
 mod priority;
 mod reliable;
 mod rotating;
+#[path = "../support/shapes.rs"]
+mod shapes;
 mod steps;

@@ -3,6 +3,8 @@
 
 #[path = "../support/kinds.rs"]
 pub(crate) mod kinds;
+#[path = "../support/shapes.rs"]
+mod shapes;
 
 use std::{path::Path, time::SystemTime};
 
@@ -24,15 +26,6 @@ const SEEDS: u64 = 500;
 
 /// Of ten seeds as many are the same each day. They reach the goals, or others do that come next.
 const FIXED: u64 = 6;
-
-/// Of the seeds of the day, every third has none of these parameters, and the others take turns: lanes that
-/// wait for short plain messages, and batches of them. Bugs of what a push hands over, and of batches under one
-/// lease, take the planted bugs of bounded queues up to 2,700 seeds that draw all parameters, and mostly a
-/// quarter of them or less with these.
-const SHAPES: [&str; 2] = [
-    "v1:0.0.parameter=1,0.0.parameter.13=1",
-    "v1:0.0.parameter.6=3,0.0.parameter.13=1",
-];
 
 /// The least number of additional seeds of each rare size: many messages, large ones.
 const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
@@ -98,7 +91,8 @@ pub(crate) fn hold_with(
         runs.seed(seed);
         passed(&runs);
     }
-    let shapes = SHAPES.map(|shape| shape.parse::<Plan>().expect("a plan"));
+    // Every third has none of these parameters.
+    let shapes = shapes::SHAPES.map(|shape| shape.parse::<Plan>().expect("a plan"));
     for (seed, turn) in (of_the_day()..).take((seeds - fixed) as usize).zip(0..) {
         match turn % 3 {
             0 => runs.seed(seed),
