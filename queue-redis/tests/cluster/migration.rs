@@ -67,7 +67,7 @@ async fn who_waits_at_a_node_that_leaves_waits_at_its_successor() -> Test {
 async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
     let cluster = Cluster::start(2, 0, Server::builder())?;
     let backend = RedisBackend::builder(&cluster.url())?
-        .response_timeout(Duration::from_millis(200))
+        .response_timeout(Duration::from_secs(2))
         .connect()
         .await?;
     let queue = open(&backend, "q").await?;
