@@ -2,6 +2,7 @@
 
 mod crowds;
 mod idlers;
+mod order;
 mod wake_ups;
 
 use std::{sync::Arc, time::Duration};
