@@ -40,6 +40,7 @@ impl BoundedQueue for Queue<Bounded> {
                 let room = self.handle.room();
                 let offered = self.putters[REJECTING].send(messages).await?;
                 room.used();
+                self.handle.offered();
                 Ok(offered)
             }
             Overflow::DropOldest => self.putters[DROPPING_OLDEST].send(messages).await,

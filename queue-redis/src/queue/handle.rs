@@ -60,6 +60,8 @@ struct Known {
     /// Whether a wait has ended since the last look: nobody else may have heard what it was told.
     has_waited: bool,
     unlooked: Unlooked,
+    /// The same for room, at which an offer looks.
+    no_offer: Unlooked,
 }
 
 impl Handle {
@@ -267,6 +269,11 @@ impl Handle {
         }
     }
 
+    /// Remembers that an offer looked for room.
+    pub(super) fn offered(&self) {
+        self.lock_known().no_offer.looked();
+    }
+
     fn lock_known(&self) -> MutexGuard<'_, Known> {
         // Nothing panics while it is held.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -297,8 +304,11 @@ impl Handle {
     /// Waits for room in a bounded queue.
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         let (room, node) = (self.room_marker(), self.client.node());
-        let wait = node.waiter().wait(&room, timeout, None, None);
-        wait.await.map(drop).map_err(|error| self.name(error))
+        let fall_back = node.waiter().fall_back();
+        let longest = timeout.min(self.lock_known().no_offer.waits(fall_back));
+        let wait = node.waiter().wait(&room, longest, None, None).await;
+        self.lock_known().no_offer.waited(fall_back);
+        wait.map(drop).map_err(|error| self.name(error))
     }
 
     fn room_marker(&self) -> Bytes {

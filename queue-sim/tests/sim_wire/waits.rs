@@ -6,10 +6,10 @@ use std::{
 };
 
 use queue_core::*;
-use queue_sim::{plan::Lane, wire::RedisEnvironment};
+use queue_sim::{plan::Lane, wire::RedisEnvironment, world::Fault};
 use tokio::time;
 
-use crate::set::{SECOND, lease_one, play};
+use crate::set::{SECOND, Set, lease_one, play};
 
 #[test]
 fn a_wait_ends_with_its_time_to_the_millisecond() {
@@ -112,5 +112,61 @@ fn a_producer_waits_for_room() {
             queue.ack(got.receipt).await.unwrap();
         };
         tokio::join!(waiting, take);
+    });
+}
+
+/// Where hints can get lost, clients have a short fall-back interval. The plan has no fault strike.
+const CAN_LOSE_HINTS: &[Fault] = &[Fault::ReplyLost];
+
+/// Waits for `millis`, and returns how many milliseconds the wait took.
+async fn timed<F>(set: &Set, millis: u64, wait: impl FnOnce(Duration) -> F) -> u64
+where
+    F: Future<Output = Result<()>>,
+{
+    let begin = set.time();
+    wait(Duration::from_millis(millis)).await.unwrap();
+    set.time() - begin
+}
+
+#[test]
+fn short_waits_for_arrivals_without_a_look_add_up_to_the_fall_back_interval() {
+    let mut environment = RedisEnvironment::start().unwrap();
+    play(&mut environment, CAN_LOSE_HINTS, "v1:", async |set| {
+        let queue = set.reliable(1).await;
+        let wait = |longest| queue.wait_for_arrival(longest);
+        let interval = timed(&set, 10_000, wait).await;
+        assert!(interval < 10_000, "no wait is longer than the interval");
+        let short = interval * 9 / 10;
+        assert_eq!(timed(&set, short, wait).await, short);
+        assert_eq!(timed(&set, short, wait).await, interval - short);
+        // A look begins the next interval.
+        assert_eq!(timed(&set, short, wait).await, short);
+        assert!(lease_one(&*queue, SECOND).await.is_none());
+        assert_eq!(timed(&set, short, wait).await, short);
+        assert_eq!(timed(&set, short, wait).await, interval - short);
+    });
+}
+
+#[test]
+fn short_waits_for_room_without_an_offer_add_up_to_the_fall_back_interval() {
+    let mut environment = RedisEnvironment::start().unwrap();
+    play(&mut environment, CAN_LOSE_HINTS, "v1:", async |set| {
+        let config = BoundedConfig::new(1);
+        let backend = set.backend(1).await;
+        let queue = backend.open_bounded(&crate::set::name(), &config).await;
+        let queue = queue.unwrap();
+        queue.offer_one("first", Overflow::Reject).await.unwrap();
+        let wait = |longest| queue.wait_for_room(longest);
+        let interval = timed(&set, 10_000, wait).await;
+        assert!(interval < 10_000, "no wait is longer than the interval");
+        let short = interval * 9 / 10;
+        assert_eq!(timed(&set, short, wait).await, short);
+        assert_eq!(timed(&set, short, wait).await, interval - short);
+        // An offer begins the next interval.
+        assert_eq!(timed(&set, short, wait).await, short);
+        let offered = queue.offer_one("next", Overflow::Reject).await.unwrap();
+        assert_eq!(offered, Offered::Full);
+        assert_eq!(timed(&set, short, wait).await, short);
+        assert_eq!(timed(&set, short, wait).await, interval - short);
     });
 }
