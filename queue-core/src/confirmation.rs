@@ -34,7 +34,7 @@ pub struct Confirmation {
     /// Whether a copy counts only once it is in a file on disk, and the server's own must be, too.
     pub flushed: bool,
     /// How long to wait for them: 1 ms to a minute. A backend cannot tell a server that waits from one that
-    /// has fallen silent, so calls of this handle notice a silence later by as much.
+    /// has fallen silent, so while a wait is under way, calls of this handle notice a silence later by as much.
     pub within: Duration,
 }
 

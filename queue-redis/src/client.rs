@@ -278,6 +278,14 @@ impl Client {
         is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
     }
 
+    /// Until when its server may answer nothing, or did, since it waits for copies.
+    pub(crate) fn held_up(&self) -> Option<Instant> {
+        match self.node().commands().state() {
+            State::Up(channel) => Some(channel.held_up()),
+            State::Down(_) => None,
+        }
+    }
+
     /// The error for a call that could not be sent in time.
     pub(crate) fn unsent(&self) -> Error {
         let node = self.node();

@@ -204,7 +204,8 @@ impl NodeMaker {
         let dial = Opaque::new(primary.clone());
         let waits = settings.confirmation.map(|confirmation| {
             let asked = CopiesAsked::new(confirmation, address.clone());
-            let patience = settings.timeouts.response;
+            // The wait before takes as long, if copies do not come.
+            let patience = settings.timeouts.response + confirmation.within;
             Waiting::waits(asked, patience, Arc::clone(&settings.spawn))
         });
         let commands = Supervised::new(

@@ -41,10 +41,6 @@ impl Connecting {
     pub(super) async fn connect(&self, confirmation: Option<Confirmation>) -> Result<Client> {
         let mut settings = self.settings.clone();
         settings.confirmation = confirmation;
-        if let Some(confirmation) = confirmation {
-            // While a wait is under way, the server answers nothing else on its connection.
-            settings.timeouts.response += confirmation.within;
-        }
         // Nodes count from here, and there are fewer of them.
         let times = self.times.fetch_add(1, Ordering::Relaxed);
         settings.seed = settings.seed.wrapping_add(times << 32);

@@ -9,6 +9,7 @@ mod turn;
 use std::{
     borrow::Cow,
     fmt,
+    pin::pin,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -49,6 +50,11 @@ pub(crate) trait Verb: Send + Sync + 'static {
 
     /// Waits until a call can expect an answer. An error means that there will never be one.
     async fn ready(&self) -> Result<()>;
+
+    /// Until when something may hold up the call under way, or did: patience counts from then.
+    fn held_up(&self) -> Option<Instant> {
+        None
+    }
 
     /// The error for a caller whose entries could not be sent in time.
     fn unsent(&self) -> Error;
@@ -107,7 +113,7 @@ impl<V: Verb> Coalescer<V> {
         }
         // Without a runtime, the timer of a caller that waits panics.
         TokioSpawn::current()?;
-        let deadline = Instant::now() + self.patience;
+        let mut since = Instant::now();
         let mut entries = entries.into_owned();
         loop {
             // Made before the look, so it misses no room that comes after the look.
@@ -116,14 +122,25 @@ impl<V: Verb> Coalescer<V> {
                 Join::First(first) => return first.await,
                 Join::Later(place) => {
                     self.start();
-                    return self.wait(place, deadline).await;
+                    return self.wait(place, since).await;
                 }
                 Join::Alone(entries) => return self.shared.verb.send(&entries).await,
                 Join::Full(entries) => entries,
             };
-            if time::timeout_at(deadline, room).await.is_err() {
+            if self.in_time(&mut since, room).await.is_none() {
                 return Err(self.shared.verb.unsent());
             }
+        }
+    }
+
+    /// Waits for this until a caller that has waited `since` then has no more patience.
+    async fn in_time<T>(&self, since: &mut Instant, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        loop {
+            if let Ok(answer) = time::timeout_at(*since + self.patience, &mut future).await {
+                return Some(answer);
+            }
+            *since = self.shared.verb.held_up().filter(|until| *until > *since)?;
         }
     }
 
@@ -133,12 +150,12 @@ impl<V: Verb> Coalescer<V> {
         self.start();
     }
 
-    async fn wait(&self, mut place: Place<'_, V>, deadline: Instant) -> Result<Vec<V::Answer>> {
-        let answer = match time::timeout_at(deadline, place.answer()).await {
-            Ok(answer) => answer,
-            Err(_) if place.leave() => Some(Err(self.shared.verb.unsent())),
+    async fn wait(&self, mut place: Place<'_, V>, mut since: Instant) -> Result<Vec<V::Answer>> {
+        let answer = match self.in_time(&mut since, place.answer()).await {
+            Some(answer) => answer,
+            None if place.leave() => Some(Err(self.shared.verb.unsent())),
             // The entries are on their way: only the verb knows how long that may take.
-            Err(_) => place.answer().await,
+            None => place.answer().await,
         };
         answer.unwrap_or_else(|| {
             Err(Error::new(

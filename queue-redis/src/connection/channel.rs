@@ -1,7 +1,10 @@
 use std::{
     future::Future,
     pin::pin,
-    sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -30,6 +33,8 @@ pub(crate) struct Channel {
     unanswered: AtomicU32,
     /// Requests that have an answer.
     answered: AtomicU64,
+    /// Until when a request may have the server wait for something, or had it wait.
+    held_up: Mutex<Instant>,
     step: Step,
     given_up: AtomicBool,
     /// Notified when the connection falls silent, is heard again or is given up.
@@ -38,12 +43,14 @@ pub(crate) struct Channel {
 
 impl Channel {
     pub(crate) fn new(link: Link, response_timeout: Duration) -> Self {
+        let opened = Instant::now();
         Self {
             link,
-            opened: Instant::now(),
+            opened,
             response_timeout,
             unanswered: AtomicU32::new(0),
             answered: AtomicU64::new(0),
+            held_up: Mutex::new(opened),
             step: Step::default(),
             given_up: AtomicBool::new(false),
             changed: Notify::new(),
@@ -98,6 +105,39 @@ impl Channel {
             value => Ok(value),
         });
         Ok(answers.collect())
+    }
+
+    /// [`request_each`](Self::request_each) for commands that have the server wait up to `within`. It answers
+    /// nothing else on this connection meanwhile, so the silence of all requests counts from then.
+    pub(crate) async fn request_wait(
+        &self,
+        commands: impl IntoIterator<Item = Cmd>,
+        within: Duration,
+    ) -> Result<Vec<Result<Value, Failure>>, Failure> {
+        let until = {
+            let mut held_up = self.lock_held_up();
+            // The server begins this wait when it has ended the one before.
+            *held_up = Instant::now().max(*held_up) + within;
+            *held_up
+        };
+        let answers = self.request_each(commands).await;
+        let mut held_up = self.lock_held_up();
+        // A later wait may be under way. A wait whose caller was dropped ends with its time.
+        if *held_up == until {
+            *held_up = Instant::now();
+        }
+        drop(held_up);
+        answers
+    }
+
+    /// Until when the server may answer nothing, or did, since it waits for something.
+    pub(crate) fn held_up(&self) -> Instant {
+        *self.lock_held_up()
+    }
+
+    fn lock_held_up(&self) -> MutexGuard<'_, Instant> {
+        // Nothing panics while it is held.
+        self.held_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The server's pushes (what it sends unasked), for the first caller that asks.
@@ -242,7 +282,8 @@ impl Channel {
             }
         };
         // It is bounded, since nobody tests it once the supervisor's runtime has ended.
-        let _ = time::timeout(self.response_timeout, settled).await;
+        let begin = Instant::now().max(self.held_up());
+        let _ = time::timeout_at(begin + self.response_timeout, settled).await;
         if self.step.is_sure() {
             return Ok(());
         }
@@ -251,8 +292,8 @@ impl Channel {
 
     /// Waits for an answer, until the server has been silent for the response timeout.
     ///
-    /// The silence counts from the call. Answers come in the order of requests, so all bytes that
-    /// arrive lead towards this one.
+    /// The silence counts from the call, or from the end of a wait that holds the server up. Answers come in the
+    /// order of requests, so all bytes that arrive lead towards this one.
     async fn hear<T>(
         &self,
         made: Instant,
@@ -264,8 +305,8 @@ impl Channel {
             if let Ok(answer) = time::timeout_at(since + self.response_timeout, &mut answer).await {
                 return self.judge(answer);
             }
-            match self.link.last_progress() {
-                Some(progress) if progress > since => since = progress,
+            match self.link.last_progress().max(Some(self.held_up())) {
+                Some(later) if later > since => since = later,
                 _ => return Err(self.unheard()),
             }
         }

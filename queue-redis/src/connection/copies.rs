@@ -42,7 +42,8 @@ impl CopiesAsked {
         write.arg(WRITE).arg(1).arg(key).arg(&word);
         let within = limits::within_millis(self.confirmation.within).unwrap_or(1);
         let wait = self.command(self.confirmation.replicas, within);
-        let mut answers = match channel.request_each([write, wait]).await {
+        let answers = channel.request_wait([write, wait], self.confirmation.within);
+        let mut answers = match answers.await {
             Ok(answers) => answers.into_iter(),
             Err(failure) => return self.unknown(failure),
         };

@@ -4,6 +4,7 @@ use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{Error, MessageId, Push, Pushed, Result, TimeToLive, limits};
+use tokio::time::Instant;
 
 use super::{Handle, bodies::Uploads};
 use crate::{
@@ -125,6 +126,10 @@ impl<P: Put> Verb for Way<P> {
     async fn ready(&self) -> Result<()> {
         let ready = self.handle.client().ready().await;
         ready.map_err(|error| self.handle.name(error))
+    }
+
+    fn held_up(&self) -> Option<Instant> {
+        self.handle.client().held_up()
     }
 
     fn unsent(&self) -> Error {

@@ -12,6 +12,7 @@ use queue_core::{
     Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
     Token, limits,
 };
+use tokio::time::Instant;
 
 use super::{
     Handle,
@@ -351,6 +352,10 @@ impl Verb for Turns {
     async fn ready(&self) -> Result<()> {
         let ready = self.handle.client().ready().await;
         ready.map_err(|error| self.handle.name(error))
+    }
+
+    fn held_up(&self) -> Option<Instant> {
+        self.handle.client().held_up()
     }
 
     fn unsent(&self) -> Error {

@@ -11,6 +11,7 @@ mod kinds;
 mod open;
 mod parts;
 mod refusals;
+mod servers;
 mod together;
 #[path = "../support/until.rs"]
 mod until;
