@@ -1,0 +1,64 @@
+//! Queues that are removed and reconfigured while producers and consumers use them, under all faults: the next
+//! queue of the name has a history of its own (R1), and the list of queues has what is there.
+
+#![cfg(all(unix, feature = "redis"))]
+
+mod check;
+mod planted;
+mod scene;
+
+use std::sync::Arc;
+
+use queue_core::{Backend, Partitioned};
+use queue_memory::MemoryBackend;
+use queue_sim::{
+    wire::RedisEnvironment,
+    world::{EPOCH, MemoryEnvironment},
+};
+
+use self::scene::scene;
+
+fn in_parts(backend: Arc<dyn Backend>) -> Arc<dyn Backend> {
+    let parted = Partitioned::new(backend, 3).expect("a number that is allowed");
+    Arc::new(parted.beginning_at(0))
+}
+
+fn memory() -> Arc<dyn Backend> {
+    Arc::new(MemoryBackend::starting_at(EPOCH))
+}
+
+#[test]
+fn a_queue_in_memory_is_removed_in_use() {
+    scene("removals in memory").seeds(400).run();
+}
+
+#[test]
+fn a_queue_of_parts_in_memory_is_removed_in_use() {
+    let environment = || MemoryEnvironment::over(|| in_parts(memory())).without_truth();
+    scene("removals of parts in memory")
+        .backend(environment)
+        .seeds(400)
+        .run();
+}
+
+#[test]
+fn a_queue_on_redis_is_removed_in_use() {
+    let environment = || RedisEnvironment::start().expect("a redis-server");
+    scene("removals on redis")
+        .backend(environment)
+        .seeds(60)
+        .run();
+}
+
+#[test]
+fn a_queue_of_parts_on_redis_is_removed_in_use() {
+    let environment = || {
+        let builder = RedisEnvironment::builder();
+        let served = builder.serving(None, false, |backend, _| in_parts(Arc::new(backend)));
+        served.start().expect("a redis-server")
+    };
+    scene("removals of parts on redis")
+        .backend(environment)
+        .seeds(60)
+        .run();
+}
