@@ -17,11 +17,15 @@ fn connected(set: impl FnOnce(Builder) -> Builder) -> Result<()> {
         .build();
     runtime.expect("a runtime").block_on(async {
         let server = Server::start().expect("a server");
-        let backend = set(RedisBackend::builder(&server.url())?).connect().await?;
+        let minute = Duration::from_secs(60);
+        // A busy machine may take its time.
+        let builder = RedisBackend::builder(&server.url())?
+            .connect_timeout(minute)
+            .response_timeout(minute);
+        let backend = set(builder).connect().await?;
         let jobs: Reliable<u64> = Queues::new(backend).reliable("jobs").await?;
         jobs.push_all(&(0..40).collect::<Vec<_>>()).await?;
-        let second = Duration::from_secs(1);
-        let deliveries = jobs.receive_batch(40, 60 * second, 60 * second).await?;
+        let deliveries = jobs.receive_batch(40, minute, minute).await?;
         assert_eq!(deliveries.len(), 40);
         for delivery in deliveries {
             delivery.ack().await?;

@@ -59,7 +59,7 @@ mod redis {
     use queue_redis::RedisBackend;
     use real_redis::Server;
 
-    use super::{Arc, Backend, Clients, Duration, async_trait, stress, watch};
+    use super::{Arc, Backend, Clients, Duration, PATIENCE, async_trait, stress, watch};
 
     struct Connections(Server);
 
@@ -67,8 +67,11 @@ mod redis {
     impl Clients for Connections {
         async fn connect(&self) -> Arc<dyn Backend> {
             let builder = RedisBackend::builder(&self.0.url()).expect("a good URL");
-            // Only a wake-up ends a wait.
-            let builder = builder.fall_back(Duration::from_secs(3_600));
+            // Only a wake-up ends a wait, and a busy machine ends no call.
+            let builder = builder
+                .fall_back(Duration::from_secs(3_600))
+                .connect_timeout(PATIENCE)
+                .response_timeout(PATIENCE);
             Arc::new(builder.connect().await.expect("the server takes us"))
         }
     }
