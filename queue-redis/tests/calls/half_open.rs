@@ -1,15 +1,21 @@
 //! Half-open connections: when a backend finds one silent, it tests the others.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use queue_core::{LeasingExt, ReliableQueueExt};
-use queue_redis::RedisBackend;
+use queue_core::{LeasingExt, ReliableQueueExt, Timestamp};
 use real_redis::{Proxy, Server};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     BRIEF, Test,
     open::open,
+    patient::patient,
     registered::waiting,
     until::{PATIENCE, until},
 };
@@ -21,7 +27,7 @@ async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     // Nobody looks by a timer within this test.
-    let builder = RedisBackend::builder(&proxy.url())?
+    let builder = patient(&proxy.url())
         .response_timeout(BRIEF)
         .fall_back(100 * PATIENCE);
     let backend = builder.connect().await?;
@@ -44,7 +50,8 @@ async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out
     while backend.ping().await.is_err() {
         assert!(start.elapsed() < PATIENCE, "calls are answered again");
     }
-    queue.push_one("hello").await?;
+    let others = open(&patient(&server.url()).connect().await?, "a").await?;
+    others.push_one("hello").await?;
     let received = timeout(PATIENCE, consumer).await???;
     assert!(received.is_some());
     Ok(())
@@ -53,21 +60,27 @@ async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out
 /// It is leased all the same, and comes back when that is over, as after any reply that got lost.
 #[tokio::test]
 async fn what_is_handed_over_on_a_half_open_connection_comes_back() -> Test {
-    const SHORT: Duration = Duration::from_millis(1500);
+    const SHORT: Duration = Duration::from_secs(1);
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    let builder = RedisBackend::builder(&proxy.url())?
-        .response_timeout(BRIEF)
-        .fall_back(100 * PATIENCE);
-    let stranded = open(&builder.connect().await?, "a").await?;
+    // The lease ends when the test says so, not while a busy machine looks for it.
+    let now = Arc::new(AtomicU64::new(1_700_000_000_000));
+    let connect = async |url: &str| {
+        let now = Arc::clone(&now);
+        let clock = move || Timestamp::from_millis(now.load(Ordering::SeqCst));
+        let builder = patient(url).fall_back(100 * PATIENCE).clock(clock);
+        open(&builder.connect().await?, "a").await
+    };
+    let stranded = connect(&proxy.url()).await?;
     let receiving = tokio::spawn(async move { stranded.receive_one(SHORT, PATIENCE).await });
     // The marker says so. Subscribing comes before it, and opening the queue adds to a sorted set, too.
     until("somebody waits", || waiting(&server, "a") == 1).await;
     proxy.strand();
-    let others = open(&RedisBackend::connect(&server.url()).await?, "a").await?;
+    let others = connect(&server.url()).await?;
     others.push_one("hello").await?;
     assert_eq!(others.depth().await?.leased, 1);
     receiving.abort();
+    now.fetch_add(SHORT.as_millis() as u64, Ordering::SeqCst);
     let again = others.receive_one(LEASE, PATIENCE).await?;
     assert_eq!(again.expect("it comes back").attempt, 2);
     Ok(())

@@ -12,7 +12,7 @@ use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{sync::oneshot, time::timeout};
 
-use super::{Test, fresh, until::PATIENCE};
+use super::{Test, fresh, patient::patient, until::PATIENCE};
 
 /// A future that makes one call.
 type Calling = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
@@ -77,7 +77,7 @@ async fn poll_once(future: &mut Calling) {
 #[tokio::test]
 async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
     let server = Server::start()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = patient(&server.url()).connect().await?;
     for (way, put) in ways(&backend).await? {
         // Every other future only asks, so that the first put is not always the first to end.
         let one = |n: u32| -> Calling {
@@ -100,7 +100,7 @@ async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
 #[tokio::test]
 async fn one_that_is_set_aside_holds_up_no_other_of_its_task() -> Test {
     let server = Server::start()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = patient(&server.url()).connect().await?;
     for (way, put) in ways(&backend).await? {
         let mut aside = put();
         for _ in 0..3 {
@@ -118,7 +118,7 @@ async fn one_that_is_set_aside_holds_up_no_other_of_its_task() -> Test {
 #[tokio::test]
 async fn a_task_that_sets_its_own_aside_holds_up_no_other_task() -> Test {
     let server = Server::start()?;
-    let backend = RedisBackend::connect(&server.url()).await?;
+    let backend = patient(&server.url()).connect().await?;
     for (way, put) in ways(&backend).await? {
         let (polled, is_polled) = oneshot::channel();
         let (done, is_done) = oneshot::channel::<()>();

@@ -4,14 +4,13 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use queue_core::{Backend, LeasingExt, Outcome, ReliableConfig, ReliableQueueExt};
-use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::{BRIEF, Test, open::open, until::PATIENCE};
+use super::{BRIEF, Test, open::open, patient::patient, until::PATIENCE};
 
-/// 16 Mbit/s.
-const SLOW: u32 = 2_000_000;
+/// 8 Mbit/s.
+const SLOW: u32 = 1_000_000;
 const LEASE: Duration = Duration::from_secs(3);
 
 fn max(count: usize) -> NonZeroUsize {
@@ -22,7 +21,7 @@ fn max(count: usize) -> NonZeroUsize {
 async fn large_messages_get_through_a_slow_line() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let backend = builder.connect().await?;
     // A slow machine may need any number of tries.
     let config = ReliableConfig::default().with_max_attempts(1_000);
@@ -31,11 +30,11 @@ async fn large_messages_get_through_a_slow_line() -> Test {
     proxy.throttle(Direction::Replies, SLOW);
     let body = Bytes::from(vec![b'x'; 1_000_000]);
 
-    // Eight messages take four seconds, twice as long as the server may be silent.
+    // Eight messages take eight seconds, longer than the server may be silent.
     let before = Instant::now();
-    let bodies: Vec<_> = vec![body; 16].into_iter().map(Into::into).collect();
+    let bodies: Vec<_> = vec![body; 9].into_iter().map(Into::into).collect();
     queue.push_all(&bodies).await?;
-    assert!(before.elapsed() > 2 * BRIEF);
+    assert!(before.elapsed() > BRIEF);
 
     let before = Instant::now();
     // A small call behind a large reply waits for it, and does not fail.
@@ -47,7 +46,7 @@ async fn large_messages_get_through_a_slow_line() -> Test {
     // That took longer than the lease. Fewer messages at a time arrive within it.
     let mut acked = 0;
     let before = Instant::now();
-    while acked < 16 {
+    while acked < 9 {
         for delivery in queue.receive(1, LEASE, PATIENCE).await? {
             acked += usize::from(queue.ack(delivery.receipt).await.is_ok());
         }
@@ -60,7 +59,7 @@ async fn large_messages_get_through_a_slow_line() -> Test {
 async fn a_line_that_stops_in_the_middle_of_a_reply_is_silent() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let queue = open(&builder.connect().await?, "a").await?;
     queue.push_one(vec![b'x'; 1_000_000]).await?;
     proxy.throttle(Direction::Replies, SLOW);
@@ -71,10 +70,9 @@ async fn a_line_that_stops_in_the_middle_of_a_reply_is_silent() -> Test {
     });
     proxy.beyond(Direction::Replies, before).await;
     proxy.hold(Direction::Replies);
-    let stopped = Instant::now();
-    let error = lease.await?.expect_err("the rest never comes");
+    let error = timeout(PATIENCE, lease).await??;
+    let error = error.expect_err("the rest never comes");
     assert_eq!(error.outcome(), Outcome::Unknown);
-    assert!(stopped.elapsed() < 3 * BRIEF, "{:?}", stopped.elapsed());
     Ok(())
 }
 
@@ -82,7 +80,7 @@ async fn a_line_that_stops_in_the_middle_of_a_reply_is_silent() -> Test {
 async fn what_is_only_written_is_no_sign_of_life() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let backend = builder.connect().await?;
     proxy.strand();
     // Other calls go on writing into the buffers of this machine.
@@ -97,10 +95,9 @@ async fn what_is_only_written_is_no_sign_of_life() -> Test {
             }
         }
     });
-    let made = Instant::now();
-    let error = backend.ping().await.expect_err("nothing comes back");
+    let ping = timeout(PATIENCE, backend.ping()).await?;
+    let error = ping.expect_err("nothing comes back");
     assert_eq!(error.outcome(), Outcome::Unknown);
-    assert!(made.elapsed() < 2 * BRIEF, "{:?}", made.elapsed());
     others.abort();
     Ok(())
 }
@@ -109,7 +106,7 @@ async fn what_is_only_written_is_no_sign_of_life() -> Test {
 async fn who_is_not_sent_in_time_on_a_slow_line_is_told_that_it_carries_too_much() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    let builder = RedisBackend::builder(&proxy.url())?.response_timeout(BRIEF);
+    let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let queue = open(&builder.connect().await?, "a").await?;
     queue.push_one(vec![b'x'; 1_000_000]).await?;
     // All other answers come behind one that takes more than three times as long as anybody waits.

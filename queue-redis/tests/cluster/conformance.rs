@@ -12,10 +12,10 @@ use std::{
 use async_trait::async_trait;
 use queue_conformance::Harness;
 use queue_core::Backend;
-use queue_redis::{LEFTOVERS, RedisBackend, cluster_access_rules};
+use queue_redis::{LEFTOVERS, cluster_access_rules};
 use real_redis::{Cluster, Server};
 
-use super::PATIENCE;
+use super::patient::patient;
 
 /// The cluster of all cases. It is never dropped; the watchdogs of its servers end it with the process.
 static SHARED: LazyLock<Cluster> = LazyLock::new(|| {
@@ -57,13 +57,10 @@ impl OnCluster {
 impl Harness for OnCluster {
     async fn connect(&self) -> Arc<dyn Backend> {
         let url = SHARED.url().replace("://", "://worker:secret@");
-        let backend = RedisBackend::builder(&url)
-            .expect("the cluster's URL is understood")
+        let backend = patient(&url)
             .prefix(&self.prefix)
             // Longer than a case waits, so that the timers hide no lost wake-up.
             .fall_back(Duration::from_secs(3600))
-            .connect_timeout(PATIENCE)
-            .response_timeout(PATIENCE)
             .connect();
         Arc::new(backend.await.expect("the cluster takes us"))
     }

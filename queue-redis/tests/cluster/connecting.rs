@@ -9,7 +9,7 @@ use queue_redis::{Credentials, RedisBackend};
 use real_redis::{Cluster, Server};
 use tokio::time::timeout;
 
-use super::{PATIENCE, Test};
+use super::{PATIENCE, Test, patient::patient};
 
 /// Time for a try that fails.
 const MOMENT: Duration = Duration::from_millis(300);
@@ -35,7 +35,7 @@ async fn connecting_waits_for_nodes_that_are_not_up_yet_and_goes_on_after_a_rota
     for server in cluster.servers() {
         server.kill()?;
     }
-    let builder = RedisBackend::builder(&cluster.url())?.credentials(provider);
+    let builder = patient(&cluster.url()).credentials(provider);
     let start = async {
         tokio::time::sleep(MOMENT).await;
         cluster.servers().iter().try_for_each(Server::start_again)

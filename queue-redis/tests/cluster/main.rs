@@ -10,6 +10,8 @@ mod migration;
 #[path = "../support/open.rs"]
 mod open;
 mod parts;
+#[path = "../support/patient.rs"]
+mod patient;
 mod recipes;
 mod routing;
 #[path = "../support/recipes.rs"]
@@ -22,6 +24,8 @@ use queue_redis::RedisBackend;
 use real_redis::Cluster;
 use tokio::task::JoinHandle;
 
+use self::patient::patient;
+
 type Test = Result<(), Box<dyn StdError>>;
 
 /// Longer than a busy machine takes for an answer.
@@ -29,9 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A client of this cluster whose timers hide no lost wake-up.
 async fn connect(cluster: &Cluster) -> queue_core::Result<RedisBackend> {
-    RedisBackend::builder(&cluster.url())?
-        .connect_timeout(PATIENCE)
-        .response_timeout(PATIENCE)
+    patient(&cluster.url())
         .fall_back(Duration::from_secs(3600))
         .connect()
         .await

@@ -3,10 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server};
 
-use super::{PATIENCE, Test, connect, errors::assert_lasts, open::open, slot_of};
+use super::{PATIENCE, Test, connect, errors::assert_lasts, open::open, patient::patient, slot_of};
 
 /// Calls of scripts, redirections and other refusals, on each server.
 fn counts(cluster: &Cluster) -> Vec<(u64, u64)> {
@@ -98,7 +97,7 @@ async fn a_cluster_and_a_single_server_are_told_apart() -> Test {
         (node, "redis+cluster://"),
         (alone.replace("redis://", "redis+cluster://"), "redis://"),
     ] {
-        let error = RedisBackend::connect(&url).await.expect_err(&url);
+        let error = patient(&url).connect().await.expect_err(&url);
         assert_lasts(&error, &[way_out]);
     }
     Ok(())
@@ -110,13 +109,14 @@ async fn one_server_of_the_url_is_enough() -> Test {
     let last = cluster.servers()[2].port().expect("it has a port");
     let nobody = "127.0.0.1:1";
     let url = format!("redis+cluster://:secret@{nobody},127.0.0.1:{last}/0?prefix=shop");
-    let backend = RedisBackend::connect(&url).await?;
+    let backend = patient(&url).connect().await?;
     for number in 0..6 {
         let name = format!("q{number}");
         open(&backend, &name).await?.push_one("work").await?;
     }
     let wrong = url.replace("secret", "other");
-    let error = RedisBackend::connect(&wrong)
+    let error = patient(&wrong)
+        .connect()
         .await
         .expect_err("a wrong password");
     assert_lasts(&error, &[]);

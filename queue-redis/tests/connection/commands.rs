@@ -4,7 +4,7 @@ use queue_core::Error;
 use queue_redis::RedisBackend;
 use real_redis::Server;
 
-use super::{Test, errors::assert_lasts};
+use super::{Test, errors::assert_lasts, patient::patient};
 
 /// The ways in which a command is taken away: the name of the way, and how a text tells it.
 const WAYS: [(Way, &str); 2] = [
@@ -36,7 +36,7 @@ fn without(command: &str, way: Way) -> Result<Server, real_redis::ServerError> {
 }
 
 async fn connect(server: &Server) -> Result<RedisBackend, Error> {
-    RedisBackend::connect(&server.url_as("worker", "secret")).await
+    patient(&server.url_as("worker", "secret")).connect().await
 }
 
 /// Whether a server can tell which commands there are, and which are permitted.

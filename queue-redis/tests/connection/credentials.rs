@@ -1,25 +1,21 @@
 //! Logins that change while a backend lives.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use queue_core::{Error, ErrorKind, TokioSpawn};
-use queue_redis::{Credentials, RedisBackend, ServerConnector};
+use queue_redis::{Credentials, ServerConnector};
 use real_redis::Server;
 
 use super::{
-    Test,
+    BRIEF, Test,
     errors::{assert_lasts, assert_passes},
-    to,
+    patient::patient,
+    through, to,
     until::until,
 };
-
-const BRIEF: Duration = Duration::from_secs(2);
 
 fn with_worker() -> Result<Server, real_redis::ServerError> {
     let server = Server::builder().with_user("worker", "one", "~* &* +@all");
@@ -97,7 +93,7 @@ async fn a_provider_is_asked_again_when_a_login_is_refused() -> Test {
 #[tokio::test]
 async fn a_password_alone_is_of_the_urls_user() -> Test {
     let server = with_worker()?;
-    let builder = RedisBackend::builder(&server.url_as("worker", "old"))?;
+    let builder = patient(&server.url_as("worker", "old"));
     let provider = || async { Ok(Credentials::password("one")) };
     builder
         .credentials(provider)
@@ -132,12 +128,8 @@ async fn a_connector_has_its_own_provider() -> Test {
     let provider = || async { Ok(Credentials::user("worker", "one")) };
     let connector = || ServerConnector::new(&server.url(), Arc::new(TokioSpawn::default()));
     let own = connector()?.credentials(provider);
-    RedisBackend::with_connector(own)
-        .connect()
-        .await?
-        .ping()
-        .await?;
-    let beside = RedisBackend::with_connector(connector()?).credentials(provider);
+    through(own).connect().await?.ping().await?;
+    let beside = through(connector()?).credentials(provider);
     let error = beside.connect().await.expect_err("it would have no effect");
     assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
     Ok(())

@@ -6,19 +6,16 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
 };
 
 use queue_core::{ErrorKind, Outcome, Running, Spawn, Task, TokioSpawn};
-use queue_redis::{ConnectionHealth, Connector, Link, RedisBackend, Role, ServerConnector};
+use queue_redis::{ConnectionHealth, Connector, Link, Role, ServerConnector};
 use real_redis::{Direction, Proxy, Server};
 use redis::RedisResult;
 
-use super::{Test, clients, errors::assert_passes, to, until::until};
-
-/// A timeout that a test waits for. It is long enough for a server that does answer, on a machine
-/// that stands still for a second.
-const BRIEF: Duration = Duration::from_secs(2);
+use super::{
+    BRIEF, Test, clients, errors::assert_passes, patient::patient, through, to, until::until,
+};
 
 #[tokio::test]
 async fn a_killed_connection_is_opened_again() -> Test {
@@ -41,7 +38,7 @@ async fn a_killed_connection_is_opened_again() -> Test {
 async fn the_end_of_a_connection_is_told_as_what_it_is() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    let backend = RedisBackend::connect(&proxy.url()).await?;
+    let backend = patient(&proxy.url()).connect().await?;
     let before = proxy.seen(Direction::Replies);
     proxy.hold(Direction::Replies);
     let ping = tokio::spawn({
@@ -211,7 +208,7 @@ async fn a_connector_of_ones_own_is_asked_for_each_connection() -> Test {
     let server = Server::start()?;
     let connector = Counted::to(&server, 0..0)?;
     let connects = Arc::clone(&connector.connects);
-    let backend = RedisBackend::with_connector(connector).connect().await?;
+    let backend = through(connector).connect().await?;
     backend.ping().await?;
     assert_eq!(connects.load(Ordering::SeqCst), 1);
     server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
@@ -224,7 +221,7 @@ async fn a_connector_that_panics_is_asked_again() -> Test {
     let server = Server::start()?;
     let connector = Counted::to(&server, 1..4)?;
     let connects = Arc::clone(&connector.connects);
-    let backend = RedisBackend::with_connector(connector).connect().await?;
+    let backend = through(connector).connect().await?;
     server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
     until("the panic is told", || {
         let health = backend.health().commands;

@@ -1,9 +1,6 @@
 //! The errors while a server is demoted, restarted or changed: they say that it may pass.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use queue_core::*;
@@ -12,15 +9,13 @@ use real_redis::{Server, ServerError};
 use redis::RedisResult;
 
 use super::{
-    Test,
+    BRIEF, Test,
     errors::{assert_lasts, assert_passes},
     open::open,
-    to,
+    patient::patient,
+    through, to,
     until::until,
 };
-
-/// A timeout that a test waits for.
-const BRIEF: Duration = Duration::from_secs(2);
 
 fn with_tcp() -> std::result::Result<Server, ServerError> {
     Server::builder().with_tcp().start()
@@ -99,7 +94,7 @@ async fn a_live_connection_to_a_demoted_primary_is_replaced_by_one_to_the_new() 
     let find =
         |server: &Server| ServerConnector::new(&server.url(), Arc::new(TokioSpawn::default()));
     let found = Arc::new(Mutex::new(find(&old)?));
-    let backend = RedisBackend::with_connector(Lookup(Arc::clone(&found)));
+    let backend = through(Lookup(Arc::clone(&found)));
     let backend = backend.connect().await?;
     let queue = open(&backend, "q").await?;
     queue.push_one("before").await?;
@@ -128,7 +123,7 @@ async fn a_password_asked_for_later_may_pass() -> Test {
     outage(&backend).await;
     let error = backend.ping().await.expect_err("no password");
     assert_passes(&error, &["password"]);
-    let refused = RedisBackend::connect(&server.url()).await;
+    let refused = patient(&server.url()).connect().await;
     let refused = refused.expect_err("no password");
     assert_lasts(&refused, &[]);
     command(&["CONFIG", "SET", "requirepass", ""])?;
@@ -196,7 +191,7 @@ async fn a_server_without_room_for_another_client_says_so() -> Test {
         assert!(held.len() < 10, "the limit holds nothing");
     }
     for url in [server.url(), tcp] {
-        let refused = RedisBackend::connect(&url).await.expect_err("no room");
+        let refused = patient(&url).connect().await.expect_err("no room");
         assert_passes(&refused, &["max number of clients"]);
     }
     redis::cmd("CONFIG")
@@ -204,6 +199,6 @@ async fn a_server_without_room_for_another_client_says_so() -> Test {
         .arg("maxclients")
         .arg(100)
         .exec(&mut admin)?;
-    RedisBackend::connect(&server.url()).await?.ping().await?;
+    patient(&server.url()).connect().await?.ping().await?;
     Ok(())
 }

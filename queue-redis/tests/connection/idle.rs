@@ -5,12 +5,9 @@ use std::time::Duration;
 use queue_redis::ConnectionHealth;
 use real_redis::Server;
 
-use super::{Test, to, until::until};
+use super::{BRIEF, Test, to, until::until};
 
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Long enough for a server that does answer, on a machine that stands still for a second.
-const BRIEF: Duration = Duration::from_secs(2);
-
 #[tokio::test]
 async fn the_health_of_an_idle_backend_shows_that_a_server_hangs() -> Test {
     let server = Server::start()?;

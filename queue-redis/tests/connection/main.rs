@@ -13,21 +13,35 @@ mod names;
 #[path = "../support/open.rs"]
 mod open;
 mod opening;
+#[path = "../support/patient.rs"]
+mod patient;
 mod rights;
 mod sizes;
 mod startup;
 #[path = "../support/until.rs"]
 mod until;
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, time::Duration};
 
-use queue_redis::{Builder, RedisBackend};
+use queue_redis::{Builder, Connector, RedisBackend};
 use real_redis::Server;
+
+use self::{patient::patient, until::PATIENCE};
+
+/// A timeout that a test waits for. A server that does answer is faster, also on a busy machine.
+const BRIEF: Duration = Duration::from_secs(5);
 
 type Test = Result<(), Box<dyn StdError>>;
 
 fn to(server: &Server) -> Builder {
-    RedisBackend::builder(&server.url()).expect("the harness gives good URLs")
+    patient(&server.url())
+}
+
+/// A client whose connections this connector opens; a busy machine may take its time.
+fn through(connector: impl Connector) -> Builder {
+    RedisBackend::with_connector(connector)
+        .connect_timeout(PATIENCE)
+        .response_timeout(PATIENCE)
 }
 
 /// The server's clients, without the one that asks.

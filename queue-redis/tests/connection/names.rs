@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use queue_core::{ErrorKind, LeasingExt};
-use queue_redis::{Builder, RedisBackend};
+use queue_redis::Builder;
 use real_redis::Server;
 
-use super::{Test, clients, open::open, to, until::until};
+use super::{Test, clients, open::open, patient::patient, to, until::until};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -50,7 +50,7 @@ async fn each_connection_has_the_programs_name_and_its_use() -> Test {
     assert_eq!(set, ["shop:commands", "shop:waiter"]);
     until("the last backend is gone", || clients(&server).is_empty()).await;
     let by_url = format!("{}?client_name=shop%2F7", server.url());
-    let set = of(RedisBackend::builder(&by_url)?, &server).await?;
+    let set = of(patient(&by_url), &server).await?;
     assert_eq!(set, ["shop/7:commands", "shop/7:waiter"]);
     Ok(())
 }
@@ -61,7 +61,7 @@ async fn a_name_takes_no_right() -> Test {
     let server = Server::builder()
         .with_user("worker", "secret", rules)
         .start()?;
-    let builder = RedisBackend::builder(&server.url_as("worker", "secret"))?;
+    let builder = patient(&server.url_as("worker", "secret"));
     let backend = builder.client_name("shop").connect().await?;
     backend.ping().await?;
     assert_eq!(names(&server), ["shop:commands"]);

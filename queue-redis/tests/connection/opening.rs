@@ -13,6 +13,7 @@ use super::{
     Test, clients,
     errors::{assert_lasts, assert_passes},
     open::open,
+    patient::patient,
     to,
 };
 
@@ -105,11 +106,11 @@ async fn a_user_needs_the_right_password() -> Test {
     let socket = server.socket();
     let with = |query: &str| format!("unix://{}{query}", socket.display());
     for query in ["", "?pass=wrong-one", "?user=nobody&pass=wrong-one"] {
-        let error = refused(RedisBackend::builder(&with(query))?).await;
+        let error = refused(patient(&with(query))).await;
         assert_lasts(&error, &["password"]);
         assert!(!format!("{error:?}").contains("wrong-one"), "{error:?}");
     }
-    RedisBackend::connect(&server.url()).await?.ping().await?;
+    patient(&server.url()).connect().await?.ping().await?;
     Ok(())
 }
 
@@ -117,7 +118,9 @@ async fn a_user_needs_the_right_password() -> Test {
 async fn a_database_and_a_port_can_be_named() -> Test {
     let server = Server::builder().with_tcp().start()?;
     let url = server.tcp_url().expect("it has a port");
-    let backend = RedisBackend::connect(&format!("{}/7", url.trim_end_matches("/0"))).await?;
+    let backend = patient(&format!("{}/7", url.trim_end_matches("/0")))
+        .connect()
+        .await?;
     backend.ping().await?;
     let clients = clients(&server);
     assert!(
@@ -136,7 +139,7 @@ async fn a_database_that_the_server_does_not_have_is_refused_for_good() -> Test 
     let beyond = format!("unix://{}?db=99", socket.display());
     let forbidden = format!("{}&db=1", server.url_as("worker", "secret"));
     for (url, way_out) in [(&beyond, "`databases`"), (&forbidden, "SELECT")] {
-        let error = refused(RedisBackend::builder(url)?).await;
+        let error = refused(patient(url)).await;
         assert_lasts(&error, &[way_out, &socket.display().to_string()]);
     }
     for number in ["-1", "4294967296"] {
@@ -152,13 +155,13 @@ async fn a_database_that_the_server_does_not_have_is_refused_for_good() -> Test 
 async fn a_url_may_set_the_prefix() -> Test {
     let server = Server::start()?;
     let url = |prefix: &str| format!("{}?protocol=resp3&prefix={prefix}", server.url());
-    let shop = RedisBackend::connect(&url("shop")).await?;
+    let shop = patient(&url("shop")).connect().await?;
     open(&shop, "q").await?.push_one("to be sold").await?;
-    let told = RedisBackend::builder(&url("shop"))?.prefix("office");
+    let told = patient(&url("shop")).prefix("office");
     for (backend, ready) in [
-        (RedisBackend::connect(&url("shop")).await?, 1),
+        (patient(&url("shop")).connect().await?, 1),
         (to(&server).prefix("shop").connect().await?, 1),
-        (RedisBackend::connect(&url("office")).await?, 0),
+        (patient(&url("office")).connect().await?, 0),
         (to(&server).connect().await?, 0),
         (told.connect().await?, 0),
     ] {
@@ -184,7 +187,7 @@ async fn a_node_of_a_cluster_is_refused() -> Test {
         .with_line("cluster-enabled yes")
         .with_user("blind", "secret", "~* +@all -info");
     let node = node.start()?;
-    let blind = RedisBackend::builder(&node.url_as("blind", "secret"))?;
+    let blind = patient(&node.url_as("blind", "secret"));
     for builder in [to(&node), blind] {
         assert_lasts(&refused(builder).await, &["Redis Cluster"]);
     }
@@ -199,7 +202,7 @@ async fn a_replica_is_refused_also_if_it_may_not_be_asked() -> Test {
             .with_primary(&primary)?
             .with_user("blind", "secret", "~* +@all -info");
     let replica = replica.start()?;
-    let error = refused(RedisBackend::builder(&replica.url_as("blind", "secret"))?).await;
+    let error = refused(patient(&replica.url_as("blind", "secret"))).await;
     assert_lasts(&error, &["replica"]);
     Ok(())
 }
@@ -286,7 +289,9 @@ async fn a_user_who_may_not_ask_is_served_with_a_warning() -> Test {
     let server = Server::builder()
         .with_user("worker", "secret", "~* &* +@all -info -config")
         .start()?;
-    let backend = RedisBackend::connect(&server.url_as("worker", "secret")).await?;
+    let backend = patient(&server.url_as("worker", "secret"))
+        .connect()
+        .await?;
     let warnings = backend.warnings();
     assert_eq!(warnings[0], Warning::Unchecked);
     let is_of_config = |warning: &Warning| matches!(warning, Warning::Forbidden { command, .. } if command == "CONFIG GET");

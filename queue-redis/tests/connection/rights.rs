@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, access_rules};
 use real_redis::Server;
 
-use super::{Test, errors::assert_lasts, open::open, until::PATIENCE};
+use super::{Test, errors::assert_lasts, open::open, patient::patient, until::PATIENCE};
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -47,7 +47,7 @@ fn with(rules: &str) -> Result<Server, real_redis::ServerError> {
 }
 
 async fn connect(server: &Server) -> Result<RedisBackend> {
-    let builder = RedisBackend::builder(&server.url_as("worker", "secret"))?;
+    let builder = patient(&server.url_as("worker", "secret"));
     builder
         .fall_back(Duration::from_millis(100))
         .connect()

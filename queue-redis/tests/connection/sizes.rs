@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::{RedisBackend, Warning};
 use real_redis::Server;
 
-use super::{Test, clients, errors::assert_lasts, until::until};
+use super::{Test, clients, errors::assert_lasts, patient::patient, until::until};
 
 const MIB: usize = 1024 * 1024;
 /// Both are the smallest that a server can have.
@@ -18,7 +18,7 @@ fn limited(limit: &str, rules: &str) -> std::result::Result<Server, real_redis::
 }
 
 async fn connect(server: &Server, large: usize) -> Result<RedisBackend> {
-    let builder = RedisBackend::builder(&server.url_as("worker", "secret"))?;
+    let builder = patient(&server.url_as("worker", "secret"));
     builder.large_bodies_from(large).connect().await
 }
 

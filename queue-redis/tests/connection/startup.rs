@@ -6,7 +6,7 @@ use queue_core::ErrorKind;
 use queue_redis::RedisBackend;
 use real_redis::Server;
 
-use super::{Test, errors::assert_passes, to};
+use super::{Test, errors::assert_passes, patient::patient, to};
 
 /// Longer than a start takes on a busy machine.
 const PATIENCE: &str = "60s";
@@ -18,7 +18,7 @@ async fn connecting_waits_for_a_server_that_is_not_up_yet() -> Test {
     let server = Server::builder().with_tcp().start()?;
     let url = server.tcp_url().expect("it has a port");
     server.kill()?;
-    let at_once = RedisBackend::connect(&url).await;
+    let at_once = patient(&url).connect().await;
     assert_passes(&at_once.expect_err("nobody is there"), &[]);
     let patient = format!("{url}?startup_timeout={PATIENCE}");
     let waiting = RedisBackend::connect(&patient);

@@ -22,6 +22,8 @@ mod leases;
 mod ledger;
 mod memory;
 mod nonsense;
+#[path = "../support/patient.rs"]
+mod patient;
 mod refused_writes;
 mod scripts;
 mod slots;

@@ -3,11 +3,11 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::Server;
 
 use crate::{
     ground::{Clock, administer, connect_with, until},
+    patient::patient,
     subject::{CAPACITY, Subject},
     verbs::{Called, reads, reads_of_a_ring, writes, writes_of_a_ring},
 };
@@ -151,9 +151,7 @@ async fn reads_are_answered_when_the_disk_fails() {
 #[tokio::test]
 async fn a_queue_that_is_not_listed_opens_where_nothing_can_be_written() {
     let server = Server::start().expect("a server");
-    let backend = RedisBackend::connect(&server.url())
-        .await
-        .expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let queue = Subject::open(&backend, QueueKind::Reliable).await;
     queue.expect("opens");
     administer(&server, "DEL qk:queues");

@@ -3,13 +3,13 @@
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{LeasingExt, Push, ReliableQueueExt};
-use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
 use super::{
     LEASE, Test, backend, listening,
     open::open,
+    patient::patient,
     received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
@@ -121,10 +121,7 @@ async fn a_batch_wakes_as_many_of_a_process_at_once() -> Test {
 async fn an_idle_consumer_sends_next_to_nothing() -> Test {
     let server = Server::start()?;
     let interval = Duration::from_millis(200);
-    let here = RedisBackend::builder(&server.url())?
-        .fall_back(interval)
-        .connect()
-        .await?;
+    let here = patient(&server.url()).fall_back(interval).connect().await?;
     let consumer = open(&here, "a").await?;
     let sent = |server: &Server| {
         let counts = server.command_counts().expect("it counts");
@@ -132,7 +129,8 @@ async fn an_idle_consumer_sends_next_to_nothing() -> Test {
     };
     let rounds = 10;
     let before = sent(&server);
-    consumer.receive(1, LEASE, interval * rounds).await?;
+    // The last look may fail, since it waits for a busy machine only a second. It was sent all the same.
+    let _ = consumer.receive(1, LEASE, interval * rounds).await;
     let during = sent(&server) - before;
     // One look for each fall-back interval, the first and the last; one registration for each four
     // intervals. With the default interval of 5 s that is 0.25 commands a second.

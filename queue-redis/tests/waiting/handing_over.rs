@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use super::{
     LEASE, Test, backend, one_waiting,
     open::open,
+    patient::patient,
     received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
@@ -177,7 +178,7 @@ async fn of_two_on_one_channel_one_has_the_message() -> Test {
     let server = Server::start()?;
     let mut consumers = Vec::new();
     for _ in 0..2 {
-        let backend = queue_redis::RedisBackend::builder(&server.url())?
+        let backend = patient(&server.url())
             .jitter_seed(7)
             .fall_back(PATIENCE)
             .connect()

@@ -3,12 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{LeasingExt, ReliableQueueExt};
-use queue_redis::{ConnectionHealth, RedisBackend};
+use queue_redis::ConnectionHealth;
 use real_redis::Server;
 
 use super::{
     LEASE, Test, backend, one_waiting,
     open::open,
+    patient::patient,
     received, receiving,
     until::{PATIENCE, until},
     waiting,
@@ -68,7 +69,7 @@ async fn a_restart_wakes_who_waits() -> Test {
 #[tokio::test]
 async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
     let server = Server::start()?;
-    let here = RedisBackend::builder(&server.url())?
+    let here = patient(&server.url())
         .fall_back(Duration::from_millis(20))
         .connect()
         .await?;

@@ -10,6 +10,8 @@ mod losses;
 #[path = "../support/open.rs"]
 mod open;
 mod owed;
+#[path = "../support/patient.rs"]
+mod patient;
 #[path = "../support/registered.rs"]
 mod registered;
 mod registrations;
@@ -25,6 +27,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use self::{
     open::open,
+    patient::patient,
     registered::waiting,
     until::{PATIENCE, until},
 };
@@ -36,7 +39,7 @@ const LEASE: Duration = Duration::from_secs(60);
 
 /// A backend whose consumers never look by themselves, so that only an arrival wakes them.
 async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
-    RedisBackend::builder(&server.url())?
+    patient(&server.url())
         .fall_back(Duration::from_secs(3600))
         .connect()
         .await

@@ -9,13 +9,13 @@ use std::{
 };
 
 use queue_core::{Push, ReliableQueueExt, Timestamp};
-use queue_redis::RedisBackend;
 use real_redis::Server;
 use tokio::task::JoinSet;
 
 use super::{
     LEASE, Test, backend, listening, one_waiting,
     open::open,
+    patient::patient,
     received, receiving, two_clients,
     until::{PATIENCE, until},
     waiting,
@@ -38,7 +38,7 @@ async fn the_registrations_of_dead_processes_end() -> Test {
     let fall_back = Duration::from_secs(1);
     for restart in 0..RESTARTS {
         let clock = Arc::clone(&now);
-        let here = RedisBackend::builder(&server.url())?
+        let here = patient(&server.url())
             .fall_back(fall_back)
             .clock(move || Timestamp::from_millis(clock.load(Ordering::SeqCst)))
             .connect()

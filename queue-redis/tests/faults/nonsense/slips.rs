@@ -15,10 +15,11 @@ use redis::Connection;
 use tokio::{task::JoinSet, time::sleep};
 
 use super::peer::{Peer, Spoil};
-use crate::ground::{until, within};
+use crate::{
+    ground::{until, within},
+    patient::patient,
+};
 
-/// Nothing is silent for so long: silence ends no connection here.
-const PATIENCE: Duration = Duration::from_secs(30);
 const LEASE: Duration = Duration::from_secs(600);
 /// The messages of the queue that is looked at.
 const THERE: u64 = 3;
@@ -29,8 +30,7 @@ const WRONG: u64 = 20;
 
 fn to(peer: &Peer) -> Builder {
     let url = format!("redis://127.0.0.1:{}", peer.port());
-    let builder = RedisBackend::builder(&url).expect("a good URL");
-    builder.response_timeout(PATIENCE)
+    patient(&url)
 }
 
 async fn queue(backend: &RedisBackend, name: &str) -> Arc<dyn ReliableQueue> {
@@ -160,7 +160,7 @@ async fn a_reply_that_is_doubled_costs_a_few_answers_and_the_connection() {
 async fn what_is_stored_damaged_costs_no_connection() {
     let server = Server::start().expect("a server");
     let mut direct = server.connect().expect("it runs");
-    let backend = RedisBackend::connect(&server.url()).await;
+    let backend = patient(&server.url()).connect().await;
     let backend = backend.expect("the server takes us");
     let name = QueueName::new("q").expect("a good name");
     let sound = queue(&backend, "q").await;
