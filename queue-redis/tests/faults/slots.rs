@@ -1,20 +1,15 @@
 //! Slots move to other nodes while messages flow, and no caller is told an error.
 
-use std::time::Duration;
-
 use queue_core::QueueKind;
-use queue_redis::RedisBackend;
 use real_redis::{Cluster, Server, ServerError};
 use tokio::task::block_in_place;
 
 use crate::{
     ground::{slot_of, within},
+    patient::patient,
     subject::Subject,
     traffic::{Errors, Traffic},
 };
-
-/// Longer than a busy machine takes for an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_is_lost_while_slots_move() {
@@ -41,9 +36,8 @@ async fn move_slots(
     cluster: &Cluster,
     migrate: impl Fn(&Cluster, u16, usize, usize) -> Result<(), ServerError>,
 ) {
-    let builder = RedisBackend::builder(&cluster.url()).expect("a good URL");
-    let builder = builder.connect_timeout(PATIENCE).response_timeout(PATIENCE);
-    let backend = builder.connect().await.expect("the cluster takes us");
+    let backend = patient(&cluster.url()).connect().await;
+    let backend = backend.expect("the cluster takes us");
     for kind in QueueKind::LEASING {
         let slot = slot_of(cluster, kind);
         let queue = Subject::open(&backend, kind).await.expect("opens");
