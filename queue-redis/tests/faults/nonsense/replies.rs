@@ -13,7 +13,10 @@ use super::{
     peer::{Peer, Spoil},
     run,
 };
-use crate::ground::within;
+use crate::{
+    ground::{at_last, within},
+    patient::patient,
+};
 
 const CASES: u32 = 8;
 /// Nonsense that says nothing is given up after this.
@@ -104,9 +107,9 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
     let peer = Peer::before(server).await.expect("a peer");
     let config = ReliableConfig::default();
     let name = QueueName::new("q").expect("a good name");
-    let backend = to(&peer).connect().await.expect("nothing is spoilt yet");
-    let queue = backend.open_reliable(&name, &config).await.expect("opens");
-    let sound = RedisBackend::connect(&server.url()).await;
+    let backend = at_last(|| to(&peer).connect()).await;
+    let queue = at_last(|| backend.open_reliable(&name, &config)).await;
+    let sound = patient(&server.url()).connect().await;
     let sound = sound.expect("the server takes us");
     let sound = sound.open_reliable(&name, &config).await.expect("opens");
     let (mut must, mut must_not) = (BTreeSet::new(), BTreeSet::new());
@@ -114,8 +117,7 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
     for spoil in spoils {
         // Somebody waits for something else meanwhile, on the other connection.
         let idle = QueueName::new("idle").expect("a good name");
-        let idle = backend.open_reliable(&idle, &config).await;
-        let idle = idle.expect("all is sound");
+        let idle = at_last(|| backend.open_reliable(&idle, &config)).await;
         let waiter = tokio::spawn(async move { idle.receive_one(LEASE, 3 * SILENCE).await });
         peer.spoil(spoil);
         for _ in 0..4 {
@@ -170,14 +172,14 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
     // All that is there comes, and once.
     let all = there(&*sound).await;
     let mut came = BTreeSet::new();
-    while let Some(delivery) = queue
+    while let Some(delivery) = sound
         .receive_one(LEASE, Duration::ZERO)
         .await
-        .expect("all is sound")
+        .expect("nothing is between")
     {
         let body = std::str::from_utf8(&delivery.body).expect("text");
         assert!(came.insert(body.parse().expect("a number")), "{body} again");
-        queue.ack(delivery.receipt).await.expect("it is ours");
+        sound.ack(delivery.receipt).await.expect("it is ours");
     }
     assert_eq!(came, all);
 }
