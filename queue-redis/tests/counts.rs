@@ -2,8 +2,8 @@
 
 #![cfg(unix)]
 
-#[path = "support/connect.rs"]
-mod connect;
+#[path = "support/patient.rs"]
+mod patient;
 #[path = "support/virtual_time.rs"]
 mod virtual_time;
 
@@ -15,7 +15,7 @@ use queue_redis::RedisBackend;
 use real_redis::{CommandCounts, Server};
 use tokio::task::JoinSet;
 
-use self::{connect::connect, virtual_time::VirtualConnector};
+use self::{patient::patient, virtual_time::VirtualConnector};
 
 const LEASE: Duration = Duration::from_secs(600);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -76,7 +76,7 @@ impl Meter {
 
 /// A queue of each kind.
 async fn queues(server: &Server) -> Vec<AnyQueue> {
-    let backend = connect(server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let mut queues = Vec::new();
     for kind in QueueKind::ALL {
         let name = QueueName::new(kind.as_str()).expect("a name");
@@ -220,7 +220,7 @@ async fn a_purge_is_a_call_for_each_batch_up_to_the_one_that_finds_less() {
 #[tokio::test]
 async fn removing_a_queue_is_three_round_trips_however_long_it_is() {
     let server = Server::start().expect("a server");
-    let backend = connect(&server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let name = QueueName::new("job").expect("a name");
     let mut meter = Meter::at(&server);
     for messages in [1, 10_000] {
@@ -305,7 +305,7 @@ async fn an_idle_backend_sends_one_command_each_six_seconds() {
 
 /// The elements that so many messages, pushed by one call, are in a list that had one.
 async fn elements_of(server: &Server, messages: usize) -> u64 {
-    let backend = connect(server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let name = QueueName::new(format!("of-{messages}")).expect("a good name");
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name, &config).await.expect("opens");

@@ -2,22 +2,22 @@
 
 #![cfg(unix)]
 
-#[path = "support/connect.rs"]
-mod connect;
+#[path = "support/patient.rs"]
+mod patient;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use queue_core::{Backend, Claim, ErrorKind, OnceStore, Outcome, QueueName, Token};
 use real_redis::Server;
 
-use self::connect::connect;
+use self::patient::patient;
 
 type Test = Result<(), Box<dyn StdError>>;
 
 const LONG: Duration = Duration::from_secs(3600);
 
 async fn open(server: &Server) -> Result<Arc<dyn OnceStore>, Box<dyn StdError>> {
-    let backend = connect(server).await?;
+    let backend = patient(&server.url()).connect().await?;
     Ok(backend.open_once(&QueueName::new("effects")?).await?)
 }
 

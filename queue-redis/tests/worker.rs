@@ -2,13 +2,17 @@
 
 #![cfg(unix)]
 
+#[path = "support/patient.rs"]
+mod patient;
+
 use std::{sync::Arc, time::Duration};
 
 use queue_core::*;
-use queue_redis::RedisBackend;
 use queue_worker::Worker;
 use real_redis::Server;
 use tokio::sync::Notify;
+
+use self::patient::patient;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const MESSAGES: u64 = 300;
@@ -24,9 +28,7 @@ fn commands(server: &Server) -> u64 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_slot_costs_one_command_a_message() {
     let server = Server::start().expect("a server starts");
-    let backend = RedisBackend::connect(&server.url())
-        .await
-        .expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let queues = Queues::new(backend);
     let numbers = queues.reliable::<u64>("numbers").await.expect("opens");
     let all: Vec<u64> = (1..=MESSAGES).collect();

@@ -1,15 +1,9 @@
 //! The primary that sentinels name is frozen, and its replica takes its place.
 
-use std::time::Duration;
-
 use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::{Server, ServerError};
 
-use super::{Test, open::open, until::until, url, watching};
-
-/// Longer than the failover takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::{Test, open::open, patient::patient, until::until, url, watching};
 
 /// Three sentinels that fail over a second after the primary has gone, or a little later.
 async fn sentinels(primary: &Server) -> Result<Vec<Server>, ServerError> {
@@ -40,8 +34,7 @@ async fn a_connect_that_meets_a_frozen_primary_ends_at_its_successor() -> Test {
     primary.freeze()?;
     // One try, which begins while every sentinel still names the frozen one.
     let sentinels: Vec<&Server> = sentinels.iter().collect();
-    let builder = RedisBackend::builder(&url(&sentinels))?;
-    let backend = builder.connect_timeout(PATIENCE).connect().await?;
+    let backend = patient(&url(&sentinels)).connect().await?;
     open(&backend, "q").await?.push_one("yes").await?;
     assert!(replica.ask::<bool>(&["EXISTS", "qk:{q}:ready"])?);
     primary.thaw()?;

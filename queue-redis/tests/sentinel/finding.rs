@@ -3,30 +3,26 @@
 use std::time::Duration;
 
 use queue_core::{Error, ReliableQueueExt};
-use queue_redis::{Builder, RedisBackend};
 use real_redis::Server;
 
 use super::{
     Test,
     errors::{assert_lasts, assert_passes},
     open::open,
+    patient::patient,
     place,
     until::until,
     url, watching,
 };
 
-/// Longer than a busy machine takes for an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// A timeout that a test waits for.
 const BRIEF: Duration = Duration::from_secs(1);
 
-fn to(url: &str) -> Builder {
-    let builder = RedisBackend::builder(url).expect("the tests give good URLs");
-    builder.connect_timeout(PATIENCE)
-}
-
 async fn refusal(url: &str) -> Error {
-    to(url).connect().await.expect_err("it must be refused")
+    patient(url)
+        .connect()
+        .await
+        .expect_err("it must be refused")
 }
 
 #[tokio::test]
@@ -37,7 +33,7 @@ async fn the_primary_is_found_with_its_own_login() -> Test {
         .start()?;
     let sentinel = watching(&primary, 1)?.start()?;
     let url = url(&[&sentinel]).replace("//", "//:secret@");
-    let backend = to(&format!("{url}/3?prefix=shop")).connect().await?;
+    let backend = patient(&format!("{url}/3?prefix=shop")).connect().await?;
     open(&backend, "q").await?.push_one("yes").await?;
     let mut connection = primary.connect()?;
     redis::cmd("SELECT").arg(3).exec(&mut connection)?;
@@ -53,9 +49,9 @@ async fn a_sentinel_may_ask_for_a_login_of_its_own() -> Test {
     let sentinel = watching(&primary, 1)?.with_password("watch").start()?;
     let url = url(&[&sentinel]);
     let good = format!("{url}?sentinel_password=watch");
-    to(&good).connect().await?.ping().await?;
+    patient(&good).connect().await?.ping().await?;
     let as_user = format!("{good}&sentinel_username=default");
-    to(&as_user).connect().await?.ping().await?;
+    patient(&as_user).connect().await?.ping().await?;
     for (bad, said) in [
         (url.clone(), "Authentication required"),
         (
@@ -106,7 +102,7 @@ async fn a_server_is_told_from_a_sentinel() -> Test {
     let error = refusal(&url(&[&server])).await;
     assert_lasts(&error, &["is no sentinel", "26379"]);
     let one = format!("redis://{}", place(&watching(&server, 1)?.start()?));
-    RedisBackend::connect(&one).await.expect_err("a sentinel");
+    patient(&one).connect().await.expect_err("a sentinel");
     Ok(())
 }
 
@@ -139,7 +135,7 @@ async fn a_sentinel_that_is_down_or_silent_is_passed_over() -> Test {
     silent.freeze()?;
     let url = url(&[&silent, &good]).replace("//", "//127.0.0.1:1,");
     // The connect timeout does not pass first: it is longer than the test may take.
-    to(&url).connect().await?.ping().await?;
+    patient(&url).connect().await?.ping().await?;
     silent.thaw()?;
     Ok(())
 }
@@ -149,7 +145,7 @@ async fn a_silent_sentinel_alone_is_an_outage() -> Test {
     let primary = Server::builder().with_tcp().start()?;
     let sentinel = watching(&primary, 1)?.start()?;
     sentinel.freeze()?;
-    let builder = to(&url(&[&sentinel])).connect_timeout(BRIEF);
+    let builder = patient(&url(&[&sentinel])).connect_timeout(BRIEF);
     let error = builder.connect().await.expect_err("nobody answers");
     assert_passes(&error, &[&place(&sentinel), "1000 ms"]);
     sentinel.thaw()?;
@@ -167,7 +163,7 @@ async fn a_sentinel_that_names_a_replica_is_not_believed() -> Test {
     let error = refusal(&url(&[&cut_off])).await;
     let parts = [&*place(&cut_off), &*place(&old), "is a replica"];
     assert_passes(&error, &parts);
-    let backend = to(&url(&[&cut_off, &good])).connect().await?;
+    let backend = patient(&url(&[&cut_off, &good])).connect().await?;
     open(&backend, "q").await?.push_one("yes").await?;
     until("the primary has it", || {
         new.ask(&["EXISTS", "qk:{q}:ready"]).expect("it answers")

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use queue_core::Result;
-use queue_redis::{Credentials, CredentialsProvider, RedisBackend};
+use queue_redis::{Credentials, CredentialsProvider};
 use real_redis::Server;
 use tokio::time::timeout;
 
-use super::{Test, until::PATIENCE, url, watching};
+use super::{Test, patient::patient, until::PATIENCE, url, watching};
 
 /// The passwords at present.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ async fn a_provider_gives_the_logins_of_sentinels_and_of_servers() -> Test {
         server: Arc::new(Mutex::new("one")),
         sentinel: "watch",
     };
-    let builder = RedisBackend::builder(&url(&[&sentinel]))?;
+    let builder = patient(&url(&[&sentinel]));
     let backend = builder.credentials(vault.clone()).connect().await?;
     backend.ping().await?;
     let mut admin = primary.connect()?;

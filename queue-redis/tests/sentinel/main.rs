@@ -9,6 +9,8 @@ mod finding;
 mod logins;
 #[path = "../support/open.rs"]
 mod open;
+#[path = "../support/patient.rs"]
+mod patient;
 mod startup;
 #[path = "../support/until.rs"]
 mod until;

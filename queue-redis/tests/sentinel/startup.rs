@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use queue_redis::RedisBackend;
 use real_redis::Server;
 
-use super::{Test, url, watching};
+use super::{Test, patient::patient, url, watching};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for a try that fails.
@@ -15,7 +14,7 @@ const MOMENT: Duration = Duration::from_millis(300);
 async fn connecting_waits_for_sentinels_that_are_not_up_yet() -> Test {
     let primary = Server::builder().with_tcp().start()?;
     let sentinel = watching(&primary, 1)?.start()?;
-    let builder = RedisBackend::builder(&url(&[&sentinel]))?;
+    let builder = patient(&url(&[&sentinel]));
     sentinel.kill()?;
     let start = async {
         tokio::time::sleep(MOMENT).await;

@@ -9,10 +9,11 @@ use std::{
 };
 
 use queue_core::*;
-use queue_redis::RedisBackend;
 use queue_worker::Report;
 use queue_worker::Worker;
 use tokio::signal::unix::{SignalKind, signal};
+
+use crate::patient::patient;
 
 /// The queue.
 pub(crate) const NAME: &str = "jobs";
@@ -74,7 +75,7 @@ pub(crate) fn run() {
 
 async fn work() -> Report {
     let mut asked = signal(SignalKind::terminate()).expect("signals");
-    let backend = RedisBackend::connect(&told::<String>(URL)).await;
+    let backend = patient(&told::<String>(URL)).connect().await;
     let queues = Queues::new(backend.expect("the server takes us"));
     let jobs = queues.reliable::<String>(NAME).await.expect("opens");
     let bold: bool = told(BOLD);

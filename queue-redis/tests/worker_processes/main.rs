@@ -4,6 +4,8 @@
 #![cfg(unix)]
 
 mod child;
+#[path = "../support/patient.rs"]
+mod patient;
 mod process;
 
 use std::{
@@ -17,12 +19,12 @@ use std::{
 };
 
 use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::{Aof, Server};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::{
     child::{HOLD, NAME},
+    patient::patient,
     process::{Said, WorkerProcess},
 };
 
@@ -30,9 +32,8 @@ use self::{
 /// exceeds it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How late another worker may take a message over. It is so long because two cores may be building
-/// something else; the test prints the actual time.
-const SLACK: Duration = Duration::from_secs(2);
+/// How late another worker may take a message over on a busy machine; the test prints the actual time.
+const SLACK: Duration = Duration::from_secs(30);
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let Ok(value) = timeout(PATIENCE, future).await else {
@@ -42,7 +43,7 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 async fn jobs(server: &Server) -> Reliable<String> {
-    let backend = RedisBackend::connect(&server.url()).await;
+    let backend = patient(&server.url()).connect().await;
     let queues = Queues::new(backend.expect("the server takes us"));
     queues.reliable(NAME).await.expect("opens")
 }
@@ -69,7 +70,7 @@ async fn a_queue_of_another_process_is_reconfigured_while_that_works() {
     let server = Server::start().expect("a server");
     let mut worker = WorkerProcess::start_bold(&server, 1, Duration::from_secs(30));
     assert_eq!(worker.said().await, Said::Ready);
-    let backend = RedisBackend::connect(&server.url()).await;
+    let backend = patient(&server.url()).connect().await;
     let queues = Queues::new(backend.expect("the server takes us"));
     let ten = 10.try_into().expect("not zero");
     let listed = queues.backend().queues(None, ten).await.expect("lists");
