@@ -4,12 +4,16 @@
 
 #![cfg(unix)]
 
+#[path = "support/patient.rs"]
+mod patient;
+
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server, command_counts};
 use redis::Connection;
+
+use self::patient::patient;
 
 const LEASE: Duration = Duration::from_secs(600);
 /// Bytes of a body.
@@ -40,10 +44,7 @@ struct Guarded {
 impl Guarded {
     async fn open(server: &Server, kind: QueueKind) -> Self {
         let proxy = Proxy::before(server).expect("a proxy");
-        let patience = Duration::from_secs(60);
-        let backend = RedisBackend::builder(&proxy.url()).expect("understood");
-        let backend = backend.connect_timeout(patience).response_timeout(patience);
-        let backend = backend.connect().await.expect("connects");
+        let backend = patient(&proxy.url()).connect().await.expect("connects");
         let name = QueueName::new(kind.as_str()).expect("a name");
         let queue = backend.open(&name, &QueueConfig::of(kind, 10_000)).await;
         Self {

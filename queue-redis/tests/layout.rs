@@ -2,8 +2,8 @@
 
 #![cfg(unix)]
 
-#[path = "support/connect.rs"]
-mod connect;
+#[path = "support/patient.rs"]
+mod patient;
 
 use std::{error::Error as StdError, num::NonZeroUsize, time::Duration};
 
@@ -16,7 +16,7 @@ use queue_core::{
 use queue_redis::RedisBackend;
 use real_redis::Server;
 
-use self::connect::connect;
+use self::patient::patient;
 
 type Test = std::result::Result<(), Box<dyn StdError>>;
 
@@ -34,7 +34,7 @@ async fn open(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Res
 #[tokio::test]
 async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     for (kind, suffix) in [
         (QueueKind::Reliable, "meta"),
         (QueueKind::Reliable, "ready"),
@@ -63,7 +63,7 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
 #[tokio::test]
 async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let config = BoundedConfig::new(10);
     let queue = backend.open_bounded(&name("latest"), &config).await?;
     queue.offer_one("at the head", Overflow::Reject).await?;
@@ -93,7 +93,7 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
 #[tokio::test]
 async fn an_empty_queue_keeps_no_message_keys() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let reliable = backend
         .open_reliable(&name("r"), &ReliableConfig::default())
         .await?;
@@ -121,7 +121,7 @@ async fn an_empty_queue_keeps_no_message_keys() -> Test {
 #[tokio::test]
 async fn attempts_are_counted_beyond_one_byte() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let config = ReliableConfig::default().with_max_attempts(300);
     let queue = backend.open_reliable(&name("stubborn"), &config).await?;
     let push = Push::new("body").with_header("a", "b");
@@ -157,7 +157,7 @@ async fn attempts_are_counted_beyond_one_byte() -> Test {
 async fn any_number_of_cancelled_messages_may_stand_before_a_pack() -> Test {
     const FEW: usize = 31;
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name("cancelled"), &config).await?;
     let pushes = vec![Push::new("body"); 64];
@@ -191,7 +191,7 @@ async fn any_number_of_cancelled_messages_may_stand_before_a_pack() -> Test {
 #[tokio::test]
 async fn what_foreign_hands_deleted_blocks_nothing() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let queue = backend
         .open_delay(&name("d"), &DelayConfig::default())
         .await?;
@@ -243,7 +243,7 @@ async fn filled(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> R
 #[tokio::test]
 async fn a_removed_queue_leaves_no_key() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let queue = name("job");
     for kind in QueueKind::ALL {
         filled(&backend, kind, &queue).await?;
@@ -260,7 +260,7 @@ async fn a_removed_queue_leaves_no_key() -> Test {
 #[tokio::test]
 async fn a_removal_that_was_cut_short_is_finished() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let queue = name("job");
     for kind in QueueKind::ALL {
         filled(&backend, kind, &queue).await?;
@@ -283,7 +283,7 @@ async fn a_removal_that_was_cut_short_is_finished() -> Test {
 #[tokio::test]
 async fn what_is_not_known_or_not_ours_is_not_removed() -> Test {
     let server = Server::start()?;
-    let backend = connect(&server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let queue = name("job");
     let config = "kind=reliable layout=99 of=tomorrow";
     server.ask::<()>(&["HSET", "qk:{job}:meta", "config", config])?;
@@ -309,7 +309,10 @@ async fn what_is_not_known_or_not_ours_is_not_removed() -> Test {
 #[tokio::test]
 async fn a_queue_made_anew_while_it_is_removed_is_listed() -> Test {
     let server = Server::start()?;
-    let (backend, other) = (connect(&server).await?, connect(&server).await?);
+    let (backend, other) = (
+        patient(&server.url()).connect().await?,
+        patient(&server.url()).connect().await?,
+    );
     let job = name("job");
     let queue = backend
         .open_reliable(&job, &ReliableConfig::default())

@@ -2,8 +2,8 @@
 
 #![cfg(unix)]
 
-#[path = "support/connect.rs"]
-mod connect;
+#[path = "support/patient.rs"]
+mod patient;
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -11,13 +11,13 @@ use queue_core::*;
 use real_redis::Server;
 use redis::Value;
 
-use self::connect::connect;
+use self::patient::patient;
 
 const LEASE: Duration = Duration::from_secs(3600);
 
 /// The queue that the page speaks of.
 async fn orders(server: &Server) -> Result<()> {
-    let backend = connect(server).await?;
+    let backend = patient(&server.url()).connect().await?;
     let name = QueueName::new("orders")?;
     let queue = backend
         .open_reliable(&name, &ReliableConfig::default())

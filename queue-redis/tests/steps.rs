@@ -2,15 +2,15 @@
 
 #![cfg(unix)]
 
-#[path = "support/connect.rs"]
-mod connect;
+#[path = "support/patient.rs"]
+mod patient;
 
 use std::num::NonZeroUsize;
 
 use queue_core::*;
 use real_redis::Server;
 
-use self::connect::connect;
+use self::patient::patient;
 
 fn count(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).expect("not zero")
@@ -18,7 +18,7 @@ fn count(count: usize) -> NonZeroUsize {
 
 /// A bounded queue with so many messages.
 async fn filled(server: &Server, messages: usize) -> Bounded {
-    let backend = connect(server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let name = QueueName::new("filled").expect("a name");
     let config = QueueConfig::of(QueueKind::Bounded, 10_000);
     let Ok(AnyQueue::Bounded(queue)) = backend.open(&name, &config).await else {
@@ -42,7 +42,7 @@ fn calls_of_scripts(server: &Server) -> u64 {
 async fn an_open_that_resizes_is_one_call_more_than_an_open() {
     let server = Server::start().expect("a server");
     let queue = filled(&server, 100).await;
-    let backend = connect(&server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let name = QueueName::new("filled").expect("a name");
     for (capacity, steps) in [(10_000, 1), (30, 1), (30, 1), (20_000, 1)] {
         let before = calls_of_scripts(&server);

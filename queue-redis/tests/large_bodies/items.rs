@@ -11,8 +11,8 @@ use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 
 use crate::{
-    LARGE, LEASE, MIB, ask, connect::connect, connect_with_clock, keys_of_bodies, leftovers,
-    length_under, log_commands, longest_argument, name, two,
+    LARGE, LEASE, MIB, ask, connect_with_clock, keys_of_bodies, leftovers, length_under,
+    log_commands, longest_argument, name, patient::patient, two,
 };
 
 async fn ring(backend: &RedisBackend) -> Arc<dyn RotatingQueue> {
@@ -27,7 +27,7 @@ fn ids(items: &[Message]) -> Vec<u64> {
 #[tokio::test]
 async fn no_script_is_called_with_a_large_item() {
     let server = Server::start().expect("a server");
-    let ring = ring(&connect(&server).await.expect("connects")).await;
+    let ring = ring(&patient(&server.url()).connect().await.expect("connects")).await;
     log_commands(&server);
     for (size, apart) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
         let _: () = ask(&server, &["SLOWLOG", "RESET"]);
@@ -99,7 +99,7 @@ async fn an_upload_without_its_insert_goes_after_a_minute() {
 #[tokio::test]
 async fn a_refused_insert_leaves_nothing_behind() {
     let server = Server::start().expect("a server");
-    let ring = ring(&connect(&server).await.expect("connects")).await;
+    let ring = ring(&patient(&server.url()).connect().await.expect("connects")).await;
     let large = || Insert::new(vec![7; MIB]).with_key("key");
     let _: () = ask(&server, &["CONFIG", "SET", "maxmemory", "1"]);
     let error = ring.insert_one(large()).await.expect_err("it is full");
@@ -133,10 +133,10 @@ async fn a_refused_insert_leaves_nothing_behind() {
 async fn an_item_that_is_removed_before_its_body_is_here_is_left_out() {
     let server = Server::start().expect("a server");
     let proxy = Proxy::before(&server).expect("a proxy");
-    let builder = RedisBackend::builder(&proxy.url()).expect("understood");
+    let builder = patient(&proxy.url());
     let slow = builder.response_timeout(LEASE).connect().await;
     let slow = ring(&slow.expect("connects")).await;
-    let quick = ring(&connect(&server).await.expect("connects")).await;
+    let quick = ring(&patient(&server.url()).connect().await.expect("connects")).await;
     let items: Vec<Insert> = (0..6).map(|n| Insert::new(vec![n; LARGE])).collect();
     quick.insert(&items).await.expect("inserts");
     // Removes an item once the server has executed a call, and before that brings the bodies.
@@ -169,7 +169,7 @@ async fn an_item_that_is_removed_before_its_body_is_here_is_left_out() {
 #[tokio::test]
 async fn an_item_whose_body_somebody_deleted_leaves_the_ring() {
     let server = Server::start().expect("a server");
-    let ring = ring(&connect(&server).await.expect("connects")).await;
+    let ring = ring(&patient(&server.url()).connect().await.expect("connects")).await;
     let items = [
         Insert::new(vec![7; MIB]).with_key("key"),
         Insert::new("sound"),

@@ -2,10 +2,10 @@
 
 #![cfg(unix)]
 
-#[path = "../support/connect.rs"]
-mod connect;
 mod items;
 mod messages;
+#[path = "../support/patient.rs"]
+mod patient;
 
 use std::{
     num::NonZeroUsize,
@@ -19,6 +19,8 @@ use std::{
 use queue_core::{MessageId, QueueKind, QueueName, Timestamp};
 use queue_redis::{LEFTOVERS, RedisBackend};
 use real_redis::Server;
+
+use self::patient::patient;
 
 const MIB: usize = 1024 * 1024;
 /// What is smaller goes with its message.
@@ -43,7 +45,7 @@ async fn connect_with_clock(server: &Server) -> (RedisBackend, Arc<AtomicU64>) {
     let now = Arc::new(AtomicU64::new(1_700_000_000_000));
     let clock = Arc::clone(&now);
     let url = server.url();
-    let builder = RedisBackend::builder(&url).expect("understood");
+    let builder = patient(&url);
     let backend = builder.clock(move || Timestamp::from_millis(clock.load(Ordering::Relaxed)));
     (backend.connect().await.expect("connects"), now)
 }

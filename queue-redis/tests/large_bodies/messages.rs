@@ -10,8 +10,8 @@ use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 
 use crate::{
-    LARGE, LEASE, MIB, ask, connect::connect, connect_with_clock, keys_of_bodies, leftovers,
-    length_under, log_commands, longest_argument, name, two,
+    LARGE, LEASE, MIB, ask, connect_with_clock, keys_of_bodies, leftovers, length_under,
+    log_commands, longest_argument, name, patient::patient, two,
 };
 
 /// A queue of each leasing kind.
@@ -29,7 +29,7 @@ async fn queues(backend: &RedisBackend) -> Vec<AnyQueue> {
 #[tokio::test]
 async fn no_script_is_called_with_a_large_body() {
     let server = Server::start().expect("a server");
-    let backend = connect(&server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let queues = queues(&backend).await;
     log_commands(&server);
     for (size, apart) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
@@ -85,7 +85,7 @@ async fn an_upload_may_take_longer_than_a_minute() {
     let now = Arc::new(AtomicU64::new(1_700_000_000_000));
     let connect = async |url: &str| {
         let clock = Arc::clone(&now);
-        let builder = RedisBackend::builder(url).expect("understood");
+        let builder = patient(url);
         let builder = builder.clock(move || Timestamp::from_millis(clock.load(Ordering::Relaxed)));
         let backend = builder.response_timeout(LEASE).connect().await;
         let (backend, name) = (backend.expect("connects"), name(QueueKind::Reliable));
@@ -118,7 +118,7 @@ async fn an_upload_may_take_longer_than_a_minute() {
 #[tokio::test]
 async fn a_refused_push_leaves_nothing_behind() {
     let server = Server::start().expect("a server");
-    let backend = connect(&server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     let full = QueueConfig::of(QueueKind::Bounded, 1);
     let full = backend.open(&name(QueueKind::Bounded), &full).await;
     let Ok(AnyQueue::Bounded(full)) = full else {
@@ -140,7 +140,7 @@ async fn a_refused_push_leaves_nothing_behind() {
 #[tokio::test]
 async fn a_body_that_somebody_deleted_blocks_nobody() {
     let server = Server::start().expect("a server");
-    let backend = connect(&server).await.expect("connects");
+    let backend = patient(&server.url()).connect().await.expect("connects");
     for queue in queues(&backend).await {
         let put = [Push::new(vec![7; MIB]), Push::new("sound")];
         queue.put(&put).await.expect("put");

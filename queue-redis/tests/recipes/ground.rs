@@ -14,8 +14,8 @@ use real_redis::Server;
 use tokio::task::JoinHandle;
 
 use crate::{
-    connect::connect,
     foreign::Foreign,
+    patient::patient,
     until::{PATIENCE, until},
 };
 
@@ -40,10 +40,7 @@ impl Ground {
         let server = Server::start().expect("a server starts");
         let clock = Arc::new(AtomicU64::new(START));
         let now = Arc::clone(&clock);
-        let redis = RedisBackend::builder(&server.url())
-            .expect("a good URL")
-            .connect_timeout(PATIENCE)
-            .response_timeout(PATIENCE)
+        let redis = patient(&server.url())
             .clock(move || Timestamp::from_millis(now.load(Ordering::SeqCst)))
             .connect()
             .await
@@ -58,7 +55,10 @@ impl Ground {
     /// The same with the clock of this machine, for programs that run by themselves.
     pub(crate) async fn in_real_time() -> Self {
         let server = Server::start().expect("a server starts");
-        let redis = connect(&server).await.expect("the server takes us");
+        let redis = patient(&server.url())
+            .connect()
+            .await
+            .expect("the server takes us");
         Self {
             server,
             redis,

@@ -3,8 +3,8 @@
 
 #![cfg(unix)]
 
-#[path = "../support/connect.rs"]
-mod connect;
+#[path = "../support/patient.rs"]
+mod patient;
 #[path = "../support/until.rs"]
 mod until;
 

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_redis::{RedisBackend, recipes::*};
+use queue_redis::recipes::*;
 use real_redis::{Direction, Proxy};
 use tokio::time::timeout;
 
 use crate::{
     ground::{Ground, START, bodies, end, leasing, name, push, take},
+    patient::patient,
     recipes::all,
     until::PATIENCE,
 };
@@ -20,11 +21,7 @@ async fn after_an_unknown_settlement_the_hold_is_given_up() {
     for nth in 0..all(&Ground::start().await.redis).len() {
         let ground = Ground::start().await;
         let proxy = Proxy::before(&ground.server).expect("a proxy");
-        let redis = RedisBackend::builder(&proxy.url())
-            .expect("a good URL")
-            .connect_timeout(PATIENCE)
-            .response_timeout(PATIENCE)
-            .clock(|| Timestamp::from_millis(START));
+        let redis = patient(&proxy.url()).clock(|| Timestamp::from_millis(START));
         let redis = redis.connect().await.expect("the server takes us");
         let made = all(&redis).swap_remove(nth);
         if !made.guarantees.calls.contains("lease") {
@@ -127,7 +124,9 @@ async fn a_push_in_two_calls_that_fails_between_them_is_unknown() {
         "ACL", "SETUSER", "half", "on", ">secret", "~*", "&*", "+@all", "-lpop",
     ];
     let _: String = foreign.run(&rules);
-    let redis = RedisBackend::connect(&ground.server.url_as("half", "secret")).await;
+    let redis = patient(&ground.server.url_as("half", "secret"))
+        .connect()
+        .await;
     let recipe = redis
         .expect("the server takes us")
         .recipe(FixedLength::trim_in_two());

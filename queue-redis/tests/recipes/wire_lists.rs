@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_redis::{RedisBackend, recipes::*};
+use queue_redis::recipes::*;
 
 use crate::{
     foreign::Foreign,
     ground::{
         Ground, LONG, SOON, bodies, end, leasing, look, name, push, take, take_all_and_ack, taking,
     },
+    patient::patient,
     until::PATIENCE,
 };
 
@@ -265,7 +266,9 @@ async fn priority_lists_do_without_lmpop() {
         "ACL", "SETUSER", "old", "on", ">secret", "~*", "&*", "+@all", "-lmpop",
     ];
     let _: String = foreign.run(&rules);
-    let redis = RedisBackend::connect(&ground.server.url_as("old", "secret")).await;
+    let redis = patient(&ground.server.url_as("old", "secret"))
+        .connect()
+        .await;
     let redis = redis.expect("the server takes us");
     let config = QueueConfig::of(QueueKind::Priority, 3);
     let jobs = redis

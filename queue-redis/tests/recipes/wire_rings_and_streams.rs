@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_redis::{RedisBackend, recipes::*};
+use queue_redis::recipes::*;
 
 use crate::{
     foreign::Foreign,
     ground::{
         Ground, LONG, SOON, bodies, counts, end, leasing, look, push, take, take_all_and_ack,
     },
+    patient::patient,
 };
 
 #[tokio::test]
@@ -200,7 +201,9 @@ async fn a_stream_says_what_its_user_may_not_do() {
     for command in ["-xgroup", "-xautoclaim"] {
         let rules = ["on", ">secret", "~*", "&*", "+@all", command];
         let _: String = foreign.run(&[&["ACL", "SETUSER", command][..], &rules].concat());
-        let redis = RedisBackend::connect(&ground.server.url_as(command, "secret")).await;
+        let redis = patient(&ground.server.url_as(command, "secret"))
+            .connect()
+            .await;
         let recipe = redis.expect("it takes us").recipe(Stream::consumer("w7"));
         let opened = recipe
             .open_reliable(&crate::ground::name("jobs"), &ReliableConfig::default())

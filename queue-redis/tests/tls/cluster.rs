@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_redis::RedisBackend;
 use real_redis::Cluster;
 
-use super::{PATIENCE, Test, certificates::Authority, trusting, with};
+use super::{PATIENCE, Test, certificates::Authority, patient::patient, trusting, with};
 
 #[tokio::test]
 async fn all_nodes_are_spoken_to_through_tls() -> Test {
@@ -17,9 +16,8 @@ async fn all_nodes_are_spoken_to_through_tls() -> Test {
         .with_line("tls-cluster yes");
     let cluster = Cluster::start(2, 0, settings)?;
     assert!(cluster.url().starts_with("rediss+cluster://"));
-    let backend = RedisBackend::builder(&cluster.url())?
+    let backend = patient(&cluster.url())
         .tls(trusting(&authority))
-        .connect_timeout(PATIENCE)
         .connect()
         .await?;
     for number in 0..6 {

@@ -15,7 +15,7 @@ use queue_conformance::{Capabilities, Harness, plan};
 use queue_core::{Backend, QueueKind};
 use real_redis::Server;
 
-use super::{PATIENCE, certificates::Authority, to, trusting, with};
+use super::{certificates::Authority, to, trusting, with};
 
 /// A harness for one case after another, each under a prefix of its own.
 struct Secure {
@@ -34,7 +34,6 @@ impl Harness for Secure {
         let backend = to(&self.server, trusting(&self.authority))
             .prefix(format!("case{}", self.cases.load(Ordering::Relaxed)))
             .fall_back(Duration::from_secs(3600))
-            .response_timeout(PATIENCE)
             .connect();
         Arc::new(backend.await.expect("the server takes us"))
     }

@@ -9,6 +9,8 @@ mod conformance;
 mod errors;
 #[path = "../support/open.rs"]
 mod open;
+#[path = "../support/patient.rs"]
+mod patient;
 mod refused;
 mod sentinel;
 mod settings;
@@ -18,10 +20,13 @@ mod working;
 
 use std::{error::Error as StdError, time::Duration};
 
-use queue_redis::{Builder, RedisBackend, Tls};
+use queue_redis::{Builder, Tls};
 use real_redis::{Server, ServerBuilder};
 
-use self::certificates::{Authority, Issued};
+use self::{
+    certificates::{Authority, Issued},
+    patient::patient,
+};
 
 type Test = Result<(), Box<dyn StdError>>;
 
@@ -44,6 +49,5 @@ fn url(server: &Server) -> String {
 
 /// A client of this server, with these settings.
 fn to(server: &Server, tls: Tls) -> Builder {
-    let builder = RedisBackend::builder(&url(server)).expect("the harness gives good URLs");
-    builder.connect_timeout(PATIENCE).tls(tls)
+    patient(&url(server)).tls(tls)
 }

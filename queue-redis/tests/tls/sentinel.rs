@@ -1,9 +1,9 @@
 //! Sentinels through TLS.
 
 use queue_core::ReliableQueueExt;
-use queue_redis::{RedisBackend, Tls};
+use queue_redis::Tls;
 
-use super::{PATIENCE, Test, certificates::Authority, open::open, trusting, url, with};
+use super::{Test, certificates::Authority, open::open, patient::patient, trusting, url, with};
 
 #[tokio::test]
 async fn sentinels_and_the_primary_are_both_spoken_to_through_tls() -> Test {
@@ -18,10 +18,7 @@ async fn sentinels_and_the_primary_are_both_spoken_to_through_tls() -> Test {
         .start()?;
     let url = url(&sentinel).replace("rediss://", "rediss+sentinel://");
     let url = format!("{url}/orders");
-    let connect = |tls: Tls| async {
-        let builder = RedisBackend::builder(&url)?.tls(tls);
-        builder.connect_timeout(PATIENCE).connect().await
-    };
+    let connect = |tls: Tls| async { patient(&url).tls(tls).connect().await };
     let backend = connect(trusting(&authority)).await?;
     open(&backend, "q").await?.push_one("yes").await?;
     let stranger = Authority::new();

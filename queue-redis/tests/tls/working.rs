@@ -3,10 +3,11 @@
 use std::{env, fs, process::Command, time::Duration};
 
 use queue_core::*;
-use queue_redis::{ConnectionHealth, RedisBackend, Tls};
+use queue_redis::{ConnectionHealth, Tls};
 
 use super::{
-    PATIENCE, Test, certificates::Authority, open::open, to, trusting, until::until, url, with,
+    PATIENCE, Test, certificates::Authority, open::open, patient::patient, to, trusting,
+    until::until, url, with,
 };
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -116,7 +117,7 @@ async fn the_host_of_the_url_may_be_a_name() -> Test {
     let server = with(&authority.issue(&["localhost"])).start()?;
     let url = url(&server).replace("127.0.0.1", "localhost");
     let tls: Tls = trusting(&authority);
-    let backend = RedisBackend::builder(&format!("{url}/3?prefix=shop"))?.tls(tls);
+    let backend = patient(&format!("{url}/3?prefix=shop")).tls(tls);
     backend.connect().await?.ping().await?;
     Ok(())
 }
@@ -151,6 +152,6 @@ fn the_systems_roots_do_with_the_url_alone() -> Test {
 #[ignore = "the test above runs it in a process of its own"]
 async fn connects_by_the_url_alone() -> Test {
     let url = env::var(SERVER)?;
-    RedisBackend::connect(&url).await?.ping().await?;
+    patient(&url).connect().await?.ping().await?;
     Ok(())
 }
