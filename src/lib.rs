@@ -603,7 +603,6 @@
 //! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://`, and the module `recipes` |
 //! | `tls` | no | TLS to Redis by `rediss://`, and `Tls`, its settings |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
-//! | `rate-limit` | no | a limit on the messages that a worker starts in a time |
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
 //! | `metrics` | no | a worker's counts and times |
 //! | `msgpack` | no | the `MessagePack` codec |

@@ -80,7 +80,6 @@ mod note;
 mod outage;
 #[cfg(feature = "tracing")]
 mod outages;
-#[cfg(feature = "rate-limit")]
 mod rate;
 mod report;
 mod route;
@@ -95,8 +94,6 @@ mod test_context;
 pub mod tracing;
 mod verdict;
 
-#[cfg(feature = "rate-limit")]
-pub use self::rate::Rate;
 pub use self::{
     backoff::Backoff,
     batch::IntoVerdicts,
@@ -104,6 +101,7 @@ pub use self::{
     counts::Counts,
     event::Phase,
     health::{Health, Trouble},
+    rate::Rate,
     report::Report,
     route::{Route, Workers},
     shares::Sharing,

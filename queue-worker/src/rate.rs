@@ -1,23 +1,11 @@
 //! A limit on the messages that a worker starts in a time.
 
-use std::{
-    num::NonZeroU32,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 
-use governor::{
-    Quota, RateLimiter,
-    clock::Clock,
-    middleware::StateInformationMiddleware,
-    nanos::Nanos,
-    state::{NotKeyed, StateStore},
-};
 use queue_core::{Error, Result, limits};
 use tokio::time::Instant;
 
-/// The longest time in which a burst may be saved up. The limiter counts nanoseconds in 64 bits,
-/// which hold 584 years: this leaves room for the time that a worker runs.
+/// The longest time in which a burst may be saved up. An `Instant` holds it and the time that a worker runs.
 const DEAREST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// The most messages that a worker starts in a time, and the most at once.
@@ -61,18 +49,15 @@ impl Rate {
         self
     }
 
-    /// `None` if no limiter can count it.
-    fn quota(self) -> Option<Quota> {
-        let burst = NonZeroU32::new(self.burst)?;
+    /// The time between two messages. `None` if the limiter cannot count the rate.
+    fn period(self) -> Option<Duration> {
         let period = self.per.checked_div(self.messages)?;
-        period
-            .checked_mul(self.burst)
-            .filter(|all| *all <= DEAREST)?;
-        Some(Quota::with_period(period)?.allow_burst(burst))
+        let all = period.checked_mul(self.burst)?;
+        (!all.is_zero() && all <= DEAREST).then_some(period)
     }
 
     pub(crate) fn check(self) -> Result<()> {
-        match self.quota() {
+        match self.period() {
             Some(_) => Ok(()),
             None => Err(Error::invalid(format!(
                 "a rate of {} messages per {:?}, {} at once: each has to be more than nothing, one \
@@ -83,100 +68,42 @@ impl Rate {
     }
 }
 
-/// A rate limit in use.
+/// A rate limit in use: a bucket that holds at most a burst of tokens, one for each message, and gets one
+/// more each period.
 #[derive(Debug)]
 pub(crate) struct Limiter {
-    limiter: RateLimiter<NotKeyed, Level, TokioClock, StateInformationMiddleware>,
-    level: SharedLevel,
-    clock: TokioClock,
+    period: Duration,
+    burst: u32,
+    /// The time when the bucket is full again.
+    full: Instant,
 }
 
 impl Limiter {
     /// `None` for a rate that [`check`](Rate::check) refuses.
     pub(crate) fn new(rate: Rate, start: Instant) -> Option<Self> {
-        let level = SharedLevel::default();
-        let clock = TokioClock(start);
-        let limiter = RateLimiter::new(rate.quota()?, Level(level.clone()), clock);
         Some(Self {
-            limiter,
-            level,
-            clock,
+            period: rate.period()?,
+            burst: rate.burst,
+            full: start,
         })
     }
 
     /// The number of messages that may start now, or the time when the next one may.
     pub(crate) fn available(&self) -> Result<usize, Instant> {
-        self.level.rehearse(true);
-        let checked = self.limiter.check();
-        self.level.rehearse(false);
-        match checked {
-            // The rehearsed one is available as well.
-            Ok(state) => Ok((state.remaining_burst_capacity() as usize).saturating_add(1)),
-            Err(not_until) => {
-                let wait = not_until.wait_time_from(self.clock.now());
-                Err(Instant::now() + wait.max(Duration::from_nanos(1)))
-            }
+        let lacking = self.full.saturating_duration_since(Instant::now());
+        let lacking = lacking.as_nanos().div_ceil(self.period.as_nanos());
+        match u128::from(self.burst).saturating_sub(lacking) {
+            // The next token comes when one fewer than a burst is lacking.
+            0 => Err(self.full - self.period * (self.burst - 1)),
+            tokens => Ok(tokens as usize),
         }
     }
 
     /// Counts this many starts.
-    pub(crate) fn charge(&self, started: usize) {
-        for _ in 0..started.min(limits::MAX_BATCH) {
-            // They were available before, and availability only grows until somebody charges it.
-            let _ = self.limiter.check();
-        }
-    }
-}
-
-/// Tokio's time, which stands still and jumps in tests.
-#[derive(Debug, Clone, Copy)]
-struct TokioClock(Instant);
-
-impl Clock for TokioClock {
-    type Instant = Nanos;
-
-    fn now(&self) -> Nanos {
-        self.0.elapsed().into()
-    }
-}
-
-/// The algorithm's state. It can rehearse a change, so that the worker learns how many messages are
-/// available before it asks for a lease, and charges only those that came.
-#[derive(Debug)]
-struct Level(SharedLevel);
-
-#[derive(Debug, Clone, Default)]
-struct SharedLevel(Arc<Mutex<State>>);
-
-#[derive(Debug, Default)]
-struct State {
-    level: Option<Nanos>,
-    rehearsal: bool,
-}
-
-impl SharedLevel {
-    fn rehearse(&self, rehearsal: bool) {
-        self.lock().rehearsal = rehearsal;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl StateStore for Level {
-    type Key = NotKeyed;
-
-    fn measure_and_replace<T, F, E>(&self, _key: &NotKeyed, change: F) -> Result<T, E>
-    where
-        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
-    {
-        let mut state = self.0.lock();
-        let (answer, level) = change(state.level)?;
-        if !state.rehearsal {
-            state.level = Some(level);
-        }
-        Ok(answer)
+    pub(crate) fn charge(&mut self, started: usize) {
+        // No call hands out more messages than that.
+        let started = started.min(limits::MAX_BATCH) as u32;
+        self.full = self.full.max(Instant::now()) + self.period * started;
     }
 }
 
@@ -187,7 +114,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_available_is_charged_only_when_it_is_started() {
         let rate = Rate::new(10, Duration::from_secs(1)).with_burst(3);
-        let limiter = Limiter::new(rate, Instant::now()).unwrap();
+        let mut limiter = Limiter::new(rate, Instant::now()).unwrap();
         for _ in 0..5 {
             assert_eq!(limiter.available(), Ok(3));
         }
@@ -215,7 +142,7 @@ mod tests {
             assert!(Limiter::new(rate, Instant::now()).is_none(), "{rate:?}");
         }
         let dear = Rate::new(1, year).with_burst(100);
-        let limiter = Limiter::new(dear, Instant::now()).unwrap();
+        let mut limiter = Limiter::new(dear, Instant::now()).unwrap();
         assert_eq!(limiter.available(), Ok(100));
         limiter.charge(100);
         let wait = limiter.available().unwrap_err() - Instant::now();

@@ -28,7 +28,6 @@ pub(crate) struct WorkerSettings {
     pub(crate) linger: Duration,
     pub(crate) poll: Duration,
     pub(crate) seed: Option<u64>,
-    #[cfg(feature = "rate-limit")]
     pub(crate) rate: Option<super::Rate>,
     pub(crate) sample: Option<Duration>,
     #[cfg(feature = "tracing")]
@@ -47,7 +46,6 @@ impl Default for WorkerSettings {
             linger: Duration::from_millis(5),
             poll: Duration::from_secs(5),
             seed: None,
-            #[cfg(feature = "rate-limit")]
             rate: None,
             sample: None,
             #[cfg(feature = "tracing")]
@@ -63,7 +61,6 @@ impl WorkerSettings {
             return Err(Error::invalid("a concurrency of 0: at least 1"));
         }
         check_interval("poll interval", self.poll)?;
-        #[cfg(feature = "rate-limit")]
         if let Some(rate) = self.rate {
             rate.check()?;
         }
@@ -253,7 +250,6 @@ macro_rules! worker_setters {
         /// Limits the messages that the worker starts in a time. No limit by default.
         ///
         /// The limit is this worker's; several workers have as many times that.
-        #[cfg(feature = "rate-limit")]
         pub fn rate(mut self, rate: crate::Rate) -> Self {
             self$(.$worker)?.settings.rate = Some(rate);
             self

@@ -273,8 +273,7 @@ impl Runner {
         let mut rest = deliveries;
         rest.retain(|delivery| self.is_in_time(index, delivery, sent, now));
         self.shares.charge(index, rest.len().div_ceil(size));
-        #[cfg(feature = "rate-limit")]
-        if let Some(rate) = &self.rate {
+        if let Some(rate) = &mut self.rate {
             rate.charge(rest.len());
         }
         while !rest.is_empty() {

@@ -32,13 +32,12 @@ use tokio::{
 };
 
 use self::{alarm::Alarm, jobs::Job, phases::Shutdown, served::ServedQueue};
-#[cfg(feature = "rate-limit")]
-use super::rate::Limiter;
 use super::{
     Health, Report,
     event::{Event, Phase},
     events::Events,
     note::Note,
+    rate::Limiter,
     settings::WorkerSettings,
     shares::Shares,
     source::Source,
@@ -63,7 +62,6 @@ pub(crate) struct Runner {
     freed: Option<Instant>,
     /// The moving average of handlers' times.
     average_time: Duration,
-    #[cfg(feature = "rate-limit")]
     rate: Option<Limiter>,
     /// Before this time no lease ends and no handler's time to stop is over.
     watch_due: Option<Instant>,
@@ -106,7 +104,6 @@ impl Runner {
             let name = given.unwrap_or_else(|| Arc::from(format!("queue {}", index + 1)));
             ServedQueue::new(source, name, now, seed.wrapping_add(index as u64))
         });
-        #[cfg(feature = "rate-limit")]
         let rate = settings.rate.and_then(|rate| Limiter::new(rate, now));
         let (note_sender, notes) = mpsc::unbounded_channel();
         Self {
@@ -121,7 +118,6 @@ impl Runner {
             note_sender,
             phase: Phase::Idle,
             shutdown: None,
-            #[cfg(feature = "rate-limit")]
             rate,
             freed: None,
             average_time: Duration::ZERO,

@@ -110,7 +110,6 @@ impl Runner {
     }
 
     /// The number of messages that may start in addition to those asked for already.
-    #[cfg(feature = "rate-limit")]
     pub(super) fn allowed(&self, alarm: &mut Alarm) -> usize {
         let Some(rate) = self.rate.as_ref().filter(|_| self.is_working()) else {
             return usize::MAX;
@@ -124,15 +123,6 @@ impl Runner {
                 0
             }
         }
-    }
-
-    #[cfg(not(feature = "rate-limit"))]
-    #[allow(
-        clippy::unused_self,
-        reason = "the feature decides whether there is a limit"
-    )]
-    pub(super) const fn allowed(&self, _alarm: &mut Alarm) -> usize {
-        usize::MAX
     }
 }
 

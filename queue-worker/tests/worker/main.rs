@@ -15,7 +15,6 @@ mod outage;
 mod outcomes;
 mod panics;
 mod pauses;
-#[cfg(feature = "rate-limit")]
 mod rate;
 mod round_trips;
 mod settings;
