@@ -4,6 +4,8 @@
 
 mod asleep;
 mod client;
+#[cfg(all(unix, feature = "redis"))]
+mod many_queues;
 mod nap;
 
 use std::{sync::Arc, time::Duration};
