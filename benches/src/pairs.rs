@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Throughput, measurement::WallTime};
+use serde::{Deserialize, Serialize};
 
 /// Does this many rounds of work, and answers the time they took.
 pub type Work<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
@@ -104,7 +105,7 @@ impl Pairs {
 }
 
 /// The minimum, median and maximum of some values.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Spread {
     /// The minimum.
     pub min: f64,

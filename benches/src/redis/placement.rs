@@ -3,8 +3,10 @@
 
 use std::{fmt, num::NonZeroUsize, ops::Range, process::Command, thread};
 
+use serde::{Deserialize, Serialize};
+
 /// The cores of the client and the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// Both on one core: shows a job's total cost.
     Same,
@@ -27,13 +29,6 @@ impl Placement {
     pub fn all() -> Vec<Self> {
         let threads = Some(Self::Threads(cores())).filter(|_| cores() > 1);
         Self::pinned().into_iter().chain(threads).collect()
-    }
-
-    /// The placement of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Same, Self::Split];
-        all.into_iter()
-            .find(|placement| placement.to_string() == name)
     }
 
     /// Pins this process and the server's, with all their threads.

@@ -1,9 +1,9 @@
 //! How much a run measures.
 
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
 /// How much a run measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effort {
     /// Every scenario with so few jobs that its figures say nothing: for tests of the program.
     Quick,
@@ -18,17 +18,5 @@ impl Effort {
             Self::Quick => quick,
             Self::Full => full,
         }
-    }
-
-    /// The effort of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Quick, Self::Full];
-        all.into_iter().find(|effort| effort.to_string() == name)
-    }
-}
-
-impl fmt::Display for Effort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.pick("quick", "full"))
     }
 }

@@ -1,10 +1,9 @@
-//! The part of benches/README.md that the program writes: one plot and one table.
+//! The part of benches/README.md that the program writes: a table and its conditions.
 
 use std::collections::BTreeSet;
 
 use super::{
     effort::Effort,
-    plots,
     row::Row,
     scenario::{Figure, Scenario},
     scenarios,
@@ -16,8 +15,6 @@ use crate::redis::placement::Placement;
 pub const BEGIN: &str = "<!-- report: begin; `report --readme` writes this part -->";
 /// The line after the part.
 pub const END: &str = "<!-- report: end -->";
-/// The file of the plot, beside the page.
-pub const PLOT: &str = "report.svg";
 /// The columns of the table.
 pub const COLUMNS: [&str; 5] = ["scenario: cases", "figure", "beside", "same", "split"];
 
@@ -48,12 +45,12 @@ pub fn lines(page: &str) -> Result<Vec<&str>, String> {
     Ok(table.collect())
 }
 
-/// The part for these rows, and the plot.
+/// The part for these rows.
 ///
 /// # Errors
 ///
 /// A sentence, if a scenario is missing, or the rows are of several runs.
-pub fn part(rows: &[Row]) -> Result<(String, String), String> {
+pub fn part(rows: &[Row]) -> Result<String, String> {
     let first = rows.first().ok_or("the report has no rows")?;
     let is_same = |row: &&Row| {
         let server = (&row.server, row.cores, row.effort);
@@ -63,10 +60,6 @@ pub fn part(rows: &[Row]) -> Result<(String, String), String> {
         return Err("its rows are of several servers, machines or efforts".to_owned());
     }
     let mut text = conditions(first, rows);
-    let lead = &scenarios::ALL[0];
-    let name = lead.figures[0].name;
-    let about = lead.about;
-    text.push_str(&format!("![{}: {name}, {about}]({PLOT})\n\n", lead.name));
     text.push_str(&cells(&COLUMNS.map(str::to_owned)));
     text.push_str("\n| --- | --- | --- | --- | --- |\n");
     for scenario in scenarios::ALL {
@@ -79,8 +72,7 @@ pub fn part(rows: &[Row]) -> Result<(String, String), String> {
             text.push('\n');
         }
     }
-    let plot = plots::plot(lead, &lead.figures[0], rows).svg();
-    Ok((text, plot))
+    Ok(text)
 }
 
 fn conditions(first: &Row, rows: &[Row]) -> String {
@@ -124,7 +116,7 @@ fn names(scenario: &Scenario, figure: &Figure) -> [String; 3] {
     let raws = cases.iter().map(|case| case.raw);
     let raws: Vec<&str> = raws.filter(|raw| seen.insert(*raw)).collect();
     let mut cases = format!("{}: {}", scenario.name, names.join(" / "));
-    if let Some(label) = scenario.axis.label() {
+    if let Some(label) = scenario.axis {
         cases.push_str(&format!(" ({label})"));
     }
     [cases, figure.name.to_owned(), raws.join(" / ")]
@@ -214,7 +206,7 @@ mod tests {
                 rows.extend(scenario.figures.iter().map(|figure| Row {
                     scenario: scenario.name.to_owned(),
                     figure: figure.name.to_owned(),
-                    ..sample(&case.name, case.x)
+                    ..sample(&case.name)
                 }));
             }
         }
@@ -223,8 +215,7 @@ mod tests {
 
     #[test]
     fn the_part_has_its_form_and_stays_in_its_place() {
-        let (part, plot) = part(&rows()).unwrap();
-        assert!(plot.starts_with("<svg "));
+        let part = part(&rows()).unwrap();
         let page = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
         let page = replace(&page, &part).unwrap();
         assert!(page.starts_with("before\n") && page.ends_with("\nafter\n"));
@@ -245,7 +236,7 @@ mod tests {
             effort: Effort::Full,
             ..row
         });
-        let (part, _) = part(&full.collect::<Vec<_>>()).unwrap();
+        let part = part(&full.collect::<Vec<_>>()).unwrap();
         assert!(part.starts_with("Redis 7.0.15, 2 cores"), "{part}");
         assert!(part.contains("n = 7 pairs") && part.contains("has .71 same of"));
     }

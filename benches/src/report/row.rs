@@ -1,17 +1,17 @@
 //! One figure of one case, ours beside the raw one.
 
+use serde::{Deserialize, Serialize};
+
 use super::{effort::Effort, scenario::Better};
 use crate::{pairs::Spread, redis::placement::Placement};
 
 /// One figure of one case.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     /// The scenario's name.
     pub scenario: String,
     /// The case's name.
     pub case: String,
-    /// The case's place on the scenario's axis, if that has numbers.
-    pub x: Option<f64>,
     /// The cores of client and server.
     pub placement: Placement,
     /// The figure's name.
@@ -40,7 +40,7 @@ pub struct Row {
 
 /// A row for tests.
 #[cfg(test)]
-pub(super) fn sample(case: &str, x: Option<f64>) -> Row {
+pub(super) fn sample(case: &str) -> Row {
     let spread = |median| Spread {
         min: median / 2.0,
         median,
@@ -49,7 +49,6 @@ pub(super) fn sample(case: &str, x: Option<f64>) -> Row {
     Row {
         scenario: "worker".to_owned(),
         case: case.to_owned(),
-        x,
         placement: Placement::Same,
         figure: "jobs/s".to_owned(),
         better: Better::More,

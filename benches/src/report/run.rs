@@ -68,7 +68,6 @@ fn rows(stage: &Stage, scenario: &Scenario, case: &Case, conditions: &Conditions
         Row {
             scenario: scenario.name.to_owned(),
             case: case.name.clone(),
-            x: case.x,
             placement: conditions.placement,
             figure: figure.name.to_owned(),
             better: figure.better,

@@ -1,5 +1,7 @@
 //! What a scenario is: cases, each measured on our side and on the raw one.
 
+use serde::{Deserialize, Serialize};
+
 use super::meter::Stage;
 
 /// A scenario of the report.
@@ -9,9 +11,9 @@ pub struct Scenario {
     pub name: &'static str,
     /// What is measured, in a sentence.
     pub about: &'static str,
-    /// What its cases differ in.
-    pub axis: Axis,
-    /// What each case tells. The README's plot and tables have the first one first.
+    /// What the cases' numbers are, if the cases have numbers for names.
+    pub axis: Option<&'static str>,
+    /// What each case tells.
     pub figures: &'static [Figure],
     /// Pairs of measurements in a full run.
     pub pairs: usize,
@@ -22,30 +24,9 @@ pub struct Scenario {
 impl Scenario {
     /// What is measured, and what the cases differ in.
     pub fn sentence(&self) -> String {
-        match self.axis.label() {
+        match self.axis {
             Some(label) => format!("{}; by {label}", self.about),
             None => self.about.to_owned(),
-        }
-    }
-}
-
-/// What the cases of a scenario differ in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Axis {
-    /// A name.
-    Names,
-    /// A number, on a scale of its own unit.
-    Linear(&'static str),
-    /// A number that grows by factors.
-    Log(&'static str),
-}
-
-impl Axis {
-    /// What its numbers are, if it has numbers.
-    pub const fn label(self) -> Option<&'static str> {
-        match self {
-            Self::Names => None,
-            Self::Linear(label) | Self::Log(label) => Some(label),
         }
     }
 }
@@ -79,7 +60,7 @@ impl Figure {
 }
 
 /// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Better {
     /// The more, the better.
     More,
@@ -101,8 +82,6 @@ impl Better {
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// Its place on the axis, if that has numbers.
-    pub x: Option<f64>,
     /// The raw commands beside it.
     pub raw: &'static str,
     /// Makes both sides ready on a stage.
@@ -114,28 +93,15 @@ pub type Open = Box<dyn for<'a> Fn(&'a Stage) -> Sides<'a>>;
 
 impl Case {
     /// A case with a name.
-    pub fn named(
+    pub fn new(
         name: impl Into<String>,
         raw: &'static str,
         open: impl for<'a> Fn(&'a Stage) -> Sides<'a> + 'static,
     ) -> Self {
         Self {
             name: name.into(),
-            x: None,
             raw,
             open: Box::new(open),
-        }
-    }
-
-    /// A case at this place of the axis, which is its name, too.
-    pub fn at(
-        x: usize,
-        raw: &'static str,
-        open: impl for<'a> Fn(&'a Stage) -> Sides<'a> + 'static,
-    ) -> Self {
-        Self {
-            x: Some(x as f64),
-            ..Self::named(x.to_string(), raw, open)
         }
     }
 }

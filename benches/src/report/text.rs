@@ -1,6 +1,6 @@
 //! Rows as an aligned table.
 
-use super::row::Row;
+use super::{row::Row, scenario::Scenario, scenarios};
 
 /// A column: its name, whether it holds numbers, and its cell of a row.
 type Column = (&'static str, bool, fn(&Row) -> String);
@@ -31,7 +31,7 @@ F: EVALSHA of one RPUSH over RPUSH, one call in flight: what a script costs on t
 cores: client and server on the same core, or split over two";
 
 /// The rows as a table, with what its columns mean, and each scenario's sentence.
-pub fn table(rows: &[Row], about: &dyn Fn(&str) -> String) -> String {
+pub fn table(rows: &[Row]) -> String {
     let line = |row: &Row| COLUMNS.map(|(.., cell)| cell(row));
     let lines: Vec<[String; COLUMNS.len()]> = rows.iter().map(line).collect();
     let width = |nth: usize| {
@@ -55,7 +55,9 @@ pub fn table(rows: &[Row], about: &dyn Fn(&str) -> String) -> String {
     for (row, cells) in rows.iter().zip(&lines) {
         if row.scenario != last {
             last = &row.scenario;
-            text.push_str(&format!("\n{last}: {}\n", about(last)));
+            let scenario = scenarios::ALL.iter().find(|one| one.name == last);
+            let about = scenario.map(Scenario::sentence).unwrap_or_default();
+            text.push_str(&format!("\n{last}: {about}\n"));
         }
         text.push_str(&aligned(cells));
         text.push('\n');
@@ -79,8 +81,8 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let rows = [sample("16", Some(16.0)), sample("a standing line", None)];
-        let text = table(&rows, &|_| "what it does".to_owned());
+        let rows = [sample("16"), sample("a standing line")];
+        let text = table(&rows);
         let lines: Vec<&str> = text.lines().collect();
         let head = lines.iter().find(|line| line.starts_with("scenario"));
         let head = head.unwrap();
@@ -93,7 +95,7 @@ mod tests {
             assert_eq!(line.find("jobs/s"), head.find("figure"));
             assert_eq!(line.find("LMOVE"), head.find("raw commands"));
         }
-        assert!(text.contains("\nworker: what it does\n"));
+        assert!(text.contains("\nworker: a worker on a reliable queue"));
     }
 
     #[test]

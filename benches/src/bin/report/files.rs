@@ -2,10 +2,10 @@
 
 use std::{fs, path::Path};
 
-use queue_benches::report::{plots, row::Row, scenario::Scenario, tsv};
+use queue_benches::report::row::Row;
 
 /// The figures, for programs.
-pub(crate) const TSV: &str = "report.tsv";
+pub(crate) const JSON: &str = "report.json";
 /// The figures, for people.
 const TEXT: &str = "report.txt";
 
@@ -17,28 +17,17 @@ pub(crate) fn make(folder: &Path) -> Result<(), String> {
     })
 }
 
-/// Writes the figures, and a plot of each.
-pub(crate) fn write(
-    folder: &Path,
-    scenarios: &[&Scenario],
-    rows: &[Row],
-    table: &str,
-) -> Result<(), String> {
-    put(folder, TSV, &tsv::write(rows))?;
-    put(folder, TEXT, table)?;
-    for scenario in scenarios {
-        for figure in scenario.figures {
-            let plot = plots::plot(scenario, figure, rows).svg();
-            put(folder, &plots::file_name(scenario, figure), &plot)?;
-        }
-    }
-    Ok(())
+/// Writes the figures.
+pub(crate) fn write(folder: &Path, rows: &[Row], table: &str) -> Result<(), String> {
+    let json = serde_json::to_string_pretty(rows).map_err(|error| error.to_string())?;
+    put(folder, JSON, &json)?;
+    put(folder, TEXT, table)
 }
 
 /// Where they are, in a sentence.
 pub(crate) fn written(folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    format!("{TSV}, {TEXT} and the plots are in {}", folder.display())
+    format!("{JSON} and {TEXT} are in {}", folder.display())
 }
 
 fn put(folder: &Path, name: &str, text: &str) -> Result<(), String> {

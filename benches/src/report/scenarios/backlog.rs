@@ -12,7 +12,7 @@ use crate::{
     },
     report::{
         meter::{Spent, Stage},
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -24,7 +24,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     name: "backlog",
     about: "a push, a lease and a settlement of ten each, while many messages wait; one client. On \
             delay and priority queues the others are due later or less urgent",
-    axis: Axis::Names,
+    axis: None,
     figures: &[Figure::SERVER, Figure::JOBS],
     pairs: 7,
     cases,
@@ -33,7 +33,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 fn cases() -> Vec<Case> {
     let case = |kind: QueueKind, size: usize, shown: &str| {
         let name = format!("{kind}, {shown}");
-        Case::named(name, raw_name(kind), move |stage| sides(stage, kind, size))
+        Case::new(name, raw_name(kind), move |stage| sides(stage, kind, size))
     };
     let both = |kind| [case(kind, 10_000, "10⁴"), case(kind, 1_000_000, "10⁶")];
     QueueKind::LEASING.into_iter().flat_map(both).collect()

@@ -3,7 +3,7 @@
 use queue_core::QueueKind;
 
 use super::cycle::{FIGURES, raw_name, sides};
-use crate::report::scenario::{Axis, Case, Scenario};
+use crate::report::scenario::{Case, Scenario};
 
 const KIND: QueueKind = QueueKind::Reliable;
 
@@ -11,15 +11,15 @@ const KIND: QueueKind = QueueKind::Reliable;
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "batches",
     about: "pushes, and turns that settle and lease, on a reliable queue; one client",
-    axis: Axis::Log("messages in a batch"),
+    axis: Some("messages in a batch"),
     figures: FIGURES,
     pairs: 7,
     cases,
 };
 
 fn cases() -> Vec<Case> {
-    let case = |batch| {
-        Case::at(batch, raw_name(KIND), move |stage| {
+    let case = |batch: usize| {
+        Case::new(batch.to_string(), raw_name(KIND), move |stage| {
             sides(stage, KIND, batch)
         })
     };

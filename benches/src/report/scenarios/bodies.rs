@@ -10,7 +10,7 @@ use crate::{
     redis::ours::{lease, open, settle},
     report::{
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -23,7 +23,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     name: "bodies",
     about: "a push, and a turn that settles and leases, one message at a time; the longest stop is \
             the longest command in the server's slow log",
-    axis: Axis::Log("bytes of a body"),
+    axis: Some("bytes of a body"),
     figures: &[
         Figure::JOBS,
         Figure::SERVER,
@@ -34,10 +34,8 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 fn cases() -> Vec<Case> {
-    let case = |(name, bytes): (&str, usize)| Case {
-        x: Some(bytes as f64),
-        ..Case::named(name, RAW, move |stage| sides(stage, bytes))
-    };
+    let case =
+        |(name, bytes): (&str, usize)| Case::new(name, RAW, move |stage| sides(stage, bytes));
     let kib = 1_024;
     [
         ("100 B", 100),

@@ -15,7 +15,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -27,14 +27,18 @@ const RAW: &str = "a script that takes + LREM";
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "consumers",
     about: "turns of ten on a reliable queue, each consumer on a connection of its own",
-    axis: Axis::Log("consumers"),
+    axis: Some("consumers"),
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,
     cases,
 };
 
 fn cases() -> Vec<Case> {
-    let case = |consumers| Case::at(consumers, RAW, move |stage| sides(stage, consumers));
+    let case = |consumers: usize| {
+        Case::new(consumers.to_string(), RAW, move |stage| {
+            sides(stage, consumers)
+        })
+    };
     [1, 2, 4, 8, 16].map(case).into()
 }
 

@@ -11,7 +11,7 @@ use crate::{
     redis::ours::open,
     report::{
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -23,7 +23,7 @@ const QUICK_POLL: Duration = Duration::from_millis(50);
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "idle",
     about: "a worker on an empty reliable queue, which looks every five seconds",
-    axis: Axis::Names,
+    axis: None,
     figures: &[
         Figure::less("commands/s, those inside scripts, too"),
         // Without the connection that only hears of hints.
@@ -37,7 +37,7 @@ fn cases() -> Vec<Case> {
     let case = |slots: usize| {
         let raw = "BLMOVE that waits five seconds";
         let name = format!("a worker of {slots} slots");
-        Case::named(name, raw, move |stage| sides(stage, slots))
+        Case::new(name, raw, move |stage| sides(stage, slots))
     };
     vec![case(16)]
 }

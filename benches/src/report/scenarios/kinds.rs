@@ -3,13 +3,13 @@
 use queue_core::QueueKind;
 
 use super::cycle::{FIGURES, raw_name, sides};
-use crate::report::scenario::{Axis, Case, Scenario};
+use crate::report::scenario::{Case, Scenario};
 
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "kinds",
     about: "pushes, and turns that settle and lease, on each kind that leases; one client",
-    axis: Axis::Names,
+    axis: None,
     figures: FIGURES,
     pairs: 7,
     cases,
@@ -18,7 +18,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 fn cases() -> Vec<Case> {
     let case = |kind, batch: usize| {
         let name = format!("{kind} × {batch}");
-        Case::named(name, raw_name(kind), move |stage| sides(stage, kind, batch))
+        Case::new(name, raw_name(kind), move |stage| sides(stage, kind, batch))
     };
     let both = |kind| [1, 10].map(|batch| case(kind, batch));
     QueueKind::LEASING.into_iter().flat_map(both).collect()

@@ -16,7 +16,7 @@ use crate::{
     redis::{fixture::Shape, ours::open},
     report::{
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -40,7 +40,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     name: "load",
     about: "messages that are pushed singly at random times, to a worker of 64 slots on \
             connections of its own; the raw side has the same load",
-    axis: Axis::Linear("% of the highest load"),
+    axis: Some("% of the highest load"),
     figures: &[
         Figure::less("push to start p50, µs"),
         Figure::less("push to start p99, µs"),
@@ -55,13 +55,9 @@ fn cases() -> Vec<Case> {
     let highest = Rc::new(OnceCell::new());
     let case = |percent: usize| {
         let highest = Rc::clone(&highest);
-        let at = Case::at(percent, RAW, move |stage| {
+        Case::new(format!("{percent} %"), RAW, move |stage| {
             sides(stage, percent, Rc::clone(&highest))
-        });
-        Case {
-            name: format!("{percent} %"),
-            ..at
-        }
+        })
     };
     [30, 60, 90].map(case).into()
 }

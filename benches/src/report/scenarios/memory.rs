@@ -10,7 +10,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -18,7 +18,7 @@ use crate::{
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "memory",
     about: "the server's growth by 100,000 ready messages, for each of them",
-    axis: Axis::Names,
+    axis: None,
     figures: &[Figure::less("bytes a message")],
     pairs: 3,
     cases,
@@ -30,7 +30,7 @@ fn cases() -> Vec<Case> {
             QueueKind::Reliable | QueueKind::Bounded => "a list of bodies",
             _ => "a zset of ids + a hash of bodies",
         };
-        Case::named(kind.as_str(), raw, move |stage| sides(stage, kind))
+        Case::new(kind.as_str(), raw, move |stage| sides(stage, kind))
     };
     QueueKind::LEASING.map(case).into()
 }

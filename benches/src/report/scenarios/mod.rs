@@ -33,50 +33,33 @@ pub const ALL: &[Scenario] = &[
     idle::SCENARIO,
 ];
 
-/// The scenario of this name.
-///
-/// # Errors
-///
-/// A sentence that lists the names that there are.
-pub fn named(name: &str) -> Result<&'static Scenario, String> {
-    let found = ALL.iter().find(|scenario| scenario.name == name);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = ALL.iter().map(|scenario| scenario.name).collect();
-        let names = names.join(", ");
-        format!("there is no scenario {name:?}: there are {names}")
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::report::scenario::Axis;
 
     #[test]
-    fn names_differ_and_are_found() {
-        for scenario in ALL {
-            assert_eq!(named(scenario.name).unwrap().about, scenario.about);
-        }
-        let error = named("wroker").unwrap_err();
-        assert!(error.contains("\"wroker\"") && error.contains("worker, load,"));
+    fn names_differ() {
+        let names = ALL.iter().map(|scenario| scenario.name);
+        assert_eq!(names.collect::<BTreeSet<_>>().len(), ALL.len());
     }
 
     #[test]
-    fn cases_stand_on_their_axis_and_differ() {
+    fn cases_differ_and_fit_into_a_table() {
         for scenario in ALL {
             let cases = (scenario.cases)();
             assert!(!cases.is_empty() && !scenario.figures.is_empty());
             for (nth, case) in cases.iter().enumerate() {
                 let place = format!("{}: {}", scenario.name, case.name);
-                assert_eq!(case.x.is_some(), scenario.axis != Axis::Names, "{place}");
                 assert!(
                     cases[..nth].iter().all(|other| other.name != case.name),
                     "{place}"
                 );
-                // The columns of the TSV end at a tab, and those of the README at a bar.
+                // The README's columns end at a bar.
                 let figures = scenario.figures.iter().map(|figure| figure.name);
                 for text in figures.chain([&case.name, case.raw, scenario.name]) {
-                    assert!(!text.contains(['\t', '\n', '|']), "{place}: {text}");
+                    assert!(!text.contains(['\n', '|']), "{place}: {text}");
                 }
             }
         }

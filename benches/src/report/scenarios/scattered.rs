@@ -22,7 +22,7 @@ use crate::{
     report::{
         chance::Chance,
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -33,14 +33,15 @@ const RAW: &str = "64 tasks: LMOVE + LREM";
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "scattered",
     about: "a worker of 64 slots whose handlers take random times, each settled at its own end",
-    axis: Axis::Log("longest time of a handler, ms"),
+    axis: Some("longest time of a handler, ms"),
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,
     cases,
 };
 
 fn cases() -> Vec<Case> {
-    let case = |longest| Case::at(longest, RAW, move |stage| sides(stage, longest));
+    let case =
+        |longest: usize| Case::new(longest.to_string(), RAW, move |stage| sides(stage, longest));
     [2, 10, 50].map(case).into()
 }
 

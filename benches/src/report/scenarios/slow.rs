@@ -14,7 +14,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -31,7 +31,7 @@ const STANDING: usize = 100;
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "slow",
     about: "turns of ten on a reliable queue; one client",
-    axis: Axis::Names,
+    axis: None,
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,
     cases,
@@ -77,7 +77,7 @@ impl Trouble {
 
 fn cases() -> Vec<Case> {
     let case = |trouble: Trouble| {
-        Case::named(trouble.name(), trouble.raw_name(), move |stage| {
+        Case::new(trouble.name(), trouble.raw_name(), move |stage| {
             sides(stage, trouble)
         })
     };

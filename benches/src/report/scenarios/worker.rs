@@ -12,7 +12,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Axis, Case, Figure, Scenario, Sides},
+        scenario::{Case, Figure, Scenario, Sides},
     },
 };
 
@@ -24,14 +24,14 @@ const RAW: &str = "RPUSH of 128; LMOVE + LREM, from 16 on by a script";
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "worker",
     about: "a worker on a reliable queue, from the push in batches of 128 to the ack",
-    axis: Axis::Log("slots of the worker"),
+    axis: Some("slots of the worker"),
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,
     cases,
 };
 
 fn cases() -> Vec<Case> {
-    let case = |slots| Case::at(slots, RAW, move |stage| sides(stage, slots));
+    let case = |slots: usize| Case::new(slots.to_string(), RAW, move |stage| sides(stage, slots));
     [1, 16, 64, 256].map(case).into()
 }
 
