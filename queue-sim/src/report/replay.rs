@@ -8,13 +8,10 @@ use crate::{
 
 /// The command that plays this plan again.
 pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
-    let features = if backend == "memory" {
-        ""
-    } else {
-        " --features redis"
-    };
+    let redis = if backend == "memory" { "" } else { ",redis" };
     let mut line = format!(
-        "cargo run --release -p queue-sim{features} --bin sim -- --kind {} --backend {backend}",
+        "cargo run --release -p queue-sim --features programs{redis} --bin sim -- \
+         --kind {} --backend {backend}",
         scenario.kind
     );
     if let Some(mode) = scenario.mode {

@@ -1,60 +1,46 @@
 use std::ops::Range;
 
-pub(crate) const HELP: &str = "\
-Plays the default queues and all published strategies under the simulator's conditions, each on a
-server of its own, and writes the table of what they keep and break into docs/strategies.md.
+use clap::{CommandFactory, Parser, error::ErrorKind};
 
-    guarantees [--seeds N] [--first-seed S] [--only TEXT] [--under TEXT] [--keep] [--check]
-
-    --seeds N     runs of each strategy under each condition   [500]
-    --first-seed S
-                  the first seed; writes and compares no table   [0, whose runs the page shows]
-    --only TEXT   only strategies whose names have this text; writes no table
-    --under TEXT  only conditions whose names have this text (alone, delayed, …); writes no table
-    --keep        keeps a counterexample of each declared rule that has none yet
-    --check       writes nothing, and compares the table
-
+/// Plays the default queues and all published strategies under the simulator's conditions, each on a
+/// server of its own, and writes the table of what they keep and break into docs/strategies.md
+#[derive(Debug, Parser)]
+#[command(after_help = "\
 Ends with 1 if a strategy breaks a rule that it does not declare, if a declared one has no
 counterexample that still shows it, if a condition never struck, or if the table differs; with 2 if it
-was called in another way.";
-
-#[derive(Debug, Clone)]
+was called in another way.")]
 pub(crate) struct Arguments {
+    /// Runs of each strategy under each condition
+    #[arg(long, default_value_t = 500)]
     seeds: u64,
+    /// The first seed; any but the default, whose runs the page shows, writes and compares no table
+    #[arg(long, default_value_t = 0)]
     first_seed: u64,
-    pub(crate) keeps: bool,
-    pub(crate) checks: bool,
+    /// Only strategies whose names have this text; writes no table
+    #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Only conditions whose names have this text (alone, delayed, …); writes no table
+    #[arg(long, value_name = "TEXT")]
     under: Option<String>,
+    /// Keeps a counterexample of each declared rule that has none yet
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Writes nothing, and compares the table
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 impl Arguments {
-    /// `None` if the words ask for help.
-    pub(crate) fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
-        let mut arguments = Self {
-            seeds: 500,
-            first_seed: 0,
-            keeps: false,
-            checks: false,
-            only: None,
-            under: None,
-        };
-        while let Some(option) = words.next() {
-            match option.as_str() {
-                "--help" => return Ok(None),
-                "--keep" => arguments.keeps = true,
-                "--check" => arguments.checks = true,
-                "--only" => arguments.only = Some(words.next().ok_or("--only wants a text")?),
-                "--under" => arguments.under = Some(words.next().ok_or("--under wants a text")?),
-                "--seeds" => arguments.seeds = number("--seeds", words.next())?,
-                "--first-seed" => arguments.first_seed = number("--first-seed", words.next())?,
-                _ => return Err(format!("{option} is not understood, see --help")),
-            }
+    /// Reads the command line, or ends the program.
+    pub(crate) fn read() -> Self {
+        let read = Self::parse();
+        if read.first_seed.checked_add(read.seeds).is_none() {
+            let wrong = "there are not so many seeds after the first one";
+            Self::command()
+                .error(ErrorKind::ValueValidation, wrong)
+                .exit();
         }
-        match arguments.first_seed.checked_add(arguments.seeds) {
-            Some(_) => Ok(Some(arguments)),
-            None => Err("there are no so large seeds".to_owned()),
-        }
+        read
     }
 
     /// The seeds to play.
@@ -77,10 +63,4 @@ impl Arguments {
     pub(crate) const fn writes(&self) -> bool {
         self.only.is_none() && self.under.is_none() && self.first_seed == 0
     }
-}
-
-fn number(option: &str, word: Option<String>) -> Result<u64, String> {
-    let word = word.ok_or_else(|| format!("{option} wants a number"))?;
-    word.parse()
-        .map_err(|_| format!("{option} {word}: not a number"))
 }

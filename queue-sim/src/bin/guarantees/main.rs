@@ -7,35 +7,25 @@ use std::{fs, num::NonZeroUsize, path::Path, process::ExitCode, thread};
 
 use queue_sim::strategies::{Condition, Row, all, judge_all, markdown};
 
-use self::arguments::{Arguments, HELP};
+use self::arguments::Arguments;
 
 const BEGIN: &str = "<!-- guarantees: begin -->\n";
 const END: &str = "<!-- guarantees: end -->";
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::parse(std::env::args().skip(1)) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::from(2);
-        }
-    };
+    let arguments = Arguments::read();
     let mut wanted = all();
     wanted.retain(|strategy| arguments.wants(strategy.guarantees.name));
     let wanted = wanted.into_iter();
     let under = |condition: &Condition| arguments.plays(&condition.to_string());
     let wanted = wanted.map(|strategy| (strategy, Condition::all().filter(under).collect()));
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let (seeds, keeps) = (arguments.range(), arguments.keeps);
+    let (seeds, keeps) = (arguments.range(), arguments.keep);
     let (rows, mut faults) = judge_all(wanted.collect(), threads, seeds, keeps, |report| {
         print!("{report}");
     });
     if arguments.writes()
-        && let Err(error) = write(&rows, arguments.checks, &mut faults)
+        && let Err(error) = write(&rows, arguments.check, &mut faults)
     {
         faults.push(error);
     }

@@ -32,7 +32,7 @@ fn redis(restarts: bool) -> Result<Box<dyn Environment>, String> {
 fn redis(_restarts: bool) -> Result<Box<dyn Environment>, String> {
     Err(
         "the backend redis is not built in: build with the feature redis, on a Unix system \
-         (cargo run --release -p queue-sim --features redis --bin sim -- ...)"
+         (cargo run --release -p queue-sim --features programs,redis --bin sim -- ...)"
             .to_owned(),
     )
 }

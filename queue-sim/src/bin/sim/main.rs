@@ -6,7 +6,7 @@ mod progress;
 
 use std::{
     collections::BTreeSet,
-    env, io,
+    io,
     iter::{self, Skip, StepBy},
     ops::Range,
     path::Path,
@@ -25,10 +25,7 @@ use queue_sim::{
     world::Environment,
 };
 
-use self::{
-    arguments::{Arguments, help},
-    progress::Progress,
-};
+use self::{arguments::Arguments, progress::Progress};
 
 /// The end of the program, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,20 +47,16 @@ impl From<Status> for ExitCode {
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::parse(env::args().skip(1)) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => {
-            println!("{}", help());
-            return ExitCode::SUCCESS;
-        }
-        Err(wrong) => return refuse(&wrong),
-    };
+    let arguments = Arguments::read();
     let mut environments = match environments::start(arguments.backend, arguments.threads()) {
         Ok(environments) => environments,
-        Err(wrong) => return refuse(&wrong),
+        Err(wrong) => {
+            eprintln!("{wrong}");
+            return ExitCode::from(2);
+        }
     };
     let mut status = Status::Passed;
-    for kind in &arguments.kinds {
+    for kind in arguments.kinds() {
         let scenario = arguments.scenario(*kind);
         let one = match &arguments.replay {
             Some(plan) => Ok(replay(&arguments, scenario, &mut *environments[0], plan)),
@@ -78,11 +71,6 @@ fn main() -> ExitCode {
         }
     }
     status.into()
-}
-
-fn refuse(wrong: &str) -> ExitCode {
-    eprintln!("{wrong}\n\nsim --help says what there is");
-    ExitCode::from(2)
 }
 
 /// Plays the kept plans, and then the seeds.
