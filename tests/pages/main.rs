@@ -1,25 +1,17 @@
-//! The pages of `docs/` are true: their files are the tested ones, and a reader who follows them
-//! sees the output that they show.
+//! The pages of `docs/` are true: a reader who follows them sees the output that they show.
+#![cfg(unix)]
 
-#[cfg(unix)]
 mod following;
 mod page;
 
-const BACKEND: page::Page = page::Page {
-    file: "write-your-own-backend.md",
-    crate_name: "shelf",
-};
-
-#[test]
-fn the_page_shows_the_backend_that_is_tested() {
-    BACKEND.shows_what_is_tested_in("queue-conformance/tests/own_backend");
-}
-
 /// It builds crates with their dependencies, so it runs in `scripts/test`, and not in every test.
-#[cfg(unix)]
 #[test]
 #[ignore = "it builds crates from nothing: cargo test --test pages -- --ignored"]
 fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
+    let backend = page::Page {
+        file: "write-your-own-backend.md",
+        crate_name: "shelf",
+    };
     let logic = page::Page {
         file: "simulate-your-logic.md",
         crate_name: "shop",
@@ -31,7 +23,7 @@ fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
     let folder = following::Folder::new();
     // One page builds while the other runs.
     std::thread::scope(|scope| {
-        for page in [logic, properties, BACKEND] {
+        for page in [logic, properties, backend] {
             let folder = &folder;
             scope.spawn(move || folder.follow(page));
         }

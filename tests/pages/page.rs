@@ -1,6 +1,6 @@
 //! A page of `docs/`, read as a program: files to write and commands to run, in its order.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
 /// A page that leads from an empty folder to a crate of this name.
 #[derive(Debug, Clone, Copy)]
@@ -24,40 +24,6 @@ impl Page {
     pub(crate) fn steps(self) -> Vec<Step> {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
         steps(&fs::read_to_string(docs.join(self.file)).expect("the page"))
-    }
-
-    /// Compares the page's final files, except the manifest, with those in this folder.
-    pub(crate) fn shows_what_is_tested_in(self, folder: &str) {
-        let mut files = BTreeMap::new();
-        for step in self.steps() {
-            if let Step::Write { path, text } = step {
-                files.insert(path, text);
-            }
-        }
-        files.remove("Cargo.toml").expect("the page has a manifest");
-        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        let mut tested = Vec::new();
-        for folder in ["src", "tests"] {
-            for entry in fs::read_dir(here.join(folder)).expect("a folder") {
-                let name = entry.expect("an entry").file_name();
-                tested.push(format!("{folder}/{}", name.to_string_lossy()));
-            }
-        }
-        tested.sort();
-        let shown: Vec<&String> = files.keys().collect();
-        assert_eq!(shown, tested.iter().collect::<Vec<_>>());
-        for (path, shown) in &files {
-            let tested = fs::read_to_string(here.join(path)).expect("the file");
-            for (number, (shown, tested)) in shown.lines().zip(tested.lines()).enumerate() {
-                assert_eq!(
-                    shown,
-                    tested,
-                    "{path}, line {}: the page, and the file",
-                    number + 1
-                );
-            }
-            assert_eq!(*shown, tested, "{path}: the page, and the file");
-        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! The backend of `docs/write-your-own-backend.md`, put through the suite as the page says.
 //!
-//! The files under `src` and `tests` are the page's: the tests of `pages` compare them with its
-//! code blocks, and follow the page in an empty folder.
+//! The page's reader copies `src` and `tests`; the tests of `pages` do the same.
 
-// The page's `use shelf::Shelf`, where the backend is a crate of its own.
+// `use shelf::Shelf` in the tests, as where the backend is a crate of its own.
 extern crate self as shelf;
 
 #[path = "tests/conformance.rs"]
