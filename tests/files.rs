@@ -33,7 +33,8 @@ fn no_files_import_one_another_in_a_circle() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut seen = 0;
     let mut circles = Vec::new();
-    for folder in fs::read_dir(root).expect("the workspace") {
+    let testing = fs::read_dir(root.join("testing")).expect("its folder");
+    for folder in fs::read_dir(root).expect("the workspace").chain(testing) {
         let source = folder.expect("an entry").path().join("src");
         if source.join("lib.rs").exists() {
             let house = Crate::read(&source);

@@ -126,7 +126,7 @@ fn locked(file: &str) -> BTreeMap<String, String> {
 #[test]
 fn redis_container_has_our_versions_of_the_crates_that_it_shares() {
     let ours = locked("Cargo.lock");
-    for (package, theirs) in locked("redis-container/Cargo.lock") {
+    for (package, theirs) in locked("testing/redis-container/Cargo.lock") {
         let ours = ours.get(&package).unwrap_or(&theirs);
         assert_eq!(theirs, *ours, "{package}: cargo update --precise {ours}");
     }
@@ -165,7 +165,7 @@ fn check_statements(metadata: &Value) {
 #[test]
 #[ignore = "it fetches what no other build has; scripts/containers runs it"]
 fn redis_container_claims_the_same_and_no_more() {
-    let metadata = metadata_of("redis-container/Cargo.toml");
+    let metadata = metadata_of("testing/redis-container/Cargo.toml");
     check_rust_versions(&metadata);
     check_statements(&metadata);
 }

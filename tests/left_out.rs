@@ -96,7 +96,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Those of all packages. This file only speaks of such tests.
 fn of_all() -> Vec<Bound> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let packages = fs::read_dir(root).expect("the workspace");
+    let testing = fs::read_dir(root.join("testing")).expect("its folder");
+    let packages = fs::read_dir(root).expect("the workspace").chain(testing);
     let packages = packages.map(|entry| entry.expect("an entry").path());
     let packages = packages.filter(|path| path.join("Cargo.toml").exists());
     let mut all = Vec::new();

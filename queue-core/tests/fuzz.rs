@@ -8,7 +8,7 @@ use proptest::{
     prelude::*,
 };
 use queue_core::*;
-use queue_fuzz::hold_for;
+use queue_testing::property::hold_for;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 const CASES: u32 = 2_000;

@@ -62,11 +62,11 @@ macro_rules! planted {
     ($($hook:tt)+) => {};
 }
 
-/// A point at which a test lets another thread run. See `queue_interleave`.
+/// A point at which a test lets another thread run. See `queue_testing::interleave`.
 macro_rules! step {
     () => {
         #[cfg(test)]
-        queue_interleave::step();
+        queue_testing::interleave::step();
     };
 }
 

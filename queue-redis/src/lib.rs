@@ -250,11 +250,11 @@
 //! The neighbour `min-replicas-to-write` refuses every write while too few replicas are in touch, before it
 //! is done; it says nothing of any single write. The two go well together.
 
-/// A point at which a test lets another thread run. See `queue_interleave`.
+/// A point at which a test lets another thread run. See `queue_testing::interleave`.
 macro_rules! step {
     () => {
         #[cfg(test)]
-        queue_interleave::step();
+        queue_testing::interleave::step();
     };
 }
 

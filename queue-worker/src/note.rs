@@ -89,7 +89,7 @@ mod tests {
         task::{Context, Waker},
     };
 
-    use queue_interleave::{block_on, every_order, spawn, step};
+    use queue_testing::interleave::{block_on, every_order, spawn, step};
     use tokio::sync::mpsc;
 
     use super::{EndReporter, Note};

@@ -16,7 +16,7 @@ use queue_core::{
     QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt, Removal, Settlement, Timestamp,
     Token,
 };
-use queue_interleave::{JoinHandle, block_on, every_order, spawn};
+use queue_testing::interleave::{JoinHandle, block_on, every_order, spawn};
 
 use crate::MemoryBackend;
 
@@ -98,7 +98,7 @@ fn a_wait_that_is_dropped_passes_on_what_it_was_rung_for() {
                 if looked.is_ready() {
                     return;
                 }
-                queue_interleave::step();
+                queue_testing::interleave::step();
             }
         });
         let consumer = consumer(&queue);
@@ -177,7 +177,7 @@ fn what_is_pushed_after_a_removal_is_there() {
         let producer = spawn({
             let (queue, removed) = (Arc::clone(&queue), Arc::clone(&removed));
             move || {
-                queue_interleave::step();
+                queue_testing::interleave::step();
                 let late = removed.load(SeqCst);
                 block_on(queue.push_one("a")).unwrap();
                 late

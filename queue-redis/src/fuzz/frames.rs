@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proptest::{collection::vec, option, prelude::*};
 use queue_core::{Headers, Place, Timestamp};
-use queue_fuzz::hold_for;
+use queue_testing::property::hold_for;
 use redis::ToRedisArgs;
 
 use super::{any_or_damaged, bytes};

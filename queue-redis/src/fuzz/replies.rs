@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::Error;
-use queue_fuzz::hold_for;
+use queue_testing::property::hold_for;
 use redis::{Value, VerbatimFormat};
 
 use super::{assert_clear, bytes};

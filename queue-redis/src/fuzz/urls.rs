@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use queue_fuzz::hold_for;
+use queue_testing::property::hold_for;
 
 use super::{assert_clear, damage};
 use crate::{RedisBackend, connection::SentinelConnector};

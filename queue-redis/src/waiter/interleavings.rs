@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use bytes::Bytes;
-use queue_interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
+use queue_testing::interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::board::{Board, HandedOver, Order, Returns, Terms, Wake};

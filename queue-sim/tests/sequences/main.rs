@@ -49,7 +49,7 @@ kinds::each_kind!(tests!);
 /// goals.
 fn compare(kind: QueueKind, environment: impl Environment) {
     let (environment, seen) = (RefCell::new(environment), RefCell::new(BTreeSet::new()));
-    let config = queue_fuzz::config(CASES);
+    let config = queue_testing::property::config(CASES);
     let enough = config.cases >= CASES;
     let outcome = TestRunner::new(config).run(&strategy::sequence(kind), |sequence| {
         let goals = hold(&sequence, &mut *environment.borrow_mut());

@@ -5,7 +5,7 @@ use std::{future::poll_fn, pin::pin, task::Poll};
 
 use futures_util::future::{AbortHandle, abortable};
 use queue_core::{Running, Task};
-use queue_interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
+use queue_testing::interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
 
 use super::*;
 

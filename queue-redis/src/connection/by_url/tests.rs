@@ -5,7 +5,7 @@ mod refused;
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::ErrorKind;
-use queue_fuzz::hold_for;
+use queue_testing::property::hold_for;
 use redis::{ConnectionAddr, RedisConnectionInfo};
 
 use super::*;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::collection::vec;
 use queue_core::*;
-use queue_fuzz::hold_for;
+use queue_testing::property::hold_for;
 use real_redis::Server;
 use redis::Connection;
 use tokio::runtime::Runtime;

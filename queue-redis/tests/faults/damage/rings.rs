@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use proptest::{bool, collection::vec};
 use queue_core::*;
-use queue_fuzz::hold_for;
+use queue_testing::property::hold_for;
 
 use super::{
     CASES, Ground, HOUR, START,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::*;
-use queue_fuzz::hold_for;
 use queue_redis::RedisBackend;
+use queue_testing::property::hold_for;
 use real_redis::{Cluster, Server};
 use tokio::{runtime::Handle, time::timeout};
 

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, time::Duration};
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::*;
-use queue_fuzz::hold_for;
 use queue_redis::{Builder, RedisBackend};
+use queue_testing::property::hold_for;
 use real_redis::Server;
 use tokio::time::timeout;
 
