@@ -125,7 +125,7 @@ fn each_delivery_has_one_outcome_and_each_handling_one_ending() {
         assert_eq!(page.of("queue_kit_handler_seconds_count"), 13.0);
         assert_eq!(page.of("queue_kit_handler_seconds_sum"), 1.0, "the timeout");
         assert_eq!(page.of("queue_kit_in_flight"), 0.0);
-        let turns = page.by("queue_kit_calls_total", "call", "turn");
+        let turns = page.by("queue_kit_calls_total", "call", "settle_and_lease");
         assert_eq!(turns, counts.calls as f64);
         assert_eq!(page.of("queue_kit_leases_lost_total"), 0.0);
         assert_eq!(page.of("queue_kit_wait_seconds_count"), 0.0, "no stamps");

@@ -36,7 +36,7 @@ fn main() {
             continue;
         }
         push(&mut run);
-        turn(&mut run);
+        settle_and_lease(&mut run);
         rotate(&mut run);
         structures(&mut run);
         wake_up(&mut run);
@@ -69,7 +69,7 @@ fn push(run: &mut Run<'_>) {
     }
 }
 
-fn turn(run: &mut Run<'_>) {
+fn settle_and_lease(run: &mut Run<'_>) {
     let fixture = run.fixture;
     for shape in Shape::ALL {
         for kind in QueueKind::LEASING {
@@ -81,8 +81,8 @@ fn turn(run: &mut Run<'_>) {
             if (kind, shape) == (QueueKind::Reliable, Shape::new(1, 1)) {
                 beside.push((BARE, raw::bare_turn(fixture)));
             }
-            let name = format!("turn/{}, {}", kind.as_str(), shape.name());
-            let ours = ours::turn(fixture, kind, shape);
+            let name = format!("settle_and_lease/{}, {}", kind.as_str(), shape.name());
+            let ours = ours::settle_and_lease(fixture, kind, shape);
             run.measure(Samples::Many, &name, shape, ours, beside);
         }
     }
@@ -96,9 +96,15 @@ fn threads(run: &mut Run<'_>) {
         let (ours, name) = (ours::push(fixture, kind, shape), shape.name());
         let beside = vec![("LPUSH", raw::list_push(fixture, shape))];
         run.measure(Samples::Many, &format!("push/{name}"), shape, ours, beside);
-        let ours = ours::turn(fixture, kind, shape);
+        let ours = ours::settle_and_lease(fixture, kind, shape);
         let beside = vec![("LMOVE + LREM", raw::list_turn(fixture, shape))];
-        run.measure(Samples::Many, &format!("turn/{name}"), shape, ours, beside);
+        run.measure(
+            Samples::Many,
+            &format!("settle_and_lease/{name}"),
+            shape,
+            ours,
+            beside,
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
     task::Poll,
 };
 
-use queue_core::{Guarantees, Weaker, When};
+use queue_core::{Caveat, Condition, Guarantees};
 use tokio::sync::Notify;
 
 use crate::Capability;
@@ -45,12 +45,12 @@ impl Skip {
     /// The rule, if these guarantees break it. What each part of a queue keeps for itself is not broken:
     /// a case that takes the queue for one asks for [`Feature::Whole`](queue_core::Feature::Whole).
     pub(crate) fn of_rule(guarantees: &Guarantees, rule: &str) -> Option<Self> {
-        let mut weaker = guarantees.weaker.iter();
-        let broken = |weaker: &&Weaker| weaker.rule == rule && weaker.when != When::Parts;
-        let weaker = weaker.find(broken)?;
+        let mut caveats = guarantees.caveats.iter();
+        let broken = |caveat: &&Caveat| caveat.rule == rule && caveat.when != Condition::Partitions;
+        let caveat = caveats.find(broken)?;
         Some(Self::Breaks {
-            rule: weaker.rule,
-            because: weaker.because,
+            rule: caveat.rule,
+            because: caveat.because,
         })
     }
 }

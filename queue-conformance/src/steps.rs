@@ -29,11 +29,15 @@ pub(crate) async fn take(queue: &dyn Leasing, max: usize) -> Vec<Delivery> {
     take_for(queue, max, LONG).await
 }
 
-/// Leases up to `max` messages for `ttl`.
-pub(crate) async fn take_for(queue: &dyn Leasing, max: usize, ttl: Duration) -> Vec<Delivery> {
-    let leased = queue.lease(count(max), ttl).await.expect("leases");
+/// Leases up to `max` messages for `lease_time`.
+pub(crate) async fn take_for(
+    queue: &dyn Leasing,
+    max: usize,
+    lease_time: Duration,
+) -> Vec<Delivery> {
+    let leased = queue.lease(count(max), lease_time).await.expect("leases");
     for delivery in &leased.deliveries {
-        assert_eq!(delivery.time_left, ttl, "L10: timed from the claim");
+        assert_eq!(delivery.time_left, lease_time, "L10: timed from the claim");
     }
     leased.deliveries
 }
@@ -44,8 +48,8 @@ pub(crate) async fn take_one(queue: &dyn Leasing) -> Delivery {
 }
 
 /// Leases the next message, which must be there, for this long.
-pub(crate) async fn take_one_for(queue: &dyn Leasing, ttl: Duration) -> Delivery {
-    let delivery = take_for(queue, 1, ttl).await.pop();
+pub(crate) async fn take_one_for(queue: &dyn Leasing, lease_time: Duration) -> Delivery {
+    let delivery = take_for(queue, 1, lease_time).await.pop();
     delivery.expect("a message is ready")
 }
 
@@ -85,8 +89,11 @@ pub(crate) fn settlements(
 }
 
 /// Extends one lease, which must be live.
-pub(crate) async fn extend(queue: &dyn Leasing, receipt: Receipt, ttl: Duration) {
-    queue.extend_one(receipt, ttl).await.expect("extends");
+pub(crate) async fn extend(queue: &dyn Leasing, receipt: Receipt, lease_time: Duration) {
+    queue
+        .extend_one(receipt, lease_time)
+        .await
+        .expect("extends");
 }
 
 /// Leases and acks, one at a time, until nothing is ready: the ids in delivery order.

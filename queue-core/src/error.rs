@@ -204,13 +204,13 @@ impl Error {
         self
     }
 
-    /// Names the queue that the call was for; a part that the error names so far goes into the message.
+    /// Names the queue that the call was for; a partition that the error names so far goes into the message.
     #[must_use]
-    pub(crate) fn of_part(mut self, queue: &QueueName) -> Self {
-        if let Some(part) = self.0.queue.replace(queue.clone())
-            && part != *queue
+    pub(crate) fn of_partition(mut self, queue: &QueueName) -> Self {
+        if let Some(partition) = self.0.queue.replace(queue.clone())
+            && partition != *queue
         {
-            self.0.message = format!("part {part}: {}", self.0.message).into();
+            self.0.message = format!("partition {partition}: {}", self.0.message).into();
         }
         self
     }

@@ -15,12 +15,12 @@ use crate::{
 /// and never a name.
 ///
 /// ```
-/// use queue_core::{Feature, Guarantees, Push, QueueKind, When, call::Call};
+/// use queue_core::{Feature, Guarantees, Push, QueueKind, Condition, call::Call};
 ///
 /// let list = Guarantees::all("list", QueueKind::Reliable)
 ///     .without_calls(["purge"])
 ///     .without(Feature::Headers)
-///     .weaker("L11", When::Alone, "a retry has no delay");
+///     .caveat("L11", Condition::NoFaults, "a retry has no delay");
 /// assert!(list.keeps("L5") && !list.keeps("L11"));
 ///
 /// let push = Push::new("charge order 42").with_header("tenant", "acme");
@@ -41,7 +41,7 @@ pub struct Guarantees {
     /// The priorities that a message may have; empty for all.
     pub priorities: Vec<i16>,
     /// The rules that it breaks.
-    pub weaker: Vec<Weaker>,
+    pub caveats: Vec<Caveat>,
 }
 
 /// A part of the traits that a strategy may have no place for.
@@ -118,20 +118,20 @@ impl fmt::Display for Feature {
 
 /// A rule that a strategy breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Weaker {
+pub struct Caveat {
     /// The rule's number in `CONTRACT.md`.
     pub rule: &'static str,
     /// What it takes.
-    pub when: When,
+    pub when: Condition,
     /// Why, in a sentence.
     pub because: &'static str,
 }
 
 /// What it takes to break a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum When {
+pub enum Condition {
     /// No fault: several clients at once, or a consumer that stops while it holds something.
-    Alone,
+    NoFaults,
     /// Two messages with the same body.
     EqualBodies,
     /// A client whose clock is ahead of the others'.
@@ -139,7 +139,7 @@ pub enum When {
     /// Always: the strategy has no place for what the rule speaks of.
     Absent,
     /// The queue has several parts: each keeps the rule for itself.
-    Parts,
+    Partitions,
     /// This fault, by the simulator's name for it: *crashed*, *reply lost* …
     Fault(&'static str),
 }
@@ -153,7 +153,7 @@ impl Guarantees {
             calls: Call::names(kind).collect(),
             lacking: BTreeSet::new(),
             priorities: Vec::new(),
-            weaker: Vec::new(),
+            caveats: Vec::new(),
         }
     }
 
@@ -183,8 +183,8 @@ impl Guarantees {
 
     /// The same, with a rule that it breaks.
     #[must_use]
-    pub fn weaker(mut self, rule: &'static str, when: When, because: &'static str) -> Self {
-        self.weaker.push(Weaker {
+    pub fn caveat(mut self, rule: &'static str, when: Condition, because: &'static str) -> Self {
+        self.caveats.push(Caveat {
             rule,
             when,
             because,
@@ -208,9 +208,9 @@ impl Guarantees {
         self.broken(rule).is_none()
     }
 
-    /// The first entry of [`weaker`](Self::weaker) for this rule.
-    pub fn broken(&self, rule: &str) -> Option<&Weaker> {
-        self.weaker.iter().find(|weaker| weaker.rule == rule)
+    /// The first entry of [`caveats`](Self::caveats) for this rule.
+    pub fn broken(&self, rule: &str) -> Option<&Caveat> {
+        self.caveats.iter().find(|caveat| caveat.rule == rule)
     }
 
     /// Checks that it has what the call asks for, the whole batch.
@@ -236,7 +236,7 @@ impl Guarantees {
                 self.place_for(Feature::Keys, has_key)?;
             }
             Call::Insert(items) => items.iter().try_for_each(|item| self.check_item(item))?,
-            Call::Settle(settlements) | Call::Turn(settlements, ..) => settlements
+            Call::Settle(settlements) | Call::SettleAndLease(settlements, ..) => settlements
                 .iter()
                 .try_for_each(|each| self.check_settlement(each))?,
             _ => {}

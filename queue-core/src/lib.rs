@@ -58,7 +58,7 @@ pub use self::{
     counters::{Counters, Depth},
     dead::{DeadLetter, DeathReason, Revived},
     error::{Error, ErrorKind, Outcome, Result},
-    guarantees::{Feature, Guarantees, Weaker, When},
+    guarantees::{Caveat, Condition, Feature, Guarantees},
     headers::Headers,
     holder::Holder,
     id::{MessageId, Receipt, Token},

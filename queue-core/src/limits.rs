@@ -46,8 +46,8 @@ pub const MAX_TIME: u64 = 253_402_300_800_000;
 ///
 /// `Invalid` if it is zero or longer than [`MAX_LEASE`].
 #[inline]
-pub fn lease_millis(ttl: Duration) -> Result<u64> {
-    in_range("a lease", ttl, MAX_LEASE)
+pub fn lease_millis(lease_time: Duration) -> Result<u64> {
+    in_range("a lease", lease_time, MAX_LEASE)
 }
 
 /// Whole milliseconds of a dedup window, rounded up.
@@ -73,8 +73,8 @@ pub fn within_millis(within: Duration) -> Result<u64> {
 /// # Errors
 ///
 /// `Invalid` if it is zero or longer than [`MAX_LEASE`].
-pub fn claim_millis(ttl: Duration) -> Result<u64> {
-    in_range("a claim", ttl, MAX_LEASE)
+pub fn claim_millis(lease_time: Duration) -> Result<u64> {
+    in_range("a claim", lease_time, MAX_LEASE)
 }
 
 /// Whole milliseconds that a store knows a once key to be done, rounded up.

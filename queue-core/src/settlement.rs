@@ -108,7 +108,7 @@ impl Settlement {
     }
 
     /// Checks the delays of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An
-    /// empty one passes, since [`turn`](crate::Leasing::turn) allows it.
+    /// empty one passes, since [`settle_and_lease`](crate::Leasing::settle_and_lease) allows it.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ pub enum Settled {
 /// The result of one extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Extended {
-    /// The deadline is now + ttl.
+    /// The deadline is now + lease_time.
     Extended,
     /// The receipt is not the message's live lease, and nothing changed (L4).
     LeaseLost,

@@ -288,7 +288,7 @@ mod waits;
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.
 pub use ::redis;
 
-/// Every script that a backend calls, by name (`reliable/turn`) and text: to read them, to load
+/// Every script that a backend calls, by name (`reliable/settle_and_lease`) and text: to read them, to load
 /// them ahead, or to find out which commands a user needs.
 pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = scripts::ALL.iter();

@@ -113,11 +113,11 @@ impl Once {
 
 #[async_trait]
 impl OnceStore for Once {
-    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
-        let ttl = self.checked(key, limits::claim_millis(ttl))?;
+    async fn claim(&self, key: &[u8], claim_time: Duration) -> Result<Claim> {
+        let claim_time = self.checked(key, limits::claim_millis(claim_time))?;
         let fill = |call: &mut Call| {
             call.push(key);
-            call.push(ttl);
+            call.push(claim_time);
         };
         let mut reply = self.call(&scripts::ONCE_CLAIM, fill).await?;
         let (found, number) = (reply.count()?, reply.count()?);
@@ -131,9 +131,9 @@ impl OnceStore for Once {
         }
     }
 
-    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
-        let ttl = self.checked(key, limits::claim_millis(ttl))?;
-        self.call_held(&scripts::ONCE_EXTEND, key, token, Some(ttl))
+    async fn extend(&self, key: &[u8], token: Token, claim_time: Duration) -> Result<()> {
+        let claim_time = self.checked(key, limits::claim_millis(claim_time))?;
+        self.call_held(&scripts::ONCE_EXTEND, key, token, Some(claim_time))
             .await
     }
 

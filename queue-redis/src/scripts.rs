@@ -156,7 +156,7 @@ leasing_scripts! {
     turn: &[
         CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "shared/packs" "leasing/usual"]), Next,
         Files(lua!["leasing/acks" "shared/add_many" "leasing/usual_turn"]), LongWay, FITS, SOUND, EXPECT, LEASES, Line,
-        Files(lua!["leasing/turn"]), Moves, PLACES, TIDY,
+        Files(lua!["leasing/settle_and_lease"]), Moves, PLACES, TIDY,
         Files(lua!["shared/settle"]),
     ];
     extend: tidied![DRAIN "leasing/extend"];

@@ -1,6 +1,6 @@
 //! The suite on a real Redis: every case in virtual time, under the names of other backends' cases.
-//! In `apart`, they run again with every body kept as large ones are; in `in_parts`, those of the kinds that lease
-//! on queues of several parts. In `server_time`, the cases that need no exact clock run again by the server's own
+//! In `apart`, they run again with every body kept as large ones are; in `in_partitions`, those of the kinds that lease
+//! on queues of several partitions. In `server_time`, the cases that need no exact clock run again by the server's own
 //! clock.
 
 #![cfg(unix)]
@@ -23,11 +23,11 @@ mod apart {
     queue_conformance::suite!(VirtualTimeHarness::fresh().with_all_bodies_apart());
 }
 
-/// Queues of several parts keep what they promise.
-mod in_parts {
+/// Queues of several partitions keep what they promise.
+mod in_partitions {
     use super::VirtualTimeHarness;
 
-    queue_conformance::suite!(VirtualTimeHarness::fresh().in_parts(3));
+    queue_conformance::suite!(VirtualTimeHarness::fresh().in_partitions(3));
 }
 
 mod server_time {

@@ -141,9 +141,9 @@ async fn settling_one_and_leasing_the_next_is_one_round_trip() {
         let turns = async {
             for turn in 0..10 {
                 let (settled, leased) = queue
-                    .turn(&settlements, max(1), LEASE, None)
+                    .settle_and_lease(&settlements, max(1), LEASE, None)
                     .await
-                    .expect("turn");
+                    .expect("settle_and_lease");
                 assert_eq!(settled.len(), usize::from(turn > 0));
                 assert_eq!(leased.deliveries.len(), 1);
                 settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];
@@ -167,8 +167,8 @@ async fn consumers_that_turn_one_message_each_share_their_calls() {
         let consume = async || {
             let mut settlements = Vec::new();
             for _ in 0..TURNS {
-                let turn = queue.turn(&settlements, max(1), LEASE, None);
-                let (_, leased) = turn.await.expect("turn");
+                let turn = queue.settle_and_lease(&settlements, max(1), LEASE, None);
+                let (_, leased) = turn.await.expect("settle_and_lease");
                 settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];
             }
         };

@@ -102,12 +102,15 @@ impl Guarded {
     }
 
     /// Acks these, and leases as many.
-    async fn turn(&mut self, held: &mut Vec<Receipt>, count: usize) -> String {
+    async fn settle_and_lease(&mut self, held: &mut Vec<Receipt>, count: usize) -> String {
         let acks: Vec<_> = held.iter().copied().map(Settlement::ack).collect();
         let max = NonZeroUsize::new(count).expect("not zero");
         let turn = async |queue: &AnyQueue| {
             let queue = queue.leasing().expect("it leases");
-            queue.turn(&acks, max, LEASE, None).await.expect("turns")
+            queue
+                .settle_and_lease(&acks, max, LEASE, None)
+                .await
+                .expect("settled and leased")
         };
         let (cost, (_, leased)) = self.cost(turn).await;
         *held = leased.deliveries.iter().map(|each| each.receipt).collect();
@@ -135,11 +138,11 @@ async fn each_verb_costs_what_it_did() {
             let mut held = Vec::new();
             // The first of each kind sets up what stays.
             guarded.put(count).await;
-            guarded.turn(&mut held, count).await;
+            guarded.settle_and_lease(&mut held, count).await;
             guarded.put(count).await;
             guarded.put(count).await;
             let put = guarded.put(count).await;
-            let turn = guarded.turn(&mut held, count).await;
+            let turn = guarded.settle_and_lease(&mut held, count).await;
             costs.push_str(&format!("{kind}, {count}: push {put}, turn {turn}\n"));
         }
     }

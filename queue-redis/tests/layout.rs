@@ -129,7 +129,9 @@ async fn attempts_are_counted_beyond_one_byte() -> Test {
     let one = NonZeroUsize::MIN;
     let mut settlements = Vec::new();
     for attempt in 1..=300 {
-        let (settled, leased) = queue.turn(&settlements, one, LONG, None).await?;
+        let (settled, leased) = queue
+            .settle_and_lease(&settlements, one, LONG, None)
+            .await?;
         assert!(settled.iter().all(|settled| *settled == Settled::Done));
         let delivery = leased.deliveries.first().expect("due at once");
         assert_eq!(delivery.attempt, attempt);

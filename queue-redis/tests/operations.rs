@@ -28,7 +28,7 @@ async fn orders(server: &Server) -> Result<()> {
     queue.push(&batch).await?;
     let web = Holder::new("web-1")?;
     let three = NonZeroUsize::new(3).expect("not zero");
-    let (_, leased) = queue.turn(&[], three, LEASE, Some(web)).await?;
+    let (_, leased) = queue.settle_and_lease(&[], three, LEASE, Some(web)).await?;
     let receipts: Vec<_> = leased.deliveries.iter().map(|each| each.receipt).collect();
     let settlements = [
         Settlement::retry(receipts[1], LEASE),

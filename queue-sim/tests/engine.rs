@@ -41,8 +41,9 @@ fn play(decisions: &Decisions) -> History {
                     for step in 0..4 {
                         queue.push_one(format!("{lane}.{step}")).await.unwrap();
                         yield_now().await;
-                        let ttl = Duration::from_millis(20);
-                        if let Some(got) = queue.receive_one(ttl, ttl).await.unwrap() {
+                        let lease_time = Duration::from_millis(20);
+                        if let Some(got) = queue.receive_one(lease_time, lease_time).await.unwrap()
+                        {
                             time::sleep(Duration::from_millis(19 + step)).await;
                             let _ = queue.ack(got.receipt).await;
                         }

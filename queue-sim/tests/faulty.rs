@@ -15,7 +15,7 @@ use queue_sim::{
 };
 use tokio::time;
 
-const TTL: Duration = Duration::from_millis(20);
+const LEASE_TIME: Duration = Duration::from_millis(20);
 /// Two leases and 3 ms.
 const PATIENCE: u64 = 43;
 
@@ -39,7 +39,7 @@ where
             decisions: decisions.clone(),
             journal: journal.clone(),
             faults: faults.fold(Faults::none(), |all, fault| all.with(*fault, 1)),
-            ttl: TTL,
+            lease_time: LEASE_TIME,
         };
         let network = Network::new(context);
         assert_eq!(network.patience(), Duration::from_millis(PATIENCE));

@@ -1,10 +1,10 @@
-//! Queues of several parts break no rule but those that each part keeps for itself; queues of one part
+//! Queues of several partitions break no rule but those that each partition keeps for itself; queues of one partition
 //! break none.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use queue_core::{
-    Backend, Guarantees, Partitioned, QueueKind, QueueName, Result, When,
+    Backend, Condition, Guarantees, Partitioned, QueueKind, QueueName, Result,
     call::{Answer, Call, Layer, Layered, Service},
 };
 use queue_memory::MemoryBackend;
@@ -21,26 +21,26 @@ const SEEDS: u64 = 150;
 /// The checks must find a bug within this many seeds.
 const HUNT: u64 = 300;
 
-/// Queues of so many parts, with this in front of each part.
-fn partitioned(parts: usize, bug: Option<Bug>) -> Partitioned {
+/// Queues of so many partitions, with this in front of each partition.
+fn partitioned(partitions: usize, bug: Option<Bug>) -> Partitioned {
     let memory: Arc<dyn Backend> = Arc::new(MemoryBackend::starting_at(EPOCH));
     let backend = match bug {
         Some(bug) => Arc::new(Layered::new(bug, memory)),
         None => memory,
     };
-    let partitioned = Partitioned::new(backend, parts);
+    let partitioned = Partitioned::new(backend, partitions);
     partitioned
         .expect("a number that is allowed")
         .beginning_at(0)
 }
 
-/// A scenario of the kind, and queues of so many parts to play it on.
-fn stage(kind: QueueKind, parts: usize, bug: Option<Bug>) -> (Scenario, MemoryEnvironment) {
+/// A scenario of the kind, and queues of so many partitions to play it on.
+fn stage(kind: QueueKind, partitions: usize, bug: Option<Bug>) -> (Scenario, MemoryEnvironment) {
     let mut scenario = Scenario::new(kind);
-    let guarantees = partitioned(parts, bug).guarantees(kind);
+    let guarantees = partitioned(partitions, bug).guarantees(kind);
     scenario.guarantees = (!guarantees.is_all()).then_some(guarantees);
-    let environment = MemoryEnvironment::over(move || Arc::new(partitioned(parts, bug)));
-    match parts {
+    let environment = MemoryEnvironment::over(move || Arc::new(partitioned(partitions, bug)));
+    match partitions {
         1 => (scenario, environment),
         // The model is a queue with one line.
         _ => (scenario, environment.without_truth()),
@@ -63,17 +63,21 @@ fn findings(
     findings.into_iter().map(told).collect()
 }
 
-fn is_kept_by_each_part(guarantees: &Guarantees, rule: &str) -> bool {
+fn is_kept_by_each_partition(guarantees: &Guarantees, rule: &str) -> bool {
     let broken = guarantees.broken(rule);
-    broken.is_some_and(|weaker| weaker.when == When::Parts)
+    broken.is_some_and(|caveat| caveat.when == Condition::Partitions)
 }
 
-/// Plays runs of the kind, on one part and on three. Those on three must show that these rules do not
+/// Plays runs of the kind, on one partition and on three. Those on three must show that these rules do not
 /// hold for the whole queue.
 fn plays(kind: QueueKind, shown: &[&str]) {
     let (scenario, mut environment) = stage(kind, 1, None);
     for seed in 0..seeds_or(SEEDS) {
-        assert_eq!(findings(&scenario, &mut environment, seed), [], "one part");
+        assert_eq!(
+            findings(&scenario, &mut environment, seed),
+            [],
+            "one partition"
+        );
     }
     let (scenario, mut environment) = stage(kind, 3, None);
     let guarantees = partitioned(3, None).guarantees(kind);
@@ -90,7 +94,7 @@ fn plays(kind: QueueKind, shown: &[&str]) {
             broken.keys()
         );
     }
-    broken.retain(|rule, _| !is_kept_by_each_part(&guarantees, rule));
+    broken.retain(|rule, _| !is_kept_by_each_partition(&guarantees, rule));
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
@@ -114,12 +118,12 @@ fn bounded() {
     plays(QueueKind::Bounded, &["F1", "L13"]);
 }
 
-/// A bug between the queue and one of its parts, such as a mistake of the parts' own code would be.
+/// A bug between the queue and one of its partitions, such as a mistake of the partitions' own code would be.
 #[derive(Debug, Clone, Copy)]
 enum Bug {
-    /// Settlements of part 1 do not arrive, and are answered as done.
+    /// Settlements of partition 1 do not arrive, and are answered as done.
     LostSettlements,
-    /// Leases leave part 1 out.
+    /// Leases leave partition 1 out.
     ForgottenPart,
 }
 
@@ -135,13 +139,16 @@ impl Layer for Bug {
             (Self::ForgottenPart, Call::Lease(..)) => {
                 Ok(Answer::Leased(queue_core::Leased::nothing(None)))
             }
-            (Self::ForgottenPart, Call::Turn(settlements, max, ttl, holder)) => {
-                let turn = Call::Turn(settlements, max, ttl, holder);
-                let turned = queue.call(turn).await?;
-                let Answer::Turned(settled, _) = turned else {
-                    return Ok(turned);
+            (Self::ForgottenPart, Call::SettleAndLease(settlements, max, lease_time, holder)) => {
+                let turn = Call::SettleAndLease(settlements, max, lease_time, holder);
+                let leased_next = queue.call(turn).await?;
+                let Answer::SettledAndLeased(settled, _) = leased_next else {
+                    return Ok(leased_next);
                 };
-                Ok(Answer::Turned(settled, queue_core::Leased::nothing(None)))
+                Ok(Answer::SettledAndLeased(
+                    settled,
+                    queue_core::Leased::nothing(None),
+                ))
             }
             (_, call) => queue.call(call).await,
         }
@@ -154,7 +161,7 @@ fn hunt(bug: Bug) -> (String, String) {
     let (scenario, mut environment) = stage(QueueKind::Reliable, 3, Some(bug));
     for seed in 0..HUNT {
         let mut found = findings(&scenario, &mut environment, seed).into_iter();
-        if let Some(found) = found.find(|(rule, _)| !is_kept_by_each_part(&guarantees, rule)) {
+        if let Some(found) = found.find(|(rule, _)| !is_kept_by_each_partition(&guarantees, rule)) {
             println!("{bug:?}: {}", found.1);
             return found;
         }
@@ -163,7 +170,7 @@ fn hunt(bug: Bug) -> (String, String) {
 }
 
 #[test]
-fn bugs_between_a_queue_and_its_parts_are_found() {
+fn bugs_between_a_queue_and_its_partitions_are_found() {
     for bug in [Bug::LostSettlements, Bug::ForgottenPart] {
         hunt(bug);
     }

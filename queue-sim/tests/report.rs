@@ -16,7 +16,7 @@ use queue_sim::{
     world::EPOCH,
 };
 
-const TTL: Duration = Duration::from_millis(20);
+const LEASE_TIME: Duration = Duration::from_millis(20);
 
 /// A handwritten history.
 struct Story {
@@ -73,7 +73,7 @@ fn accepted(id: u64) -> Answer {
 }
 
 fn lease() -> Call {
-    Call::Lease(one(), TTL)
+    Call::Lease(one(), LEASE_TIME)
 }
 
 /// The receipt of the first lease in that millisecond.
@@ -86,7 +86,7 @@ fn delivered(receipt: Receipt, attempt: u32) -> Answer {
     Answer::Leased(Leased::of(vec![Delivery {
         receipt,
         attempt,
-        time_left: TTL,
+        time_left: LEASE_TIME,
         body: Bytes::from_static(b"a"),
         headers: Headers::new(),
         failure: None,
@@ -146,7 +146,7 @@ fn faults_crashes_and_late_executions() {
         story.journal.ended(never, Outcome::Dropped);
         story.journal.note(Event::Crashed(Lane(2)));
         story.executed(late);
-        let wait = story.begins(2, Call::WaitForArrival(TTL));
+        let wait = story.begins(2, Call::WaitForArrival(LEASE_TIME));
         story.call(1, lease(), delivered(held, 1));
         story
             .journal

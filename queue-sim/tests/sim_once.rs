@@ -94,11 +94,11 @@ impl Far {
 
 #[async_trait]
 impl OnceStore for Far {
-    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
-        self.trip(self.store.claim(key, ttl)).await
+    async fn claim(&self, key: &[u8], claim_time: Duration) -> Result<Claim> {
+        self.trip(self.store.claim(key, claim_time)).await
     }
-    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
-        self.trip(self.store.extend(key, token, ttl)).await
+    async fn extend(&self, key: &[u8], token: Token, claim_time: Duration) -> Result<()> {
+        self.trip(self.store.extend(key, token, claim_time)).await
     }
     async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {
         self.trip(async {

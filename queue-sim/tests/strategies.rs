@@ -3,10 +3,10 @@
 
 use std::{fs, path::Path};
 
-use queue_core::{Guarantees, When};
+use queue_core::{Condition, Guarantees};
 use queue_sim::{
     sim::{first_seed_of_the_day, seeds_or},
-    strategies::{Condition, all, judge_all},
+    strategies::{TrialCondition, all, judge_all},
 };
 
 /// Runs of each strategy under each condition.
@@ -18,7 +18,7 @@ const THREADS: usize = 2;
 fn each_breaks_what_it_declares_and_nothing_else() {
     // The default ones have tests of their own.
     let recipes = all().into_iter().filter(|strategy| !strategy.is_default());
-    let recipes = recipes.map(|strategy| (strategy, Condition::all().collect()));
+    let recipes = recipes.map(|strategy| (strategy, TrialCondition::all().collect()));
     let recipes = recipes.collect();
     let told = |report: &str| print!("{report}");
     let first = first_seed_of_the_day();
@@ -33,31 +33,31 @@ fn each_breaks_what_it_declares_and_nothing_else() {
 
 /// The rules that a strategy loses, as the page tells them.
 fn loses(guarantees: &Guarantees) -> String {
-    let all = |when: When, word: &str| {
+    let all = |when: Condition, word: &str| {
         let rules = guarantees
-            .weaker
+            .caveats
             .iter()
-            .filter(|weaker| weaker.when == when);
-        let rules: Vec<&str> = rules.map(|weaker| weaker.rule).collect();
+            .filter(|caveat| caveat.when == when);
+        let rules: Vec<&str> = rules.map(|caveat| caveat.rule).collect();
         (!rules.is_empty()).then(|| format!("{} {word}", rules.join(", ")))
     };
     let mut besides: Vec<(&str, Vec<&str>)> = Vec::new();
-    for weaker in &guarantees.weaker {
-        let what = match weaker.when {
-            When::Fault(fault) => fault,
-            When::EqualBodies => "equal bodies",
-            When::ClockAhead => "clock ahead",
-            When::Alone | When::Absent | When::Parts => continue,
+    for caveat in &guarantees.caveats {
+        let what = match caveat.when {
+            Condition::Fault(fault) => fault,
+            Condition::EqualBodies => "equal bodies",
+            Condition::ClockAhead => "clock ahead",
+            Condition::NoFaults | Condition::Absent | Condition::Partitions => continue,
         };
-        match besides.iter_mut().find(|(rule, _)| *rule == weaker.rule) {
+        match besides.iter_mut().find(|(rule, _)| *rule == caveat.rule) {
             Some((_, faults)) => faults.push(what),
-            None => besides.push((weaker.rule, vec![what])),
+            None => besides.push((caveat.rule, vec![what])),
         }
     }
     let besides = besides.iter();
     let besides = besides.map(|(rule, faults)| format!("{rule} {}", faults.join(", ")));
-    let parts = all(When::Alone, "alone").into_iter().chain(besides);
-    let parts: Vec<String> = parts.chain(all(When::Absent, "absent")).collect();
+    let parts = all(Condition::NoFaults, "alone").into_iter().chain(besides);
+    let parts: Vec<String> = parts.chain(all(Condition::Absent, "absent")).collect();
     parts.join("; ")
 }
 

@@ -35,7 +35,7 @@ pub(crate) enum Keeper {
         notes: mpsc::UnboundedSender<Note>,
     },
     /// Nobody: the lease of a test, this long, is in no backend.
-    Nobody { ttl: Duration },
+    Nobody { lease_time: Duration },
 }
 
 impl Context {
@@ -104,18 +104,18 @@ impl Context {
         self.cut_off
     }
 
-    /// Holds the lease for at least `ttl` from now.
+    /// Holds the lease for at least `lease_time` from now.
     ///
     /// Heartbeats do so by themselves. Call this before work that keeps heartbeats from coming,
-    /// such as work that blocks the runtime. The worker raises a `ttl` shorter than its own lease
+    /// such as work that blocks the runtime. The worker raises a `lease_time` shorter than its own lease
     /// to that lease. If the future is dropped, the lease may or may not be extended.
     ///
     /// # Errors
     ///
-    /// `Invalid` if `ttl` is zero or over 24 h; `LeaseLost` if the lease has ended: give up the
+    /// `Invalid` if `lease_time` is zero or over 24 h; `LeaseLost` if the lease has ended: give up the
     /// work; and those of [`extend`](queue_core::Leasing::extend).
-    pub async fn extend(&self, ttl: Duration) -> Result<()> {
-        limits::lease_millis(ttl)?;
+    pub async fn extend(&self, lease_time: Duration) -> Result<()> {
+        limits::lease_millis(lease_time)?;
         match &self.keeper {
             Keeper::Worker { key, notes } => {
                 let (reply, answer) = oneshot::channel();
@@ -123,7 +123,7 @@ impl Context {
                 let request = ExtendRequest {
                     job,
                     entry,
-                    ttl,
+                    lease_time,
                     reply,
                 };
                 // The call goes through the loop, so that it and the heartbeats take effect in a
@@ -136,8 +136,8 @@ impl Context {
             Keeper::Nobody { .. } if self.lease.is_lost() => {
                 Err(Error::lease_lost(self.lease.receipt))
             }
-            Keeper::Nobody { ttl: own } => {
-                self.lease.extended(Instant::now(), ttl.max(*own));
+            Keeper::Nobody { lease_time: own } => {
+                self.lease.extended(Instant::now(), lease_time.max(*own));
                 Ok(())
             }
         }

@@ -49,7 +49,7 @@ pub struct Counts {
     pub backoff_panics: u64,
     /// Leases extended.
     pub extended: u64,
-    /// Calls of `turn` and `settle`: round trips, on a backend that needs one for each.
+    /// Calls of `settle_and_lease` and `settle`: round trips, on a backend that needs one for each.
     pub calls: u64,
     /// Calls of `extend`, each for many leases.
     pub heartbeats: u64,
@@ -79,7 +79,9 @@ impl Counts {
 
     pub(crate) fn note(&mut self, event: &Event<'_>) {
         match event {
-            Event::Called { verb: Verb::Turn } => self.calls += 1,
+            Event::Called {
+                verb: Verb::SettleAndLease,
+            } => self.calls += 1,
             Event::Called { verb: Verb::Extend } => self.heartbeats += 1,
             Event::Failed { .. } => self.errors += 1,
             Event::Leased { .. } => self.leased += 1,

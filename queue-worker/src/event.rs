@@ -62,8 +62,8 @@ pub(crate) enum Event<'a> {
 /// The calls of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verb {
-    /// `turn` or `settle`.
-    Turn,
+    /// `settle_and_lease` or `settle`.
+    SettleAndLease,
     Extend,
     Wait,
 }
@@ -72,7 +72,7 @@ impl Verb {
     /// The name in a health, in labels and in fields.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Turn => "turn",
+            Self::SettleAndLease => "settle_and_lease",
             Self::Extend => "extend",
             Self::Wait => "wait",
         }

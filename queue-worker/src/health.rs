@@ -38,7 +38,7 @@ struct State {
 pub struct Trouble {
     /// The worker's name for the queue.
     pub queue: String,
-    /// The call: `turn` (it leases, settles, or both), `extend` (heartbeats) or `wait`.
+    /// The call: `settle_and_lease` (it leases, settles, or both), `extend` (heartbeats) or `wait`.
     pub call: &'static str,
     /// The time of the first failure.
     pub since: Instant,

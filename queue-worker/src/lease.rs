@@ -47,18 +47,18 @@ impl Lease {
     }
 
     /// A call sent at this time has extended it.
-    pub(crate) fn extended(&self, sent: Instant, ttl: Duration) {
-        *self.lock() = end(sent, ttl);
+    pub(crate) fn extended(&self, sent: Instant, lease_time: Duration) {
+        *self.lock() = end(sent, lease_time);
     }
 
     /// The time of the next heartbeat: two thirds of a lease before the deadline. `None` if the
     /// lease is lost, or its longest hold is over.
-    pub(crate) fn heartbeat_at(&self, ttl: Duration) -> Option<Instant> {
+    pub(crate) fn heartbeat_at(&self, lease_time: Duration) -> Option<Instant> {
         if self.is_lost() {
             return None;
         }
         let deadline = self.deadline();
-        let at = deadline.checked_sub(ttl / 3 * 2).unwrap_or(deadline);
+        let at = deadline.checked_sub(lease_time / 3 * 2).unwrap_or(deadline);
         let held = self.hold_until.is_some_and(|until| at >= until);
         (!held).then_some(at)
     }
@@ -93,6 +93,6 @@ impl Lease {
     }
 }
 
-fn end(sent: Instant, ttl: Duration) -> Instant {
-    after(sent, ttl.saturating_sub(CLOCK_GRAIN))
+fn end(sent: Instant, lease_time: Duration) -> Instant {
+    after(sent, lease_time.saturating_sub(CLOCK_GRAIN))
 }

@@ -16,7 +16,7 @@
 //! one message (L1); sinks that fence use [`Context::token`].
 //!
 //! **Round trips.** The worker sends results together, and with the next lease, in one call
-//! ([`turn`](queue_core::Leasing::turn)). It always awaits a `turn` or `settle` that it has begun;
+//! ([`settle_and_lease`](queue_core::Leasing::settle_and_lease)). It always awaits a `settle_and_lease` or `settle` that it has begun;
 //! it drops only waits.
 //!
 //! **Shutdown.** The worker stops leasing and gives handlers the drain time to finish. Then it

@@ -31,7 +31,7 @@ pub(crate) struct ExtendRequest {
     /// The job, and the entry in it: they name the delivery in the loop.
     pub(crate) job: u64,
     pub(crate) entry: usize,
-    pub(crate) ttl: Duration,
+    pub(crate) lease_time: Duration,
     pub(crate) reply: oneshot::Sender<Result<()>>,
 }
 

@@ -102,7 +102,7 @@ mod tests {
         let calls = || {
             queues
                 .iter()
-                .flat_map(|queue| [(queue, Verb::Turn), (queue, Verb::Wait)])
+                .flat_map(|queue| [(queue, Verb::SettleAndLease), (queue, Verb::Wait)])
         };
         for round in 0..3 {
             for (nth, (queue, verb)) in calls().enumerate() {
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(over, Some(expected));
         }
         assert!(
-            outages.failed(&queues[0], Verb::Turn, &away("a"), start),
+            outages.failed(&queues[0], Verb::SettleAndLease, &away("a"), start),
             "it is another"
         );
     }
@@ -130,12 +130,12 @@ mod tests {
     fn each_server_has_its_own_outage() {
         let mut outages = Outages::default();
         let (now, queue) = (Instant::now(), Arc::from("q"));
-        assert!(outages.failed(&queue, Verb::Turn, &away("a"), now));
-        assert!(outages.failed(&queue, Verb::Turn, &away("b"), now));
-        assert!(!outages.failed(&queue, Verb::Turn, &away("a"), now));
+        assert!(outages.failed(&queue, Verb::SettleAndLease, &away("a"), now));
+        assert!(outages.failed(&queue, Verb::SettleAndLease, &away("b"), now));
+        assert!(!outages.failed(&queue, Verb::SettleAndLease, &away("a"), now));
         assert_eq!(
             outages
-                .recovered(&queue, Verb::Turn, now)
+                .recovered(&queue, Verb::SettleAndLease, now)
                 .map(|over| over.len()),
             Some(2)
         );
@@ -147,8 +147,8 @@ mod tests {
         let (now, queue) = (Instant::now(), Arc::from("q"));
         let full = Error::new(ErrorKind::OutOfMemory, "full");
         for _ in 0..2 {
-            assert!(outages.failed(&queue, Verb::Turn, &full, now));
+            assert!(outages.failed(&queue, Verb::SettleAndLease, &full, now));
         }
-        assert_eq!(outages.recovered(&queue, Verb::Turn, now), None);
+        assert_eq!(outages.recovered(&queue, Verb::SettleAndLease, now), None);
     }
 }

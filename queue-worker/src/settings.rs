@@ -303,8 +303,8 @@ macro_rules! terms_setters {
         /// Sets the length of a lease, 30 s by default. Heartbeats extend it while its handler
         /// runs, a third of it after the last time. If the worker dies, other workers get the
         /// message this long after.
-        pub fn lease(mut self, ttl: Duration) -> Self {
-            self$(.$route)?.terms.lease = ttl;
+        pub fn lease(mut self, lease_time: Duration) -> Self {
+            self$(.$route)?.terms.lease = lease_time;
             self
         }
 

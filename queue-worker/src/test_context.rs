@@ -119,8 +119,8 @@ impl TestContext {
 
     /// Sets the length of the lease, 30 s by default, up to 24 h. It begins when the context is
     /// built. As in a worker, the deadline is a millisecond sooner.
-    pub const fn lease(mut self, ttl: Duration) -> Self {
-        self.lease = ttl;
+    pub const fn lease(mut self, lease_time: Duration) -> Self {
+        self.lease = lease_time;
         self
     }
 
@@ -139,18 +139,18 @@ impl TestContext {
     /// The context, and the worker's part of it.
     pub fn build_with_worker(self) -> (Context, TestWorker) {
         let now = Instant::now();
-        let ttl = self.lease.min(limits::MAX_LEASE);
+        let lease_time = self.lease.min(limits::MAX_LEASE);
         let delivery = Delivery {
             receipt: self.receipt,
             attempt: self.attempt,
-            time_left: ttl,
+            time_left: lease_time,
             body: Bytes::new(),
             headers: self.headers,
             failure: self.failure,
         };
         let lease = Lease::new(&delivery, now, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
-        let keeper = Keeper::Nobody { ttl };
+        let keeper = Keeper::Nobody { lease_time };
         let context = Context::new(Arc::clone(&lease), self.queue, cut_off, keeper);
         (context, TestWorker(lease))
     }

@@ -10,20 +10,20 @@ use queue_kit::{
 
 use crate::faulty::*;
 
-/// A backend without a `turn` of its own.
+/// A backend without a `settle_and_lease` of its own.
 #[derive(Debug)]
 struct Plain(Front);
 
 #[async_trait]
 impl Leasing for Plain {
-    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
-        self.0.lease(max, ttl).await
+    async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
+        self.0.lease(max, lease_time).await
     }
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.0.settle(settlements).await
     }
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
-        self.0.extend(receipts, ttl).await
+    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
+        self.0.extend(receipts, lease_time).await
     }
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         self.0.wait_for_arrival(timeout).await
@@ -74,11 +74,17 @@ async fn a_turn_whose_lease_failed_does_not_deny_that_it_settled() {
     });
     let plain = Plain(full.front());
     let done = [Settlement::ack(held.receipt)];
-    let error = plain.turn(&done, ONE, SECOND, None).await.unwrap_err();
+    let error = plain
+        .settle_and_lease(&done, ONE, SECOND, None)
+        .await
+        .unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(jobs.counters().await.unwrap().acked, 1);
     // Nothing was settled: the lease's own outcome holds.
-    let error = plain.turn(&[], ONE, SECOND, None).await.unwrap_err();
+    let error = plain
+        .settle_and_lease(&[], ONE, SECOND, None)
+        .await
+        .unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotApplied);
 }
 
@@ -93,7 +99,9 @@ async fn a_turn_whose_settling_failed_leases_nothing() {
         _ => Behaviour::Made,
     });
     let done = [Settlement::ack(held.receipt)];
-    let error = Plain(broken.front()).turn(&done, ONE, SECOND, None).await;
+    let error = Plain(broken.front())
+        .settle_and_lease(&done, ONE, SECOND, None)
+        .await;
     assert_eq!(error.unwrap_err().outcome(), Outcome::NotApplied);
     let depth = jobs.depth().await.unwrap();
     assert_eq!((depth.ready, depth.leased), (1, 1));
@@ -124,8 +132,10 @@ async fn a_turn_is_a_settlement_and_then_a_lease() {
     let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
     let back = [Settlement::release(held.receipt)];
     let holder = Holder::new("mailer").unwrap();
-    let turned = plain.turn(&back, ONE, SECOND, Some(holder)).await;
-    let (settled, leased) = turned.unwrap();
+    let leased_next = plain
+        .settle_and_lease(&back, ONE, SECOND, Some(holder))
+        .await;
+    let (settled, leased) = leased_next.unwrap();
     assert_eq!(settled, [Settled::Done]);
     assert_eq!(leased.deliveries.len(), 1, "what it gave back is there");
     let held = plain.peek(Place::Leased, Page::first(1)).await.unwrap();
@@ -135,7 +145,7 @@ async fn a_turn_is_a_settlement_and_then_a_lease() {
     // The call finds a bad argument to one part before it does the other.
     let back = [Settlement::release(leased.deliveries[0].receipt)];
     let error = plain
-        .turn(&back, ONE, Duration::ZERO, None)
+        .settle_and_lease(&back, ONE, Duration::ZERO, None)
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);

@@ -97,7 +97,7 @@ pub fn push(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
 /// # Panics
 ///
 /// If the queue refuses.
-pub fn turn(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
+pub fn settle_and_lease(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         fixture.runtime.block_on(async {
             let queue = open(&fixture.backend, name, kind).await;
@@ -111,8 +111,13 @@ pub fn turn(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Work<'_> {
                 let mut held = held.pop().expect("one for each");
                 async move {
                     for _ in 0..rounds {
-                        let turn = queue.leasing().turn(&held, count(shape.batch), LEASE, None);
-                        let (settled, leased) = turn.await.expect("turned");
+                        let turn = queue.leasing().settle_and_lease(
+                            &held,
+                            count(shape.batch),
+                            LEASE,
+                            None,
+                        );
+                        let (settled, leased) = turn.await.expect("leased_next");
                         assert!(settled.iter().all(|settled| *settled == Settled::Done));
                         assert_eq!(leased.deliveries.len(), shape.batch);
                         held = receipts(&leased.deliveries);

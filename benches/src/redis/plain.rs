@@ -80,11 +80,11 @@ impl List {
     /// # Panics
     ///
     /// If there is nothing to delete.
-    pub async fn turn(&mut self, batch: usize) {
+    pub async fn settle_and_lease(&mut self, batch: usize) {
         self.turn_with(batch, 0).await;
     }
 
-    /// [`turn`](Self::turn), but the first so many of the batch go to the list's tail.
+    /// [`settle_and_lease`](Self::settle_and_lease), but the first so many of the batch go to the list's tail.
     ///
     /// # Panics
     ///

@@ -38,7 +38,11 @@ impl Answered {
         };
         let pushes = call.pushes().unwrap_or_default();
         for (push, accepted) in pushes.into_iter().zip(accepted) {
-            match push.time_to_live.filter(|_| accepted).map(|ttl| ttl.then) {
+            match push
+                .time_to_live
+                .filter(|_| accepted)
+                .map(|lease_time| lease_time.then)
+            {
                 Some(Outdated::Drop) => self.to_drop += 1,
                 Some(Outdated::Bury) => self.to_bury += 1,
                 None => {}
@@ -90,7 +94,7 @@ fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
             );
         }
         (Call::Settle(batch), Answer::Settled(settled))
-        | (Call::Turn(batch, ..), Answer::Turned(settled, _)) => {
+        | (Call::SettleAndLease(batch, ..), Answer::SettledAndLeased(settled, _)) => {
             each(batch.len(), settled.len());
             for (settlement, settled) in batch.iter().zip(settled) {
                 record_settled(&settlement.disposition, *settled, counts);

@@ -97,7 +97,7 @@ impl Service for Guarded {
         {
             self.guard.exit.skip(skip);
         }
-        if let Ok(Answer::Leased(leased) | Answer::Turned(_, leased)) = &answered {
+        if let Ok(Answer::Leased(leased) | Answer::SettledAndLeased(_, leased)) = &answered {
             let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);
             lock(&self.got).extend(receipts);
         }
@@ -132,7 +132,7 @@ impl Guarded {
         let held = &lock(&self.seen).held;
         match call {
             Call::Lease(max, _) => max.get() > 1 || !held.is_empty(),
-            Call::Turn(batch, max, ..) => {
+            Call::SettleAndLease(batch, max, ..) => {
                 let settles = |receipt: &Receipt| batch.iter().any(|each| each.receipt == *receipt);
                 max.get() > 1 || !held.iter().all(settles)
             }
@@ -143,7 +143,7 @@ impl Guarded {
     fn others_receipt(&self, call: &Call) -> bool {
         let got = lock(&self.got);
         match call {
-            Call::Settle(batch) | Call::Turn(batch, ..) => {
+            Call::Settle(batch) | Call::SettleAndLease(batch, ..) => {
                 batch.iter().any(|each| !got.contains(&each.receipt))
             }
             Call::Extend(receipts, _) => receipts.iter().any(|each| !got.contains(each)),
@@ -154,7 +154,7 @@ impl Guarded {
     /// Whether one answer could hold more bytes than one may.
     fn large(&self, call: &Call) -> bool {
         let most = match call {
-            Call::Lease(max, _) | Call::Turn(_, max, ..) | Call::Rotate(max) => max.get(),
+            Call::Lease(max, _) | Call::SettleAndLease(_, max, ..) | Call::Rotate(max) => max.get(),
             Call::Recent(n) => *n,
             Call::List(page) | Call::DeadLetters(page) | Call::Peek(_, page) => page.limit,
             _ => 0,
@@ -164,8 +164,8 @@ impl Guarded {
 
     /// A body for the second time, where equal bodies break a rule.
     fn equal_bodies(&self, call: &Call) -> Option<Skip> {
-        let mut weaker = self.guard.guarantees.weaker.iter();
-        let broken = weaker.find(|weaker| weaker.when == When::EqualBodies)?;
+        let mut caveats = self.guard.guarantees.caveats.iter();
+        let broken = caveats.find(|caveat| caveat.when == Condition::EqualBodies)?;
         let mut bodies = lock(&self.seen).bodies.clone();
         let mut all = pushes(call).into_iter();
         let again = all.any(|(body, _)| !bodies.insert(body));
@@ -190,9 +190,9 @@ impl Guarded {
         }
         let due = lock(&self.seen).due.len();
         match (call, answered) {
-            (Call::Lease(max, ttl), Ok(Answer::Leased(leased))) => {
+            (Call::Lease(max, lease_time), Ok(Answer::Leased(leased))) => {
                 let left = max.get().min(due).checked_sub(leased.deliveries.len())?;
-                Some(Call::Lease(NonZeroUsize::new(left)?, *ttl))
+                Some(Call::Lease(NonZeroUsize::new(left)?, *lease_time))
             }
             (call, Ok(Answer::Leased(leased))) => {
                 (leased.is_empty() && due > 0).then(|| call.clone())
@@ -219,9 +219,9 @@ fn joined(answered: Result<Answer>, again: Result<Answer>) -> Result<Answer> {
 /// A lease that ends within the case.
 fn expires(call: &Call) -> bool {
     match call {
-        Call::Lease(_, ttl) | Call::Turn(_, _, ttl, _) | Call::Extend(_, ttl) => {
-            !ttl.is_zero() && *ttl < LONG
-        }
+        Call::Lease(_, lease_time)
+        | Call::SettleAndLease(_, _, lease_time, _)
+        | Call::Extend(_, lease_time) => !lease_time.is_zero() && *lease_time < LONG,
         _ => false,
     }
 }
@@ -240,9 +240,14 @@ pub(super) fn lacks(guarantees: &Guarantees, feature: Feature) -> Skip {
 
 /// The rule, if these guarantees break it without any fault and whatever the bodies.
 pub(super) fn broken_alone(guarantees: &Guarantees, rule: &str) -> Option<Skip> {
-    let always = |when| matches!(when, When::Alone | When::Absent | When::Parts);
-    let mut weaker = guarantees.weaker.iter();
-    let broken = weaker.find(|weaker| weaker.rule == rule && always(weaker.when))?;
+    let always = |when| {
+        matches!(
+            when,
+            Condition::NoFaults | Condition::Absent | Condition::Partitions
+        )
+    };
+    let mut caveats = guarantees.caveats.iter();
+    let broken = caveats.find(|caveat| caveat.rule == rule && always(caveat.when))?;
     Some(Skip::Breaks {
         rule: broken.rule,
         because: broken.because,

@@ -94,7 +94,7 @@ impl Numbers {
         self.back.extend(back.map(|each| each.receipt.id));
         let receipt = |receipt: &mut Receipt| receipt.id = self.name(receipt.id);
         match &mut call {
-            Call::Settle(batch) | Call::Turn(batch, ..) => {
+            Call::Settle(batch) | Call::SettleAndLease(batch, ..) => {
                 batch.iter_mut().for_each(|each| receipt(&mut each.receipt));
             }
             Call::Extend(receipts, _) => receipts.iter_mut().for_each(receipt),
@@ -136,7 +136,7 @@ impl Numbers {
             }),
             Answer::Settled(settled) => self.returned(call, settled),
             Answer::Leased(leased) => self.handed_out(leased),
-            Answer::Turned(settled, leased) => {
+            Answer::SettledAndLeased(settled, leased) => {
                 self.returned(call, settled);
                 self.handed_out(leased);
             }

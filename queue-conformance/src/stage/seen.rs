@@ -55,7 +55,7 @@ impl Seen {
             }
             Answer::Leased(leased) => self.note_leased(leased),
             Answer::Settled(settled) => self.note_settled(call, settled),
-            Answer::Turned(settled, leased) => {
+            Answer::SettledAndLeased(settled, leased) => {
                 self.note_settled(call, settled);
                 self.note_leased(leased);
             }
@@ -117,7 +117,7 @@ impl Seen {
 
 pub(super) fn settlements(call: &Call) -> &[Settlement] {
     match call {
-        Call::Settle(batch) | Call::Turn(batch, ..) => batch,
+        Call::Settle(batch) | Call::SettleAndLease(batch, ..) => batch,
         _ => &[],
     }
 }

@@ -23,7 +23,7 @@ macro_rules! answers {
         pub enum Answer {
             Nothing,
             Counters(Box<Counters>),
-            Turned(Vec<Settled>, Leased),
+            SettledAndLeased(Vec<Settled>, Leased),
             $($name($type),)*
         }
 
@@ -94,12 +94,12 @@ impl Answered for Counters {
 
 impl Answered for (Vec<Settled>, Leased) {
     fn answer(self) -> Answer {
-        Answer::Turned(self.0, self.1)
+        Answer::SettledAndLeased(self.0, self.1)
     }
 
     fn of(answer: Answer) -> Result<Self> {
         match answer {
-            Answer::Turned(settled, leased) => Ok((settled, leased)),
+            Answer::SettledAndLeased(settled, leased) => Ok((settled, leased)),
             other => Err(wrong(&other)),
         }
     }

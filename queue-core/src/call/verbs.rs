@@ -166,13 +166,13 @@ macro_rules! pointers {
 
 verbs! {
     Leasing by leasing or missing has confirmer -> MaybeConfirmer, {
-        lease(max: NonZeroUsize, ttl: Duration) -> Leased = Lease;
+        lease(max: NonZeroUsize, lease_time: Duration) -> Leased = Lease;
         settle<'life1>(settlements: [Settlement]) -> Vec<Settled> = Settle;
-        turn<'life1>(settlements: [Settlement], max: NonZeroUsize, ttl: Duration, holder: MaybeHolder)
-            -> (Vec<Settled>, Leased) = Turn;
-        extend<'life1>(receipts: [Receipt], ttl: Duration) -> Vec<Extended> = Extend;
+        settle_and_lease<'life1>(settlements: [Settlement], max: NonZeroUsize, lease_time: Duration, holder: MaybeHolder)
+            -> (Vec<Settled>, Leased) = SettleAndLease;
+        extend<'life1>(receipts: [Receipt], lease_time: Duration) -> Vec<Extended> = Extend;
         wait_for_arrival(timeout: Duration) -> () = WaitForArrival;
-        wait_to_lease(ttl: Duration, holder: MaybeHolder, timeout: Duration) -> Leased = WaitToLease;
+        wait_to_lease(lease_time: Duration, holder: MaybeHolder, timeout: Duration) -> Leased = WaitToLease;
         depth -> Depth = Depth;
         counters -> Counters = Counters;
         dead_letters(page: Page) -> Paged<DeadLetter> = DeadLetters;
@@ -214,8 +214,8 @@ verbs! {
 
 pointers! {
     OnceStore {
-        fn claim<'life1>(key: &'life1 [u8], ttl: Duration) -> Claim;
-        fn extend<'life1>(key: &'life1 [u8], token: Token, ttl: Duration) -> ();
+        fn claim<'life1>(key: &'life1 [u8], lease_time: Duration) -> Claim;
+        fn extend<'life1>(key: &'life1 [u8], token: Token, lease_time: Duration) -> ();
         fn finish<'life1>(key: &'life1 [u8], token: Token, keep: Duration) -> ();
         fn release<'life1>(key: &'life1 [u8], token: Token) -> ();
         fn counts() -> OnceCounts;

@@ -72,8 +72,8 @@ impl Once {
     /// Sets how long a claim lasts, and so how long an effect may take: 1 ms to 24 h, one minute by
     /// default.
     #[must_use]
-    pub const fn with_claim(mut self, ttl: Duration) -> Self {
-        self.claim = ttl;
+    pub const fn with_claim(mut self, claim_time: Duration) -> Self {
+        self.claim = claim_time;
         self
     }
 
@@ -171,8 +171,11 @@ impl Claimed {
     /// `ClaimLost` if the claim has ended: somebody else may be at work, so stop if you can. Those
     /// of [`OnceStore::extend`].
     pub async fn extend(&self) -> Result<()> {
-        let ttl = self.once.claim;
-        self.once.store.extend(&self.key, self.token, ttl).await
+        let claim_time = self.once.claim;
+        self.once
+            .store
+            .extend(&self.key, self.token, claim_time)
+            .await
     }
 
     /// Records that the key is done. [`Once::run`] does so by itself after the effect; call this,

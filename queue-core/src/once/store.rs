@@ -25,18 +25,18 @@ use crate::{Result, Token};
 /// anything.
 #[async_trait]
 pub trait OnceStore: Debug + Send + Sync + 'static {
-    /// Claims a key for `ttl`, if it is neither claimed nor done (O1, O2). `ttl` is 1 ms to 24 h.
+    /// Claims a key for `claim_time`, if it is neither claimed nor done (O1, O2). `claim_time` is 1 ms to 24 h.
     ///
     /// It also clears away ended claims and marks, 128 of each (O4). Release a claim that you no
     /// longer want; otherwise it ends by itself.
-    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim>;
+    async fn claim(&self, key: &[u8], claim_time: Duration) -> Result<Claim>;
 
-    /// Makes the claim with this token end at now + ttl, also when that is sooner.
+    /// Makes the claim with this token end at now + claim_time, also when that is sooner.
     ///
     /// # Errors
     ///
     /// `ClaimLost`, changing nothing, if it is not the key's live claim (O3).
-    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()>;
+    async fn extend(&self, key: &[u8], token: Token, claim_time: Duration) -> Result<()>;
 
     /// Ends the claim with this token and marks the key as done until now + keep (O2). `keep` is
     /// 1 ms to 7 days.

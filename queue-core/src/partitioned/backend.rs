@@ -1,4 +1,4 @@
-//! The backend: it opens, changes and removes all parts of a queue as one.
+//! The backend: it opens, changes and removes all partitions of a queue as one.
 
 use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc};
 
@@ -7,10 +7,10 @@ use futures_util::future::try_join_all;
 
 use super::{
     Partitioned, guarantees, listing,
-    names::{self, of_part},
-    parts::Parts,
+    names::{self, of_partition},
+    partitions::Partitions,
     record,
-    rota::Rota,
+    round_robin::RoundRobin,
     shares,
     split::half_way,
 };
@@ -24,9 +24,9 @@ use crate::{
 #[derive(Debug)]
 enum Found {
     Nothing,
-    /// A queue without parts.
+    /// A queue without partitions.
     Whole(Box<StoredQueue>),
-    Parts(usize),
+    Partitions(usize),
 }
 
 /// Whether an open sets a bounded queue's capacity.
@@ -37,17 +37,22 @@ enum Capacity {
 }
 
 impl Partitioned {
-    /// What exists under the name. An open handle makes its part anew after a removal or a flush, but not the
-    /// record; so without a record this looks for parts, in the list and by the names of this backend's number.
+    /// What exists under the name. An open handle makes its partition anew after a removal or a flush, but not the
+    /// record; so without a record this looks for partitions, in the list and by the names of this backend's number.
     async fn find(&self, name: &QueueName) -> Result<Found> {
         let found = self.find_listed(name).await?;
         if !matches!(found, Found::Nothing) {
             return Ok(found);
         }
-        let parts = names::all_parts(name, self.parts)?;
-        let stored = try_join_all(parts.iter().map(|part| self.backend.open_stored(part))).await?;
+        let partitions = names::all_partitions(name, self.partitions)?;
+        let stored = try_join_all(
+            partitions
+                .iter()
+                .map(|partition| self.backend.open_stored(partition)),
+        )
+        .await?;
         Ok(match stored.iter().any(Option::is_some) {
-            true => Found::Parts(self.parts),
+            true => Found::Partitions(self.partitions),
             false => Found::Nothing,
         })
     }
@@ -55,29 +60,29 @@ impl Partitioned {
     /// What exists under the name, as far as the record or the list says.
     async fn find_listed(&self, name: &QueueName) -> Result<Found> {
         if let Some(stored) = self.backend.open_stored(name).await? {
-            return Ok(match record::parts(&stored.config) {
-                Some(parts) => Found::Parts(parts),
+            return Ok(match record::partitions(&stored.config) {
+                Some(partitions) => Found::Partitions(partitions),
                 None => Found::Whole(Box::new(stored)),
             });
         }
-        let listed = listing::parts(&*self.backend, name).await?;
+        let listed = listing::partitions(&*self.backend, name).await?;
         Ok(listed
             .first()
-            .map_or(Found::Nothing, |part| Found::Parts(part.of)))
+            .map_or(Found::Nothing, |partition| Found::Partitions(partition.of)))
     }
 
-    /// Checks the number of parts under the name against this backend's.
-    async fn check_parts(&self, name: &QueueName) -> Result<()> {
-        // Unlisted parts of this backend's own number agree with it.
+    /// Checks the number of partitions under the name against this backend's.
+    async fn check_partitions(&self, name: &QueueName) -> Result<()> {
+        // Unlisted partitions of this backend's own number agree with it.
         let stored = match self.find_listed(name).await? {
             Found::Nothing => return Ok(()),
             Found::Whole(_) => 1,
-            Found::Parts(stored) => stored,
+            Found::Partitions(stored) => stored,
         };
-        if stored == self.parts {
+        if stored == self.partitions {
             return Ok(());
         }
-        Err(config_mismatch("number of parts", stored, self.parts).with_queue(name))
+        Err(config_mismatch("number of partitions", stored, self.partitions).with_queue(name))
     }
 
     async fn open_with(
@@ -86,35 +91,35 @@ impl Partitioned {
         config: &QueueConfig,
         capacity: Capacity,
     ) -> Result<AnyQueue> {
-        names::check(name, self.parts)?;
-        if self.parts == 1 {
+        names::check(name, self.partitions)?;
+        if self.partitions == 1 {
             return match self.open_one(name, config, capacity).await {
                 Err(error) if error.kind() == ErrorKind::ConfigMismatch => {
-                    self.check_parts(name).await?;
+                    self.check_partitions(name).await?;
                     Err(error)
                 }
                 opened => opened,
             };
         }
         if config.kind() == QueueKind::Rotating {
-            let message = "a ring has one order and is not divided into parts: open it on the \
+            let message = "a ring has one order and is not divided into partitions: open it on the \
                            backend itself";
             return Err(Error::new(ErrorKind::Configuration, message).with_queue(name));
         }
-        let configs = shares::of_config(config, name, self.parts)?;
-        self.check_parts(name).await?;
-        if let Err(error) = self.backend.open(name, &record::of(self.parts)).await {
+        let configs = shares::of_config(config, name, self.partitions)?;
+        self.check_partitions(name).await?;
+        if let Err(error) = self.backend.open(name, &record::of(self.partitions)).await {
             // Somebody else was first.
-            self.check_parts(name).await?;
+            self.check_partitions(name).await?;
             return Err(error);
         }
-        match self.open_parts(name, &configs, capacity).await {
+        match self.open_partitions(name, &configs, capacity).await {
             Ok(queues) => Ok(self.joined(name, config, queues)),
             Err(error) if error.kind() == ErrorKind::ConfigMismatch => {
                 self.check_stored(name, config).await?;
                 Err(error.with_queue(name))
             }
-            // The record may be new, and so may parts be, or their capacities.
+            // The record may be new, and so may partitions be, or their capacities.
             Err(error) => Err(half_way(error, true)),
         }
     }
@@ -133,17 +138,17 @@ impl Partitioned {
         }
     }
 
-    /// Opens the first part before the others: so one step decides between two programs that open the
+    /// Opens the first partition before the others: so one step decides between two programs that open the
     /// queue for the first time and want it otherwise.
-    async fn open_parts(
+    async fn open_partitions(
         &self,
         name: &QueueName,
         configs: &[QueueConfig],
         capacity: Capacity,
     ) -> Result<Vec<AnyQueue>> {
-        let open = |part: usize| async move {
-            let own = of_part(name, part, configs.len())?;
-            self.open_one(&own, &configs[part], capacity).await
+        let open = |partition: usize| async move {
+            let own = of_partition(name, partition, configs.len())?;
+            self.open_one(&own, &configs[partition], capacity).await
         };
         let mut queues = vec![open(0).await?];
         queues.append(&mut try_join_all((1..configs.len()).map(open)).await?);
@@ -152,18 +157,18 @@ impl Partitioned {
 
     fn joined(&self, name: &QueueName, config: &QueueConfig, queues: Vec<AnyQueue>) -> AnyQueue {
         let kind = config.kind();
-        let parts = Parts {
+        let partitions = Partitions {
             name: name.clone(),
             kind,
             max_body: config.max_body(),
-            rota: Rota::new(queues.len(), self.first),
+            round_robin: RoundRobin::new(queues.len(), self.first),
             queues,
             confirmations: Arc::default(),
         };
-        AnyQueue::behind(Arc::new(Front::of(Arc::new(parts))), kind)
+        AnyQueue::behind(Arc::new(Front::of(Arc::new(partitions))), kind)
     }
 
-    /// Checks a capacity against the whole queue's, which no part can name.
+    /// Checks a capacity against the whole queue's, which no partition can name.
     async fn check_stored(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
         let stored = self.open_stored(name).await.ok().flatten();
         match (config, stored.map(|stored| stored.config)) {
@@ -174,33 +179,37 @@ impl Partitioned {
         }
     }
 
-    /// The parts as they are stored; none if the queue has none.
-    async fn stored_parts(&self, name: &QueueName, of: usize) -> Result<Vec<StoredQueue>> {
-        let open = |part| async move { self.backend.open_stored(&of_part(name, part, of)?).await };
+    /// The partitions as they are stored; none if the queue has none.
+    async fn stored_partitions(&self, name: &QueueName, of: usize) -> Result<Vec<StoredQueue>> {
+        let open = |partition| async move {
+            self.backend
+                .open_stored(&of_partition(name, partition, of)?)
+                .await
+        };
         let stored: Vec<Option<StoredQueue>> = try_join_all((0..of).map(open)).await?;
         let there = stored.iter().flatten().count();
         if there == 0 || there == of {
             return Ok(stored.into_iter().flatten().collect());
         }
         let message = format!(
-            "{there} of its {of} parts are there: a first open was cut short, or a node has lost the \
+            "{there} of its {of} partitions are there: a first open was cut short, or a node has lost the \
              others; open it with its configuration, which makes them anew"
         );
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
-    /// Refuses another ageing while a message is ready in any part, before a part has it.
+    /// Refuses another ageing while a message is ready in any partition, before a partition has it.
     async fn check_ageing(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
         let QueueConfig::Priority(asked) = config else {
             return Ok(());
         };
         let mut ready = 0;
-        for part in listing::parts(&*self.backend, name).await? {
-            let stored = self.backend.open_stored(&part.info.name).await?;
+        for partition in listing::partitions(&*self.backend, name).await? {
+            let stored = self.backend.open_stored(&partition.info.name).await?;
             let differs = stored.is_some_and(|stored| {
                 matches!(stored.config, QueueConfig::Priority(stored) if stored.ageing != asked.ageing)
             });
-            if let (true, Some(state)) = (differs, part.info.state) {
+            if let (true, Some(state)) = (differs, partition.info.state) {
                 ready += state.depth.ready;
             }
         }
@@ -214,34 +223,39 @@ impl Partitioned {
         let of = match self.find(name).await? {
             Found::Nothing => return Ok(None),
             Found::Whole(stored) => return Ok(Some(*stored)),
-            Found::Parts(of) => of,
+            Found::Partitions(of) => of,
         };
-        let stored = self.stored_parts(name, of).await?;
-        let Some(config) = shares::whole(stored.iter().map(|part| &part.config)) else {
+        let stored = self.stored_partitions(name, of).await?;
+        let Some(config) = shares::whole(stored.iter().map(|partition| &partition.config)) else {
             return Ok(None);
         };
-        let queues = stored.into_iter().map(|part| part.queue).collect();
+        let queues = stored
+            .into_iter()
+            .map(|partition| partition.queue)
+            .collect();
         let queue = self.joined(name, &config, queues);
         Ok(Some(StoredQueue { config, queue }))
     }
 
-    /// Removes every part that may be there, each by its name, and then what has the queue's own name. A list may
-    /// lack a part: whoever made that anew may have died before it was listed. So each part of the stored number
+    /// Removes every partition that may be there, each by its name, and then what has the queue's own name. A list may
+    /// lack a partition: whoever made that anew may have died before it was listed. So each partition of the stored number
     /// and of this backend's is removed, listed or not; the list adds those of a number that was stored before.
     async fn take_away(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let stored = self.backend.open_stored(name).await?;
-        let stored = stored.and_then(|stored| record::parts(&stored.config));
-        let listed = listing::parts(&*self.backend, name).await?;
-        let states = listed.iter().filter_map(|part| part.info.state);
+        let stored = stored.and_then(|stored| record::partitions(&stored.config));
+        let listed = listing::partitions(&*self.backend, name).await?;
+        let states = listed.iter().filter_map(|partition| partition.info.state);
         removal.check(states.map(|state| state.depth.leased).sum())?;
-        let mut parts: BTreeSet<QueueName> =
-            listed.into_iter().map(|part| part.info.name).collect();
-        for of in stored.into_iter().chain([self.parts]) {
-            parts.extend(names::all_parts(name, of)?);
+        let mut partitions: BTreeSet<QueueName> = listed
+            .into_iter()
+            .map(|partition| partition.info.name)
+            .collect();
+        for of in stored.into_iter().chain([self.partitions]) {
+            partitions.extend(names::all_partitions(name, of)?);
         }
         let mut removed = false;
-        for part in &parts {
-            let gone = self.backend.remove(part, removal).await;
+        for partition in &partitions {
+            let gone = self.backend.remove(partition, removal).await;
             removed |= gone.map_err(|error| half_way(error, removed))?;
         }
         // The record goes last: as long as it is there, a repeat finds what is left.
@@ -254,13 +268,13 @@ impl Partitioned {
         let of = match self.find(name).await? {
             Found::Nothing => return Ok(false),
             Found::Whole(_) => return self.backend.reconfigure(name, config).await,
-            Found::Parts(of) => of,
+            Found::Partitions(of) => of,
         };
         let configs = shares::of_config(config, name, of)?;
         self.check_ageing(name, config).await?;
         let mut changed = false;
-        for (part, config) in names::all_parts(name, of)?.iter().zip(&configs) {
-            let one = self.backend.reconfigure(part, config).await;
+        for (partition, config) in names::all_partitions(name, of)?.iter().zip(&configs) {
+            let one = self.backend.reconfigure(partition, config).await;
             changed |= one.map_err(|error| half_way(error, changed))?;
         }
         Ok(changed)
@@ -271,7 +285,7 @@ impl Partitioned {
 impl Backend for Partitioned {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let opened = self.open_with(name, config, Capacity::Compared).await;
-        opened.map_err(|error| error.of_part(name))
+        opened.map_err(|error| error.of_partition(name))
     }
 
     async fn open_or_resize(
@@ -281,38 +295,38 @@ impl Backend for Partitioned {
     ) -> Result<Arc<dyn BoundedQueue>> {
         let config = config.clone().into();
         let opened = self.open_with(name, &config, Capacity::Set).await;
-        match opened.map_err(|error| error.of_part(name))? {
+        match opened.map_err(|error| error.of_partition(name))? {
             AnyQueue::Bounded(queue) => Ok(queue),
             _ => Err(QueueKind::Bounded.missing(name)),
         }
     }
 
-    /// Refuses another number of parts before it changes anything.
+    /// Refuses another number of partitions before it changes anything.
     async fn open_or_reconfigure(
         &self,
         name: &QueueName,
         config: &QueueConfig,
     ) -> Result<AnyQueue> {
-        self.check_parts(name).await?;
+        self.check_partitions(name).await?;
         open_or_reconfigure(self, name, config).await
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let stored = self.stored(name).await;
-        stored.map_err(|error| error.of_part(name))
+        stored.map_err(|error| error.of_partition(name))
     }
 
     async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let removed = self.take_away(name, removal).await;
-        removed.map_err(|error| error.of_part(name))
+        removed.map_err(|error| error.of_partition(name))
     }
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         let changed = self.change(name, config).await;
-        changed.map_err(|error| error.of_part(name))
+        changed.map_err(|error| error.of_partition(name))
     }
 
-    /// Each part confirms what a call changes in it, and the weakest answer counts.
+    /// Each partition confirms what a call changes in it, and the weakest answer counts.
     async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
         let backend = self.backend.confirmed(confirmation).await?;
         Ok(Arc::new(Self { backend, ..*self }))
@@ -324,7 +338,7 @@ impl Backend for Partitioned {
 
     fn guarantees(&self, kind: QueueKind) -> Guarantees {
         let whole = self.backend.guarantees(kind);
-        match self.parts {
+        match self.partitions {
             1 => whole,
             _ => guarantees::divided(whole),
         }

@@ -1,8 +1,8 @@
-//! Confirms calls by parts: each part that a call goes to confirms it, and the weakest answer counts.
+//! Confirms calls by partitions: each partition that a call goes to confirms it, and the weakest answer counts.
 //!
-//! A part's confirmer has to begin before the call, and nobody knows beforehand which parts a call goes to. So the
-//! confirmers of all parts begin, and those of parts that no call went to are dropped before they wait for
-//! anything. A call that is confirmed waits until its part's confirmer has begun; other calls of the handle
+//! A partition's confirmer has to begin before the call, and nobody knows beforehand which partitions a call goes to. So the
+//! confirmers of all partitions begin, and those of partitions that no call went to are dropped before they wait for
+//! anything. A call that is confirmed waits until its partition's confirmer has begun; other calls of the handle
 //! wait for nothing.
 
 use std::{
@@ -30,20 +30,20 @@ pub(super) struct Confirmations {
 }
 
 impl Confirmations {
-    /// Tells them of a call to this part. If the call is one of those that a confirmation covers, this waits until
-    /// the part's confirmer has begun.
-    pub(super) async fn called(&self, part: usize) {
+    /// Tells them of a call to this partition. If the call is one of those that a confirmation covers, this waits until
+    /// the partition's confirmer has begun.
+    pub(super) async fn called(&self, partition: usize) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
         }
         let all = lock(&self.all).clone();
         for confirmation in all {
-            poll_fn(|context| confirmation.poll_called(part, context)).await;
+            poll_fn(|context| confirmation.poll_called(partition, context)).await;
         }
     }
 
-    fn enter(&self, parts: usize) -> Entered<'_> {
-        let confirmation = Arc::new(Confirmation::of(parts));
+    fn enter(&self, partitions: usize) -> Entered<'_> {
+        let confirmation = Arc::new(Confirmation::of(partitions));
         lock(&self.all).push(Arc::clone(&confirmation));
         self.count.fetch_add(1, Ordering::AcqRel);
         Entered {
@@ -69,7 +69,7 @@ impl Drop for Entered<'_> {
 }
 
 #[derive(Debug, Default)]
-struct Part {
+struct Partition {
     /// Its confirmer has begun, or failed to.
     has_begun: bool,
     is_called: bool,
@@ -83,7 +83,7 @@ struct Part {
 
 #[derive(Debug)]
 struct State {
-    parts: Vec<Part>,
+    partitions: Vec<Partition>,
     /// All calls are made.
     is_over: bool,
 }
@@ -92,46 +92,48 @@ struct State {
 struct Confirmation(Mutex<State>);
 
 impl Confirmation {
-    fn of(parts: usize) -> Self {
+    fn of(partitions: usize) -> Self {
         Self(Mutex::new(State {
-            parts: std::iter::repeat_with(Part::default).take(parts).collect(),
+            partitions: std::iter::repeat_with(Partition::default)
+                .take(partitions)
+                .collect(),
             is_over: false,
         }))
     }
 
-    /// Ready once a call to the part may go on.
-    fn poll_called(&self, part: usize, context: &Context<'_>) -> Poll<()> {
+    /// Ready once a call to the partition may go on.
+    fn poll_called(&self, partition: usize, context: &Context<'_>) -> Poll<()> {
         let mut state = lock(&self.0);
         if state.is_over {
             return Poll::Ready(());
         }
-        let part = &mut state.parts[part];
-        if !part.has_begun && Making::is_of(self) {
-            part.calls.push(context.waker().clone());
+        let partition = &mut state.partitions[partition];
+        if !partition.has_begun && Making::is_of(self) {
+            partition.calls.push(context.waker().clone());
             return Poll::Pending;
         }
-        part.is_called = true;
-        part.was_early |= !part.has_begun;
+        partition.is_called = true;
+        partition.was_early |= !partition.has_begun;
         Poll::Ready(())
     }
 
-    /// The part's confirmer has begun, or will not: the calls that wait for it go on.
-    fn begun(&self, part: usize) {
+    /// The partition's confirmer has begun, or will not: the calls that wait for it go on.
+    fn begun(&self, partition: usize) {
         let mut state = lock(&self.0);
-        state.parts[part].has_begun = true;
-        let calls = std::mem::take(&mut state.parts[part].calls);
+        state.partitions[partition].has_begun = true;
+        let calls = std::mem::take(&mut state.partitions[partition].calls);
         drop(state);
         calls.into_iter().for_each(Waker::wake);
     }
 
-    /// What a part's confirmer takes for the call: it ends when all calls are made, if one of them went to the part.
-    fn poll_calls(&self, part: usize, context: &Context<'_>) -> Poll<Result<()>> {
-        self.begun(part);
+    /// What a partition's confirmer takes for the call: it ends when all calls are made, if one of them went to the partition.
+    fn poll_calls(&self, partition: usize, context: &Context<'_>) -> Poll<Result<()>> {
+        self.begun(partition);
         let mut state = lock(&self.0);
-        if state.is_over && state.parts[part].is_called {
+        if state.is_over && state.partitions[partition].is_called {
             return Poll::Ready(Ok(()));
         }
-        state.parts[part].confirmer = Some(context.waker().clone());
+        state.partitions[partition].confirmer = Some(context.waker().clone());
         Poll::Pending
     }
 
@@ -139,33 +141,33 @@ impl Confirmation {
     fn end(&self) {
         let mut state = lock(&self.0);
         state.is_over = true;
-        let parts = state.parts.iter_mut();
-        let wakers: Vec<Waker> = parts
-            .flat_map(|part| part.calls.drain(..).chain(part.confirmer.take()))
+        let partitions = state.partitions.iter_mut();
+        let wakers: Vec<Waker> = partitions
+            .flat_map(|partition| partition.calls.drain(..).chain(partition.confirmer.take()))
             .collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// What is known of all parts that were called; `None` if one has not answered.
+    /// What is known of all partitions that were called; `None` if one has not answered.
     fn copies(&self, confirmed: &[Option<Result<Copies>>]) -> Option<Copies> {
         let state = lock(&self.0);
         let mut copies = None;
-        for (part, confirmed) in state.parts.iter().zip(confirmed) {
-            if !part.is_called {
+        for (partition, confirmed) in state.partitions.iter().zip(confirmed) {
+            if !partition.is_called {
                 continue;
             }
             let confirmed = match confirmed.as_ref()? {
                 // What could not begin says nothing of the call, which was made all the same.
                 Err(error) => Copies::Unknown(error.to_string()),
-                Ok(_) if part.was_early => Copies::Unknown(
-                    "another call went to a part before it was confirmed".to_owned(),
+                Ok(_) if partition.was_early => Copies::Unknown(
+                    "another call went to a partition before it was confirmed".to_owned(),
                 ),
                 Ok(copies) => copies.clone(),
             };
             copies = Some(weakest(copies, confirmed));
         }
-        let nothing = || Copies::Unknown("no part of the queue was called".to_owned());
+        let nothing = || Copies::Unknown("no partition of the queue was called".to_owned());
         Some(copies.unwrap_or_else(nothing))
     }
 }
@@ -195,10 +197,10 @@ impl Drop for Making {
     }
 }
 
-/// Confirms the calls of one handle to a queue of several parts.
+/// Confirms the calls of one handle to a queue of several partitions.
 #[derive(Debug)]
 pub(super) struct ByParts {
-    /// Those of the parts.
+    /// Those of the partitions.
     pub(super) confirmers: Vec<Arc<dyn Confirmer>>,
     pub(super) confirmations: Arc<Confirmations>,
 }
@@ -213,20 +215,22 @@ impl Confirmer for ByParts {
         let confirmation = &entered.confirmation;
         let mut confirmed: Vec<Option<Result<Copies>>> = Vec::new();
         confirmed.resize_with(self.confirmers.len(), || None);
-        let parts = self.confirmers.iter().enumerate();
-        let confirming = parts.map(|(part, confirmer)| {
+        let partitions = self.confirmers.iter().enumerate();
+        let confirming = partitions.map(|(partition, confirmer)| {
             let confirmation = Arc::clone(confirmation);
-            let calls = poll_fn(move |context| confirmation.poll_calls(part, context));
+            let calls = poll_fn(move |context| confirmation.poll_calls(partition, context));
             let confirming = confirmer.confirm(Box::pin(calls));
-            async move { (part, confirming.await) }
+            async move { (partition, confirming.await) }
         });
         let mut confirming: FuturesUnordered<_> = confirming.collect();
         let mut is_made = false;
         poll_fn(|context| {
             loop {
-                while let Poll::Ready(Some((part, copies))) = confirming.poll_next_unpin(context) {
-                    confirmation.begun(part);
-                    confirmed[part] = Some(copies);
+                while let Poll::Ready(Some((partition, copies))) =
+                    confirming.poll_next_unpin(context)
+                {
+                    confirmation.begun(partition);
+                    confirmed[partition] = Some(copies);
                 }
                 if is_made {
                     let copies = confirmation.copies(&confirmed);

@@ -1,8 +1,8 @@
-//! The part of a key.
+//! The partition of a key.
 
-/// The part, of so many, in which messages of this key meet: the top of FNV-1a in 64 bits, mixed by
+/// The partition, of so many, in which messages of this key meet: the top of FNV-1a in 64 bits, mixed by
 /// MurmurHash3's last steps. Messages that are stored lie where this says, so it never changes.
-pub(super) fn part(key: &[u8], of: usize) -> usize {
+pub(super) fn partition(key: &[u8], of: usize) -> usize {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let mut hash = key.iter().fold(0xcbf2_9ce4_8422_2325, step);
     for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
@@ -19,23 +19,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keys_part_never_changes() {
-        let parts = (0..12).map(|n| part(format!("customer-{n}").as_bytes(), 8));
+    fn a_keys_partition_never_changes() {
+        let partitions = (0..12).map(|n| partition(format!("customer-{n}").as_bytes(), 8));
         assert_eq!(
-            parts.collect::<Vec<_>>(),
+            partitions.collect::<Vec<_>>(),
             [7, 5, 2, 2, 7, 4, 7, 4, 3, 5, 7, 7]
         );
     }
 
     #[test]
-    fn keys_are_even_over_any_number_of_parts() {
+    fn keys_are_even_over_any_number_of_partitions() {
         for of in 1..=64 {
             let mut keys = vec![0_usize; of];
             for key in 0..200 * of {
-                keys[part(key.to_string().as_bytes(), of)] += 1;
+                keys[partition(key.to_string().as_bytes(), of)] += 1;
             }
             let (least, most) = (keys.iter().min().unwrap(), keys.iter().max().unwrap());
-            assert!(*least > 130 && *most < 270, "{of} parts: {keys:?}");
+            assert!(*least > 130 && *most < 270, "{of} partitions: {keys:?}");
         }
     }
 }

@@ -1,45 +1,48 @@
-//! What a backend lists, with the parts of a queue as one.
+//! What a backend lists, with the partitions of a queue as one.
 
 use std::{collections::BTreeMap, num::NonZeroUsize};
 
 use super::{
     looking::sum_of_depths,
-    names::{self, MAX_PARTS, PartName},
+    names::{self, MAX_PARTITIONS, PartitionName},
     record,
 };
 use crate::{Backend, QueueInfo, QueueKind, QueueName, QueueState, Result, limits};
 
-/// A page with room for all parts of a queue, and for the queue behind them.
-const PAGE: NonZeroUsize = NonZeroUsize::new(MAX_PARTS + 1).unwrap();
+/// A page with room for all partitions of a queue, and for the queue behind them.
+const PAGE: NonZeroUsize = NonZeroUsize::new(MAX_PARTITIONS + 1).unwrap();
 const LONGEST_PAGE: NonZeroUsize = NonZeroUsize::new(limits::MAX_PAGE).unwrap();
 
-/// A part of a queue that exists.
+/// A partition of a queue that exists.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) info: QueueInfo,
-    /// The number of parts, as the part's name tells it.
+    /// The number of partitions, as the partition's name tells it.
     pub(super) of: usize,
 }
 
-/// The parts of a queue that exist, also of another number than the stored one.
-pub(super) async fn parts(backend: &dyn Backend, name: &QueueName) -> Result<Vec<Listed>> {
-    let mut parts = Vec::new();
+/// The partitions of a queue that exist, also of another number than the stored one.
+pub(super) async fn partitions(backend: &dyn Backend, name: &QueueName) -> Result<Vec<Listed>> {
+    let mut partitions = Vec::new();
     let Some((mut after, beyond)) = names::range(name) else {
-        return Ok(parts);
+        return Ok(partitions);
     };
     loop {
         let page = backend.queues(Some(&after), PAGE).await?;
         let Some(last) = page.last() else {
-            return Ok(parts);
+            return Ok(partitions);
         };
         after = last.name.clone();
-        let part = |info: QueueInfo| {
-            let part = PartName::parse(&info.name)?;
-            (part.queue == *name).then_some(Listed { info, of: part.of })
+        let partition = |info: QueueInfo| {
+            let partition = PartitionName::parse(&info.name)?;
+            (partition.queue == *name).then_some(Listed {
+                info,
+                of: partition.of,
+            })
         };
-        parts.extend(page.into_iter().filter_map(part));
+        partitions.extend(page.into_iter().filter_map(partition));
         if *after.as_str() >= *beyond {
-            return Ok(parts);
+            return Ok(partitions);
         }
     }
 }
@@ -62,10 +65,10 @@ pub(super) async fn queues(
         };
         from = Some(last.name.clone());
         for info in page {
-            match PartName::parse(&info.name) {
-                // A page may begin between a queue and its parts.
-                Some(part) if after.is_some_and(|after| part.queue <= *after) => {}
-                Some(part) => add(&mut queues, part.queue, &info),
+            match PartitionName::parse(&info.name) {
+                // A page may begin between a queue and its partitions.
+                Some(partition) if after.is_some_and(|after| partition.queue <= *after) => {}
+                Some(partition) => add(&mut queues, partition.queue, &info),
                 None if is_record(backend, &info).await? => {}
                 None => {
                     queues.insert(info.name.clone(), info);
@@ -82,10 +85,10 @@ pub(super) async fn queues(
     Ok(queues.into_values().take(limit.get()).collect())
 }
 
-/// Adds a part to its queue.
-fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, part: &QueueInfo) {
+/// Adds a partition to its queue.
+fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, partition: &QueueInfo) {
     let Some(queue) = queues.get_mut(&name) else {
-        let (kind, state) = (part.kind, part.state);
+        let (kind, state) = (partition.kind, partition.state);
         queues.insert(name.clone(), QueueInfo { name, kind, state });
         return;
     };
@@ -93,7 +96,7 @@ fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, part: &Queu
         depth: sum_of_depths(one.depth, other.depth),
         paused: one.paused || other.paused,
     };
-    queue.state = queue.state.zip(part.state).map(sum);
+    queue.state = queue.state.zip(partition.state).map(sum);
 }
 
 async fn is_record(backend: &dyn Backend, info: &QueueInfo) -> Result<bool> {
@@ -102,5 +105,5 @@ async fn is_record(backend: &dyn Backend, info: &QueueInfo) -> Result<bool> {
     }
     // A ring that cannot be read is listed all the same.
     let stored = backend.open_stored(&info.name).await.ok().flatten();
-    Ok(stored.is_some_and(|stored| record::parts(&stored.config).is_some()))
+    Ok(stored.is_some_and(|stored| record::partitions(&stored.config).is_some()))
 }

@@ -1,8 +1,8 @@
-//! Calls about the whole queue: sums, listings part by part, and what an operator does.
+//! Calls about the whole queue: sums, listings partition by partition, and what an operator does.
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use super::{ids, parts::Parts, shares, split::half_way};
+use super::{ids, partitions::Partitions, shares, split::half_way};
 use crate::{
     Counters, Cursor, DeadLetter, Depth, Message, MessageId, Page, Paged, Peeked, Place, Result,
     Standing,
@@ -10,7 +10,7 @@ use crate::{
     limits,
 };
 
-impl Parts {
+impl Partitions {
     pub(super) async fn depth(&self) -> Result<Depth> {
         let depths = self.read_all(&Call::Depth).await?;
         Ok(depths.into_iter().fold(Depth::default(), sum_of_depths))
@@ -34,27 +34,33 @@ impl Parts {
     pub(super) async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
         shares::check(capacity.get(), self.count())?;
         let mut dropped = Vec::new();
-        for part in 0..self.count() {
-            let share = shares::of_capacity(capacity.get(), part, self.count());
+        for partition in 0..self.count() {
+            let share = shares::of_capacity(capacity.get(), partition, self.count());
             let share = NonZeroUsize::new(share).unwrap_or(NonZeroUsize::MIN);
-            let resized = self.call::<Vec<MessageId>>(part, Call::Resize(share)).await;
-            let ids = resized.map_err(|error| half_way(error, part > 0))?;
-            self.rota.may_have_room(part);
-            dropped.extend(ids.into_iter().map(|id| ids::whole(part, id)));
+            let resized = self
+                .call::<Vec<MessageId>>(partition, Call::Resize(share))
+                .await;
+            let ids = resized.map_err(|error| half_way(error, partition > 0))?;
+            self.round_robin.may_have_room(partition);
+            dropped.extend(ids.into_iter().map(|id| ids::whole(partition, id)));
         }
         Ok(dropped)
     }
 
-    /// The newest of each part, in turn.
+    /// The newest of each partition, in turn.
     pub(super) async fn recent(&self, n: usize) -> Result<Vec<Message>> {
         limits::check_page(n)?;
-        let parts: Vec<Vec<Message>> = self.read_all(&Call::Recent(n)).await?;
-        let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
+        let partitions: Vec<Vec<Message>> = self.read_all(&Call::Recent(n)).await?;
+        let mut partitions: Vec<_> = partitions.into_iter().map(Vec::into_iter).collect();
         let mut newest = Vec::new();
         while newest.len() < n {
             let before = newest.len();
-            for (part, messages) in parts.iter_mut().enumerate() {
-                newest.extend(messages.next().map(|message| whole_message(part, message)));
+            for (partition, messages) in partitions.iter_mut().enumerate() {
+                newest.extend(
+                    messages
+                        .next()
+                        .map(|message| whole_message(partition, message)),
+                );
             }
             if newest.len() == before {
                 break;
@@ -74,38 +80,38 @@ impl Parts {
 
     pub(super) async fn resume(&self) -> Result<()> {
         let resumed: Vec<()> = self.change_all(&Call::Resume).await?;
-        (0..resumed.len()).for_each(|part| self.rota.came(part));
+        (0..resumed.len()).for_each(|partition| self.round_robin.came(partition));
         Ok(())
     }
 
     pub(super) async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
         limits::check_page(max.get())?;
         let mut purged = 0;
-        for part in 0..self.count() {
+        for partition in 0..self.count() {
             let left = (max.get() as u64).saturating_sub(purged);
             let Some(left) = usize::try_from(left).ok().and_then(NonZeroUsize::new) else {
                 break;
             };
-            let more = self.call::<u64>(part, Call::Purge(left)).await;
+            let more = self.call::<u64>(partition, Call::Purge(left)).await;
             purged += more.map_err(|error| half_way(error, purged > 0))?;
-            self.rota.may_have_room(part);
+            self.round_robin.may_have_room(partition);
         }
         Ok(purged)
     }
 
     pub(super) async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
-        let whole = |part, letter: DeadLetter| DeadLetter {
-            id: ids::whole(part, letter.id),
+        let whole = |partition, letter: DeadLetter| DeadLetter {
+            id: ids::whole(partition, letter.id),
             ..letter
         };
         self.listed(page, Call::DeadLetters, whole).await
     }
 
     pub(super) async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
-        let whole = |part, mut peeked: Peeked| {
-            peeked.message = whole_message(part, peeked.message);
+        let whole = |partition, mut peeked: Peeked| {
+            peeked.message = whole_message(partition, peeked.message);
             if let Standing::Leased { receipt, .. } = &mut peeked.standing {
-                *receipt = ids::whole_receipt(part, *receipt);
+                *receipt = ids::whole_receipt(partition, *receipt);
             }
             peeked
         };
@@ -113,7 +119,7 @@ impl Parts {
             .await
     }
 
-    /// A page of a listing that goes part by part. It ends with a part that did not fit in whole, or
+    /// A page of a listing that goes partition by partition. It ends with a partition that did not fit in whole, or
     /// with the last.
     async fn listed<T>(
         &self,
@@ -125,27 +131,32 @@ impl Parts {
         Paged<T>: Answered,
     {
         page.check()?;
-        let (mut part, mut after) = ids::cursor_in_part(page.after);
+        let (mut partition, mut after) = ids::cursor_in_partition(page.after);
         let mut entries = Vec::new();
-        while part < self.count() {
+        while partition < self.count() {
             // With a full page, one more entry tells whether the listing goes on.
             let left = page.limit - entries.len();
             let limit = left.max(1);
-            let paged: Paged<T> = self.call(part, call(Page { after, limit })).await?;
+            let paged: Paged<T> = self.call(partition, call(Page { after, limit })).await?;
             if left == 0 && !paged.entries.is_empty() {
                 return Ok(Paged {
                     entries,
-                    next: Some(ids::cursor(part, after)?),
+                    next: Some(ids::cursor(partition, after)?),
                 });
             }
-            entries.extend(paged.entries.into_iter().map(|entry| whole(part, entry)));
+            entries.extend(
+                paged
+                    .entries
+                    .into_iter()
+                    .map(|entry| whole(partition, entry)),
+            );
             if let Some(next) = paged.next {
                 return Ok(Paged {
                     entries,
-                    next: Some(ids::cursor(part, Some(next))?),
+                    next: Some(ids::cursor(partition, Some(next))?),
                 });
             }
-            (part, after) = (part + 1, None::<Cursor>);
+            (partition, after) = (partition + 1, None::<Cursor>);
         }
         Ok(Paged {
             entries,
@@ -154,9 +165,9 @@ impl Parts {
     }
 }
 
-fn whole_message(part: usize, message: Message) -> Message {
+fn whole_message(partition: usize, message: Message) -> Message {
     Message {
-        id: ids::whole(part, message.id),
+        id: ids::whole(partition, message.id),
         ..message
     }
 }

@@ -1,4 +1,4 @@
-//! Queues that are divided into parts, so that one queue uses a whole cluster.
+//! Queues that are divided into partitions, so that one queue uses a whole cluster.
 
 mod backend;
 mod confirming;
@@ -9,10 +9,10 @@ mod leasing;
 mod listing;
 mod looking;
 mod names;
-mod parts;
+mod partitions;
 mod pushing;
 mod record;
-mod rota;
+mod round_robin;
 mod service;
 mod settling;
 mod shares;
@@ -27,9 +27,9 @@ use std::{
 
 use crate::{Backend, Error, Result};
 
-/// A backend whose queues are divided into parts, so that one queue uses a whole cluster. Each part is a
-/// queue of another backend, and its name falls into the part's own equal range of a Redis Cluster's
-/// slots: so the nodes have equally many parts each, if the number of parts is a multiple of theirs.
+/// A backend whose queues are divided into partitions, so that one queue uses a whole cluster. Each partition is a
+/// queue of another backend, and its name falls into the partition's own equal range of a Redis Cluster's
+/// slots: so the nodes have equally many partitions each, if the number of partitions is a multiple of theirs.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,51 +45,51 @@ use crate::{Backend, Error, Result};
 /// # }
 /// ```
 ///
-/// # Which part
+/// # Which partition
 ///
-/// The first of these that a message has is its key, and equal keys share a part: the partition key,
+/// The first of these that a message has is its key, and equal keys share a partition: the partition key,
 /// which is the header [`KEY`](Self::KEY); the distinct key (B7); the dedup key (L9). So a dedup mark is
-/// known only in one part: a repeat has to carry the same partition key and distinct key as the first,
-/// which a repeat of the same message does. Messages without a key go to one part after another; those
+/// known only in one partition: a repeat has to carry the same partition key and distinct key as the first,
+/// which a repeat of the same message does. Messages without a key go to one partition after another; those
 /// of one batch stay together.
 ///
-/// An id tells its part, so settlements and all that names a message go there: part 0 has the ids of an
-/// undivided queue, and in the others the top byte is the part.
+/// An id tells its partition, so settlements and all that names a message go there: partition 0 has the ids of an
+/// undivided queue, and in the others the top byte is the partition.
 ///
 /// # What holds, and for what
 ///
 /// No message is lost or handed out twice, and fencing, attempts, delays, cancelling and dedup are those
-/// of the backend. **Each part by itself** keeps the order, the priorities and the due order, and has its
-/// share of a capacity (`C / N`; the first `C mod N` parts one more), its own cap of dead letters, and its
-/// own tokens. [`guarantees`](Backend::guarantees) lists these rules, as [`When::Parts`](crate::When::Parts).
-/// A queue of one part is an undivided queue, and keeps everything.
+/// of the backend. **Each partition by itself** keeps the order, the priorities and the due order, and has its
+/// share of a capacity (`C / N`; the first `C mod N` partitions one more), its own cap of dead letters, and its
+/// own tokens. [`guarantees`](Backend::guarantees) lists these rules, as [`Condition::Partitions`](crate::Condition::Partitions).
+/// A queue of one partition is an undivided queue, and keeps everything.
 ///
-/// * **A batch** is all or nothing in each part. If a part fails, the error says
+/// * **A batch** is all or nothing in each partition. If a partition fails, the error says
 ///   [`Unknown`](crate::Outcome::Unknown) unless nothing was done anywhere; to repeat the batch is safe
-///   with dedup keys. A bad entry refuses the whole batch before any part sees it.
-/// * **A lease** goes round the parts, from another one each time, until it has enough; one that finds
-///   nothing has looked at all. It hands out less than 16 MiB. If a part fails, it answers what the others
-///   have, and the error only if that is nothing. A `turn` settles everything before it leases.
-/// * **An offer** without a key that its part refuses as full is offered to the others, each time in its place in
+///   with dedup keys. A bad entry refuses the whole batch before any partition sees it.
+/// * **A lease** goes round the partitions, from another one each time, until it has enough; one that finds
+///   nothing has looked at all. It hands out less than 16 MiB. If a partition fails, it answers what the others
+///   have, and the error only if that is nothing. A `settle_and_lease` settles everything before it leases.
+/// * **An offer** without a key that its partition refuses as full is offered to the others, each time in its place in
 ///   the batch (F2): the entries of such a batch that have keys wait for that. With a key, or
-///   with [`DropOldest`](crate::Overflow::DropOldest), the part alone decides.
-/// * **A wait** waits on all parts at once. A producer that waits for room with a key may be told of
-///   another part's room; it learns of its own at the latest when its timer lets it look again.
-/// * **Listings** go part by part; `recent` takes the newest of each part in turn.
-/// * **Sums** of all parts are `depth`, the counters and the capacity, each part read at an instant of its
-///   own. `paused` says that any part is.
-/// * **A confirmation** (R2) is that of each part that the call went to, and the weakest counts.
-/// * **Steps.** `pause`, `resume`, `resize`, `purge`, `reconfigure` and `remove` take one part after
+///   with [`DropOldest`](crate::Overflow::DropOldest), the partition alone decides.
+/// * **A wait** waits on all partitions at once. A producer that waits for room with a key may be told of
+///   another partition's room; it learns of its own at the latest when its timer lets it look again.
+/// * **Listings** go partition by partition; `recent` takes the newest of each partition in turn.
+/// * **Sums** of all partitions are `depth`, the counters and the capacity, each partition read at an instant of its
+///   own. `paused` says that any partition is.
+/// * **A confirmation** (R2) is that of each partition that the call went to, and the weakest counts.
+/// * **Steps.** `pause`, `resume`, `resize`, `purge`, `reconfigure` and `remove` take one partition after
 ///   another or all at once, and after an error hold for some; to repeat them is safe. A removal first
-///   looks whether anything is leased. It removes each part by its name, listed or not.
+///   looks whether anything is leased. It removes each partition by its name, listed or not.
 ///
-/// # The number of parts
+/// # The number of partitions
 ///
 /// The first open stores it, in an empty ring under the queue's own name, which other opens of that name
-/// find. An open with another number, of parts or of one, is a
+/// find. An open with another number, of partitions or of one, is a
 /// [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch) that names both. To change it, drain the queue and
-/// remove it, or use another name. `open_stored` needs no number, and refuses a queue some of whose parts
-/// are missing. The parts of `orders` are `orders--0of12-3` and so on, where the last
+/// remove it, or use another name. `open_stored` needs no number, and refuses a queue some of whose partitions
+/// are missing. The partitions of `orders` are `orders--0of12-3` and so on, where the last
 /// number is the salt that chooses the slot; a listing shows `orders` alone. Names have at most 115 bytes,
 /// and a first open that is cut short is mended by the next.
 ///
@@ -97,47 +97,47 @@ use crate::{Backend, Error, Result};
 #[derive(Debug, Clone)]
 pub struct Partitioned {
     backend: Arc<dyn Backend>,
-    parts: usize,
-    /// The part at which each handle's round begins.
+    partitions: usize,
+    /// The partition at which each handle's round begins.
     first: usize,
 }
 
 impl Partitioned {
-    /// The header that names a message's partition key. Messages of one key share a part, and so keep their order.
+    /// The header that names a message's partition key. Messages of one key share a partition, and so keep their order.
     /// A key does **not** serialise: several messages of one key may be leased at the same time, and one that fails
     /// does not hold up those behind it.
     pub const KEY: &str = pushing::PARTITION_KEY;
 
-    /// The most parts that a queue may have.
-    pub const MAX_PARTS: usize = names::MAX_PARTS;
+    /// The most partitions that a queue may have.
+    pub const MAX_PARTITIONS: usize = names::MAX_PARTITIONS;
 
-    /// Divides each queue of this backend into so many parts.
+    /// Divides each queue of this backend into so many partitions.
     ///
     /// # Errors
     ///
-    /// `Invalid` for no part, or for more than 64.
-    pub fn new(backend: Arc<dyn Backend>, parts: usize) -> Result<Self> {
-        if !(1..=Self::MAX_PARTS).contains(&parts) {
+    /// `Invalid` for no partition, or for more than 64.
+    pub fn new(backend: Arc<dyn Backend>, partitions: usize) -> Result<Self> {
+        if !(1..=Self::MAX_PARTITIONS).contains(&partitions) {
             return Err(Error::invalid(format!(
-                "{parts} parts: 1 to {} are allowed",
-                Self::MAX_PARTS
+                "{partitions} partitions: 1 to {} are allowed",
+                Self::MAX_PARTITIONS
             )));
         }
         // Each process begins elsewhere: those that push a single message are many.
-        let any = RandomState::new().hash_one(parts);
-        let first = usize::try_from(any % parts as u64).unwrap_or_default();
+        let any = RandomState::new().hash_one(partitions);
+        let first = usize::try_from(any % partitions as u64).unwrap_or_default();
         Ok(Self {
             backend,
-            parts,
+            partitions,
             first,
         })
     }
 
-    /// Begins each handle's round at this part, counted from 0 and taken modulo their number, in place
+    /// Begins each handle's round at this partition, counted from 0 and taken modulo their number, in place
     /// of a random one: so that a test or a simulation is the same whenever it runs.
     #[must_use]
-    pub const fn beginning_at(mut self, part: usize) -> Self {
-        self.first = part % self.parts;
+    pub const fn beginning_at(mut self, partition: usize) -> Self {
+        self.first = partition % self.partitions;
         self
     }
 }

@@ -1,10 +1,10 @@
-//! Pushes: the part of each message.
+//! Pushes: the partition of each message.
 
 use futures_util::future::join_all;
 
 use super::{
     ids, key,
-    parts::Parts,
+    partitions::Partitions,
     split::{Answers, Share, half_way, split, together},
 };
 use crate::{AnyQueue, Bytes, Error, Offer, Offered, Overflow, Push, Pushed, Result, call::Call};
@@ -12,7 +12,7 @@ use crate::{AnyQueue, Bytes, Error, Offer, Offered, Overflow, Push, Pushed, Resu
 /// The header that names a message's partition key.
 pub(super) const PARTITION_KEY: &str = "partition-key";
 
-/// What must meet in one part: the partition key; or the distinct key, since it replaces what has
+/// What must meet in one partition: the partition key; or the distinct key, since it replaces what has
 /// the same one; or the dedup key, since a repeat must meet its mark.
 fn key_of<'a>(push: &'a Push, distinct: Option<&'a Bytes>) -> Option<&'a [u8]> {
     let partition = push.headers.get(PARTITION_KEY).map(str::as_bytes);
@@ -25,8 +25,8 @@ fn key_of_offer(offer: &Offer) -> Option<&[u8]> {
     key_of(&offer.push, offer.distinct.as_ref())
 }
 
-impl Parts {
-    /// Puts a batch in: what has a key goes to the key's part, and all the rest to one part.
+impl Partitions {
+    /// Puts a batch in: what has a key goes to the key's partition, and all the rest to one partition.
     pub(super) async fn push<T>(
         &self,
         batch: Vec<T>,
@@ -35,19 +35,21 @@ impl Parts {
     ) -> Result<Vec<Pushed>> {
         let mut answers = Answers::to(batch.len());
         let shares = self.spread(batch, |entry| key_of(push_of(entry), None));
-        let parts: Vec<_> = shares.iter().map(|share| share.part).collect();
-        let whole = |part, pushed| match pushed {
-            Pushed::Accepted(id) => Pushed::Accepted(ids::whole(part, id)),
-            Pushed::Duplicate(id) => Pushed::Duplicate(ids::whole(part, id)),
+        let partitions: Vec<_> = shares.iter().map(|share| share.partition).collect();
+        let whole = |partition, pushed| match pushed {
+            Pushed::Accepted(id) => Pushed::Accepted(ids::whole(partition, id)),
+            Pushed::Duplicate(id) => Pushed::Duplicate(ids::whole(partition, id)),
         };
         let shared = self.share(shares, call, whole, &mut answers).await;
-        parts.into_iter().for_each(|part| self.rota.came(part));
+        partitions
+            .into_iter()
+            .for_each(|partition| self.round_robin.came(partition));
         shared?;
         answers.all()
     }
 
-    /// Offers a batch, as [`push`](Self::push) does. What has no key and is refused by one part is offered to the
-    /// next that is not known to be full, together with what the batch has for that part: so it keeps its place
+    /// Offers a batch, as [`push`](Self::push) does. What has no key and is refused by one partition is offered to the
+    /// next that is not known to be full, together with what the batch has for that partition: so it keeps its place
     /// (F2). What such entries cannot come to is offered at the end, all at the same time.
     pub(super) async fn offer(
         &self,
@@ -65,66 +67,70 @@ impl Parts {
         while let Some(share) = next.take() {
             let offered = self.offer_to(&share, overflow).await;
             let offered = offered.map_err(|error| half_way(error, !asked.is_empty()))?;
-            asked.push(share.part);
+            asked.push(share.partition);
             let entries = share.places.iter().copied().zip(share.entries);
             let refused = entries.zip(&offered).filter_map(|(entry, offered)| {
                 (*offered == Offered::Full && moves(&entry.1)).then_some(entry)
             });
             let refused: Vec<_> = refused.collect();
-            let part = share.part;
-            let offered = offered.into_iter().map(|offered| whole(part, offered));
+            let partition = share.partition;
+            let offered = offered.into_iter().map(|offered| whole(partition, offered));
             answers.put(&share.places, offered.collect())?;
             if refused.is_empty() {
                 break;
             }
-            next = self.rota.with_room(&asked).map(|part| {
-                let own = shares.iter().position(|share| share.part == part);
+            next = self.round_robin.with_room(&asked).map(|partition| {
+                let own = shares.iter().position(|share| share.partition == partition);
                 let own = own.map(|own| shares.swap_remove(own));
-                Share::with(part, refused, own)
+                Share::with(partition, refused, own)
             });
         }
         let offers = shares.iter().map(|share| self.offer_to(share, overflow));
         let offered = together(join_all(offers).await);
         let offered = offered.map_err(|error| half_way(error, !asked.is_empty()))?;
         for (share, offered) in shares.into_iter().zip(offered) {
-            let part = share.part;
-            let offered = offered.into_iter().map(|offered| whole(part, offered));
+            let partition = share.partition;
+            let offered = offered.into_iter().map(|offered| whole(partition, offered));
             answers.put(&share.places, offered.collect())?;
         }
         answers.all()
     }
 
     async fn offer_to(&self, share: &Share<Offer>, overflow: Overflow) -> Result<Vec<Offered>> {
-        let part = share.part;
-        let AnyQueue::Bounded(queue) = &self.queues[part] else {
+        let partition = share.partition;
+        let AnyQueue::Bounded(queue) = &self.queues[partition] else {
             return Err(Error::invalid(format!(
                 "a {} queue takes no offers",
                 self.kind
             )));
         };
-        self.confirmations.called(part).await;
+        self.confirmations.called(partition).await;
         let offered = queue.offer(&share.entries, overflow).await?;
-        self.rota.came(part);
+        self.round_robin.came(partition);
         match offered.contains(&Offered::Full) {
-            true => self.rota.found_full(part),
-            false => self.rota.may_have_room(part),
+            true => self.round_robin.found_full(partition),
+            false => self.round_robin.may_have_room(partition),
         }
         Ok(offered)
     }
 
     fn spread<T>(&self, batch: Vec<T>, key_of: impl Fn(&T) -> Option<&[u8]>) -> Vec<Share<T>> {
         let all_keyed = batch.iter().all(|entry| key_of(entry).is_some());
-        let any_part = if all_keyed { 0 } else { self.rota.for_push() };
+        let any_partition = if all_keyed {
+            0
+        } else {
+            self.round_robin.for_push()
+        };
         split(batch, |entry| {
-            let part = key_of(&entry).map(|key| key::part(key, self.count()));
-            (part.unwrap_or(any_part), entry)
+            let partition = key_of(&entry).map(|key| key::partition(key, self.count()));
+            (partition.unwrap_or(any_partition), entry)
         })
     }
 }
 
 /// The whole queue's answer to an offer.
-fn whole(part: usize, offered: Offered) -> Offered {
-    let whole = |id| ids::whole(part, id);
+fn whole(partition: usize, offered: Offered) -> Offered {
+    let whole = |id| ids::whole(partition, id);
     match offered {
         Offered::Accepted { id, evicted } => Offered::Accepted {
             id: whole(id),

@@ -1,10 +1,10 @@
-//! The parts as one queue: each call, and what answers it.
+//! The partitions as one queue: each call, and what answers it.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{confirming::ByParts, parts::Parts};
+use super::{confirming::ByParts, partitions::Partitions};
 use crate::{
     Confirmer, Leased, Offer, Prioritized, Push, Result, Scheduled,
     call::{Answer, Answered, Call, Service},
@@ -12,22 +12,22 @@ use crate::{
 };
 
 #[async_trait]
-impl Service for Parts {
+impl Service for Partitions {
     async fn call(&self, call: Call) -> Result<Answer> {
         let answered = self.answer(call).await;
-        answered.map_err(|error| error.of_part(&self.name))
+        answered.map_err(|error| error.of_partition(&self.name))
     }
 
     fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
-        let parts = self.queues.iter().map(|queue| Service::confirmer(queue));
+        let partitions = self.queues.iter().map(|queue| Service::confirmer(queue));
         Some(Arc::new(ByParts {
-            confirmers: parts.collect::<Option<_>>()?,
+            confirmers: partitions.collect::<Option<_>>()?,
             confirmations: Arc::clone(&self.confirmations),
         }))
     }
 }
 
-impl Parts {
+impl Partitions {
     async fn answer(&self, call: Call) -> Result<Answer> {
         Ok(match call {
             Call::Push(batch) => {
@@ -50,19 +50,20 @@ impl Parts {
                 Offer::check_all(&batch, self.max_body)?;
                 self.offer(batch, overflow).await?.answer()
             }
-            Call::Lease(max, ttl) => self.lease(max, ttl).await?.answer(),
-            Call::Turn(settlements, max, ttl, holder) => {
-                self.turn(settlements, max, ttl, holder).await?.answer()
-            }
+            Call::Lease(max, lease_time) => self.lease(max, lease_time).await?.answer(),
+            Call::SettleAndLease(settlements, max, lease_time, holder) => self
+                .settle_and_lease(settlements, max, lease_time, holder)
+                .await?
+                .answer(),
             Call::Settle(settlements) => self.settle(settlements).await?.answer(),
-            Call::Extend(receipts, ttl) => self.extend(receipts, ttl).await?.answer(),
+            Call::Extend(receipts, lease_time) => self.extend(receipts, lease_time).await?.answer(),
             Call::Cancel(ids) => self.cancel(ids).await?.answer(),
             Call::Revive(ids) => self.revive(ids).await?.answer(),
             Call::Discard(ids) => self.discard(ids).await?.answer(),
             Call::Reschedule(id, due) => self.reschedule(id, due).await?.answer(),
             Call::WaitForArrival(longest) => self.wait_for_arrival(longest).await?.answer(),
-            Call::WaitToLease(ttl, _, longest) => {
-                limits::lease_millis(ttl)?;
+            Call::WaitToLease(lease_time, _, longest) => {
+                limits::lease_millis(lease_time)?;
                 self.wait_for_arrival(longest).await?;
                 Leased::nothing(None).answer()
             }

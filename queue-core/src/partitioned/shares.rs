@@ -1,13 +1,13 @@
-//! What each part has of the queue's configuration.
+//! What each partition has of the queue's configuration.
 
 use crate::{BoundedConfig, Error, QueueConfig, QueueName, Result, check_capacity};
 
-/// One part's share of a capacity: the first parts have what does not divide evenly.
-pub(super) const fn of_capacity(capacity: usize, part: usize, of: usize) -> usize {
-    capacity / of + (part < capacity % of) as usize
+/// One partition's share of a capacity: the first partitions have what does not divide evenly.
+pub(super) const fn of_capacity(capacity: usize, partition: usize, of: usize) -> usize {
+    capacity / of + (partition < capacity % of) as usize
 }
 
-/// Checks that each part has room for one message.
+/// Checks that each partition has room for one message.
 ///
 /// # Errors
 ///
@@ -16,14 +16,14 @@ pub(super) fn check(capacity: usize, of: usize) -> Result<()> {
     check_capacity(capacity)?;
     if capacity < of {
         return Err(Error::invalid(format!(
-            "a capacity of {capacity} for {of} parts: each part needs room for 1 message; ask for \
-             {of} or more, or for fewer parts"
+            "a capacity of {capacity} for {of} partitions: each partition needs room for 1 message; ask for \
+             {of} or more, or for fewer partitions"
         )));
     }
     Ok(())
 }
 
-/// The configuration of each part: the queue's, but for the capacity.
+/// The configuration of each partition: the queue's, but for the capacity.
 ///
 /// # Errors
 ///
@@ -38,8 +38,8 @@ pub(super) fn of_config(
         return Ok(vec![config.clone(); of]);
     };
     check(whole.capacity, of).map_err(|error| error.with_queue(name))?;
-    let share = |part| {
-        let capacity = of_capacity(whole.capacity, part, of);
+    let share = |partition| {
+        let capacity = of_capacity(whole.capacity, partition, of);
         BoundedConfig {
             capacity,
             ..whole.clone()
@@ -49,12 +49,16 @@ pub(super) fn of_config(
     Ok((0..of).map(share).collect())
 }
 
-/// The queue's configuration, from those of its parts; `None` if there are none.
-pub(super) fn whole<'a>(mut parts: impl Iterator<Item = &'a QueueConfig>) -> Option<QueueConfig> {
-    let mut whole = parts.next()?.clone();
-    for part in parts {
-        if let (QueueConfig::Bounded(whole), QueueConfig::Bounded(part)) = (&mut whole, part) {
-            whole.capacity += part.capacity;
+/// The queue's configuration, from those of its partitions; `None` if there are none.
+pub(super) fn whole<'a>(
+    mut partitions: impl Iterator<Item = &'a QueueConfig>,
+) -> Option<QueueConfig> {
+    let mut whole = partitions.next()?.clone();
+    for partition in partitions {
+        if let (QueueConfig::Bounded(whole), QueueConfig::Bounded(partition)) =
+            (&mut whole, partition)
+        {
+            whole.capacity += partition.capacity;
         }
     }
     Some(whole)
@@ -72,7 +76,7 @@ mod tests {
                 .filter(|c| *c >= of)
             {
                 let shares: Vec<_> = (0..of)
-                    .map(|part| of_capacity(capacity, part, of))
+                    .map(|partition| of_capacity(capacity, partition, of))
                     .collect();
                 assert_eq!(shares.iter().sum::<usize>(), capacity);
                 assert!(shares[0] - shares[of - 1] <= 1, "{shares:?}");
@@ -81,10 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_below_the_number_of_parts_is_refused() {
+    fn a_capacity_below_the_number_of_partitions_is_refused() {
         let name = QueueName::new("log").unwrap();
         let error = of_config(&QueueConfig::of(crate::QueueKind::Bounded, 2), &name, 3);
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("a capacity of 2 for 3 parts"), "{error}");
+        assert!(
+            error.contains("a capacity of 2 for 3 partitions"),
+            "{error}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Slots of a Redis Cluster, by which parts are placed and keys are hashed.
+//! Slots of a Redis Cluster, by which partitions are placed and keys are hashed.
 
 /// The slots of a Redis Cluster.
 pub(super) const SLOTS: usize = 16_384;

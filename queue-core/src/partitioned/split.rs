@@ -1,43 +1,43 @@
-//! Batches, split by part and put together again.
+//! Batches, split by partition and put together again.
 
 pub(super) use crate::queue::half_way;
 use crate::{Error, Outcome, Result};
 
-/// The entries of a batch that go to one part, and their places in the batch.
+/// The entries of a batch that go to one partition, and their places in the batch.
 #[derive(Debug)]
 pub(super) struct Share<T> {
-    pub(super) part: usize,
+    pub(super) partition: usize,
     pub(super) entries: Vec<T>,
     pub(super) places: Vec<usize>,
 }
 
 impl<T> Share<T> {
-    /// These entries of a batch, with their places, and the share that the part has besides, in order.
-    pub(super) fn with(part: usize, mut entries: Vec<(usize, T)>, own: Option<Self>) -> Self {
+    /// These entries of a batch, with their places, and the share that the partition has besides, in order.
+    pub(super) fn with(partition: usize, mut entries: Vec<(usize, T)>, own: Option<Self>) -> Self {
         if let Some(own) = own {
             entries.extend(own.places.into_iter().zip(own.entries));
             entries.sort_by_key(|(place, _)| *place);
         }
         let (places, entries) = entries.into_iter().unzip();
         Self {
-            part,
+            partition,
             entries,
             places,
         }
     }
 }
 
-/// Splits a batch, in order: each entry goes to the part that it is given, and is itself changed into
-/// what that part gets.
-pub(super) fn split<T, U>(batch: Vec<T>, part_of: impl Fn(T) -> (usize, U)) -> Vec<Share<U>> {
+/// Splits a batch, in order: each entry goes to the partition that it is given, and is itself changed into
+/// what that partition gets.
+pub(super) fn split<T, U>(batch: Vec<T>, partition_of: impl Fn(T) -> (usize, U)) -> Vec<Share<U>> {
     let mut shares: Vec<Share<U>> = Vec::new();
     let count = batch.len();
     for (place, entry) in batch.into_iter().enumerate() {
-        let (part, entry) = part_of(entry);
-        let known = shares.iter().position(|share| share.part == part);
+        let (partition, entry) = partition_of(entry);
+        let known = shares.iter().position(|share| share.partition == partition);
         let known = known.unwrap_or_else(|| {
             shares.push(Share {
-                part,
+                partition,
                 entries: Vec::with_capacity(count - place),
                 places: Vec::with_capacity(count - place),
             });
@@ -49,7 +49,7 @@ pub(super) fn split<T, U>(batch: Vec<T>, part_of: impl Fn(T) -> (usize, U)) -> V
     shares
 }
 
-/// The answers to a batch, as they come from the parts.
+/// The answers to a batch, as they come from the partitions.
 #[derive(Debug)]
 pub(super) struct Answers<A>(Vec<Option<A>>);
 
@@ -62,7 +62,7 @@ impl<A> Answers<A> {
     ///
     /// # Errors
     ///
-    /// `Internal` if the part answered another number of entries.
+    /// `Internal` if the partition answered another number of entries.
     pub(super) fn put(&mut self, places: &[usize], answers: Vec<A>) -> Result<()> {
         if answers.len() != places.len() {
             return Err(Error::unanswered());
@@ -82,8 +82,8 @@ impl<A> Answers<A> {
     }
 }
 
-/// What several parts answered to one call. If one failed, its error: of unknown outcome, unless no
-/// part can have done anything.
+/// What several partitions answered to one call. If one failed, its error: of unknown outcome, unless no
+/// partition can have done anything.
 pub(super) fn together<T>(answered: Vec<Result<T>>) -> Result<Vec<T>> {
     let applied = |answer: &Result<T>| match answer {
         Ok(_) => true,

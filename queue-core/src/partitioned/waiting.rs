@@ -1,42 +1,49 @@
-//! Waiting on several parts at once.
+//! Waiting on several partitions at once.
 
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::timeout_at;
 
-use super::parts::Parts;
+use super::partitions::Partitions;
 use crate::{Result, call::Call};
 
-/// How long a wait goes on when the hints of a part fail: its caller then looks at that part, too.
+/// How long a wait goes on when the hints of a partition fail: its caller then looks at that partition, too.
 const WITHOUT_HINTS: Duration = Duration::from_secs(1);
 
-impl Parts {
-    /// Waits until one of the parts tells that there may be a message; the next lease looks there
+impl Partitions {
+    /// Waits until one of the partitions tells that there may be a message; the next lease looks there
     /// first. The other waits are dropped, and pass on what they were told.
     pub(super) async fn wait_for_arrival(&self, longest: Duration) -> Result<()> {
-        let parts = 0..self.count();
+        let partitions = 0..self.count();
         let told = self
-            .first_told(parts, &Call::WaitForArrival(longest))
+            .first_told(partitions, &Call::WaitForArrival(longest))
             .await?;
-        self.rota.told(told);
+        self.round_robin.told(told);
         Ok(())
     }
 
-    /// Waits until one of the parts that are known to be full tells that there may be room.
+    /// Waits until one of the partitions that are known to be full tells that there may be room.
     pub(super) async fn wait_for_room(&self, longest: Duration) -> Result<()> {
-        let full = self.rota.full_ones();
+        let full = self.round_robin.full_ones();
         let told = self.first_told(full, &Call::WaitForRoom(longest)).await?;
-        self.rota.may_have_room(told);
+        self.round_robin.may_have_room(told);
         Ok(())
     }
 
-    /// The first of these parts whose wait ends. If the wait of one fails, the others go on for no
+    /// The first of these partitions whose wait ends. If the wait of one fails, the others go on for no
     /// longer than a second.
-    async fn first_told(&self, parts: impl Iterator<Item = usize>, wait: &Call) -> Result<usize> {
-        let wait_on =
-            |part| async move { self.call::<()>(part, wait.clone()).await.map(|()| part) };
-        let mut waits: FuturesUnordered<_> = parts.map(wait_on).collect();
+    async fn first_told(
+        &self,
+        partitions: impl Iterator<Item = usize>,
+        wait: &Call,
+    ) -> Result<usize> {
+        let wait_on = |partition| async move {
+            self.call::<()>(partition, wait.clone())
+                .await
+                .map(|()| partition)
+        };
+        let mut waits: FuturesUnordered<_> = partitions.map(wait_on).collect();
         let mut failed = None;
         while let Some(told) = match &failed {
             None => waits.next().await,
@@ -44,7 +51,7 @@ impl Parts {
             Some((_, deadline)) => timeout_at(*deadline, waits.next()).await.unwrap_or(None),
         } {
             match told {
-                Ok(part) => return Ok(part),
+                Ok(partition) => return Ok(partition),
                 Err(error) if failed.is_none() => {
                     failed = Some((error, tokio::time::Instant::now() + WITHOUT_HINTS));
                 }

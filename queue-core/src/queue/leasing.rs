@@ -25,7 +25,7 @@ use crate::{
 /// **Crash.** A consumer that dies with a lease delays the message until its deadline and costs it
 /// an attempt; no message is lost (L2, L5, L12).
 ///
-/// **Dropped future.** No message is lost (L8). A dropped `lease` or `turn` may have leased
+/// **Dropped future.** No message is lost (L8). A dropped `lease` or `settle_and_lease` may have leased
 /// messages that nobody will settle: they come back at their deadline, with an attempt charged. A
 /// dropped write may or may not have taken effect.
 ///
@@ -33,7 +33,7 @@ use crate::{
 /// `Unavailable` with [`Outcome`](crate::Outcome) saying whether the call may have taken effect.
 #[async_trait]
 pub trait Leasing: Debug + Send + Sync + 'static {
-    /// Leases up to `max` ready messages for `ttl`, from now (L10), and never waits.
+    /// Leases up to `max` ready messages for `lease_time`, from now (L10), and never waits.
     ///
     /// They come in the kind's delivery order. There may be fewer than `max`: only ready messages,
     /// and no more than 8 MiB of bodies and headers (but always one). A paused queue hands out
@@ -42,8 +42,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `Invalid` if `max` is over 128, or `ttl` is zero or over 24 h.
-    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased>;
+    /// `Invalid` if `max` is over 128, or `lease_time` is zero or over 24 h.
+    async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased>;
 
     /// Ends leases, each in its own way; answers one by one, in the same order.
     ///
@@ -68,33 +68,33 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// # Errors
     ///
     /// Those of both. The call finds an `Invalid` argument to either before it does anything.
-    async fn turn(
+    async fn settle_and_lease(
         &self,
         settlements: &[Settlement],
         max: NonZeroUsize,
-        ttl: Duration,
+        lease_time: Duration,
         holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         let _ = holder;
         Settlement::check_all(settlements)?;
         limits::check_max(max.get())?;
-        limits::lease_millis(ttl)?;
+        limits::lease_millis(lease_time)?;
         if settlements.is_empty() {
-            return Ok((Vec::new(), self.lease(max, ttl).await?));
+            return Ok((Vec::new(), self.lease(max, lease_time).await?));
         }
         let settled = self.settle(settlements).await?;
-        match self.lease(max, ttl).await {
+        match self.lease(max, lease_time).await {
             Ok(leased) => Ok((settled, leased)),
             Err(error) => Err(error.with_outcome(Outcome::Unknown)),
         }
     }
 
-    /// Sets the deadline of live leases to now + `ttl`, also when that is sooner (L10).
+    /// Sets the deadline of live leases to now + `lease_time`, also when that is sooner (L10).
     ///
     /// # Errors
     ///
-    /// `Invalid` for an empty batch, more than 128 entries, or a `ttl` that is zero or over 24 h.
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>>;
+    /// `Invalid` for an empty batch, more than 128 entries, or a `lease_time` that is zero or over 24 h.
+    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>>;
 
     /// Waits for a hint that a message may be ready, no longer than `timeout`. It moves nothing.
     ///
@@ -114,9 +114,9 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// second round trip. The caller looks again if the answer brings none; the backend need never bring one.
     ///
     /// A message comes so only as a lease of one message would have brought it at that instant: it is the
-    /// first in order, and no queue that is paused hands one over. Its lease is for `ttl` from then (L10), so
-    /// it lasts at least until `ttl` after this call began: a caller that keeps an eye on deadlines waits for
-    /// a part of `ttl` at a time.
+    /// first in order, and no queue that is paused hands one over. Its lease is for `lease_time` from then (L10), so
+    /// it lasts at least until `lease_time` after this call began: a caller that keeps an eye on deadlines waits for
+    /// a part of `lease_time` at a time.
     ///
     /// **Dropped future.** A message that was handed over meanwhile is released at once, uncharged (L8). If
     /// the process dies, or the backend cannot reach its server, it comes back at its deadline, with an
@@ -126,15 +126,15 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of [`wait_for_arrival`](Self::wait_for_arrival). `Invalid` if `ttl` is zero or over 24 h.
+    /// Those of [`wait_for_arrival`](Self::wait_for_arrival). `Invalid` if `lease_time` is zero or over 24 h.
     async fn wait_to_lease(
         &self,
-        ttl: Duration,
+        lease_time: Duration,
         holder: Option<Holder>,
         timeout: Duration,
     ) -> Result<Leased> {
         let _ = holder;
-        limits::lease_millis(ttl)?;
+        limits::lease_millis(lease_time)?;
         self.wait_for_arrival(timeout).await?;
         Ok(Leased::nothing(None))
     }
@@ -244,14 +244,14 @@ pub trait LeasingExt: Leasing {
     fn receive(
         &self,
         max: usize,
-        ttl: Duration,
+        lease_time: Duration,
         timeout: Duration,
     ) -> impl Future<Output = Result<Vec<Delivery>>> + Send {
         async move {
             let max = nonzero("max", max)?;
             let mut patience = Patience::new(timeout);
             loop {
-                let Some(leased) = patience.look(true, self.lease(max, ttl)).await? else {
+                let Some(leased) = patience.look(true, self.lease(max, lease_time)).await? else {
                     continue;
                 };
                 if !leased.is_empty() || patience.is_over() {
@@ -259,7 +259,7 @@ pub trait LeasingExt: Leasing {
                 }
                 let waited = patience
                     .wait(leased.next, |longest| {
-                        self.wait_to_lease(ttl, None, longest)
+                        self.wait_to_lease(lease_time, None, longest)
                     })
                     .await;
                 if let Some(leased) = waited.filter(|leased| !leased.is_empty()) {
@@ -276,10 +276,10 @@ pub trait LeasingExt: Leasing {
     /// Those of [`receive`](Self::receive).
     fn receive_one(
         &self,
-        ttl: Duration,
+        lease_time: Duration,
         timeout: Duration,
     ) -> impl Future<Output = Result<Option<Delivery>>> + Send {
-        async move { Ok(self.receive(1, ttl, timeout).await?.pop()) }
+        async move { Ok(self.receive(1, lease_time, timeout).await?.pop()) }
     }
 
     /// Makes calls of this handle, and waits until what they changed has as many copies as the handle's
@@ -350,7 +350,7 @@ pub trait LeasingExt: Leasing {
         async move { only(self.cancel(&[id]).await?) }
     }
 
-    /// Sets one lease's deadline to now + `ttl` (L10).
+    /// Sets one lease's deadline to now + `lease_time` (L10).
     ///
     /// # Errors
     ///
@@ -358,10 +358,10 @@ pub trait LeasingExt: Leasing {
     fn extend_one(
         &self,
         receipt: Receipt,
-        ttl: Duration,
+        lease_time: Duration,
     ) -> impl Future<Output = Result<()>> + Send {
         async move {
-            match only(self.extend(&[receipt], ttl).await?)? {
+            match only(self.extend(&[receipt], lease_time).await?)? {
                 Extended::Extended => Ok(()),
                 Extended::LeaseLost => Err(Error::lease_lost(receipt)),
             }

@@ -40,7 +40,7 @@ impl AsLeasing for dyn Leasing {
 }
 
 impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
-    /// Leases one message for `ttl`, waiting for it up to `timeout`.
+    /// Leases one message for `lease_time`, waiting for it up to `timeout`.
     ///
     /// Cancel-safe: while it waits it holds no message (L8). [`LeasingExt`] says how it waits while
     /// the backend fails.
@@ -51,13 +51,13 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     /// delivery carries the error, and the caller can bury it.
     pub async fn receive(
         &self,
-        ttl: Duration,
+        lease_time: Duration,
         timeout: Duration,
     ) -> Result<Option<TypedDelivery<T>>> {
-        Ok(self.receive_batch(1, ttl, timeout).await?.pop())
+        Ok(self.receive_batch(1, lease_time, timeout).await?.pop())
     }
 
-    /// Leases up to `max` messages for `ttl`, waiting for one up to `timeout`; empty if none came.
+    /// Leases up to `max` messages for `lease_time`, waiting for one up to `timeout`; empty if none came.
     ///
     /// # Errors
     ///
@@ -65,10 +65,10 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     pub async fn receive_batch(
         &self,
         max: usize,
-        ttl: Duration,
+        lease_time: Duration,
         timeout: Duration,
     ) -> Result<Vec<TypedDelivery<T>>> {
-        let deliveries = self.queue.receive(max, ttl, timeout).await?;
+        let deliveries = self.queue.receive(max, lease_time, timeout).await?;
         let typed = deliveries.into_iter().map(|delivery| {
             let body = self.decode(&delivery.body);
             TypedDelivery::new(body, delivery, Arc::clone(&self.queue).as_leasing())

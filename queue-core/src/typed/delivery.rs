@@ -149,13 +149,13 @@ impl<T: Sync> TypedDelivery<T> {
             .map(drop)
     }
 
-    /// Sets the deadline to now + `ttl` (L10).
+    /// Sets the deadline to now + `lease_time` (L10).
     ///
     /// # Errors
     ///
     /// `LeaseLost`, as for [`ack`](Self::ack).
-    pub async fn extend(&self, ttl: Duration) -> Result<()> {
-        self.queue.extend_one(self.receipt(), ttl).await
+    pub async fn extend(&self, lease_time: Duration) -> Result<()> {
+        self.queue.extend_one(self.receipt(), lease_time).await
     }
 
     async fn settle(&self, settlement: Settlement) -> Result<Settled> {

@@ -14,16 +14,16 @@ use crate::state::{Kind, State};
 /// A handle to a queue of a leasing kind.
 pub(super) type LeasingHandle<K> = Handle<State<K>>;
 
-fn check_lease(max: NonZeroUsize, ttl: Duration) -> Result<u64> {
+fn check_lease(max: NonZeroUsize, lease_time: Duration) -> Result<u64> {
     limits::check_max(max.get())?;
-    limits::lease_millis(ttl)
+    limits::lease_millis(lease_time)
 }
 
 #[async_trait]
 impl<K: Kind> Leasing for LeasingHandle<K> {
-    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
-        let ttl = self.checked(check_lease(max, ttl))?;
-        self.call(|state, now| state.lease(now, max.get(), ttl, None))
+    async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
+        let lease_time = self.checked(check_lease(max, lease_time))?;
+        self.call(|state, now| state.lease(now, max.get(), lease_time, None))
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
@@ -32,22 +32,24 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
         self.call(|state, now| state.settle(now, settlements))
     }
 
-    async fn turn(
+    async fn settle_and_lease(
         &self,
         settlements: &[Settlement],
         max: NonZeroUsize,
-        ttl: Duration,
+        lease_time: Duration,
         holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         self.checked(Settlement::check_all(settlements))?;
-        let ttl = self.checked(check_lease(max, ttl))?;
-        self.call(|state, now| state.turn(now, settlements, max.get(), ttl, holder))
+        let lease_time = self.checked(check_lease(max, lease_time))?;
+        self.call(|state, now| {
+            state.settle_and_lease(now, settlements, max.get(), lease_time, holder)
+        })
     }
 
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
         self.checked(limits::check_batch(receipts.len()))?;
-        let ttl = self.checked(limits::lease_millis(ttl))?;
-        self.call(|state, now| state.extend(now, receipts, ttl))
+        let lease_time = self.checked(limits::lease_millis(lease_time))?;
+        self.call(|state, now| state.extend(now, receipts, lease_time))
     }
 
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {

@@ -63,14 +63,14 @@ impl OnceHandle {
 
 #[async_trait]
 impl OnceStore for OnceHandle {
-    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
-        let ttl = self.checked(key, limits::claim_millis(ttl))?;
-        self.call(|keys, now| keys.claim(now, key, ttl))
+    async fn claim(&self, key: &[u8], claim_time: Duration) -> Result<Claim> {
+        let claim_time = self.checked(key, limits::claim_millis(claim_time))?;
+        self.call(|keys, now| keys.claim(now, key, claim_time))
     }
 
-    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
-        let ttl = self.checked(key, limits::claim_millis(ttl))?;
-        self.held(|keys, now| keys.extend(now, key, token, ttl))
+    async fn extend(&self, key: &[u8], token: Token, claim_time: Duration) -> Result<()> {
+        let claim_time = self.checked(key, limits::claim_millis(claim_time))?;
+        self.held(|keys, now| keys.extend(now, key, token, claim_time))
     }
 
     async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {

@@ -222,7 +222,7 @@ impl<K: Kind> State<K> {
         &mut self,
         now: Timestamp,
         max: usize,
-        ttl: u64,
+        lease_time: u64,
         holder: Option<Holder>,
     ) -> Leased {
         let now = self.begin(now);
@@ -249,7 +249,7 @@ impl<K: Kind> State<K> {
             if bytes > limits::MAX_BATCH_BYTES && !deliveries.is_empty() {
                 break;
             }
-            deliveries.push(self.grant(slot, now, ttl, holder));
+            deliveries.push(self.grant(slot, now, lease_time, holder));
         }
         self.holders.granted(holder, deliveries.len());
         if deliveries.is_empty() {
@@ -260,13 +260,13 @@ impl<K: Kind> State<K> {
     }
 
     #[inline]
-    fn grant(&mut self, slot: Slot, now: Timestamp, ttl: u64, holder: Name) -> Delivery {
+    fn grant(&mut self, slot: Slot, now: Timestamp, lease_time: u64, holder: Name) -> Delivery {
         self.backlog.remove(&mut self.entries, slot);
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         planted!(TokenReused => self.last_token = now.as_millis() * Token::PER_MILLI);
         let token = Token::new(self.last_token);
-        let deadline = now.plus_millis(ttl);
-        planted!(TimedFromThePush => deadline = self.entries[slot].arrival.plus_millis(ttl));
+        let deadline = now.plus_millis(lease_time);
+        planted!(TimedFromThePush => deadline = self.entries[slot].arrival.plus_millis(lease_time));
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
         entry.place = Place::Leased {

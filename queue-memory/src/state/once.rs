@@ -48,7 +48,7 @@ impl OnceKeys {
         self.latest
     }
 
-    pub(crate) fn claim(&mut self, now: Timestamp, key: &[u8], ttl: u64) -> Claim {
+    pub(crate) fn claim(&mut self, now: Timestamp, key: &[u8], claim_time: u64) -> Claim {
         let now = self.begin(now);
         self.clear_ended(now);
         if let Some(entry) = self.live(key, now) {
@@ -61,7 +61,7 @@ impl OnceKeys {
         }
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         let token = Token::new(self.last_token);
-        self.set(key, KeyState::Claimed, token, now.plus_millis(ttl));
+        self.set(key, KeyState::Claimed, token, now.plus_millis(claim_time));
         Claim::Claimed(token)
     }
 
@@ -70,11 +70,11 @@ impl OnceKeys {
         now: Timestamp,
         key: &[u8],
         token: Token,
-        ttl: u64,
+        claim_time: u64,
     ) -> Result<(), ClaimLost> {
         let now = self.begin(now);
         self.held(key, token, now)?;
-        self.set(key, KeyState::Claimed, token, now.plus_millis(ttl));
+        self.set(key, KeyState::Claimed, token, now.plus_millis(claim_time));
         Ok(())
     }
 

@@ -22,19 +22,19 @@ impl<K: Kind> State<K> {
     }
 
     /// [`settle`](Self::settle), then [`lease`](Self::lease): each reclaims.
-    pub(crate) fn turn(
+    pub(crate) fn settle_and_lease(
         &mut self,
         now: Timestamp,
         settlements: &[Settlement],
         max: usize,
-        ttl: u64,
+        lease_time: u64,
         holder: Option<Holder>,
     ) -> (Vec<Settled>, Leased) {
         let settled = match settlements {
             [] => Vec::new(),
             _ => self.settle(now, settlements),
         };
-        (settled, self.lease(now, max, ttl, holder))
+        (settled, self.lease(now, max, lease_time, holder))
     }
 
     fn settle_one(&mut self, settlement: &Settlement, now: Timestamp) -> Settled {
@@ -97,21 +97,21 @@ impl<K: Kind> State<K> {
         &mut self,
         now: Timestamp,
         receipts: &[Receipt],
-        ttl: u64,
+        lease_time: u64,
     ) -> Vec<Extended> {
         let each = receipts.iter();
         planted!(ExtendRevivesTheExpired =>
-            return each.map(|one| self.extend_one(*one, now, ttl)).collect());
+            return each.map(|one| self.extend_one(*one, now, lease_time)).collect());
         let now = self.begin(now);
-        each.map(|receipt| self.extend_one(*receipt, now, ttl))
+        each.map(|receipt| self.extend_one(*receipt, now, lease_time))
             .collect()
     }
 
-    fn extend_one(&mut self, receipt: Receipt, now: Timestamp, ttl: u64) -> Extended {
+    fn extend_one(&mut self, receipt: Receipt, now: Timestamp, lease_time: u64) -> Extended {
         let Some((slot, old)) = self.live(receipt, now) else {
             return Extended::LeaseLost;
         };
-        let deadline = now.plus_millis(ttl);
+        let deadline = now.plus_millis(lease_time);
         planted!(ExtendTakesTheLater => deadline = deadline.max(old));
         if let Place::Leased { deadline: end, .. } = &mut self.entries[slot].place {
             *end = deadline;

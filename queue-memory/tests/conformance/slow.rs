@@ -74,14 +74,14 @@ struct Pausing(Duration, Arc<dyn OnceStore>);
 
 #[async_trait]
 impl OnceStore for Pausing {
-    async fn claim(&self, key: &[u8], ttl: Duration) -> Result<Claim> {
+    async fn claim(&self, key: &[u8], lease_time: Duration) -> Result<Claim> {
         time::sleep(self.0).await;
-        self.1.claim(key, ttl).await
+        self.1.claim(key, lease_time).await
     }
 
-    async fn extend(&self, key: &[u8], token: Token, ttl: Duration) -> Result<()> {
+    async fn extend(&self, key: &[u8], token: Token, lease_time: Duration) -> Result<()> {
         time::sleep(self.0).await;
-        self.1.extend(key, token, ttl).await
+        self.1.extend(key, token, lease_time).await
     }
 
     async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {

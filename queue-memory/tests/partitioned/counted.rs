@@ -1,5 +1,5 @@
-//! What each part is asked, counted: the load is even, and a message costs about as many calls as
-//! on a queue without parts. And a part that refuses what it is asked.
+//! What each partition is asked, counted: the load is even, and a message costs about as many calls as
+//! on a queue without partitions. And a partition that refuses what it is asked.
 
 use std::{
     collections::BTreeMap,
@@ -14,14 +14,14 @@ use queue_core::{
 
 use crate::{LEASE, count, reliable_behind};
 
-/// Refuses the calls to the part whose name has this in it.
+/// Refuses the calls to the partition whose name has this in it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Refusing(Arc<Mutex<String>>);
 
 impl Refusing {
-    pub(crate) fn refuse(&self, part: &str) {
+    pub(crate) fn refuse(&self, partition: &str) {
         let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        part.clone_into(&mut refused);
+        partition.clone_into(&mut refused);
     }
 }
 
@@ -40,14 +40,14 @@ impl Layer for Refusing {
     }
 }
 
-/// Counts the calls to each part, by name.
+/// Counts the calls to each partition, by name.
 #[derive(Debug, Clone, Default)]
 struct Counting(Arc<Mutex<BTreeMap<QueueName, u64>>>);
 
 impl Counting {
-    fn add(&self, part: &QueueName) {
+    fn add(&self, partition: &QueueName) {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *calls.entry(part.clone()).or_default() += 1;
+        *calls.entry(partition.clone()).or_default() += 1;
     }
 
     fn take(&self) -> Vec<u64> {
@@ -64,9 +64,9 @@ impl Layer for Counting {
     }
 }
 
-async fn counted(parts: usize) -> (Counting, Arc<dyn ReliableQueue>) {
+async fn counted(partitions: usize) -> (Counting, Arc<dyn ReliableQueue>) {
     let counting = Counting::default();
-    let queue = reliable_behind(counting.clone(), parts).await;
+    let queue = reliable_behind(counting.clone(), partitions).await;
     (counting, queue)
 }
 
@@ -79,7 +79,10 @@ async fn consume(queue: &dyn Leasing, messages: usize) {
         let done = held.split_off(held.len().saturating_sub(5));
         let batch: Vec<_> = done.into_iter().map(Settlement::ack).collect();
         let free = count(10 - held.len());
-        let (_, leased) = queue.turn(&batch, free, LEASE, None).await.unwrap();
+        let (_, leased) = queue
+            .settle_and_lease(&batch, free, LEASE, None)
+            .await
+            .unwrap();
         seen += leased.deliveries.len();
         let receipts = leased
             .deliveries
@@ -90,24 +93,24 @@ async fn consume(queue: &dyn Leasing, messages: usize) {
 }
 
 #[tokio::test]
-async fn under_load_a_message_costs_as_many_calls_as_without_parts() {
+async fn under_load_a_message_costs_as_many_calls_as_without_partitions() {
     const MESSAGES: usize = 6_000;
     let mut costs = Vec::new();
-    for parts in [1, 3, 12] {
-        let (counting, queue) = counted(parts).await;
-        for _ in 0..MESSAGES + 100 * parts {
+    for partitions in [1, 3, 12] {
+        let (counting, queue) = counted(partitions).await;
+        for _ in 0..MESSAGES + 100 * partitions {
             queue.push_one("x").await.unwrap();
         }
         let pushes = counting.take();
         assert_eq!(
             pushes.iter().sum::<u64>(),
-            (MESSAGES + 100 * parts) as u64,
+            (MESSAGES + 100 * partitions) as u64,
             "one call each"
         );
         assert!(is_even(&pushes), "{pushes:?}");
         consume(&*queue, MESSAGES).await;
         let turns = counting.take();
-        assert!(is_even(&turns), "of {parts}: {turns:?}");
+        assert!(is_even(&turns), "of {partitions}: {turns:?}");
         costs.push(turns.iter().sum::<u64>());
     }
     println!("calls for {MESSAGES} messages: {costs:?}");
@@ -116,7 +119,7 @@ async fn under_load_a_message_costs_as_many_calls_as_without_parts() {
 }
 
 #[tokio::test]
-async fn a_batch_without_keys_is_one_call_and_a_lease_of_what_one_part_has_is_one() {
+async fn a_batch_without_keys_is_one_call_and_a_lease_of_what_one_partition_has_is_one() {
     let (counting, queue) = counted(8).await;
     let batch: Vec<queue_core::Push> = (0..100).map(|n| n.to_string().into()).collect();
     for _ in 0..8 {
@@ -133,7 +136,7 @@ async fn a_batch_without_keys_is_one_call_and_a_lease_of_what_one_part_has_is_on
 #[tokio::test]
 async fn what_is_known_to_be_empty_is_skipped_while_there_is_work() {
     let (counting, queue) = counted(8).await;
-    // A key: all in one part.
+    // A key: all in one partition.
     let keyed = |_| queue_core::Push::new("x").with_header(queue_core::Partitioned::KEY, "one");
     let batch: Vec<_> = (0..128).map(keyed).collect();
     queue.push(&batch).await.unwrap();

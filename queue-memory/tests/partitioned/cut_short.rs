@@ -62,7 +62,7 @@ impl Backend for Failing {
     }
 }
 
-/// A backend that fails after so many steps, of queues of four parts.
+/// A backend that fails after so many steps, of queues of four partitions.
 fn failing(memory: &Arc<dyn Backend>, steps: usize) -> Partitioned {
     let failing: Arc<dyn Backend> = Arc::new(Failing(Arc::clone(memory), steps.into()));
     on(&failing, 4)
@@ -77,17 +77,21 @@ async fn a_repeat_mends_a_first_open_that_was_cut_short() {
         assert_eq!(cut.is_ok(), steps == 5, "{steps}: {cut:?}");
         if steps > 0 {
             let other = open(&on(&memory, 3), config.clone()).await;
-            is_refused(ErrorKind::ConfigMismatch, other, &["number of parts is 4"]);
+            is_refused(
+                ErrorKind::ConfigMismatch,
+                other,
+                &["number of partitions is 4"],
+            );
         }
         let stored = on(&memory, 4).open_stored(&name("jobs")).await;
         match steps {
-            0 | 1 => assert!(stored.unwrap().is_none(), "no part is there"),
+            0 | 1 => assert!(stored.unwrap().is_none(), "no partition is there"),
             5 => assert_eq!(stored.unwrap().unwrap().config, config.clone().into()),
             // It creates nothing.
             _ => is_refused(
                 ErrorKind::Configuration,
                 stored,
-                &["of its 4 parts are there"],
+                &["of its 4 partitions are there"],
             ),
         }
         let opened = open(&on(&memory, 4), config.clone()).await;
@@ -128,7 +132,7 @@ async fn a_repeat_finishes_a_removal_that_was_cut_short() {
             .unwrap();
         assert_eq!(again, steps < 5);
         assert_eq!(memory.queues(None, count(9)).await.unwrap(), []);
-        // The name is free, for any number of parts.
+        // The name is free, for any number of partitions.
         opened(&memory, 2, DelayConfig::default()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Which messages share a part.
+//! Which messages share a partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use queue_core::{
 
 use crate::{HOUR, LEASE, bounded, count, fresh, name, reliable};
 
-const fn part_of(id: MessageId) -> u64 {
+const fn partition_of(id: MessageId) -> u64 {
     id.get() >> 56
 }
 
@@ -25,37 +25,41 @@ async fn messages_of_one_partition_key_keep_their_order() {
             .await
             .unwrap();
     }
-    let (mut last, mut parts) = (BTreeMap::<String, u32>::new(), BTreeSet::new());
+    let (mut last, mut partitions) = (BTreeMap::<String, u32>::new(), BTreeSet::new());
     while let [delivery] = &jobs.lease(count(1), LEASE).await.unwrap().deliveries[..] {
         let customer = delivery.headers.get(Partitioned::KEY).unwrap().to_owned();
         let number: u32 = std::str::from_utf8(&delivery.body)
             .unwrap()
             .parse()
             .unwrap();
-        parts.insert(part_of(delivery.id()));
+        partitions.insert(partition_of(delivery.id()));
         let before = last.insert(customer, number);
         assert!(before < Some(number), "{number} after {before:?}");
         jobs.ack(delivery.receipt).await.unwrap();
     }
     assert_eq!(last.len(), 60);
     assert!(last.values().all(|last| *last >= 240), "all came: {last:?}");
-    assert_eq!(parts.len(), 8, "60 keys use all parts: {parts:?}");
+    assert_eq!(
+        partitions.len(),
+        8,
+        "60 keys use all partitions: {partitions:?}"
+    );
 }
 
 #[tokio::test]
-async fn what_has_no_key_goes_to_each_part_in_turn_and_a_batch_stays_together() {
+async fn what_has_no_key_goes_to_each_partition_in_turn_and_a_batch_stays_together() {
     let jobs = reliable(3).await;
-    let mut parts = Vec::new();
+    let mut partitions = Vec::new();
     for _ in 0..6 {
-        parts.push(part_of(jobs.push_one("x").await.unwrap().id()));
+        partitions.push(partition_of(jobs.push_one("x").await.unwrap().id()));
     }
-    assert_eq!(parts, [0, 1, 2, 0, 1, 2]);
+    assert_eq!(partitions, [0, 1, 2, 0, 1, 2]);
     let batch: Vec<Push> = (0..5).map(|n| Push::new(n.to_string())).collect();
     let pushed = jobs.push(&batch).await.unwrap();
     let ids: Vec<u64> = pushed.iter().map(|pushed| pushed.id().get()).collect();
     assert!(
         ids.windows(2).all(|two| two[0] + 1 == two[1]),
-        "one part, in order: {ids:?}"
+        "one partition, in order: {ids:?}"
     );
 }
 
@@ -65,8 +69,11 @@ async fn a_repeat_meets_its_mark_in_any_batch() {
     let marked = |key: u32| Push::new("x").with_dedup(key.to_string(), HOUR);
     let batch: Vec<Push> = (0..40).map(marked).collect();
     let first = jobs.push(&batch).await.unwrap();
-    let parts: BTreeSet<u64> = first.iter().map(|pushed| part_of(pushed.id())).collect();
-    assert_eq!(parts.len(), 5);
+    let partitions: BTreeSet<u64> = first
+        .iter()
+        .map(|pushed| partition_of(pushed.id()))
+        .collect();
+    assert_eq!(partitions.len(), 5);
     for (key, first) in (0..40).zip(&first).rev() {
         let again = jobs.push_one(marked(key)).await.unwrap();
         assert_eq!(again, Pushed::Duplicate(first.id()));
@@ -88,7 +95,7 @@ async fn a_partition_key_comes_before_a_distinct_key_and_that_before_a_dedup_key
         Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => id,
         other => panic!("{other:?}"),
     };
-    let mut parts = BTreeSet::new();
+    let mut partitions = BTreeSet::new();
     for number in 0..20 {
         let push = Push::new("x").with_dedup(format!("request-{number}"), HOUR);
         let offer = Offer::new(push).with_distinct("user-7");
@@ -98,23 +105,23 @@ async fn a_partition_key_comes_before_a_distinct_key_and_that_before_a_dedup_key
             number > 0,
             "{offered:?}"
         );
-        parts.insert(part_of(id(offered)));
+        partitions.insert(partition_of(id(offered)));
     }
-    assert_eq!(parts.len(), 1, "the distinct key chooses");
-    parts.clear();
+    assert_eq!(partitions.len(), 1, "the distinct key chooses");
+    partitions.clear();
     for number in 0..20 {
         let push = of_customer(7, String::new()).with_dedup(format!("request-{number}"), HOUR);
         let offer = Offer::new(push).with_distinct(format!("user-{number}"));
-        parts.insert(part_of(id(feed
+        partitions.insert(partition_of(id(feed
             .offer_one(offer, Overflow::Reject)
             .await
             .unwrap())));
     }
-    assert_eq!(parts.len(), 1, "the partition key chooses");
+    assert_eq!(partitions.len(), 1, "the partition key chooses");
 }
 
 #[tokio::test]
-async fn a_bad_entry_refuses_the_whole_batch_in_every_part() {
+async fn a_bad_entry_refuses_the_whole_batch_in_every_partition() {
     let config = ReliableConfig::default().with_max_body(10);
     let jobs = fresh(4)
         .open_reliable(&name("jobs"), &config)
@@ -132,7 +139,7 @@ async fn a_bad_entry_refuses_the_whole_batch_in_every_part() {
 }
 
 #[tokio::test]
-async fn a_full_part_refuses_only_what_must_be_there() {
+async fn a_full_partition_refuses_only_what_must_be_there() {
     let backend = fresh(3);
     let config = BoundedConfig::new(7);
     let log = backend.open_bounded(&name("log"), &config).await.unwrap();
@@ -160,29 +167,29 @@ async fn a_full_part_refuses_only_what_must_be_there() {
     }
     assert!(
         (2..=3).contains(&accepted),
-        "the share of one part: {accepted}"
+        "the share of one partition: {accepted}"
     );
 }
 
 #[tokio::test]
-async fn an_offer_that_goes_to_another_part_keeps_its_place_in_the_batch() {
+async fn an_offer_that_goes_to_another_partition_keeps_its_place_in_the_batch() {
     let mut met = 0;
     for key in 0..20 {
         let log = bounded(3, 6).await;
-        // The first two have the room of their part, and the others go on.
+        // The first two have the room of their partition, and the others go on.
         let keyless = ["a", "b", "c"].map(Offer::new);
         let keyed = Offer::new(of_customer(key, "keyed".to_owned()));
         let batch: Vec<Offer> = keyless.into_iter().chain([keyed]).collect();
         let offered = log.offer(&batch, Overflow::Reject).await.unwrap();
         let [_, _, Offered::Accepted { id: third, .. }, last] = offered[..] else {
-            panic!("two other parts have room: {offered:?}");
+            panic!("two other partitions have room: {offered:?}");
         };
         if let Offered::Accepted { id: keyed, .. } = last
-            && part_of(keyed) == part_of(third)
+            && partition_of(keyed) == partition_of(third)
         {
             assert!(third < keyed, "key {key}: {offered:?}");
             met += 1;
         }
     }
-    assert!(met > 0, "no key is of the part to which the others go");
+    assert!(met > 0, "no key is of the partition to which the others go");
 }

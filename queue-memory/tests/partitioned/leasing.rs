@@ -1,4 +1,4 @@
-//! Leases go round the parts, and settlements to their own.
+//! Leases go round the partitions, and settlements to their own.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use queue_core::{
 use crate::{HOUR, LEASE, count, counted::Refusing, delay, ms, reliable, reliable_behind};
 
 #[tokio::test]
-async fn each_message_is_handed_out_once_and_settled_in_its_part() {
+async fn each_message_is_handed_out_once_and_settled_in_its_partition() {
     let jobs = reliable(5).await;
     for n in 0..100 {
         jobs.push_one(n.to_string()).await.unwrap();
@@ -23,7 +23,7 @@ async fn each_message_is_handed_out_once_and_settled_in_its_part() {
     assert_eq!(
         (leased.len(), bodies.len()),
         (100, 100),
-        "one lease fills up from all parts"
+        "one lease fills up from all partitions"
     );
     let receipts: Vec<Receipt> = leased.iter().map(|delivery| delivery.receipt).collect();
     let extended = jobs.extend(&receipts, HOUR).await.unwrap();
@@ -59,19 +59,19 @@ async fn each_message_is_handed_out_once_and_settled_in_its_part() {
 }
 
 #[tokio::test]
-async fn an_id_of_no_part_is_of_no_message() {
+async fn an_id_of_no_partition_is_of_no_message() {
     let queue = delay(3).await;
     let there = queue.schedule_one("x", HOUR).await.unwrap().id();
-    for part in [3, 4, 63, 255] {
-        let id = MessageId::new(part << 56 | 1);
+    for partition in [3, 4, 63, 255] {
+        let id = MessageId::new(partition << 56 | 1);
         let receipt = Receipt::new(id, Token::new(1));
         let lost = queue.settle(&[Settlement::ack(receipt)]).await.unwrap();
         assert_eq!(lost, [Settled::LeaseLost]);
-        let (turned, _) = queue
-            .turn(&[Settlement::ack(receipt)], count(1), LEASE, None)
+        let (leased_next, _) = queue
+            .settle_and_lease(&[Settlement::ack(receipt)], count(1), LEASE, None)
             .await
             .unwrap();
-        assert_eq!(turned, [Settled::LeaseLost]);
+        assert_eq!(leased_next, [Settled::LeaseLost]);
         assert_eq!(
             queue.extend(&[receipt], LEASE).await.unwrap(),
             [Extended::LeaseLost]
@@ -88,7 +88,7 @@ async fn an_id_of_no_part_is_of_no_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_that_is_down_hides_no_message_of_the_others() {
+async fn a_partition_that_is_down_hides_no_message_of_the_others() {
     let refusing = Refusing::default();
     let jobs = reliable_behind(refusing.clone(), 3).await;
     for n in 0..30 {
@@ -120,17 +120,23 @@ async fn a_part_that_is_down_hides_no_message_of_the_others() {
     assert_eq!(
         error.outcome(),
         Outcome::Unknown,
-        "part 2 has settled its own: {error}"
+        "partition 2 has settled its own: {error}"
     );
-    let turned = jobs.turn(&acks, count(1), LEASE, None).await.unwrap_err();
-    assert_eq!(turned.outcome(), Outcome::Unknown);
+    let leased_next = jobs
+        .settle_and_lease(&acks, count(1), LEASE, None)
+        .await
+        .unwrap_err();
+    assert_eq!(leased_next.outcome(), Outcome::Unknown);
     refusing.refuse("nothing");
     let settled = jobs.settle(&acks).await.unwrap();
     let done = settled
         .iter()
         .filter(|settled| **settled == Settled::Done)
         .count();
-    assert_eq!(done, 10, "those of part 0; the others were done before");
+    assert_eq!(
+        done, 10,
+        "those of partition 0; the others were done before"
+    );
     let counters = jobs.counters().await.unwrap();
     assert_eq!(
         (counters.acked, counters.depth.ready, counters.depth.leased),
@@ -146,14 +152,16 @@ async fn a_turn_whose_settlement_fails_leases_nothing() {
         jobs.push_one(n.to_string()).await.unwrap();
     }
     let held = jobs.lease(count(25), LEASE).await.unwrap().deliveries;
-    for part in ["0of3", "1of3", "2of3"] {
-        refusing.refuse(part);
+    for partition in ["0of3", "1of3", "2of3"] {
+        refusing.refuse(partition);
         for _ in 0..10 {
             let acks: Vec<_> = held
                 .iter()
                 .map(|one| Settlement::ack(one.receipt))
                 .collect();
-            jobs.turn(&acks, count(1), LEASE, None).await.unwrap_err();
+            jobs.settle_and_lease(&acks, count(1), LEASE, None)
+                .await
+                .unwrap_err();
         }
         refusing.refuse("nothing");
     }

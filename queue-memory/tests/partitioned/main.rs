@@ -1,4 +1,4 @@
-//! Queues of several parts, on the memory backend.
+//! Queues of several partitions, on the memory backend.
 
 mod counted;
 mod cut_short;
@@ -20,39 +20,41 @@ use queue_memory::MemoryBackend;
 const LEASE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A fresh backend of queues of so many parts.
-fn fresh(parts: usize) -> Partitioned {
-    on(&memory(), parts)
+/// A fresh backend of queues of so many partitions.
+fn fresh(partitions: usize) -> Partitioned {
+    on(&memory(), partitions)
 }
 
-/// A fresh reliable queue of so many parts.
-async fn reliable(parts: usize) -> Arc<dyn ReliableQueue> {
+/// A fresh reliable queue of so many partitions.
+async fn reliable(partitions: usize) -> Arc<dyn ReliableQueue> {
     let config = ReliableConfig::default();
-    let opened = fresh(parts).open_reliable(&name("jobs"), &config).await;
-    opened.expect("it opens")
-}
-
-/// A fresh reliable queue of so many parts, each of them behind the layer.
-async fn reliable_behind(layer: impl Layer, parts: usize) -> Arc<dyn ReliableQueue> {
-    let layered: Arc<dyn Backend> = Arc::new(Layered::new(layer, memory()));
-    let config = ReliableConfig::default();
-    let opened = on(&layered, parts)
+    let opened = fresh(partitions)
         .open_reliable(&name("jobs"), &config)
         .await;
     opened.expect("it opens")
 }
 
-/// A fresh delay queue of so many parts.
-async fn delay(parts: usize) -> Arc<dyn DelayQueue> {
-    let config = DelayConfig::default();
-    let opened = fresh(parts).open_delay(&name("jobs"), &config).await;
+/// A fresh reliable queue of so many partitions, each of them behind the layer.
+async fn reliable_behind(layer: impl Layer, partitions: usize) -> Arc<dyn ReliableQueue> {
+    let layered: Arc<dyn Backend> = Arc::new(Layered::new(layer, memory()));
+    let config = ReliableConfig::default();
+    let opened = on(&layered, partitions)
+        .open_reliable(&name("jobs"), &config)
+        .await;
     opened.expect("it opens")
 }
 
-/// A fresh queue of this capacity, and of so many parts.
-async fn bounded(parts: usize, capacity: usize) -> Arc<dyn BoundedQueue> {
+/// A fresh delay queue of so many partitions.
+async fn delay(partitions: usize) -> Arc<dyn DelayQueue> {
+    let config = DelayConfig::default();
+    let opened = fresh(partitions).open_delay(&name("jobs"), &config).await;
+    opened.expect("it opens")
+}
+
+/// A fresh queue of this capacity, and of so many partitions.
+async fn bounded(partitions: usize, capacity: usize) -> Arc<dyn BoundedQueue> {
     let config = BoundedConfig::new(capacity);
-    let opened = fresh(parts).open_bounded(&name("log"), &config).await;
+    let opened = fresh(partitions).open_bounded(&name("log"), &config).await;
     opened.expect("it opens")
 }
 
@@ -60,8 +62,8 @@ fn memory() -> Arc<dyn Backend> {
     Arc::new(MemoryBackend::new())
 }
 
-fn on(backend: &Arc<dyn Backend>, parts: usize) -> Partitioned {
-    let partitioned = Partitioned::new(Arc::clone(backend), parts);
+fn on(backend: &Arc<dyn Backend>, partitions: usize) -> Partitioned {
+    let partitioned = Partitioned::new(Arc::clone(backend), partitions);
     partitioned
         .expect("a number that is allowed")
         .beginning_at(0)

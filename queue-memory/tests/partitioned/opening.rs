@@ -1,4 +1,4 @@
-//! Opening, changing, listing and removing a queue of several parts as one.
+//! Opening, changing, listing and removing a queue of several partitions as one.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -39,23 +39,23 @@ async fn stored(backend: &impl Backend) -> StoredQueue {
     stored.expect("it is there")
 }
 
-/// Opens the queue in so many parts, which goes well.
+/// Opens the queue in so many partitions, which goes well.
 pub(crate) async fn opened(
     memory: &Arc<dyn Backend>,
-    parts: usize,
+    partitions: usize,
     config: impl Into<QueueConfig>,
 ) -> AnyQueue {
-    let opened = open(&on(memory, parts), config).await;
+    let opened = open(&on(memory, partitions), config).await;
     opened.expect("it opens")
 }
 
 #[tokio::test]
-async fn another_number_of_parts_is_refused_with_both() {
+async fn another_number_of_partitions_is_refused_with_both() {
     let memory = memory();
     opened(&memory, 8, ReliableConfig::default()).await;
     let mismatch = ErrorKind::ConfigMismatch;
     for (other, asked) in [(1, "asks for 1"), (4, "asks for 4"), (9, "asks for 9")] {
-        let named = ["queue jobs", "number of parts is 8", asked];
+        let named = ["queue jobs", "number of partitions is 8", asked];
         let refused = open(&on(&memory, other), ReliableConfig::default()).await;
         is_refused(mismatch, refused, &named);
     }
@@ -65,9 +65,9 @@ async fn another_number_of_parts_is_refused_with_both() {
     let config = ReliableConfig::default();
     let plain = open_as(&*memory, "plain", config.clone()).await;
     plain.unwrap();
-    let parted = open_as(&on(&memory, 8), "plain", config.clone()).await;
-    let named = ["queue plain", "number of parts is 1", "asks for 8"];
-    is_refused(mismatch, parted, &named);
+    let partitioned = open_as(&on(&memory, 8), "plain", config.clone()).await;
+    let named = ["queue plain", "number of partitions is 1", "asks for 8"];
+    is_refused(mismatch, partitioned, &named);
     let one = open_as(&on(&memory, 1), "plain", config).await;
     one.unwrap();
 }
@@ -90,7 +90,11 @@ async fn another_kind_or_configuration_is_refused_as_of_one_queue() {
     let refused = open(&three, attempts).await;
     is_refused(mismatch, refused, &["queue jobs", "max_attempts is 5"]);
     let refused = open(&three, BoundedConfig::new(2)).await;
-    is_refused(ErrorKind::Invalid, refused, &["capacity of 2 for 3 parts"]);
+    is_refused(
+        ErrorKind::Invalid,
+        refused,
+        &["capacity of 2 for 3 partitions"],
+    );
     let queue = three
         .open_or_resize(&name("jobs"), &BoundedConfig::new(10))
         .await
@@ -99,7 +103,11 @@ async fn another_kind_or_configuration_is_refused_as_of_one_queue() {
     let ten = BoundedConfig::new(10).into();
     assert_eq!(stored(&three).await.config, ten);
     let refused = queue.resize(count(2)).await;
-    is_refused(ErrorKind::Invalid, refused, &["capacity of 2 for 3 parts"]);
+    is_refused(
+        ErrorKind::Invalid,
+        refused,
+        &["capacity of 2 for 3 partitions"],
+    );
     queue.resize(count(4)).await.unwrap();
     let batch: Vec<Offer> = (0..9).map(|n| Offer::new(n.to_string())).collect();
     queue.offer(&batch, Overflow::Reject).await.unwrap();
@@ -109,9 +117,9 @@ async fn another_kind_or_configuration_is_refused_as_of_one_queue() {
 #[tokio::test]
 async fn a_ring_and_a_bad_number_or_name_are_refused() {
     let memory = memory();
-    for parts in [0, 65] {
-        let parted = Partitioned::new(Arc::clone(&memory), parts);
-        is_refused(ErrorKind::Invalid, parted, &["1 to 64"]);
+    for partitions in [0, 65] {
+        let partitioned = Partitioned::new(Arc::clone(&memory), partitions);
+        is_refused(ErrorKind::Invalid, partitioned, &["1 to 64"]);
     }
     let ring = open(&on(&memory, 3), RotatingConfig::default()).await;
     is_refused(
@@ -120,10 +128,10 @@ async fn a_ring_and_a_bad_number_or_name_are_refused() {
         &["queue jobs", "ring", "on the backend itself"],
     );
     opened(&memory, 1, RotatingConfig::default()).await;
-    for parts in [1, 3] {
-        let (backend, config) = (on(&memory, parts), ReliableConfig::default());
+    for partitions in [1, 3] {
+        let (backend, config) = (on(&memory, partitions), ReliableConfig::default());
         let opened = open_as(&backend, "orders--1of3-5", config).await;
-        is_refused(ErrorKind::Invalid, opened, &["name of a part"]);
+        is_refused(ErrorKind::Invalid, opened, &["name of a partition"]);
     }
 }
 
@@ -132,20 +140,20 @@ async fn of_racing_first_opens_one_number_wins() {
     for round in 0..20 {
         let memory = memory();
         let mut opening = tokio::task::JoinSet::new();
-        for parts in [2, 3, 5, 8, 3, 2] {
-            let backend = on(&memory, parts);
+        for partitions in [2, 3, 5, 8, 3, 2] {
+            let backend = on(&memory, partitions);
             opening.spawn(async move {
                 for _ in 0..round % 4 {
                     tokio::task::yield_now().await;
                 }
-                (parts, open(&backend, ReliableConfig::default()).await)
+                (partitions, open(&backend, ReliableConfig::default()).await)
             });
         }
         let mut won = BTreeSet::new();
         while let Some(opened) = opening.join_next().await {
-            let (parts, opened) = opened.unwrap();
+            let (partitions, opened) = opened.unwrap();
             match opened {
-                Ok(_) => drop(won.insert(parts)),
+                Ok(_) => drop(won.insert(partitions)),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::ConfigMismatch),
             }
         }
@@ -154,7 +162,7 @@ async fn of_racing_first_opens_one_number_wins() {
 }
 
 #[tokio::test]
-async fn a_listing_shows_each_queue_once_and_no_part() {
+async fn a_listing_shows_each_queue_once_and_no_partition() {
     let memory = memory();
     let three = on(&memory, 3);
     for queue in ["jobs", "jobs-1", "jobs.1", "a"] {
@@ -195,10 +203,10 @@ async fn a_listing_shows_each_queue_once_and_no_part() {
 }
 
 #[tokio::test]
-async fn an_open_handles_parts_are_found_again_after_a_flush() {
+async fn an_open_handles_partitions_are_found_again_after_a_flush() {
     let memory = memory();
     let queue = opened(&memory, 3, ReliableConfig::default()).await;
-    // A removal by somebody who is not told of the parts.
+    // A removal by somebody who is not told of the partitions.
     for info in memory.queues(None, count(100)).await.unwrap() {
         memory
             .remove(&info.name, Removal::EvenIfLeased)
@@ -207,13 +215,17 @@ async fn an_open_handles_parts_are_found_again_after_a_flush() {
     }
     queue.put(&["x".into()]).await.unwrap();
     let four = open(&on(&memory, 4), ReliableConfig::default()).await;
-    is_refused(ErrorKind::ConfigMismatch, four, &["number of parts is 3"]);
+    is_refused(
+        ErrorKind::ConfigMismatch,
+        four,
+        &["number of partitions is 3"],
+    );
     let again = opened(&memory, 3, ReliableConfig::default()).await;
     assert_eq!(again.leasing().unwrap().depth().await.unwrap().ready, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_ageing_is_refused_before_any_part_has_it() {
+async fn another_ageing_is_refused_before_any_partition_has_it() {
     let memory = memory();
     let three = on(&memory, 3);
     let queue = three
@@ -243,7 +255,7 @@ async fn another_ageing_is_refused_before_any_part_has_it() {
 }
 
 #[tokio::test]
-async fn a_lease_in_any_part_keeps_the_whole_queue() {
+async fn a_lease_in_any_partition_keeps_the_whole_queue() {
     let memory = memory();
     let queue = opened(&memory, 4, ReliableConfig::default()).await;
     for _ in 0..8 {
@@ -277,7 +289,7 @@ async fn a_lease_in_any_part_keeps_the_whole_queue() {
     );
 }
 
-/// Of the list, one part is missing: whoever made it anew died before it was listed.
+/// Of the list, one partition is missing: whoever made it anew died before it was listed.
 #[derive(Debug)]
 struct Unlisted(Arc<dyn Backend>);
 
@@ -311,7 +323,7 @@ impl Backend for Unlisted {
 }
 
 #[tokio::test]
-async fn a_removal_takes_parts_along_that_no_list_has() {
+async fn a_removal_takes_partitions_along_that_no_list_has() {
     let memory: Arc<dyn Backend> = Arc::new(Unlisted(memory()));
     let three = on(&memory, 3);
     let queue = opened(&memory, 3, ReliableConfig::default()).await;
@@ -352,7 +364,7 @@ async fn a_removal_takes_parts_along_that_no_list_has() {
     }
 }
 
-/// Parts in which no call goes well.
+/// Partitions in which no call goes well.
 #[derive(Debug)]
 struct Failing;
 
@@ -360,22 +372,22 @@ struct Failing;
 impl call::Layer for Failing {
     async fn call(
         &self,
-        part: &QueueName,
+        partition: &QueueName,
         _: &Arc<dyn call::Service>,
         _: call::Call,
     ) -> Result<call::Answer> {
-        Err(Error::new(ErrorKind::Unavailable, "it is down").with_queue(part))
+        Err(Error::new(ErrorKind::Unavailable, "it is down").with_queue(partition))
     }
 }
 
 #[tokio::test]
-async fn an_error_of_a_part_names_the_queue() {
+async fn an_error_of_a_partition_names_the_queue() {
     let queue = crate::reliable_behind(Failing, 3).await;
     let down = queue.push_one("x").await;
     is_refused(
         ErrorKind::Unavailable,
         down,
-        &["queue jobs: part jobs--0of3-", ": it is down"],
+        &["queue jobs: partition jobs--0of3-", ": it is down"],
     );
     let bad = queue.lease(count(129), LEASE).await;
     is_refused(ErrorKind::Invalid, bad, &["queue jobs: ", "129"]);

@@ -1,4 +1,4 @@
-//! Mistakes between a queue and its parts, which the suite must find.
+//! Mistakes between a queue and its partitions, which the suite must find.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -14,10 +14,10 @@ use queue_core::{
 
 use crate::{memory, on};
 
-/// What goes wrong with the calls to the first part.
+/// What goes wrong with the calls to the first partition.
 #[derive(Debug, Clone, Copy)]
 enum Mistake {
-    /// Settlements carry another message's id, as those for another part would.
+    /// Settlements carry another message's id, as those for another partition would.
     SettlesAnother,
     /// Nobody waits on it.
     WaitsElsewhere,
@@ -69,7 +69,7 @@ fn holds(mistake: Option<Mistake>, case: &str) -> bool {
 }
 
 #[test]
-fn the_suite_finds_mistakes_between_a_queue_and_its_parts() {
+fn the_suite_finds_mistakes_between_a_queue_and_its_partitions() {
     for (mistake, case) in [
         (
             Mistake::SettlesAnother,

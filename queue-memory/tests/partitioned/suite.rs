@@ -1,4 +1,4 @@
-//! The suite on queues of one part, which keep everything, and of three.
+//! The suite on queues of one partition, which keep everything, and of three.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use queue_core::QueueKind;
 
 use crate::fresh;
 
-/// What a queue of several parts can be, and have.
+/// What a queue of several partitions can be, and have.
 fn divisible() -> Vec<Capability> {
     let kinds = QueueKind::LEASING.map(Capability::Kind).into_iter();
     kinds
@@ -15,24 +15,24 @@ fn divisible() -> Vec<Capability> {
         .collect()
 }
 
-mod one_part_keeps_everything {
+mod one_partition_keeps_everything {
     queue_conformance::suite!(queue_conformance::InVirtualTime::new(|| crate::fresh(1)));
 }
 
-mod three_parts {
+mod three_partitions {
     queue_conformance::suite!(
         super::InVirtualTime::new(|| crate::fresh(3)).only(super::divisible())
     );
 }
 
-mod three_parts_on_threads {
+mod three_partitions_on_threads {
     queue_conformance::suite!(super::OnThreads::new(|| crate::fresh(3)).only(super::divisible()));
 }
 
-/// A rule that holds for each part alone leaves out the cases that take the queue for one line; all
+/// A rule that holds for each partition alone leaves out the cases that take the queue for one line; all
 /// others play to their end.
 #[test]
-fn what_is_left_out_of_the_suite_is_said_to_hold_for_each_part() {
+fn what_is_left_out_of_the_suite_is_said_to_hold_for_each_partition() {
     let (mut played, mut skipped) = (0, BTreeMap::<String, usize>::new());
     for case in cases() {
         let harness = InVirtualTime::new(|| fresh(3)).only(divisible());

@@ -1,4 +1,4 @@
-//! Waiting on all parts at once.
+//! Waiting on all partitions at once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ async fn each_of_many_who_wait_gets_its_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_until_something_changes_is_the_least_of_all_parts() {
+async fn the_time_until_something_changes_is_the_least_of_all_partitions() {
     let queue = delay(3).await;
     for seconds in [50, 30, 40] {
         queue
@@ -78,7 +78,7 @@ fn of_key(key: usize) -> Offer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_producer_without_a_key_gets_the_first_room_of_any_part() {
+async fn a_producer_without_a_key_gets_the_first_room_of_any_partition() {
     let log = bounded(3, 6).await;
     let batch: Vec<Offer> = (0..6).map(|n| Offer::new(n.to_string())).collect();
     log.offer(&batch, Overflow::Reject).await.unwrap();
@@ -96,9 +96,9 @@ async fn a_producer_without_a_key_gets_the_first_room_of_any_part() {
     }
 }
 
-/// Its own part is full, and the others have room: it waits, and does not spin.
+/// Its own partition is full, and the others have room: it waits, and does not spin.
 #[tokio::test(start_paused = true)]
-async fn a_producer_with_a_key_waits_for_the_room_of_its_part() {
+async fn a_producer_with_a_key_waits_for_the_room_of_its_partition() {
     let log = bounded(3, 6).await;
     while log.offer_one(of_key(1), Overflow::Reject).await.unwrap() != Offered::Full {}
     let held = log.lease(count(6), LEASE).await.unwrap().deliveries;

@@ -5,7 +5,7 @@
 -- needs: FRAMES, LEASES, META, RUNS, acked_places, arm, ending, for_several, forgotten, makes_room, named, next_list
 -- needs: only_acks, plain, reply, runs, singles, taken, usual, wants
 -- gives: acked_now
--- Returns FEW as `turn` does.
+-- Returns FEW as `settle_and_lease` does.
 local acked_now = 0 -- how many were acked here
 if for_several and usual and taken < wants then
   return redis.status_reply('FEW')

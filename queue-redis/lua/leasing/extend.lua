@@ -1,6 +1,6 @@
--- extend: sets deadlines of live leases to now + ttl (L10).
+-- extend: sets deadlines of live leases to now + lease_time (L10).
 -- needs: ARRIVALS, LEASES, arm, expect, separate, tidy
--- ARGV[3] ttl in ms
+-- ARGV[3] lease_time in ms
 -- ARGV[4 …] id and token (14 bytes), a member of LEASES
 -- Returns one letter each: d extended, l lease lost.
 tidy()

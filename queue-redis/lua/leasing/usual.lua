@@ -4,13 +4,13 @@
 -- needs: flags, meta, quiet_until
 -- gives: acked, acked_places, deadline, ending, first_number, for_several, forgotten, frames_back, gapless
 -- gives: last_token, makes_room, named, only_acks, plain, reply, runs, settlements, singles, size, taken
--- gives: taken_elements, taken_packed, token, ttl, usual, wants
--- ARGV: as for `turn`
+-- gives: taken_elements, taken_packed, token, lease_time, usual, wants
+-- ARGV: as for `settle_and_lease`
 local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
 if not (last_token >= 0 and last_token < 9007199254740000) then
   last_token = 0 -- damaged; the clock has passed those that were handed out
 end
-local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6
+local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6
 local for_several = wants < 0 -- callers
 wants = for_several and -wants or wants
 local only_acks = now < quiet_until
@@ -46,4 +46,4 @@ local taken_elements, taken_packed, frames_back = 0, nil, nil
 -- One for each µs (Token::PER_MILLI): fewer, and a busy queue would run ahead of the clock, and after a failover
 -- hand out the tokens of the lost history again (R1).
 local token = math.max(last_token + 1, now_micros)
-local deadline = wants > 0 and string.format('%d', now + ttl)
+local deadline = wants > 0 and string.format('%d', now + lease_time)

@@ -1,8 +1,8 @@
 -- turn, as it mostly is (see `usual`), once its acks are done.
 -- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, LINE, META, RUNS, SINCE, acked, acked_now, add_many, arm
 -- needs: deadline, first_number, frames_back, gapless, next_list, next_places, parts, quiet_until, reply, size
--- needs: taken, taken_elements, taken_packed, token, ttl, usual, wants
--- ARGV and what it returns: as for `turn`
+-- needs: taken, taken_elements, taken_packed, token, lease_time, usual, wants
+-- ARGV and what it returns: as for `settle_and_lease`
 if usual and taken > 0 then
   local fields = { nil, nil, nil, nil } -- what FRAMES does not have yet
   -- The server reads each byte of what a run keeps of a list once more, so it costs more than it saves where that is
@@ -69,7 +69,7 @@ if usual and taken > 0 then
   end
   local last = string.format('%d', token + taken - 1)
   call('HSET', META, 'token', last, 'acked', string.format('%d', acked + acked_now))
-  if now + ttl < quiet_until then
+  if now + lease_time < quiet_until then
     call('HSET', META, 'quiet', deadline)
   end
   reply[2] = token

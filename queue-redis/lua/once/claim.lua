@@ -1,7 +1,7 @@
 -- claim: takes a key that is neither claimed nor done (O1, O2).
 -- needs: CLAIMED, DONE, META, TOKENS, live, meta
 -- ARGV[3] key
--- ARGV[4] ttl in ms
+-- ARGV[4] claim_time in ms
 -- Returns {0, token} if it is the caller's now, {1, ms until the claim ends} if it is another's,
 -- {2, 0} if it is done. OOM: nothing was written.
 local key = ARGV[3]

@@ -13,13 +13,13 @@ local function hand_over(number, frame, ready)
   if not who then
     return false
   end
-  local channel, serial, ttl, holder = string.match(who, '^(%S+) (%d+) (%d+) (.*)$')
+  local channel, serial, lease_time, holder = string.match(who, '^(%S+) (%d+) (%d+) (.*)$')
   local listening -- at this server: what is published reaches others, too, and is too late there
   if channel and #frame <= SHORT and not string.find(flags, 'p', 1, true) and call('EXISTS', LINE, ready) == 0 then
     listening = redis.pcall('PUBSUB', 'NUMSUB', channel)[2]
   end
   if listening and listening > 0 then
-    local id, deadline = pack('>I7', number), now + ttl
+    local id, deadline = pack('>I7', number), now + lease_time
     local token = tonumber(call('HGET', META, 'token') or 0) or 0
     token = math.max(token < 9007199254740000 and token + 1 or 0, now_micros)
     local lease = id .. pack('>I7', token)

@@ -17,7 +17,7 @@ pub enum Role {
 
 /// Opens connections to the primary.
 ///
-/// The backend asks for a new one whenever the last one ended, stopped answering, or turned out to
+/// The backend asks for a new one whenever the last one ended, stopped answering, or leased_next out to
 /// lead to a replica. Each time the connector looks up anew where the primary is. The backend
 /// retries, backs off, and bounds how long a connect may take.
 ///

@@ -119,8 +119,8 @@ impl<K: LeasingKind> Queue<K> {
 
 #[async_trait]
 impl<K: LeasingKind> Leasing for Queue<K> {
-    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
-        self.turn(&[], max, ttl, None)
+    async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
+        self.settle_and_lease(&[], max, lease_time, None)
             .await
             .map(|(_, leased)| leased)
     }
@@ -132,28 +132,28 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         Ok(settled)
     }
 
-    async fn turn(
+    async fn settle_and_lease(
         &self,
         settlements: &[Settlement],
         max: NonZeroUsize,
-        ttl: Duration,
+        lease_time: Duration,
         holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         self.checked(Settlement::check_all(settlements))?;
         self.checked(limits::check_max(max.get()))?;
-        self.checked(limits::lease_millis(ttl))?;
+        self.checked(limits::lease_millis(lease_time))?;
         let turn = Turn {
             settlements,
             max: max.get(),
-            ttl,
+            lease_time,
             holder: holder.as_ref(),
         };
         self.take(turn).await
     }
 
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
         self.checked(limits::check_batch(receipts.len()))?;
-        let millis = self.checked(limits::lease_millis(ttl))?;
+        let millis = self.checked(limits::lease_millis(lease_time))?;
         let fill = |call: &mut Call| {
             call.push(millis);
             for receipt in receipts {
@@ -176,14 +176,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn wait_to_lease(
         &self,
-        ttl: Duration,
+        lease_time: Duration,
         holder: Option<Holder>,
         timeout: Duration,
     ) -> Result<Leased> {
-        let millis = self.checked(limits::lease_millis(ttl))?;
+        let millis = self.checked(limits::lease_millis(lease_time))?;
         let turns = Arc::downgrade(&self.turns);
         let wish = Wish {
-            ttl: millis,
+            lease_time: millis,
             holder,
             returns: turns,
         };

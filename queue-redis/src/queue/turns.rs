@@ -37,7 +37,7 @@ pub(crate) type Turned = (Vec<Settled>, Leased);
 pub(super) struct Turn<'a> {
     pub(super) settlements: &'a [Settlement],
     pub(super) max: usize,
-    pub(super) ttl: Duration,
+    pub(super) lease_time: Duration,
     pub(super) holder: Option<&'a Holder>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Turn<'a> {
         Self {
             settlements,
             max: 0,
-            ttl: Duration::ZERO,
+            lease_time: Duration::ZERO,
             holder: None,
         }
     }
@@ -58,7 +58,7 @@ impl<'a> Turn<'a> {
 pub(crate) struct Share {
     acks: Vec<Settlement>,
     max: usize,
-    ttl: Duration,
+    lease_time: Duration,
     holder: Option<Holder>,
 }
 
@@ -70,23 +70,25 @@ impl Share {
         (is_small && turn.settlements.iter().all(acks)).then(|| Self {
             acks: turn.settlements.to_vec(),
             max: turn.max,
-            ttl: turn.ttl,
+            lease_time: turn.lease_time,
             holder: turn.holder.cloned(),
         })
     }
 
-    fn turn(&self) -> Turn<'_> {
+    fn settle_and_lease(&self) -> Turn<'_> {
         Turn {
             settlements: &self.acks,
             max: self.max,
-            ttl: self.ttl,
+            lease_time: self.lease_time,
             holder: self.holder.as_ref(),
         }
     }
 
     /// Whether both can be one call: they lease for the same time and in the same name.
     fn agrees_with(&self, other: &Self) -> bool {
-        self.max == 0 || other.max == 0 || self.ttl == other.ttl && self.holder == other.holder
+        self.max == 0
+            || other.max == 0
+            || self.lease_time == other.lease_time && self.holder == other.holder
     }
 }
 
@@ -121,8 +123,8 @@ impl Turns {
 
     /// Takes a turn in a call of its own.
     pub(super) async fn alone(&self, turn: Turn<'_>) -> Result<Turned> {
-        let turned = self.call(turn, false).await?;
-        turned.ok_or_else(Error::unanswered)
+        let leased_next = self.call(turn, false).await?;
+        leased_next.ok_or_else(Error::unanswered)
     }
 
     /// With `all_or_nothing` it answers `None` if fewer messages are ready than it asks for, and nothing
@@ -131,10 +133,10 @@ impl Turns {
         let Turn {
             settlements,
             max,
-            ttl,
+            lease_time,
             holder,
         } = turn;
-        let millis = limits::lease_millis(ttl).unwrap_or(0);
+        let millis = limits::lease_millis(lease_time).unwrap_or(0);
         let order = self.runs.order(settlements);
         let fill = |call: &mut Call| {
             match all_or_nothing {
@@ -199,9 +201,9 @@ impl Turns {
 
     /// What `lua/shared/hand_over.lua` leased for this long: the token, and the frame. `None` if that cannot
     /// be read; its lease ends by itself, and who leases it then finds out.
-    pub(super) fn handed_over(&self, mut handed: Bytes, ttl: Duration) -> Option<Delivery> {
+    pub(super) fn handed_over(&self, mut handed: Bytes, lease_time: Duration) -> Option<Delivery> {
         let token = frame::token(&mut handed)?;
-        Frame::read(handed, self.head)?.delivery(token, ttl)
+        Frame::read(handed, self.head)?.delivery(token, lease_time)
     }
 
     /// Notes that something else than an ack happens to these leases.
@@ -239,17 +241,24 @@ impl Turns {
             leasing,
         } = call;
         if let [share] = shares[..] {
-            return vec![self.alone(share.turn()).await];
+            return vec![self.alone(share.settle_and_lease()).await];
         }
         let turn = Turn {
             settlements: acks,
             max: *max,
-            ttl: leasing.map_or(Duration::ZERO, |share| share.ttl),
+            lease_time: leasing.map_or(Duration::ZERO, |share| share.lease_time),
             holder: leasing.and_then(|share| share.holder.as_ref()),
         };
         match self.call(turn, *max > 0).await {
             Ok(Some((settled, leased))) => deal(shares, settled, leased),
-            Ok(None) => future::join_all(shares.iter().map(|share| self.alone(share.turn()))).await,
+            Ok(None) => {
+                future::join_all(
+                    shares
+                        .iter()
+                        .map(|share| self.alone(share.settle_and_lease())),
+                )
+                .await
+            }
             Err(error) => shares.iter().map(|_| Err(error.clone())).collect(),
         }
     }
@@ -307,8 +316,8 @@ fn deal(shares: &[&Share], settled: Vec<Settled>, leased: Leased) -> Vec<Result<
 impl Returns for Coalescer<Turns> {
     fn give_back(&self, handed: Bytes) {
         if let Some(delivery) = self.verb().handed_over(handed, Duration::ZERO) {
-            let turned = (Vec::new(), Leased::of(vec![delivery]));
-            Self::give_back(self, vec![Ok(turned)]);
+            let leased_next = (Vec::new(), Leased::of(vec![delivery]));
+            Self::give_back(self, vec![Ok(leased_next)]);
         }
     }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Depth, Disposition, Guarantees, Pushed, QueueKind, Result, Settled, When};
+use queue_core::{Condition, Depth, Disposition, Guarantees, Pushed, QueueKind, Result, Settled};
 use redis::cmd;
 
 use super::{
@@ -77,9 +77,9 @@ impl BlockingList {
 impl Recipe for BlockingList {
     fn guarantees(&self) -> Guarantees {
         declared::at_most_once("blocking-list", QueueKind::Reliable)
-            .weaker("L11", When::Alone, "a retry has no delay")
-            .weaker("F1", When::Alone, declared::POPPED_AHEAD)
-            .weaker("F2", When::Alone, declared::POPPED_AHEAD)
+            .caveat("L11", Condition::NoFaults, "a retry has no delay")
+            .caveat("F1", Condition::NoFaults, declared::POPPED_AHEAD)
+            .caveat("F2", Condition::NoFaults, declared::POPPED_AHEAD)
     }
 
     fn check(&self) -> Result<()> {

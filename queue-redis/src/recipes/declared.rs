@@ -1,6 +1,6 @@
 //! What strategies have in common of what they declare.
 
-use queue_core::{Feature, Guarantees, QueueKind, When};
+use queue_core::{Condition, Feature, Guarantees, QueueKind};
 
 /// Why the order breaks where a handle pops while somebody waits.
 pub(super) const POPPED_AHEAD: &str = "what a blocked pop got waits for the handle's next take";
@@ -14,7 +14,7 @@ pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
         "enqueue",
         "lease",
         "settle",
-        "turn",
+        "settle_and_lease",
         "extend",
         "wait_for_arrival",
         "wait_to_lease",
@@ -25,38 +25,45 @@ pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
     plain(Guarantees::all(name, kind).only_calls(CALLS))
         .without(Feature::Expiry)
         .without(Feature::SharedReceipts)
-        .weaker(
+        .caveat(
             "L4",
-            When::Alone,
+            Condition::NoFaults,
             "receipts belong to a handle, and nothing expires",
         )
-        .weaker(
+        .caveat(
             "L10",
-            When::Alone,
+            Condition::NoFaults,
             "extending answers success and sets no deadline",
         )
-        .weaker(
+        .caveat(
             "L13",
-            When::Alone,
+            Condition::NoFaults,
             "the dead letters keep neither reason nor time, and have no cap",
         )
-        .weaker("L14", When::Absent, "it has no place for a retry's reason")
+        .caveat(
+            "L14",
+            Condition::Absent,
+            "it has no place for a retry's reason",
+        )
 }
 
 /// [`leasing`] without a count of attempts.
 pub(super) fn uncounted(name: &'static str, kind: QueueKind) -> Guarantees {
-    leasing(name, kind).weaker("L6", When::Alone, "nobody counts attempts")
+    leasing(name, kind).caveat("L6", Condition::NoFaults, "nobody counts attempts")
 }
 
 /// [`uncounted`], of a strategy that takes a message by removing it.
 pub(super) fn at_most_once(name: &'static str, kind: QueueKind) -> Guarantees {
     const UNHEARD: &str = "a message whose reply nobody hears is lost";
-    let weaker =
-        uncounted(name, kind).weaker("L5", When::Alone, "what a consumer holds is nowhere else");
+    let caveat = uncounted(name, kind).caveat(
+        "L5",
+        Condition::NoFaults,
+        "what a consumer holds is nowhere else",
+    );
     // Of a pop that the server makes after its caller has given up, nobody hears either.
     let faults = ["cut", "reply lost", "late", "partition"];
-    faults.into_iter().fold(weaker, |weaker, fault| {
-        weaker.weaker("L8", When::Fault(fault), UNHEARD)
+    faults.into_iter().fold(caveat, |caveat, fault| {
+        caveat.caveat("L8", Condition::Fault(fault), UNHEARD)
     })
 }
 
@@ -67,11 +74,11 @@ pub(super) fn fixed_length(name: &'static str) -> Guarantees {
     plain(all.only_calls(["offer", "recent", "capacity", "depth"]))
         .without(Feature::Keys)
         .without(Feature::Reject)
-        .weaker("B2", When::Alone, UNTOLD)
-        .weaker("L5", When::Alone, UNTOLD)
-        .weaker(
+        .caveat("B2", Condition::NoFaults, UNTOLD)
+        .caveat("L5", Condition::NoFaults, UNTOLD)
+        .caveat(
             "B5",
-            When::Absent,
+            Condition::Absent,
             "it has no resize: after a smaller length it never shrinks",
         )
 }

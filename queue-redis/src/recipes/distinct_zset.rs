@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Depth, Guarantees, Pushed, Result, When};
+use queue_core::{Condition, Depth, Guarantees, Pushed, Result};
 use redis::cmd;
 
 use super::{
@@ -57,17 +57,21 @@ impl Recipe for DistinctZset {
             true => "distinct-zset add first",
             false => "distinct-zset",
         })
-        .weaker("B6", When::Alone, "ties go by the bytes of the bodies")
-        .weaker(
+        .caveat(
             "B6",
-            When::ClockAhead,
+            Condition::NoFaults,
+            "ties go by the bytes of the bodies",
+        )
+        .caveat(
+            "B6",
+            Condition::ClockAhead,
             "a body of a clock ahead stays the newest",
         );
         match self.add_first {
             true => guarantees,
-            false => guarantees.weaker(
+            false => guarantees.caveat(
                 "B2",
-                When::EqualBodies,
+                Condition::EqualBodies,
                 "to refresh a body of a full set drops another",
             ),
         }

@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Depth, Guarantees, Pushed, Result, When};
+use queue_core::{Condition, Depth, Guarantees, Pushed, Result};
 use redis::cmd;
 
 use super::{
@@ -100,7 +100,7 @@ impl Recipe for FixedLength {
         };
         let guarantees = declared::fixed_length(name);
         match broken {
-            true => guarantees.weaker("B1", When::Alone, "its calls are several steps"),
+            true => guarantees.caveat("B1", Condition::NoFaults, "its calls are several steps"),
             false => guarantees,
         }
     }

@@ -2,7 +2,7 @@ use std::num::NonZeroUsize;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Depth, Feature, Guarantees, MessageId, Pushed, Result, When, millis_ceil};
+use queue_core::{Condition, Depth, Feature, Guarantees, MessageId, Pushed, Result, millis_ceil};
 use redis::cmd;
 
 use super::{
@@ -66,7 +66,7 @@ impl Recipe for KeyLock {
         const LOCKED: &str = "the lock outlives a push that never came";
         let mut guarantees = declared::fixed_length("key-lock");
         for fault in UNPUSHED {
-            guarantees = guarantees.weaker("L9", When::Fault(fault), LOCKED);
+            guarantees = guarantees.caveat("L9", Condition::Fault(fault), LOCKED);
         }
         guarantees.lacking.remove(&Feature::Dedup);
         guarantees

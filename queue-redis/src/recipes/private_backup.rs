@@ -6,7 +6,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Depth, Disposition, Feature, Guarantees, Outcome, Pushed, QueueKind, Result, Settled, When,
+    Condition, Depth, Disposition, Feature, Guarantees, Outcome, Pushed, QueueKind, Result, Settled,
 };
 use redis::cmd;
 use tokio::{
@@ -95,19 +95,19 @@ impl Recipe for PrivateBackup {
         const LATER: &str = "what a pop got waits in the backup for the client's next take";
         declared::uncounted("private-backup", QueueKind::Reliable)
             .without(Feature::Several)
-            .weaker(
+            .caveat(
                 "L1",
-                When::Alone,
+                Condition::NoFaults,
                 "a client that restarts has its message at once",
             )
-            .weaker(
+            .caveat(
                 "L7",
-                When::Alone,
+                Condition::NoFaults,
                 "a client that stays away keeps its message",
             )
-            .weaker("L11", When::Alone, "a retry has no delay")
-            .weaker("F1", When::Alone, LATER)
-            .weaker("F2", When::Alone, LATER)
+            .caveat("L11", Condition::NoFaults, "a retry has no delay")
+            .caveat("F1", Condition::NoFaults, LATER)
+            .caveat("F2", Condition::NoFaults, LATER)
     }
 
     fn check(&self) -> Result<()> {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Depth, Feature, Guarantees, MessageId, Pushed, QueueKind, Result, When};
+use queue_core::{Condition, Depth, Feature, Guarantees, MessageId, Pushed, QueueKind, Result};
 use redis::cmd;
 
 use super::{
@@ -58,17 +58,17 @@ impl Recipe for Rotation {
         const SAME: &str = "equal bodies cannot be told apart";
         declared::plain(Guarantees::all("rotation", QueueKind::Rotating))
             .without(Feature::Keys)
-            .weaker("T2", When::EqualBodies, SAME)
-            .weaker("T3", When::EqualBodies, SAME)
-            .weaker(
+            .caveat("T2", Condition::EqualBodies, SAME)
+            .caveat("T3", Condition::EqualBodies, SAME)
+            .caveat(
                 "T3",
-                When::Fault("repeated"),
+                Condition::Fault("repeated"),
                 "a repeated request visits twice",
             )
-            .weaker("T4", When::Absent, "it has no pace")
-            .weaker(
+            .caveat("T4", Condition::Absent, "it has no pace")
+            .caveat(
                 "T1",
-                When::Alone,
+                Condition::NoFaults,
                 "a visit of several items is several steps",
             )
     }

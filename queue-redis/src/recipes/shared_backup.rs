@@ -2,7 +2,7 @@ use std::{collections::HashMap, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Depth, Disposition, Guarantees, Pushed, QueueKind, Result, Settled, When};
+use queue_core::{Condition, Depth, Disposition, Guarantees, Pushed, QueueKind, Result, Settled};
 use queue_core::{Running, Timestamp};
 use redis::cmd;
 use tokio::time;
@@ -112,10 +112,10 @@ impl Recipe for SharedBackup {
             ),
         };
         declared::uncounted(name, QueueKind::Reliable)
-            .weaker("L11", When::Alone, "a retry has no delay")
-            .weaker(rule, When::Alone, because)
-            .weaker("F1", When::Alone, ONE_BY_ONE)
-            .weaker("F2", When::Alone, ONE_BY_ONE)
+            .caveat("L11", Condition::NoFaults, "a retry has no delay")
+            .caveat(rule, Condition::NoFaults, because)
+            .caveat("F1", Condition::NoFaults, ONE_BY_ONE)
+            .caveat("F2", Condition::NoFaults, ONE_BY_ONE)
     }
 
     fn check(&self) -> Result<()> {

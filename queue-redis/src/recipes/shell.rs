@@ -118,36 +118,38 @@ impl<H: Held> Shell<H> {
                         .collect(),
                 )
             }
-            Call::Lease(max, ttl) => Answer::Leased(self.lease(max.get(), ttl).await?),
+            Call::Lease(max, lease_time) => {
+                Answer::Leased(self.lease(max.get(), lease_time).await?)
+            }
             Call::Settle(settlements) => {
                 limits::check_batch(settlements.len())?;
                 Settlement::check_all(&settlements)?;
                 Answer::Settled(self.settle(&settlements).await?)
             }
-            Call::Turn(settlements, max, ttl, _) => {
+            Call::SettleAndLease(settlements, max, lease_time, _) => {
                 Settlement::check_all(&settlements)?;
-                check_lease(max.get(), ttl)?;
+                check_lease(max.get(), lease_time)?;
                 let settled = self.settle(&settlements).await?;
-                let leased =
-                    self.lease(max.get(), ttl)
-                        .await
-                        .map_err(|error| match settled.is_empty() {
-                            true => error,
-                            false => error.with_outcome(Outcome::Unknown),
-                        });
-                Answer::Turned(settled, leased?)
+                let leased = self
+                    .lease(max.get(), lease_time)
+                    .await
+                    .map_err(|error| match settled.is_empty() {
+                        true => error,
+                        false => error.with_outcome(Outcome::Unknown),
+                    });
+                Answer::SettledAndLeased(settled, leased?)
             }
-            Call::Extend(receipts, ttl) => {
+            Call::Extend(receipts, lease_time) => {
                 limits::check_batch(receipts.len())?;
-                limits::lease_millis(ttl)?;
-                Answer::Extended(self.extend(&receipts, ttl).await?)
+                limits::lease_millis(lease_time)?;
+                Answer::Extended(self.extend(&receipts, lease_time).await?)
             }
             Call::WaitForArrival(timeout) | Call::WaitForTurn(timeout) => {
                 strategy.wait(server, timeout).await?;
                 Answer::Nothing
             }
-            Call::WaitToLease(ttl, _, timeout) => {
-                limits::lease_millis(ttl)?;
+            Call::WaitToLease(lease_time, _, timeout) => {
+                limits::lease_millis(lease_time)?;
                 strategy.wait(server, timeout).await?;
                 Answer::Leased(Leased::nothing(None))
             }
@@ -181,23 +183,25 @@ impl<H: Held> Shell<H> {
         })
     }
 
-    async fn lease(&self, max: usize, ttl: Duration) -> Result<Leased> {
-        check_lease(max, ttl)?;
-        let taken = self.strategy.take(&self.server, max, ttl).await?;
+    async fn lease(&self, max: usize, lease_time: Duration) -> Result<Leased> {
+        check_lease(max, lease_time)?;
+        let taken = self.strategy.take(&self.server, max, lease_time).await?;
         if taken.is_empty() {
             return Ok(Leased::nothing(Some(self.strategy.poll())));
         }
-        let deliveries = taken.into_iter().map(|taken| self.hand_out(taken, ttl));
+        let deliveries = taken
+            .into_iter()
+            .map(|taken| self.hand_out(taken, lease_time));
         Ok(Leased::of(deliveries.collect()))
     }
 
-    fn hand_out(&self, taken: Taken<H>, ttl: Duration) -> Delivery {
+    fn hand_out(&self, taken: Taken<H>, lease_time: Duration) -> Delivery {
         let receipt = Receipt::new(taken.id, self.next_token());
         self.held().insert(receipt, taken.held);
         Delivery {
             receipt,
             attempt: taken.attempt,
-            time_left: ttl,
+            time_left: lease_time,
             body: taken.body,
             headers: Headers::default(),
             failure: None,
@@ -247,12 +251,16 @@ impl<H: Held> Shell<H> {
         Ok(settled)
     }
 
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
         let mut extended = Vec::with_capacity(receipts.len());
         for receipt in receipts {
             let held = self.held().get(receipt).cloned();
             let kept = match held {
-                Some(held) => self.strategy.extend(&self.server, &held, ttl).await?,
+                Some(held) => {
+                    self.strategy
+                        .extend(&self.server, &held, lease_time)
+                        .await?
+                }
                 None => false,
             };
             extended.push(match kept {
@@ -305,9 +313,9 @@ fn check_distinct(keys: &[Key]) -> Result<()> {
     Ok(())
 }
 
-fn check_lease(max: usize, ttl: Duration) -> Result<()> {
+fn check_lease(max: usize, lease_time: Duration) -> Result<()> {
     limits::check_max(max)?;
-    limits::lease_millis(ttl).map(drop)
+    limits::lease_millis(lease_time).map(drop)
 }
 
 fn offered(put: Pushed) -> Offered {

@@ -114,7 +114,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         &self,
         _server: &Server,
         _max: usize,
-        _ttl: Duration,
+        _lease_time: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
         Err(undeclared("take"))
     }
@@ -130,7 +130,12 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     }
 
     /// Keeps the entry for so long from now on. Says whether it is still held.
-    async fn extend(&self, _server: &Server, _held: &Self::Held, _ttl: Duration) -> Result<bool> {
+    async fn extend(
+        &self,
+        _server: &Server,
+        _held: &Self::Held,
+        _lease_time: Duration,
+    ) -> Result<bool> {
         Ok(true)
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Waiter(Arc<Inner>);
 /// A message that a waiting caller wishes for.
 pub(crate) struct Wish {
     /// For how many ms it is leased.
-    pub(crate) ttl: u64,
+    pub(crate) lease_time: u64,
     pub(crate) holder: Option<Holder>,
     /// Takes it back if the caller is gone when it comes.
     pub(crate) returns: Weak<dyn Returns>,
@@ -67,7 +67,7 @@ impl Wish {
     fn terms(self) -> Terms {
         let holder = self.holder.as_ref().map_or("", Holder::as_str);
         Terms {
-            text: format!("{} {holder}", self.ttl).into(),
+            text: format!("{} {holder}", self.lease_time).into(),
             returns: self.returns,
         }
     }

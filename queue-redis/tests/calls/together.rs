@@ -70,7 +70,7 @@ async fn turn_together(
         let queue = Arc::clone(queue);
         async move {
             queue
-                .turn(&settlements, NonZeroUsize::MIN, LEASE, None)
+                .settle_and_lease(&settlements, NonZeroUsize::MIN, LEASE, None)
                 .await
         }
     });
@@ -154,14 +154,14 @@ async fn turns_that_differ_in_their_terms_are_calls_of_their_own() -> Test {
     let (_server, queue) = fresh().await?;
     queue.push(&vec![Push::new("hello"); 8]).await?;
     let turns = (1..=8).map(|n| {
-        let (queue, ttl) = (Arc::clone(&queue), LEASE * n);
+        let (queue, lease_time) = (Arc::clone(&queue), LEASE * n);
         async move {
-            let leased = queue.lease(NonZeroUsize::MIN, ttl).await?;
-            Ok::<_, queue_core::Error>((ttl, leased))
+            let leased = queue.lease(NonZeroUsize::MIN, lease_time).await?;
+            Ok::<_, queue_core::Error>((lease_time, leased))
         }
     });
-    for (ttl, leased) in futures_util::future::try_join_all(turns).await? {
-        assert_eq!(leased.deliveries[0].time_left, ttl);
+    for (lease_time, leased) in futures_util::future::try_join_all(turns).await? {
+        assert_eq!(leased.deliveries[0].time_left, lease_time);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ mod errors;
 mod migration;
 #[path = "../support/open.rs"]
 mod open;
-mod parts;
+mod partitions;
 #[path = "../support/patient.rs"]
 mod patient;
 mod recipes;

@@ -86,16 +86,16 @@ async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
     let hasty = || patient(&cluster.url()).response_timeout(Duration::from_millis(200));
     let hasty = async || open(&hasty().connect().await?, "q").await;
     let hasty = again_until(hasty, |opened| opened.is_ok()).await?;
-    let (ttl, one) = (Duration::from_secs(60), NonZeroUsize::MIN);
+    let (lease_time, one) = (Duration::from_secs(60), NonZeroUsize::MIN);
     // One message in each place, so that every key of a lease is there.
     for number in 0..5 {
         queue.push_one(number.to_string()).await?;
     }
     let all = NonZeroUsize::new(4).expect("positive");
-    let leased = queue.lease(all, ttl).await?.deliveries;
+    let leased = queue.lease(all, lease_time).await?.deliveries;
     let settlements = [
         Settlement::bury(leased[0].receipt, "dead"),
-        Settlement::retry(leased[1].receipt, ttl),
+        Settlement::retry(leased[1].receipt, lease_time),
         Settlement::release(leased[2].receipt),
     ];
     queue.settle(&settlements).await?;
@@ -109,7 +109,7 @@ async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
     let owner = cluster.owner(slot)?;
     let other = 1 - owner;
     cluster.begin_to_migrate(slot, owner, other, 0)?;
-    let lease = async || hasty.lease(one, ttl).await.expect_err("the slot is moving");
+    let lease = async || hasty.lease(one, lease_time).await.expect_err("the slot is moving");
     let error = again_until(lease, |error| error.to_string().contains("on its way")).await;
     assert_passes(&error, &["on its way"]);
     for server in [owner, other] {
@@ -117,6 +117,6 @@ async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
         cluster.servers()[server].ask::<()>(&words)?;
     }
     assert_eq!(queue.depth().await?, before, "nothing was stopped half-way");
-    assert_eq!(queue.lease(one, ttl).await?.deliveries.len(), 1);
+    assert_eq!(queue.lease(one, lease_time).await?.deliveries.len(), 1);
     Ok(())
 }

@@ -9,7 +9,7 @@ mod failover;
 mod kinds;
 #[path = "../support/open.rs"]
 mod open;
-mod parts;
+mod partitions;
 mod refusals;
 mod servers;
 mod together;

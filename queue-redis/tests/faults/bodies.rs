@@ -54,13 +54,16 @@ async fn any_bytes_come_out_as_they_went_in() {
             // Through every place of a message.
             let release = [Settlement::release(first[0].receipt)];
             let (_, again) = leasing
-                .turn(&release, one, LEASE, None)
+                .settle_and_lease(&release, one, LEASE, None)
                 .await
-                .expect("turn");
+                .expect("settle_and_lease");
             let again = &again.deliveries[0];
             assert_eq!((&again.body, &again.headers), (&push.body, &push.headers));
             let retry = [Settlement::retry(again.receipt, Duration::ZERO)];
-            let (_, third) = leasing.turn(&retry, one, LEASE, None).await.expect("turn");
+            let (_, third) = leasing
+                .settle_and_lease(&retry, one, LEASE, None)
+                .await
+                .expect("settle_and_lease");
             let third = &third.deliveries[0];
             assert_eq!((&third.body, &third.headers), (&push.body, &push.headers));
             let bury = Settlement::bury(third.receipt, "ünï\r\n");

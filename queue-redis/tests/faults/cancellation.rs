@@ -134,12 +134,15 @@ impl Test<'_> {
         }
     }
 
-    async fn turn(&mut self, cut: Cut, delivery: &Delivery) {
+    async fn settle_and_lease(&mut self, cut: Cut, delivery: &Delivery) {
         let leasing = self.queue.leasing();
         let ack = [Settlement::ack(delivery.receipt)];
         let made = self.ledger.settles(delivery);
-        let turned = self.run(cut, leasing.turn(&ack, NonZeroUsize::MIN, LEASE, None));
-        match turned.await {
+        let leased_next = self.run(
+            cut,
+            leasing.settle_and_lease(&ack, NonZeroUsize::MIN, LEASE, None),
+        );
+        match leased_next.await {
             Some((settled, leased)) => {
                 self.settled(settled[0], delivery, made);
                 leased
@@ -221,7 +224,7 @@ async fn count_after(rounds: usize, cuts: &[Cut]) {
                     test.settle(cut(), &delivery).await;
                 }
                 for delivery in test.lease(WHOLE).await {
-                    test.turn(cut(), &delivery).await;
+                    test.settle_and_lease(cut(), &delivery).await;
                 }
                 test.receive(cut()).await;
             }

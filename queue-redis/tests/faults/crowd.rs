@@ -48,9 +48,9 @@ async fn a_crowd_is_handed_out_in_order_and_in_parts() {
     within("the crowd", async {
         loop {
             let (settled, leased) = queue
-                .turn(&settlements, max, LEASE, None)
+                .settle_and_lease(&settlements, max, LEASE, None)
                 .await
-                .expect("turn");
+                .expect("settle_and_lease");
             assert!(settled.iter().all(|settled| *settled == Settled::Done));
             if leased.is_empty() {
                 break;

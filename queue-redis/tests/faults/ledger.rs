@@ -205,23 +205,23 @@ impl Ledger {
         }
     }
 
-    /// Checks that messages of one part were delivered first in the order of their ids (F1, F2). For traffic
+    /// Checks that messages of one partition were delivered first in the order of their ids (F1, F2). For traffic
     /// of which nothing is handed back unseen.
     pub(crate) fn check_order(&self) {
         let books = self.books();
-        let mut parts = BTreeMap::<_, Vec<_>>::new();
+        let mut partitions = BTreeMap::<_, Vec<_>>::new();
         for (body, (step, id)) in &books.accepted {
             let (Some(history), Some(id)) = (step.history(), id) else {
                 continue;
             };
             let first = books.delivered.get(body).and_then(Leases::first);
             if let Some(first) = first.filter(|first| first.history() == Some(history)) {
-                let part = id.get() >> 56;
-                let messages = parts.entry((history, part)).or_default();
+                let partition = id.get() >> 56;
+                let messages = partitions.entry((history, partition)).or_default();
                 messages.push((*id, body, first));
             }
         }
-        for messages in parts.into_values() {
+        for messages in partitions.into_values() {
             leases::check_order(messages);
         }
     }

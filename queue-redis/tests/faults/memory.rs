@@ -79,7 +79,7 @@ async fn a_full_server_is_drained() {
         let drained = async {
             loop {
                 let (settled, leased) = leasing
-                    .turn(&settlements, max, LEASE, None)
+                    .settle_and_lease(&settlements, max, LEASE, None)
                     .await
                     .expect("a full server is drained");
                 let done = settled.iter().filter(|settled| **settled == Settled::Done);
@@ -139,8 +139,10 @@ async fn an_operator_looks_and_cancels_on_a_full_server() {
         let leasing = queue.leasing();
         let two = NonZeroUsize::new(2).expect("it is 2");
         let mailer = Some(Holder::new("mailer").expect("a good name"));
-        let turned = leasing.turn(&[], two, LEASE, mailer.clone()).await;
-        let (_, leased) = turned.expect("a name is kept");
+        let leased_next = leasing
+            .settle_and_lease(&[], two, LEASE, mailer.clone())
+            .await;
+        let (_, leased) = leased_next.expect("a name is kept");
         let retry = Settlement::retry(leased.deliveries[0].receipt, LEASE);
         leasing.settle(&[retry]).await.expect("settle");
 

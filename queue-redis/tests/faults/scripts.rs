@@ -50,7 +50,10 @@ async fn each_call_survives_forgotten_scripts() {
         assert_eq!(extended.expect("extend"), [Extended::Extended]);
         flush();
         let ack = [Settlement::ack(leased[0].receipt)];
-        let (settled, leased) = leasing.turn(&ack, one, LEASE, None).await.expect("turn");
+        let (settled, leased) = leasing
+            .settle_and_lease(&ack, one, LEASE, None)
+            .await
+            .expect("settle_and_lease");
         assert_eq!((settled, leased.deliveries.len()), (vec![Settled::Done], 1));
         flush();
         let bury = Settlement::bury(leased.deliveries[0].receipt, "no good");

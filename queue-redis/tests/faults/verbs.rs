@@ -50,7 +50,13 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
         ("put", queue.put_one("body").await.map(drop)),
         ("lease", leasing.lease(one, LEASE).await.map(drop)),
         ("settle", leasing.settle(&ack).await.map(drop)),
-        ("turn", leasing.turn(&ack, one, LEASE, None).await.map(drop)),
+        (
+            "settle_and_lease",
+            leasing
+                .settle_and_lease(&ack, one, LEASE, None)
+                .await
+                .map(drop),
+        ),
         (
             "extend",
             leasing.extend(&[receipt()], LEASE).await.map(drop),

@@ -186,7 +186,7 @@ pub(crate) const VERBS: &[Verb] = verbs! {
     "reconfigure of bounded" of Bounded: |on| on.reconfigure(QueueKind::Bounded);
     "remove" of Delay: |on| on.backend.remove(&on.name, Removal::EvenIfLeased);
     "settle" of Reliable in_parts: |on| on.leasing().settle(&on.acks());
-    "turn" of Reliable in_parts: |on| on.leasing().turn(&on.acks(), count(10), HOUR, None);
+    "settle_and_lease" of Reliable in_parts: |on| on.leasing().settle_and_lease(&on.acks(), count(10), HOUR, None);
     "extend" of Delay in_parts: |on| on.leasing().extend(&on.receipts, 2 * HOUR);
     "cancel" of Priority in_parts: |on| on.leasing().cancel(&on.ready[..100]);
     "revive" of Reliable in_parts: |on| on.leasing().revive(&on.dead[..100]);

@@ -21,7 +21,7 @@ fn call_of(name: &str) -> Call {
     match name {
         "lease" => Call::Lease(ONE, LONG),
         "settle" => Call::Settle(vec![Settlement::ack(receipt)]),
-        "turn" => Call::Turn(vec![Settlement::ack(receipt)], ONE, LONG, None),
+        "settle_and_lease" => Call::SettleAndLease(vec![Settlement::ack(receipt)], ONE, LONG, None),
         "extend" => Call::Extend(vec![receipt], LONG),
         "wait_for_arrival" => Call::WaitForArrival(Duration::ZERO),
         "wait_to_lease" => Call::WaitToLease(LONG, None, Duration::ZERO),

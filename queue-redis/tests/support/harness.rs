@@ -31,7 +31,7 @@ pub(crate) struct VirtualTimeHarness {
     connector: VirtualConnector,
     start: Arc<OnceLock<Instant>>,
     all_apart: bool,
-    parts: Option<usize>,
+    partitions: Option<usize>,
 }
 
 impl VirtualTimeHarness {
@@ -48,7 +48,7 @@ impl VirtualTimeHarness {
             place,
             start: Arc::default(),
             all_apart: false,
-            parts: None,
+            partitions: None,
         }
     }
 
@@ -58,9 +58,9 @@ impl VirtualTimeHarness {
         self
     }
 
-    /// The same with queues of so many parts.
-    pub(crate) fn in_parts(mut self, parts: usize) -> Self {
-        self.parts = Some(parts);
+    /// The same with queues of so many partitions.
+    pub(crate) fn in_partitions(mut self, partitions: usize) -> Self {
+        self.partitions = Some(partitions);
         self
     }
 }
@@ -68,7 +68,7 @@ impl VirtualTimeHarness {
 #[async_trait]
 impl Harness for VirtualTimeHarness {
     fn capabilities(&self) -> Capabilities {
-        match self.parts {
+        match self.partitions {
             None => Capabilities::all(),
             Some(_) => Capabilities::all().only(QueueKind::LEASING),
         }
@@ -97,10 +97,10 @@ impl Harness for VirtualTimeHarness {
             builder = builder.large_bodies_from(0);
         }
         let backend = builder.connect().await.expect("the server takes us");
-        let Some(parts) = self.parts else {
+        let Some(partitions) = self.partitions else {
             return Arc::new(backend);
         };
-        let partitioned = Partitioned::new(Arc::new(backend), parts);
+        let partitioned = Partitioned::new(Arc::new(backend), partitions);
         Arc::new(
             partitioned
                 .expect("a number that is allowed")

@@ -149,10 +149,15 @@ async fn two_who_wait_by_other_terms_get_theirs() -> Test {
         let consumer = Arc::clone(&consumer);
         let holder = Holder::new(name)?;
         set.spawn(async move {
-            let ttl = LEASE.mul_f64(f64::from(seconds) / 60.0);
-            let waited = consumer.wait_to_lease(ttl, Some(holder), PATIENCE).await;
+            let lease_time = LEASE.mul_f64(f64::from(seconds) / 60.0);
+            let waited = consumer
+                .wait_to_lease(lease_time, Some(holder), PATIENCE)
+                .await;
             let leased = waited.expect("it is served");
-            leased.deliveries.first().map(|one| (one.time_left, ttl))
+            leased
+                .deliveries
+                .first()
+                .map(|one| (one.time_left, lease_time))
         });
     }
     for _ in 0..2 {

@@ -67,9 +67,10 @@ async fn other_terms_take_the_place_of_the_former() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     for round in 1..=10 {
         let queue = Arc::clone(&consumer);
-        let ttl = LEASE + Duration::from_millis(round);
-        let waits = tokio::spawn(async move { queue.wait_to_lease(ttl, None, 2 * PATIENCE).await });
-        let terms = format!(" {} ", ttl.as_millis());
+        let lease_time = LEASE + Duration::from_millis(round);
+        let waits =
+            tokio::spawn(async move { queue.wait_to_lease(lease_time, None, 2 * PATIENCE).await });
+        let terms = format!(" {} ", lease_time.as_millis());
         until("it is registered by its terms", || {
             registered(&server).iter().any(|one| one.contains(&terms))
         })

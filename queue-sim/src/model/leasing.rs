@@ -62,13 +62,18 @@ impl LeasingModel {
         }
     }
 
-    /// Leases up to `max` ready messages for `ttl`.
+    /// Leases up to `max` ready messages for `lease_time`.
     ///
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn lease(&mut self, now: Timestamp, max: NonZeroUsize, ttl: Duration) -> Answer<Leased> {
-        self.lease_to(None, now, max, ttl)
+    pub fn lease(
+        &mut self,
+        now: Timestamp,
+        max: NonZeroUsize,
+        lease_time: Duration,
+    ) -> Answer<Leased> {
+        self.lease_to(None, now, max, lease_time)
     }
 
     fn lease_to(
@@ -76,10 +81,10 @@ impl LeasingModel {
         holder: Option<&Holder>,
         now: Timestamp,
         max: NonZeroUsize,
-        ttl: Duration,
+        lease_time: Duration,
     ) -> Answer<Leased> {
         limits::max(max.get())?;
-        let ttl = limits::lease(ttl)?;
+        let lease_time = limits::lease(lease_time)?;
         let now = self.begin(now);
         if self.paused {
             return Ok(Leased::nothing(None));
@@ -92,7 +97,7 @@ impl LeasingModel {
         let count = limits::carried(&sizes, max.get());
         let deliveries: Vec<Delivery> = line[..count]
             .iter()
-            .map(|at| self.deliver(*at, holder, now, ttl))
+            .map(|at| self.deliver(*at, holder, now, lease_time))
             .collect();
         if deliveries.is_empty() {
             return Ok(Leased::nothing(self.next_change(now)));
@@ -120,26 +125,26 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn turn(
+    pub fn settle_and_lease(
         &mut self,
         now: Timestamp,
         settlements: &[Settlement],
         max: NonZeroUsize,
-        ttl: Duration,
+        lease_time: Duration,
         holder: Option<&Holder>,
     ) -> Answer<(Vec<Settled>, Leased)> {
         limits::settlements(settlements)?;
         limits::max(max.get())?;
-        limits::lease(ttl)?;
+        limits::lease(lease_time)?;
         let settled = if settlements.is_empty() {
             Vec::new()
         } else {
             self.settle(now, settlements)?
         };
-        Ok((settled, self.lease_to(holder, now, max, ttl)?))
+        Ok((settled, self.lease_to(holder, now, max, lease_time)?))
     }
 
-    /// Sets the deadline of live leases to now + `ttl`.
+    /// Sets the deadline of live leases to now + `lease_time`.
     ///
     /// # Errors
     ///
@@ -148,10 +153,10 @@ impl LeasingModel {
         &mut self,
         now: Timestamp,
         receipts: &[Receipt],
-        ttl: Duration,
+        lease_time: Duration,
     ) -> Answer<Vec<Extended>> {
         limits::batch(receipts.len())?;
-        let ttl = limits::lease(ttl)?;
+        let lease_time = limits::lease(lease_time)?;
         let now = self.begin(now);
         let mut extended = Vec::new();
         for receipt in receipts {
@@ -160,7 +165,7 @@ impl LeasingModel {
                 continue;
             };
             if let Place::Leased { deadline, .. } = &mut self.entries[at].place {
-                *deadline = now + ttl;
+                *deadline = now + lease_time;
             }
             extended.push(Extended::Extended);
         }
@@ -176,20 +181,26 @@ impl LeasingModel {
         })
     }
 
-    fn deliver(&mut self, at: usize, holder: Option<&Holder>, now: u64, ttl: u64) -> Delivery {
+    fn deliver(
+        &mut self,
+        at: usize,
+        holder: Option<&Holder>,
+        now: u64,
+        lease_time: u64,
+    ) -> Delivery {
         self.last_token = (self.last_token + 1).max(now * 1_000);
         let token = Token::new(self.last_token);
         let entry = &mut self.entries[at];
         entry.attempts += 1;
         entry.place = Place::Leased {
             token,
-            deadline: now + ttl,
+            deadline: now + lease_time,
             holder: holder.cloned(),
         };
         Delivery {
             receipt: Receipt::new(entry.id, token),
             attempt: entry.attempts,
-            time_left: Duration::from_millis(ttl),
+            time_left: Duration::from_millis(lease_time),
             body: entry.body.clone(),
             headers: entry.headers.clone(),
             failure: entry.failure.clone(),

@@ -37,9 +37,9 @@ pub(super) fn page(count: usize) -> Answer<()> {
     require((1..=MAX_PAGE).contains(&count))
 }
 
-pub(super) fn lease(ttl: Duration) -> Answer<u64> {
-    require(ttl > Duration::ZERO && ttl <= MAX_LEASE)?;
-    Ok(millis(ttl))
+pub(super) fn lease(lease_time: Duration) -> Answer<u64> {
+    require(lease_time > Duration::ZERO && lease_time <= MAX_LEASE)?;
+    Ok(millis(lease_time))
 }
 
 pub(super) fn key(key: &[u8]) -> Answer<()> {

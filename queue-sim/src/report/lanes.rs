@@ -129,11 +129,13 @@ fn is_idle(record: &Record) -> bool {
     };
     match &ended.outcome {
         Outcome::Ok(Answer::Leased(leased)) => leased.is_empty(),
-        Outcome::Ok(Answer::Turned(settled, leased)) => settled.is_empty() && leased.is_empty(),
+        Outcome::Ok(Answer::SettledAndLeased(settled, leased)) => {
+            settled.is_empty() && leased.is_empty()
+        }
         // A worker asks again; any other caller needs the answer.
         Outcome::NotApplied(..) => match &record.call {
             Call::Lease(..) => true,
-            Call::Turn(batch, ..) => batch.is_empty(),
+            Call::SettleAndLease(batch, ..) => batch.is_empty(),
             _ => false,
         },
         _ => false,

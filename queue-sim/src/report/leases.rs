@@ -37,8 +37,8 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
         let at = effect(record);
         match &record.call {
             Call::Settle(batch) => settle(&mut held, record, batch),
-            Call::Turn(batch, ..) => settle(&mut held, record, batch),
-            Call::Extend(receipts, ttl) => {
+            Call::SettleAndLease(batch, ..) => settle(&mut held, record, batch),
+            Call::Extend(receipts, lease_time) => {
                 for (index, receipt) in receipts.iter().enumerate() {
                     let extended = match record.answer() {
                         Some(Answer::Extended(each)) => {
@@ -51,7 +51,7 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
                         && extended
                         && at.at < lease.deadline
                     {
-                        lease.deadline = at.at.plus_millis(millis_ceil(*ttl));
+                        lease.deadline = at.at.plus_millis(millis_ceil(*lease_time));
                         lease.since = at.order;
                     }
                 }
@@ -79,7 +79,7 @@ fn settle(held: &mut Held, record: &Record, batch: &[Settlement]) {
     let at = effect(record).at;
     for (index, settlement) in batch.iter().enumerate() {
         let ended = match record.answer() {
-            Some(Answer::Settled(each) | Answer::Turned(each, _)) => each
+            Some(Answer::Settled(each) | Answer::SettledAndLeased(each, _)) => each
                 .get(index)
                 .is_some_and(|one| *one != Settled::LeaseLost),
             _ => may_have_acted(record),

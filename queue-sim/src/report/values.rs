@@ -31,10 +31,10 @@ pub(super) fn debug<T: std::fmt::Debug>(value: &T) -> String {
     format!("{value:?}")
 }
 
-pub(super) fn lease(max: NonZeroUsize, ttl: Duration) -> String {
+pub(super) fn lease(max: NonZeroUsize, lease_time: Duration) -> String {
     match max.get() {
-        1 => format!("lease for {}", ms(ttl)),
-        max => format!("lease {max} for {}", ms(ttl)),
+        1 => format!("lease for {}", ms(lease_time)),
+        max => format!("lease {max} for {}", ms(lease_time)),
     }
 }
 

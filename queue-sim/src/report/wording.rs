@@ -131,20 +131,26 @@ impl Words {
             Call::Rotate(max) => format!("rotate {max}"),
             Call::WaitForTurn(timeout) => format!("wait for a turn, {}", ms(*timeout)),
             Call::Remove(ids) => format!("remove {}", list(ids, MessageId::to_string)),
-            Call::Lease(max, ttl) => lease(*max, *ttl),
+            Call::Lease(max, lease_time) => lease(*max, *lease_time),
             Call::Settle(batch) => self.settle(queue, batch),
             // A worker leases so, to tell its name; its lane says who it is.
-            Call::Turn(batch, max, ttl, _) if batch.is_empty() => lease(*max, *ttl),
-            Call::Turn(batch, max, ttl, _) => {
-                format!("turn: {}; {}", self.settle(queue, batch), lease(*max, *ttl))
+            Call::SettleAndLease(batch, max, lease_time, _) if batch.is_empty() => {
+                lease(*max, *lease_time)
             }
-            Call::Extend(receipts, ttl) => {
+            Call::SettleAndLease(batch, max, lease_time, _) => {
+                format!(
+                    "turn: {}; {}",
+                    self.settle(queue, batch),
+                    lease(*max, *lease_time)
+                )
+            }
+            Call::Extend(receipts, lease_time) => {
                 let each = list(receipts, |receipt| self.receipt(queue, *receipt));
-                format!("extend({each}) by {}", ms(*ttl))
+                format!("extend({each}) by {}", ms(*lease_time))
             }
             Call::WaitForArrival(timeout) => format!("wait for an arrival, {}", ms(*timeout)),
-            Call::WaitToLease(ttl, _, timeout) => {
-                let one = lease(NonZeroUsize::MIN, *ttl);
+            Call::WaitToLease(lease_time, _, timeout) => {
+                let one = lease(NonZeroUsize::MIN, *lease_time);
                 format!("wait to {one}, {}", ms(*timeout))
             }
             Call::Revive(ids) => format!("revive {}", list(ids, MessageId::to_string)),
@@ -193,8 +199,10 @@ impl Words {
             Answer::Items(items) => list(&items.entries, message),
             Answer::Leased(leased) => self.leased(queue, leased, at),
             Answer::Settled(settled) => list(settled, debug::<Settled>),
-            Answer::Turned(settled, leased) if settled.is_empty() => self.leased(queue, leased, at),
-            Answer::Turned(settled, leased) => {
+            Answer::SettledAndLeased(settled, leased) if settled.is_empty() => {
+                self.leased(queue, leased, at)
+            }
+            Answer::SettledAndLeased(settled, leased) => {
                 let settled = list(settled, debug::<Settled>);
                 format!("{settled}; {}", self.leased(queue, leased, at))
             }
@@ -317,7 +325,7 @@ impl Words {
 /// The deliveries that a call answered.
 pub(super) fn deliveries(record: &Record) -> &[Delivery] {
     match record.answer() {
-        Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => &leased.deliveries,
+        Some(Answer::Leased(leased) | Answer::SettledAndLeased(_, leased)) => &leased.deliveries,
         _ => &[],
     }
 }

@@ -22,14 +22,14 @@ impl Frame {
         decisions: &Decisions,
         preemption: Chance,
         faults: Faults,
-        ttl: Duration,
+        lease_time: Duration,
     ) -> Self {
         let context = RunContext {
             executor: Executor::new(decisions.clone(), preemption),
             decisions: decisions.clone(),
             journal: Journal::new(EPOCH, environment.has_truth()),
             faults,
-            ttl,
+            lease_time,
         };
         let world = environment.world(&context);
         Self { context, world }

@@ -135,7 +135,7 @@ async fn run(
         decisions,
         workload.preemption,
         faults,
-        workload.ttl,
+        workload.lease_time,
     );
     let executor = &frame.context.executor;
     executor.spins_after(SPINNING);

@@ -65,7 +65,7 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
         "pace waited for",
         "present",
         "removed",
-        "turned round",
+        "leased_next round",
     ];
     const GOALS: &[(&str, &[&str])] = &[
         ("lease", LEASING),

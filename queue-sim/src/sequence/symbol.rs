@@ -73,7 +73,7 @@ impl Known {
     /// value becomes one that no client ever got.
     pub(super) fn resolve(&self, mut call: Call, now: Timestamp) -> Call {
         match &mut call {
-            Call::Settle(batch) | Call::Turn(batch, ..) => {
+            Call::Settle(batch) | Call::SettleAndLease(batch, ..) => {
                 for settlement in batch {
                     settlement.receipt = self.receipt(settlement.receipt);
                 }
@@ -134,7 +134,7 @@ impl Known {
                     }
                 }
             }
-            Answer::Leased(leased) | Answer::Turned(_, leased) => self.took(leased),
+            Answer::Leased(leased) | Answer::SettledAndLeased(_, leased) => self.took(leased),
             Answer::DeadLetters(page) => self.end_of_page = page.next,
             Answer::Items(page) => self.end_of_page = page.next,
             _ => {}

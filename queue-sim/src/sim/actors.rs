@@ -251,7 +251,9 @@ impl Layer for Actor {
         // however often it looked in vain before, and a plan stays valid when it shrinks.
         let told = match &answer {
             Ok(Answer::Leased(leased)) => !leased.is_empty(),
-            Ok(Answer::Turned(settled, leased)) => !settled.is_empty() || !leased.is_empty(),
+            Ok(Answer::SettledAndLeased(settled, leased)) => {
+                !settled.is_empty() || !leased.is_empty()
+            }
             Ok(_) => !wait,
             Err(_) => false,
         };

@@ -45,7 +45,7 @@ impl<'a> Held<'a> {
                 }
             }
             let acked: &[Settlement] = match &record.call {
-                Call::Settle(batch) | Call::Turn(batch, ..) => batch,
+                Call::Settle(batch) | Call::SettleAndLease(batch, ..) => batch,
                 _ => &[],
             };
             for settlement in acked {
@@ -54,7 +54,7 @@ impl<'a> Held<'a> {
                 }
             }
             let leased = match record.answer() {
-                Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => leased,
+                Some(Answer::Leased(leased) | Answer::SettledAndLeased(_, leased)) => leased,
                 _ => continue,
             };
             for delivery in &leased.deliveries {

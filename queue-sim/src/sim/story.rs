@@ -186,7 +186,7 @@ impl Fates {
             }
             (_, Answer::Leased(leased)) => self.delivered(leased),
             (Call::Settle(batch), Answer::Settled(settled)) => self.settled(batch, settled),
-            (Call::Turn(batch, ..), Answer::Turned(settled, leased)) => {
+            (Call::SettleAndLease(batch, ..), Answer::SettledAndLeased(settled, leased)) => {
                 self.settled(batch, settled);
                 self.delivered(leased);
             }

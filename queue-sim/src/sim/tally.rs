@@ -49,7 +49,7 @@ impl Tally {
         self.effects += story.effects.len() as u64;
         for record in &story.history.records {
             match record.answer() {
-                Some(Answer::Leased(leased) | Answer::Turned(_, leased)) => {
+                Some(Answer::Leased(leased) | Answer::SettledAndLeased(_, leased)) => {
                     let again = leased
                         .deliveries
                         .iter()

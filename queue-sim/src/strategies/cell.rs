@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use queue_core::Weaker;
+use queue_core::Caveat;
 
 use super::condition::is_same;
 use crate::plan::Plan;
@@ -29,9 +29,9 @@ pub struct Found {
 
 impl Cell {
     /// The counterexample of a declared rule.
-    pub fn of(&self, weaker: &Weaker) -> Option<&Found> {
+    pub fn of(&self, caveat: &Caveat) -> Option<&Found> {
         let mut found = self.found.iter();
-        let same = || found.find_map(|(rule, found)| is_same(rule, weaker.rule).then_some(found));
-        self.found.get(weaker.rule).or_else(same)
+        let same = || found.find_map(|(rule, found)| is_same(rule, caveat.rule).then_some(found));
+        self.found.get(caveat.rule).or_else(same)
     }
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use queue_core::{Guarantees, Weaker, When};
+use queue_core::{Caveat, Condition, Guarantees};
 
 use crate::world::{Fault, Faults};
 
@@ -9,9 +9,9 @@ const CHANCE: u32 = 15;
 
 /// What a strategy is played under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Condition {
+pub enum TrialCondition {
     /// No fault: several clients at once, and clients that stop while they hold something.
-    Alone,
+    NoFaults,
     /// This fault.
     Fault(Fault),
     /// Equal bodies, without a fault.
@@ -20,7 +20,7 @@ pub enum Condition {
     ClockAhead,
 }
 
-impl Condition {
+impl TrialCondition {
     /// All conditions that callers' answers alone can judge. Only the server knows what a roll-back or
     /// a restart undid, and what a repeated request did twice.
     pub fn all() -> impl Iterator<Item = Self> {
@@ -37,7 +37,7 @@ impl Condition {
         ];
         let faults = FAULTS.into_iter().map(Self::Fault);
         let others = [Self::EqualBodies, Self::ClockAhead];
-        [Self::Alone].into_iter().chain(faults).chain(others)
+        [Self::NoFaults].into_iter().chain(faults).chain(others)
     }
 
     /// The faults that strike.
@@ -49,12 +49,12 @@ impl Condition {
     }
 
     /// The condition as a strategy declares it.
-    pub const fn when(self) -> When {
+    pub const fn when(self) -> Condition {
         match self {
-            Self::Alone => When::Alone,
-            Self::Fault(fault) => When::Fault(fault.as_str()),
-            Self::EqualBodies => When::EqualBodies,
-            Self::ClockAhead => When::ClockAhead,
+            Self::NoFaults => Condition::NoFaults,
+            Self::Fault(fault) => Condition::Fault(fault.as_str()),
+            Self::EqualBodies => Condition::EqualBodies,
+            Self::ClockAhead => Condition::ClockAhead,
         }
     }
 
@@ -62,17 +62,20 @@ impl Condition {
     /// breaks under every other condition, too; so does what it has no place for. Messages of equal bodies are one to their callers, so
     /// under equal bodies no other rule can be judged.
     pub fn breaks(self, guarantees: &Guarantees, rule: &str) -> bool {
-        let declares = |weaker: &Weaker| {
-            let always = matches!(weaker.when, When::Alone | When::Absent | When::Parts);
-            (always || weaker.when == self.when()) && is_same(weaker.rule, rule)
+        let declares = |caveat: &Caveat| {
+            let always = matches!(
+                caveat.when,
+                Condition::NoFaults | Condition::Absent | Condition::Partitions
+            );
+            (always || caveat.when == self.when()) && is_same(caveat.rule, rule)
         };
-        self == Self::EqualBodies || guarantees.weaker.iter().any(declares)
+        self == Self::EqualBodies || guarantees.caveats.iter().any(declares)
     }
 
     /// The rules that a strategy declares for this condition.
-    pub fn declared(self, guarantees: &Guarantees) -> impl Iterator<Item = &Weaker> {
-        let weaker = guarantees.weaker.iter();
-        weaker.filter(move |weaker| weaker.when == self.when())
+    pub fn declared(self, guarantees: &Guarantees) -> impl Iterator<Item = &Caveat> {
+        let caveats = guarantees.caveats.iter();
+        caveats.filter(move |caveat| caveat.when == self.when())
     }
 }
 
@@ -82,10 +85,10 @@ pub(super) fn is_same(rule: &str, other: &str) -> bool {
     rule == other || is_loss(rule) && is_loss(other)
 }
 
-impl fmt::Display for Condition {
+impl fmt::Display for TrialCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Alone => "alone",
+            Self::NoFaults => "alone",
             Self::Fault(fault) => fault.as_str(),
             Self::EqualBodies => "equal bodies",
             Self::ClockAhead => "clock ahead",

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::{Condition, Row, Strategy, kept::Kept, trial::Trial};
+use super::{Row, Strategy, TrialCondition, kept::Kept, trial::Trial};
 
 /// In this many runs, the fault of each condition strikes.
 const STRIKES: u64 = 200;
@@ -18,7 +18,7 @@ const STRIKES: u64 = 200;
 /// counterexample that shows it still, and a condition that never struck in 200 runs or more. If it keeps, it makes and
 /// keeps a counterexample of each declared rule that has none.
 pub fn judge_all(
-    strategies: Vec<(Strategy, Vec<Condition>)>,
+    strategies: Vec<(Strategy, Vec<TrialCondition>)>,
     threads: usize,
     seeds: Range<u64>,
     keeps: bool,
@@ -51,7 +51,7 @@ fn next<T>(left: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
 /// Plays a strategy under these conditions. Answers its row, what it broke, and the faults.
 fn judge(
     strategy: Strategy,
-    conditions: &[Condition],
+    conditions: &[TrialCondition],
     seeds: Range<u64>,
     keeps: bool,
 ) -> (Row, String, Vec<String>) {
@@ -82,13 +82,13 @@ fn judge(
         let undeclared = trial.undeclared(&cell);
         faults.extend(undeclared.iter().map(|rule| format!("{place}: {rule}")));
         for kept in Kept::all(&strategy, condition) {
-            let weaker = kept.weaker();
+            let caveat = kept.caveat();
             let shown = match keeps {
-                true => kept.keep(&mut trial, cell.of(weaker)),
+                true => kept.keep(&mut trial, cell.of(caveat)),
                 false => kept.replay(&mut trial),
             };
             if let Err(missing) = shown {
-                faults.push(format!("{place}: {} {missing}", weaker.rule));
+                faults.push(format!("{place}: {} {missing}", caveat.rule));
             }
         }
         cells.push((condition, cell));

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use queue_core::{Weaker, When};
+use queue_core::{Caveat, Condition};
 
-use super::{Condition, Found, Strategy, trial::Trial};
+use super::{Found, Strategy, TrialCondition, trial::Trial};
 use crate::plan::Regressions;
 
 /// Rules that a strategy declares, under a condition or under all, and that no run can show or hardly any
 /// does: plain tests of queue-redis do.
-const ELSEWHERE: [(&str, &str, Option<When>); 13] = [
+const ELSEWHERE: [(&str, &str, Option<Condition>); 13] = [
     // Hardly any run has a push between two commands of a tick.
     ("wait-active", "L7", None),
     // Hardly any run has a claim and a defer between the two commands of a take.
-    ("zset-json", "D1", Some(When::Alone)),
+    ("zset-json", "D1", Some(Condition::NoFaults)),
     // Without the server's truth, no run knows that two due times are the same millisecond.
     ("zset-json", "D2", None),
     ("zset-json with processing", "D2", None),
@@ -36,38 +36,41 @@ const ELSEWHERE: [(&str, &str, Option<When>); 13] = [
 ];
 
 /// Whether a plain test shows that the strategy breaks this rule.
-pub(super) fn is_shown_elsewhere(strategy: &str, weaker: &Weaker) -> bool {
+pub(super) fn is_shown_elsewhere(strategy: &str, caveat: &Caveat) -> bool {
     let mut all = ELSEWHERE.iter();
     all.any(|(name, rule, when)| {
-        (*name, *rule) == (strategy, weaker.rule) && when.is_none_or(|when| when == weaker.when)
+        (*name, *rule) == (strategy, caveat.rule) && when.is_none_or(|when| when == caveat.when)
     })
 }
 
 /// The counterexample of a rule that a strategy declares for a condition.
 #[derive(Debug)]
 pub(super) struct Kept<'a> {
-    weaker: &'a Weaker,
+    caveat: &'a Caveat,
     file: Regressions,
 }
 
 impl<'a> Kept<'a> {
     /// One for each rule that the strategy declares for the condition, but for those that a plain test
     /// shows; none where runs are not repeatable.
-    pub(super) fn all(strategy: &'a Strategy, condition: Condition) -> impl Iterator<Item = Self> {
+    pub(super) fn all(
+        strategy: &'a Strategy,
+        condition: TrialCondition,
+    ) -> impl Iterator<Item = Self> {
         let guarantees = &strategy.guarantees;
-        let declared = condition.declared(guarantees).filter(|weaker| {
-            strategy.is_repeatable() && !is_shown_elsewhere(guarantees.name, weaker)
+        let declared = condition.declared(guarantees).filter(|caveat| {
+            strategy.is_repeatable() && !is_shown_elsewhere(guarantees.name, caveat)
         });
         let name = format!("{} {condition}", guarantees.name);
-        declared.map(move |weaker| Self {
-            weaker,
+        declared.map(move |caveat| Self {
+            caveat,
             file: Regressions::of(&folder(), &name, "redis"),
         })
     }
 
     /// The rule.
-    pub(super) const fn weaker(&self) -> &Weaker {
-        self.weaker
+    pub(super) const fn caveat(&self) -> &Caveat {
+        self.caveat
     }
 
     /// Plays it: does it still show that the rule is broken?
@@ -82,7 +85,7 @@ impl<'a> Kept<'a> {
         }
         // One plan may show several rules.
         let mut plans = kept.iter().map(|kept| &kept.plan);
-        match plans.any(|plan| trial.breaks(plan, self.weaker.rule)) {
+        match plans.any(|plan| trial.breaks(plan, self.caveat.rule)) {
             true => Ok(()),
             false => Err("is shown by no kept counterexample any more".to_owned()),
         }
@@ -98,7 +101,7 @@ impl<'a> Kept<'a> {
             return Ok(());
         }
         let found = found.ok_or("was not found")?;
-        let rule = self.weaker.rule;
+        let rule = self.caveat.rule;
         let kept = self.file.keep(rule, &trial.smaller(found, rule));
         kept.map_err(|error| error.to_string())
     }

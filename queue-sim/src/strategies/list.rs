@@ -10,7 +10,7 @@ use queue_redis::{
 };
 use real_redis::ServerError;
 
-use super::Condition;
+use super::TrialCondition;
 use crate::{
     plan::Lane,
     wire::RedisEnvironment,
@@ -64,8 +64,11 @@ impl Strategy {
     /// # Errors
     ///
     /// If no server starts.
-    pub fn environment(&self, condition: Condition) -> Result<Box<dyn Environment>, ServerError> {
-        let ahead = condition == Condition::ClockAhead;
+    pub fn environment(
+        &self,
+        condition: TrialCondition,
+    ) -> Result<Box<dyn Environment>, ServerError> {
+        let ahead = condition == TrialCondition::ClockAhead;
         Ok(match self.on {
             On::Memory => Box::new(MemoryEnvironment::new()),
             On::Redis => Box::new(RedisEnvironment::start()?),
@@ -83,13 +86,13 @@ impl Strategy {
     /// Whether it is played under the condition. The default queues go by one clock, and play equal
     /// bodies always. A recipe plays them only where it declares what they break, since elsewhere
     /// they are one message to its callers.
-    pub fn plays(&self, condition: Condition) -> bool {
+    pub fn plays(&self, condition: TrialCondition) -> bool {
         match condition {
-            Condition::EqualBodies => {
-                let mut weaker = self.guarantees.weaker.iter();
-                weaker.any(|weaker| weaker.when == condition.when())
+            TrialCondition::EqualBodies => {
+                let mut caveats = self.guarantees.caveats.iter();
+                caveats.any(|caveat| caveat.when == condition.when())
             }
-            Condition::ClockAhead => !self.is_default(),
+            TrialCondition::ClockAhead => !self.is_default(),
             _ => true,
         }
     }

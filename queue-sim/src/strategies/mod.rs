@@ -14,7 +14,7 @@ mod trial;
 
 pub use self::{
     cell::{Cell, Found},
-    condition::Condition,
+    condition::TrialCondition,
     judge::judge_all,
     list::{Strategy, all},
     table::{Row, markdown},

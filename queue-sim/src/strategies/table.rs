@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use queue_core::When;
+use queue_core::Condition;
 
-use super::{Cell, Condition, Strategy, kept::is_shown_elsewhere};
+use super::{Cell, Strategy, TrialCondition, kept::is_shown_elsewhere};
 
 /// A strategy and its runs.
 #[derive(Debug)]
@@ -12,34 +12,34 @@ pub struct Row {
     /// The strategy.
     pub strategy: Strategy,
     /// Its runs, by condition.
-    pub cells: Vec<(Condition, Cell)>,
+    pub cells: Vec<(TrialCondition, Cell)>,
 }
 
 impl Row {
     /// What is declared and was found, as text: each rule with its runs, or what else shows it.
-    fn broken(&self, when: impl Fn(Condition) -> bool) -> String {
+    fn broken(&self, when: impl Fn(TrialCondition) -> bool) -> String {
         let guarantees = &self.strategy.guarantees;
         let mut rules: Vec<String> = Vec::new();
         for (condition, cell) in self.cells.iter().filter(|(condition, _)| when(*condition)) {
-            for weaker in condition.declared(guarantees) {
-                let alone = (*condition != Condition::Alone).then(|| {
-                    let mut all = guarantees.weaker.iter();
-                    all.any(|other| other.rule == weaker.rule && other.when == When::Alone)
+            for caveat in condition.declared(guarantees) {
+                let alone = (*condition != TrialCondition::NoFaults).then(|| {
+                    let mut all = guarantees.caveats.iter();
+                    all.any(|other| other.rule == caveat.rule && other.when == Condition::NoFaults)
                 });
                 if alone == Some(true) {
                     continue;
                 }
-                let runs = match cell.of(weaker) {
+                let runs = match cell.of(caveat) {
                     Some(found) => format!("{} of {}", found.runs, cell.runs),
-                    None if is_shown_elsewhere(guarantees.name, weaker) => {
+                    None if is_shown_elsewhere(guarantees.name, caveat) => {
                         "by a plain test".to_owned()
                     }
                     None if self.strategy.is_repeatable() => "by a kept run".to_owned(),
                     None => "in more runs".to_owned(),
                 };
                 rules.push(match condition {
-                    Condition::Fault(fault) => format!("{} {fault} ({runs})", weaker.rule),
-                    _ => format!("{} ({runs})", weaker.rule),
+                    TrialCondition::Fault(fault) => format!("{} {fault} ({runs})", caveat.rule),
+                    _ => format!("{} ({runs})", caveat.rule),
                 });
             }
         }
@@ -59,9 +59,9 @@ impl Row {
     }
 
     fn absent(&self) -> String {
-        let weaker = self.strategy.guarantees.weaker.iter();
-        let absent = weaker.filter(|weaker| weaker.when == When::Absent);
-        let absent: Vec<&str> = absent.map(|weaker| weaker.rule).collect();
+        let caveats = self.strategy.guarantees.caveats.iter();
+        let absent = caveats.filter(|caveat| caveat.when == Condition::Absent);
+        let absent: Vec<&str> = absent.map(|caveat| caveat.rule).collect();
         absent.join(", ")
     }
 }
@@ -75,10 +75,10 @@ pub fn markdown(rows: &[Row]) -> String {
     for row in rows {
         let guarantees = &row.strategy.guarantees;
         let columns = [
-            row.broken(|condition| condition == Condition::Alone),
-            row.broken(|condition| matches!(condition, Condition::Fault(_))),
-            row.broken(|condition| condition == Condition::EqualBodies),
-            row.broken(|condition| condition == Condition::ClockAhead),
+            row.broken(|condition| condition == TrialCondition::NoFaults),
+            row.broken(|condition| matches!(condition, TrialCondition::Fault(_))),
+            row.broken(|condition| condition == TrialCondition::EqualBodies),
+            row.broken(|condition| condition == TrialCondition::ClockAhead),
             row.absent(),
         ];
         let (name, kind, columns) = (guarantees.name, guarantees.kind, columns.join(" | "));

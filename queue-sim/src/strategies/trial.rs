@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::{Cell, Condition, Found, Strategy, condition::is_same};
+use super::{Cell, Found, Strategy, TrialCondition, condition::is_same};
 use crate::{
     check::Finding,
     plan::{Decisions, Plan, shrink},
@@ -17,7 +17,7 @@ const SHRINKING: usize = 120;
 #[derive(Debug)]
 pub(super) struct Trial<'a> {
     strategy: &'a Strategy,
-    condition: Condition,
+    condition: TrialCondition,
     runner: Runner<'a, Scenario>,
 }
 
@@ -25,14 +25,14 @@ impl<'a> Trial<'a> {
     /// In the strategy's [`environment`](Strategy::environment) under the condition.
     pub(super) fn new(
         strategy: &'a Strategy,
-        condition: Condition,
+        condition: TrialCondition,
         environment: &'a mut dyn Environment,
     ) -> Self {
         let mut scenario = Scenario::new(strategy.guarantees.kind);
         scenario.mode = Some(Mode::Faults);
         scenario.faults = Some(condition.faults());
         scenario.guarantees = (!strategy.is_default()).then(|| strategy.guarantees.clone());
-        scenario.equal_bodies = condition == Condition::EqualBodies;
+        scenario.equal_bodies = condition == TrialCondition::EqualBodies;
         Self {
             strategy,
             condition,
@@ -64,8 +64,8 @@ impl<'a> Trial<'a> {
     /// Whether the condition's fault struck.
     fn is_exercised_by(&self, played: &Played) -> bool {
         let name = match self.condition {
-            Condition::Alone | Condition::EqualBodies => return true,
-            Condition::Fault(_) | Condition::ClockAhead => self.condition.to_string(),
+            TrialCondition::NoFaults | TrialCondition::EqualBodies => return true,
+            TrialCondition::Fault(_) | TrialCondition::ClockAhead => self.condition.to_string(),
         };
         played.history.faults().any(|fault| fault == name)
     }

@@ -93,7 +93,7 @@ impl RedisEnvironmentBuilder {
     }
 
     /// Runs other scripts in place of queue-redis's own. The function gets a script's name, such as
-    /// `reliable/turn`, and its text. It answers the text that runs instead, or `None` to keep the
+    /// `reliable/settle_and_lease`, and its text. It answers the text that runs instead, or `None` to keep the
     /// script. The client does not notice. [`queue_redis::scripts`] lists all scripts.
     pub fn with_scripts(
         mut self,

@@ -30,7 +30,7 @@ pub(super) struct Registered {
     /// The journal's last event before that.
     pub(super) after: u64,
     pub(super) lane: Lane,
-    pub(super) ttl: Duration,
+    pub(super) lease_time: Duration,
     pub(super) holder: Option<Holder>,
 }
 
@@ -48,14 +48,14 @@ pub(super) struct HandedOver {
 fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> {
     let mut words = registers.splitn(4, |byte| *byte == b' ').skip(1);
     let mut number = || resp::number(words.next()?);
-    let (serial, ttl) = (number()?, number()?);
-    let ttl = Duration::from_millis(u64::try_from(ttl).ok()?);
+    let (serial, lease_time) = (number()?, number()?);
+    let lease_time = Duration::from_millis(u64::try_from(lease_time).ok()?);
     let holder = std::str::from_utf8(words.next()?).ok()?;
     let holder = Holder::new(holder).ok();
     let registered = Registered {
         after,
         lane,
-        ttl,
+        lease_time,
         holder,
     };
     Some((serial, registered))

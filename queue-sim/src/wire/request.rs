@@ -10,7 +10,7 @@ pub struct Request {
     /// The request's words. The second word of a script's call is the hash, or the text, of
     /// queue-redis's own script, even if another replaces it.
     pub words: Vec<Bytes>,
-    /// The script that it calls, such as `reliable/turn`.
+    /// The script that it calls, such as `reliable/settle_and_lease`.
     pub script: Option<&'static str>,
     /// The lane whose client sent it.
     pub lane: Lane,

@@ -19,12 +19,12 @@ use super::{Reply, Request};
 /// #[async_trait::async_trait]
 /// impl Rewrite for WithoutNext {
 ///     async fn rewrite(&self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
-///         if request.script != Some("reliable/turn") {
+///         if request.script != Some("reliable/settle_and_lease") {
 ///             return None;
 ///         }
 ///         // The lease's time, twice as long.
-///         let ttl: u64 = std::str::from_utf8(&request.arguments()[3]).ok()?.parse().ok()?;
-///         request.arguments_mut()[3] = (2 * ttl).to_string().into();
+///         let lease_time: u64 = std::str::from_utf8(&request.arguments()[3]).ok()?.parse().ok()?;
+///         request.arguments_mut()[3] = (2 * lease_time).to_string().into();
 ///         Some(steps.run(&request).await)
 ///     }
 /// }

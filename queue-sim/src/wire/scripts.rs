@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::HashMap, io, sync::LazyLock};
 
 use super::{resp::accepted, socket::Socket};
 
-/// Replaces scripts: it gets a script's name, such as `reliable/turn`, and its text, and answers
+/// Replaces scripts: it gets a script's name, such as `reliable/settle_and_lease`, and its text, and answers
 /// the text that runs in its place.
 pub(super) type Replace = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 

@@ -151,8 +151,8 @@ impl Executing<'_> {
                 continue;
             };
             let waits = |call: &Call| {
-                matches!(call, Call::WaitToLease(ttl, holder, _)
-                    if *ttl == by.ttl && *holder == by.holder)
+                matches!(call, Call::WaitToLease(lease_time, holder, _)
+                    if *lease_time == by.lease_time && *holder == by.holder)
             };
             let journal = self.network.journal();
             let began = journal.handed_over(by.lane, &queue, waits, token, self.now());
@@ -181,7 +181,7 @@ impl Executing<'_> {
         let request = self.request;
         let is_turn = request
             .script
-            .is_some_and(|script| script.ends_with("/turn"));
+            .is_some_and(|script| script.ends_with("/settle_and_lease"));
         let settlements = request.arguments().iter().skip(6);
         let receipts: Option<Vec<Settlement>> = settlements.map(|each| released(each)).collect();
         let name = request.keys().first().and_then(|key| queue_of(key));

@@ -7,7 +7,7 @@ use queue_core::Result;
 use super::{
     actor::Actor,
     goals,
-    interrupt::{Cut, UpTo, When},
+    interrupt::{Cut, CutPoint, UpTo},
 };
 
 /// The awaits at which a caller gives up a wait. The last of them is the sleep itself.
@@ -18,9 +18,9 @@ const AWAITS: u32 = 4;
 pub(super) async fn abandon(actor: &Actor, wait: impl Future<Output = Result<()>> + Send) {
     let at = 1 + actor.choose(AWAITS);
     let when = match actor.choose(3) {
-        0 => When::AtOnce,
-        1 => When::Woken,
-        _ => When::After(actor.span()),
+        0 => CutPoint::AtOnce,
+        1 => CutPoint::Woken,
+        _ => CutPoint::After(actor.span()),
     };
     // The answer says nothing: after any wait, a caller looks.
     let mut wait = Box::pin(async {

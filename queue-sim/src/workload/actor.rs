@@ -131,15 +131,15 @@ impl Actor {
 
     /// About a lease's time, or hardly any; never longer than the longest delay.
     pub(super) fn span(&self) -> Duration {
-        let ttl = self.workload.ttl;
+        let lease_time = self.workload.lease_time;
         let millisecond = Duration::from_millis(1);
         match self.choose(7) {
             0 => Duration::ZERO,
             1 => millisecond,
-            2 => ttl - millisecond,
-            3 => ttl,
-            4 => ttl + millisecond,
-            5 => ttl * 2,
+            2 => lease_time - millisecond,
+            3 => lease_time,
+            4 => lease_time + millisecond,
+            5 => lease_time * 2,
             // A long one among short ones, so that a missed hint shows.
             _ => self.workload.longest(),
         }
@@ -147,12 +147,12 @@ impl Actor {
 
     /// The time for a lease.
     pub(super) fn lease_time(&self) -> Duration {
-        let ttl = self.workload.ttl;
+        let lease_time = self.workload.lease_time;
         match self.weigh(&[80, 8, 6, 6]) {
             1 => Duration::from_millis(1),
-            2 => ttl * 2,
-            3 => ttl + Duration::from_millis(1),
-            _ => ttl,
+            2 => lease_time * 2,
+            3 => lease_time + Duration::from_millis(1),
+            _ => lease_time,
         }
     }
 
@@ -163,14 +163,14 @@ impl Actor {
         }
         if self.workload.mode == Mode::Waiting {
             return match self.choose(3) {
-                0 => self.workload.ttl * 3,
+                0 => self.workload.lease_time * 3,
                 1 => Duration::from_secs(1),
                 _ => Duration::from_secs(60),
             };
         }
         match self.choose(3) {
-            0 => self.workload.ttl * 3,
-            1 => self.workload.ttl,
+            0 => self.workload.lease_time * 3,
+            1 => self.workload.lease_time,
             _ => self.span(),
         }
     }

@@ -26,7 +26,7 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
 /// due sooner. Then keeps still for so long that a lane that sleeps through the second one shows.
 async fn overtake(actor: &Actor, queue: &dyn DelayQueue) {
     let late = actor.workload.longest();
-    let soon = actor.workload.ttl * (1 + actor.choose(2));
+    let soon = actor.workload.lease_time * (1 + actor.choose(2));
     let mut puts = [late, soon].map(|delay| Scheduled::new(actor.message(), Due::After(delay)));
     for put in &mut puts {
         // The backend sends no hint for a duplicate, and refuses a message that is outdated when it

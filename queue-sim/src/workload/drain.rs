@@ -62,7 +62,7 @@ pub(crate) async fn drain(player: Player) {
 type Broken = Option<(&'static str, String)>;
 
 async fn empty(player: &Player, queue: &dyn Leasing, limit: Instant) -> Broken {
-    let ttl = player.workload.ttl;
+    let lease_time = player.workload.lease_time;
     let mut broken = None;
     let mut failure = queue.resume().await.err();
     for _ in 0..LOOKS {
@@ -80,7 +80,7 @@ async fn empty(player: &Player, queue: &dyn Leasing, limit: Instant) -> Broken {
             broken = Some(("L7", message));
             break;
         }
-        let deliveries = match queue.receive(16, ttl, left).await {
+        let deliveries = match queue.receive(16, lease_time, left).await {
             Ok(deliveries) => deliveries,
             Err(error) => {
                 failure = Some(error);

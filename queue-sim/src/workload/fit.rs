@@ -89,7 +89,7 @@ impl Fit {
             Call::Resize(capacity) if !self.guarantees.has(Feature::Whole) => {
                 *capacity = capacity.saturating_add(FOR_PARTS);
             }
-            Call::Lease(max, _) | Call::Turn(_, max, ..)
+            Call::Lease(max, _) | Call::SettleAndLease(_, max, ..)
                 if !self.guarantees.has(Feature::Several) =>
             {
                 *max = NonZeroUsize::MIN;

@@ -9,7 +9,7 @@ use tokio::time::{self, Sleep};
 
 /// The moment of an interruption: at the step's await with a given number, counted from 1, and then
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum When {
+pub(super) enum CutPoint {
     /// right there,
     AtOnce,
     /// when that await is ready, before the step sees it,
@@ -31,13 +31,13 @@ pub(super) enum Cut {
 pub(super) struct UpTo<'a, F> {
     step: Pin<&'a mut F>,
     await_: u32,
-    when: When,
+    when: CutPoint,
     met: u32,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<'a, F: Future<Output = ()>> UpTo<'a, F> {
-    pub(super) const fn new(step: Pin<&'a mut F>, await_: u32, when: When) -> Self {
+    pub(super) const fn new(step: Pin<&'a mut F>, await_: u32, when: CutPoint) -> Self {
         Self {
             step,
             await_,
@@ -52,7 +52,7 @@ impl<F: Future<Output = ()>> Future for UpTo<'_, F> {
     type Output = Cut;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Cut> {
-        if self.met == self.await_ && self.when == When::Woken {
+        if self.met == self.await_ && self.when == CutPoint::Woken {
             return Poll::Ready(Cut::Here);
         }
         if let Some(timer) = &mut self.timer
@@ -66,9 +66,9 @@ impl<F: Future<Output = ()>> Future for UpTo<'_, F> {
         self.met += 1;
         if self.met == self.await_ {
             match self.when {
-                When::AtOnce => return Poll::Ready(Cut::Here),
-                When::Woken => {}
-                When::After(later) => {
+                CutPoint::AtOnce => return Poll::Ready(Cut::Here),
+                CutPoint::Woken => {}
+                CutPoint::After(later) => {
                     let mut timer = Box::pin(time::sleep(later));
                     if timer.as_mut().poll(cx).is_ready() {
                         return Poll::Ready(Cut::Here);

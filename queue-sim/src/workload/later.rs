@@ -16,7 +16,7 @@ pub(super) async fn overtakes(actor: &Actor, queue: &AnyQueue) -> bool {
         return false;
     }
     let late = actor.workload.longest();
-    let soon = actor.workload.ttl * (1 + actor.choose(2));
+    let soon = actor.workload.lease_time * (1 + actor.choose(2));
     for delay in [late, soon] {
         let mut push = actor.message_without_due().with_due(delay);
         // The backend sends no hint for a duplicate.

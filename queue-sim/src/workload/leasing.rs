@@ -28,7 +28,7 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
         Verb::Receive => receive(actor, queue).await,
         Verb::Settle => settle(actor, queue).await,
         Verb::SettleStale => settle_stale(actor, queue).await,
-        Verb::Turn => turn(actor, queue).await,
+        Verb::SettleAndLease => settle_and_lease(actor, queue).await,
         Verb::Extend => extend(actor, queue).await,
         Verb::Read => read(actor, queue).await,
         Verb::DeadLetters => operators::dead_letters(actor, queue).await,
@@ -68,14 +68,14 @@ fn max(actor: &Actor) -> NonZeroUsize {
 
 /// Leases; answers the time until something changes by itself, if it is told.
 async fn take(actor: &mut Actor, queue: &dyn Leasing) -> Option<Duration> {
-    let (max, ttl) = (max(actor), actor.lease_time());
-    let leased = queue.lease(max, ttl).await.ok()?;
+    let (max, lease_time) = (max(actor), actor.lease_time());
+    let leased = queue.lease(max, lease_time).await.ok()?;
     actor.take(&leased.deliveries);
     leased.next
 }
 
 async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
-    let (max, ttl, timeout) = (max(actor), actor.lease_time(), actor.timeout());
+    let (max, lease_time, timeout) = (max(actor), actor.lease_time(), actor.timeout());
     let began = actor.now();
     // As a worker waits, which tells its name. Most recipes have no place for that.
     let tells = actor
@@ -83,19 +83,23 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
         .guarantees(actor.workload.kind)
         .has(Feature::Stored);
     let received = match holder(actor).filter(|_| tells) {
-        None => queue.receive(max.get(), ttl, timeout).await,
+        None => queue.receive(max.get(), lease_time, timeout).await,
         named => {
             async {
-                let (_, leased) = queue.turn(&[], max, ttl, named.clone()).await?;
+                let (_, leased) = queue
+                    .settle_and_lease(&[], max, lease_time, named.clone())
+                    .await?;
                 if !leased.is_empty() {
                     return Ok(leased.deliveries);
                 }
                 let longest = leased.next.unwrap_or(timeout).min(timeout);
-                let waited = queue.wait_to_lease(ttl, named.clone(), longest).await?;
+                let waited = queue
+                    .wait_to_lease(lease_time, named.clone(), longest)
+                    .await?;
                 if !waited.is_empty() {
                     return Ok(waited.deliveries);
                 }
-                let (_, leased) = queue.turn(&[], max, ttl, named).await?;
+                let (_, leased) = queue.settle_and_lease(&[], max, lease_time, named).await?;
                 Ok(leased.deliveries)
             }
             .await
@@ -212,10 +216,13 @@ async fn settle_stale(actor: &mut Actor, queue: &dyn Leasing) {
     }
 }
 
-async fn turn(actor: &mut Actor, queue: &dyn Leasing) {
+async fn settle_and_lease(actor: &mut Actor, queue: &dyn Leasing) {
     let batch = settlements(actor);
-    let (max, ttl) = (max(actor), actor.lease_time());
-    if let Ok((_, leased)) = queue.turn(&batch, max, ttl, holder(actor)).await {
+    let (max, lease_time) = (max(actor), actor.lease_time());
+    if let Ok((_, leased)) = queue
+        .settle_and_lease(&batch, max, lease_time, holder(actor))
+        .await
+    {
         actor.forget(&batch);
         actor.take(&leased.deliveries);
     }
@@ -245,12 +252,12 @@ async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
         actor.sleep().await;
     }
     let shortens = actor.flip(SHORTENS);
-    let ttl = if shortens { SHORT } else { actor.lease_time() };
-    actor.expects(ttl);
-    let extended = queue.extend(&receipts, ttl).await;
+    let lease_time = if shortens { SHORT } else { actor.lease_time() };
+    actor.expects(lease_time);
+    let extended = queue.extend(&receipts, lease_time).await;
     if shortens && extended.is_ok() && actor.flip(75) {
         // Between the new deadline and the old one.
-        time::sleep(ttl).await;
+        time::sleep(lease_time).await;
         let batch: Vec<_> = receipts
             .iter()
             .map(|receipt| Settlement::new(*receipt, disposition(actor)))
@@ -286,7 +293,7 @@ async fn cancel(actor: &Actor, queue: &dyn Leasing) {
 async fn peek(actor: &mut Actor, queue: &dyn Leasing) {
     let place = [Place::Ready, Place::Delayed, Place::Leased][actor.choose(3) as usize];
     if place == Place::Leased && actor.flip(50) {
-        turn(actor, queue).await;
+        settle_and_lease(actor, queue).await;
     }
     let limit = actor.page_limit();
     let mut page = match actor.peek_end {

@@ -22,13 +22,13 @@ pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
     if !works(actor) {
         return;
     }
-    let ttl = actor.workload.ttl;
+    let lease_time = actor.workload.lease_time;
     match actor.choose(4) {
         // So long that other lanes' changes meanwhile show.
         0 => return keep_still(actor).await,
-        1 => time::sleep(ttl).await,
-        2 => time::sleep(ttl + MILLISECOND).await,
-        _ => time::sleep(ttl * 2).await,
+        1 => time::sleep(lease_time).await,
+        2 => time::sleep(lease_time + MILLISECOND).await,
+        _ => time::sleep(lease_time * 2).await,
     }
     actor.reached(goals::LATE_WORKER);
     match actor.choose(4) {
@@ -39,7 +39,7 @@ pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
             let _ = queue.counters().await;
         }
         2 => {
-            let _ = queue.extend(&actor.held, ttl).await;
+            let _ = queue.extend(&actor.held, lease_time).await;
         }
         _ => {
             let late = actor.held.iter().copied().map(Settlement::ack);
@@ -85,8 +85,8 @@ pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
     }
     actor.reached(goals::PUT_OFF);
     time::sleep(long / 4).await;
-    let ttl = actor.workload.ttl;
-    let mut delay = ttl * (1 + actor.choose(2));
+    let lease_time = actor.workload.lease_time;
+    let mut delay = lease_time * (1 + actor.choose(2));
     let mut batch = Vec::new();
     for delivery in &leased.deliveries {
         let disposition = match actor.choose(2) {
@@ -97,7 +97,7 @@ pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
             },
         };
         batch.push(Settlement::new(delivery.receipt, disposition));
-        delay += [MILLISECOND, ttl][actor.choose(2) as usize];
+        delay += [MILLISECOND, lease_time][actor.choose(2) as usize];
     }
     if queue.settle(&batch).await.is_ok() {
         actor.forget(&batch);

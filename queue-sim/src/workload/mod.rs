@@ -54,7 +54,7 @@ pub struct Workload {
     /// The faults that may strike.
     pub mode: Mode,
     /// The usual lease time.
-    pub ttl: Duration,
+    pub lease_time: Duration,
     /// The most messages in one batch.
     pub batch: u32,
     /// The chance that a message has a dedup key.
@@ -135,7 +135,7 @@ impl Workload {
             kind,
             config,
             mode,
-            ttl: millis(lease),
+            lease_time: millis(lease),
             batch: BATCHES[choose(6, BATCHES.len())],
             dedup: CHANCES[choose(7, CHANCES.len())],
             distinct: CHANCES[choose(8, CHANCES.len())],
@@ -153,7 +153,7 @@ impl Workload {
     /// The longest lease that a lane asks for, and the longest delay.
     pub fn longest(&self) -> Duration {
         match self.mode {
-            Mode::Faults => self.ttl * 2,
+            Mode::Faults => self.lease_time * 2,
             Mode::Waiting => LONG,
         }
     }
@@ -169,7 +169,7 @@ impl Workload {
     pub fn drains_within(&self) -> Duration {
         if let QueueConfig::Rotating(config) = &self.config {
             // A lease's time is the longest pace that lanes may set instead.
-            let other = self.reconfigures().then_some(self.ttl);
+            let other = self.reconfigures().then_some(self.lease_time);
             return config.pace.max(other).unwrap_or_default() + SLACK;
         }
         let leasing = self.config.leasing();

@@ -11,7 +11,7 @@ use super::{
     Fit, Pool, Workload,
     actor::Actor,
     bounded, delay,
-    interrupt::{Cut, UpTo, When},
+    interrupt::{Cut, CutPoint, UpTo},
     later, leasing, lost_hints, plain, priority, rotating, singly,
     verbs::{Leaning, Verb},
 };
@@ -70,7 +70,7 @@ impl Player {
                     return (queue, backend);
                 }
             }
-            time::sleep(self.workload.ttl).await;
+            time::sleep(self.workload.lease_time).await;
         }
     }
 
@@ -137,9 +137,9 @@ impl Player {
         };
         let at = 1 + choose(AWAITS);
         let when = match choose(3) {
-            0 => When::AtOnce,
-            1 => When::Woken,
-            _ => When::After(self.pause()),
+            0 => CutPoint::AtOnce,
+            1 => CutPoint::Woken,
+            _ => CutPoint::After(self.pause()),
         };
         let mut step = pin!(step(actor, queue, leaning));
         if UpTo::new(step.as_mut(), at, when).await == Cut::Not {
@@ -184,10 +184,15 @@ impl Player {
 
     /// The time until the lane's interruption, or until it goes on.
     fn pause(&self) -> Duration {
-        let ttl = self.workload.ttl;
+        let lease_time = self.workload.lease_time;
         let millisecond = Duration::from_millis(1);
         let site = self.context.decisions.site(self.lane, What::Delay);
-        let pauses = [ttl, ttl - millisecond, ttl + millisecond, ttl * 3];
+        let pauses = [
+            lease_time,
+            lease_time - millisecond,
+            lease_time + millisecond,
+            lease_time * 3,
+        ];
         pauses[self.context.decisions.choose(site, 4) as usize]
     }
 }

@@ -76,7 +76,7 @@ async fn reconfigure(actor: &Actor) {
     let paces = [
         None,
         Some(Duration::from_millis(1)),
-        Some(actor.workload.ttl),
+        Some(actor.workload.lease_time),
         config.pace,
     ];
     config.pace = paces[actor.choose(4) as usize];

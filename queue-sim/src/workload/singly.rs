@@ -28,7 +28,7 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
     let Some(queue) = queue.leasing() else {
         return;
     };
-    let ttl = actor.lease_time();
+    let lease_time = actor.lease_time();
     for turn in 0..=actor.choose(4) {
         let most = match (in_batches, turn % 3) {
             (true, 0) => limits::MAX_BATCH,
@@ -40,8 +40,8 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
             false => actor.held.iter().copied().take(most).collect(),
         };
         let acks: Vec<Settlement> = receipts.into_iter().map(Settlement::ack).collect();
-        let turned = queue.turn(&acks, max, ttl, holder(actor));
-        let Ok((_, leased)) = turned.await else {
+        let leased_next = queue.settle_and_lease(&acks, max, lease_time, holder(actor));
+        let Ok((_, leased)) = leased_next.await else {
             return;
         };
         actor.forget(&acks);

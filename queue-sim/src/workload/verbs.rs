@@ -45,7 +45,7 @@ verbs! {
     /// held.
     SettleStale = "settle stale": [5, 1, 5, 5],
     /// Settle and lease.
-    Turn = "turn": [8, 1, 12, 3],
+    SettleAndLease = "settle_and_lease": [8, 1, 12, 3],
     /// Extend leases, the lane's own or others'.
     Extend = "extend": [6, 1, 8, 4],
     /// Make a call that only this kind of queue has.

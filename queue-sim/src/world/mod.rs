@@ -38,7 +38,7 @@ pub struct RunContext {
     /// The faults that strike, and how often.
     pub faults: Faults,
     /// The usual lease time. A late message is late by about as much.
-    pub ttl: Duration,
+    pub lease_time: Duration,
 }
 
 /// The backend's clock at the beginning of every run.

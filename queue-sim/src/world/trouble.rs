@@ -28,7 +28,7 @@ struct Inner {
     decisions: Decisions,
     journal: Journal,
     faults: Faults,
-    ttl: Duration,
+    lease_time: Duration,
     state: Mutex<State>,
     arrived: Notify,
 }
@@ -50,7 +50,7 @@ impl Trouble {
             decisions: context.decisions.clone(),
             journal: context.journal.clone(),
             faults: context.faults.clone(),
-            ttl: context.ttl,
+            lease_time: context.lease_time,
             state: Mutex::default(),
             arrived: Notify::new(),
         }))
@@ -66,7 +66,7 @@ impl Trouble {
 
     /// The time that a client waits for a reply: longer than a delayed request and a delayed reply.
     pub(crate) fn patience(&self) -> Duration {
-        self.0.ttl * 2 + MILLISECOND * 3
+        self.0.lease_time * 2 + MILLISECOND * 3
     }
 
     /// The one of these faults that strikes this lane now, if any. `weigh` makes weights of the
@@ -107,20 +107,25 @@ impl Trouble {
 
     /// The delay of a late message: about a lease's time, or hardly any.
     pub(crate) fn delay(&self, lane: Lane) -> Duration {
-        let ttl = self.0.ttl;
+        let lease_time = self.0.lease_time;
         let delays = [
             MILLISECOND,
-            ttl.saturating_sub(MILLISECOND),
-            ttl,
-            ttl + MILLISECOND,
+            lease_time.saturating_sub(MILLISECOND),
+            lease_time,
+            lease_time + MILLISECOND,
         ];
         delays[self.way(lane, What::Delay, 4) as usize]
     }
 
     /// The time for which a lane is cut off.
     pub(crate) fn pause(&self, lane: Lane) -> Duration {
-        let ttl = self.0.ttl;
-        let pauses = [ttl, MILLISECOND, ttl + MILLISECOND, ttl * 4];
+        let lease_time = self.0.lease_time;
+        let pauses = [
+            lease_time,
+            MILLISECOND,
+            lease_time + MILLISECOND,
+            lease_time * 4,
+        ];
         pauses[self.way(lane, What::Delay, 4) as usize]
     }
 

@@ -9,10 +9,10 @@ use queue_sim::{
     plan::Lane,
 };
 
-use crate::story::{Story, TTL, lease, leased, ms, push};
+use crate::story::{LEASE_TIME, Story, lease, leased, ms, push};
 
 fn wait() -> Call {
-    Call::WaitToLease(ms(TTL), Holder::new("one").ok(), ms(5000))
+    Call::WaitToLease(ms(LEASE_TIME), Holder::new("one").ok(), ms(5000))
 }
 
 /// A message is pushed, and handed over at once.
@@ -31,7 +31,7 @@ fn who_is_handed_a_message_has_its_lease() {
     story.settle(Settlement::ack(first.receipt));
     story.call(Call::Counters);
     let second = handed_over(&mut story);
-    story.after(TTL + 1).take();
+    story.after(LEASE_TIME + 1).take();
     story.settle(Settlement::ack(second.receipt));
     story.holds();
 }

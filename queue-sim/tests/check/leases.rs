@@ -3,7 +3,7 @@
 use queue_core::{call::Call, *};
 use queue_sim::history::Event;
 
-use crate::story::{Story, TTL, again, keyed, lease, leased, ms, push};
+use crate::story::{LEASE_TIME, Story, again, keyed, lease, leased, ms, push};
 
 #[test]
 fn a_history_as_it_should_be_holds() {
@@ -18,7 +18,7 @@ fn a_history_as_it_should_be_holds() {
     let second = story.take();
     story
         .after(60)
-        .call(Call::Extend(vec![second.receipt], ms(TTL)));
+        .call(Call::Extend(vec![second.receipt], ms(LEASE_TIME)));
     let third = story.take();
     assert_eq!(third.attempt, 2);
     story.settle(Settlement::retry(third.receipt, ms(5)));
@@ -28,11 +28,11 @@ fn a_history_as_it_should_be_holds() {
     story.loses(push("there"), true);
     story.loses(lease(1), true);
     story
-        .after(2 * TTL)
+        .after(2 * LEASE_TIME)
         .call(Call::DeadLetters(Page::first(10)));
     let last = story.take();
     assert_eq!(last.attempt, 2);
-    story.after(TTL).call(Call::Counters);
+    story.after(LEASE_TIME).call(Call::Counters);
     story.call(Call::Revive(vec![MessageId::new(1), MessageId::new(9)]));
     story.event(Event::Healed);
     let revived = story.take();
@@ -45,8 +45,8 @@ fn a_history_as_it_should_be_holds() {
 #[test]
 fn l1_a_second_live_lease() {
     let (mut story, first) = Story::leased();
-    story.after(TTL / 2);
-    let mut second = again(&first, TTL / 2);
+    story.after(LEASE_TIME / 2);
+    let mut second = again(&first, LEASE_TIME / 2);
     second.attempt = 2;
     story.claims(lease(1), leased(&second));
     story.breaks("L1");
@@ -65,8 +65,8 @@ fn l2_the_dead_are_delivered() {
 fn l3_the_acked_is_delivered() {
     let (mut story, first) = Story::leased();
     story.settle(Settlement::ack(first.receipt));
-    story.after(TTL + 10);
-    let mut second = again(&first, TTL + 10);
+    story.after(LEASE_TIME + 10);
+    let mut second = again(&first, LEASE_TIME + 10);
     second.attempt = 2;
     story.claims(lease(1), leased(&second));
     story.breaks("L3");
@@ -75,7 +75,7 @@ fn l3_the_acked_is_delivered() {
 #[test]
 fn l4_an_expired_lease_is_settled() {
     let (mut story, first) = Story::leased();
-    story.after(TTL + 5);
+    story.after(LEASE_TIME + 5);
     story.says_settled(Settlement::ack(first.receipt), Settled::Done);
     story.breaks("L4");
 }
@@ -83,7 +83,7 @@ fn l4_an_expired_lease_is_settled() {
 #[test]
 fn l4_a_stale_receipt_is_taken() {
     let (mut story, first) = Story::leased();
-    story.after(TTL);
+    story.after(LEASE_TIME);
     story.take();
     story.says_settled(Settlement::ack(first.receipt), Settled::Done);
     story.breaks("L4");
@@ -92,7 +92,7 @@ fn l4_a_stale_receipt_is_taken() {
 #[test]
 fn l4_a_live_lease_is_called_lost() {
     let (mut story, first) = Story::leased();
-    story.after(TTL / 2);
+    story.after(LEASE_TIME / 2);
     story.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
     story.breaks("L4");
 }
@@ -125,8 +125,8 @@ fn l4_a_made_up_receipt_is_taken() {
 #[test]
 fn l6_an_expiry_is_not_charged() {
     let (mut story, first) = Story::leased();
-    story.after(TTL);
-    story.says(lease(1), leased(&again(&first, TTL)));
+    story.after(LEASE_TIME);
+    story.says(lease(1), leased(&again(&first, LEASE_TIME)));
     story.breaks("L6");
 }
 
@@ -144,7 +144,7 @@ fn l6_a_release_is_charged() {
 #[test]
 fn l6_a_last_attempt_is_retried() {
     let (mut story, _) = Story::leased();
-    story.after(TTL);
+    story.after(LEASE_TIME);
     let second = story.take();
     let retry = Settlement::retry(second.receipt, ms(1));
     story.says_settled(retry, Settled::Done);

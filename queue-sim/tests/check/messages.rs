@@ -6,7 +6,7 @@ use queue_core::{
 };
 use queue_sim::history::{Event, Outcome};
 
-use crate::story::{Story, TTL, again, keyed, lease, leased, ms, push};
+use crate::story::{LEASE_TIME, Story, again, keyed, lease, leased, ms, push};
 
 #[test]
 fn l5_a_message_is_made_up() {
@@ -155,7 +155,7 @@ fn a_unique_key_is_free_when_its_message_has_expired_on_its_last_attempt() {
     story.call(unique("a"));
     for attempt in 1..=2 {
         assert_eq!(story.take().attempt, attempt);
-        story.after(TTL);
+        story.after(LEASE_TIME);
     }
     assert_eq!(story.call(unique("b")), accepted(2));
     story.holds();

@@ -1,6 +1,6 @@
 use queue_core::{QueueConfig, call::Call, *};
 
-use crate::story::{Story, TTL, lease, ms, push};
+use crate::story::{LEASE_TIME, Story, lease, ms, push};
 
 /// The message that is second to lease comes first, then the first.
 fn swapped(story: &mut Story) {
@@ -95,7 +95,7 @@ fn p4_ageing_is_forgotten() {
     let config = PriorityConfig::default().with_ageing(ms(10));
     let mut story = Story::of(QueueConfig::Priority(config));
     story.call(Call::Enqueue(vec![Prioritized::new("a", 1)]));
-    story.after(TTL);
+    story.after(LEASE_TIME);
     story.call(Call::Enqueue(vec![Prioritized::new("b", 2)]));
     swapped(&mut story);
     story.breaks("P4");
@@ -109,7 +109,7 @@ fn calls_that_overlap_come_in_any_order() {
     story.loses(lease(1), true);
     let second = story.take();
     assert_eq!(second.body, "b");
-    story.after(TTL);
+    story.after(LEASE_TIME);
     let first = story.take();
     assert_eq!((&first.body[..], first.attempt), (&b"a"[..], 2));
     story.holds();

@@ -5,15 +5,15 @@ use queue_core::{
     *,
 };
 
-use crate::story::{Story, TTL, lease, ms, push};
+use crate::story::{LEASE_TIME, Story, lease, ms, push};
 
 fn peek(place: Place) -> Call {
     Call::Peek(place, Page::first(9))
 }
 
-fn turn(holder: &'static str) -> Call {
+fn settle_and_lease(holder: &'static str) -> Call {
     let holder = Holder::new(holder).unwrap();
-    Call::Turn(Vec::new(), NonZeroUsize::MIN, ms(TTL), Some(holder))
+    Call::SettleAndLease(Vec::new(), NonZeroUsize::MIN, ms(LEASE_TIME), Some(holder))
 }
 
 /// A peek whose answer is another than the right one.
@@ -33,10 +33,10 @@ fn of_all_places() -> Story {
         story.push(body);
     }
     story.call(Call::Push(vec![
-        Push::new("delayed").with_due(ms(TTL)),
+        Push::new("delayed").with_due(ms(LEASE_TIME)),
         Push::new("fresh, too"),
     ]));
-    story.call(turn("mailer"));
+    story.call(settle_and_lease("mailer"));
     let back = story.after(5).take();
     story.settle(Settlement::release(back.receipt));
     story
@@ -154,7 +154,7 @@ spoilt! {
     }, breaks "L16";
     l16_the_time_left_is_the_whole_lease: Leased, |shown| {
         if let Standing::Leased { time_left, .. } = &mut shown[0].standing {
-            *time_left = ms(TTL + 50);
+            *time_left = ms(LEASE_TIME + 50);
         }
     }, breaks "L16";
     l16_the_age_counts_from_elsewhere: Ready, |shown| shown[0].age = ms(50), breaks "L16";

@@ -17,7 +17,7 @@ use queue_sim::{
 };
 
 /// The time of a lease, in ms.
-pub(crate) const TTL: u64 = 100;
+pub(crate) const LEASE_TIME: u64 = 100;
 
 /// A history in the making. Calls get the model's answers, unless the story sets others.
 #[derive(Debug)]
@@ -295,7 +295,7 @@ pub(crate) fn keyed(body: &'static str) -> Call {
 }
 
 pub(crate) fn lease(max: usize) -> Call {
-    Call::Lease(NonZeroUsize::new(max).unwrap(), ms(TTL))
+    Call::Lease(NonZeroUsize::new(max).unwrap(), ms(LEASE_TIME))
 }
 
 pub(crate) fn ms(ms: u64) -> Duration {

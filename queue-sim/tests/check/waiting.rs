@@ -11,7 +11,7 @@ use queue_sim::{
     plan::Lane,
 };
 
-use crate::story::{Story, TTL, lease, ms, push};
+use crate::story::{LEASE_TIME, Story, lease, ms, push};
 
 /// A client on another lane waits, until the end of the story.
 fn waits(story: &mut Story, call: Call) -> usize {
@@ -98,7 +98,7 @@ fn who_puts_nothing_in_tells_nobody_of_what_is_to_come() {
     story.call(push("a"));
     story.take();
     story.after(10).call(Call::Revive(vec![MessageId::new(9)]));
-    story.after(TTL + 50).call(lease(1));
+    story.after(LEASE_TIME + 50).call(lease(1));
     is_told(&mut story, wait);
     story.holds();
 }
@@ -122,7 +122,7 @@ fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
         story.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
         story.lease();
         waits(&mut story, Call::WaitForRoom(ms(5000)));
-        story.after(TTL);
+        story.after(LEASE_TIME);
         story
     };
     // Reading the capacity reclaims nothing.
@@ -143,7 +143,7 @@ fn who_reads_the_capacity_tells_nobody_of_a_lease_that_has_expired() {
         story.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
         story.lease();
         waits(&mut story, Call::WaitForArrival(ms(5000)));
-        story.after(TTL + 500).call(call);
+        story.after(LEASE_TIME + 500).call(call);
         story.after(50).call(Call::Depth);
         story
     };

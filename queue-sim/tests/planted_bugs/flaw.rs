@@ -53,8 +53,8 @@ pub(crate) enum Flaw {
 impl Layer for Flaw {
     async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         match (self, call) {
-            (Self::ClaimsForAnHour, Call::Lease(max, ttl)) => {
-                claim_for_an_hour(&**queue, max, ttl).await
+            (Self::ClaimsForAnHour, Call::Lease(max, lease_time)) => {
+                claim_for_an_hour(&**queue, max, lease_time).await
             }
             (Self::RepeatsTheUnknown, call) => match queue.call(call.clone()).await {
                 Err(error) if error.outcome() == Outcome::Unknown => queue.call(call).await,
@@ -73,7 +73,7 @@ impl Layer for Flaw {
 async fn claim_for_an_hour(
     queue: &dyn Service,
     max: NonZeroUsize,
-    ttl: Duration,
+    lease_time: Duration,
 ) -> Result<Answer> {
     let mut answer = queue.call(Call::Lease(max, HOUR)).await?;
     engine::yield_now().await;
@@ -81,9 +81,9 @@ async fn claim_for_an_hour(
         && !deliveries.is_empty()
     {
         let receipts: Vec<Receipt> = deliveries.iter().map(|each| each.receipt).collect();
-        queue.call(Call::Extend(receipts, ttl)).await?;
+        queue.call(Call::Extend(receipts, lease_time)).await?;
         for delivery in deliveries {
-            delivery.time_left = ttl;
+            delivery.time_left = lease_time;
         }
     }
     Ok(answer)
@@ -121,7 +121,7 @@ impl Flaw {
                     mem::swap(first, last);
                 }
             }
-            (Self::DeferCharges, Call::Settle(each) | Call::Turn(each, ..)) => {
+            (Self::DeferCharges, Call::Settle(each) | Call::SettleAndLease(each, ..)) => {
                 for Settlement { disposition, .. } in each {
                     if let Disposition::Defer { delay } = *disposition {
                         let reason = None;
@@ -129,7 +129,7 @@ impl Flaw {
                     }
                 }
             }
-            (Self::RetriesAtOnce, Call::Settle(each) | Call::Turn(each, ..)) => {
+            (Self::RetriesAtOnce, Call::Settle(each) | Call::SettleAndLease(each, ..)) => {
                 for Settlement { disposition, .. } in each {
                     if let Disposition::Retry { delay, .. } = disposition {
                         *delay = Duration::ZERO;
@@ -142,14 +142,14 @@ impl Flaw {
 
     fn change_answer(self, answer: &mut Answer) {
         match (self, answer) {
-            (Self::LosesHeaders, Answer::Leased(leased) | Answer::Turned(_, leased)) => {
+            (Self::LosesHeaders, Answer::Leased(leased) | Answer::SettledAndLeased(_, leased)) => {
                 for delivery in &mut leased.deliveries {
                     delivery.headers = Headers::default();
                 }
             }
             (Self::BatchBackwards, Answer::Pushed(each)) => each.reverse(),
             (Self::BatchBackwards, Answer::Offered(each)) => each.reverse(),
-            (Self::LostMeansDone, Answer::Settled(each) | Answer::Turned(each, _)) => {
+            (Self::LostMeansDone, Answer::Settled(each) | Answer::SettledAndLeased(each, _)) => {
                 for settled in each {
                     if *settled == Settled::LeaseLost {
                         *settled = Settled::Done;
@@ -160,7 +160,7 @@ impl Flaw {
             (
                 Self::NextRoundedDown,
                 Answer::Leased(Leased { next, .. })
-                | Answer::Turned(_, Leased { next, .. })
+                | Answer::SettledAndLeased(_, Leased { next, .. })
                 | Answer::Rotated(Rotated { next, .. })
                 | Answer::Next(next),
             ) => *next = next.map(|next| next.saturating_sub(MILLISECOND)),

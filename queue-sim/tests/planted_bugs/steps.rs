@@ -44,16 +44,18 @@ macro_rules! edit {
 
 /// Whether this call leases and settles nothing.
 fn leases(request: &Request) -> bool {
-    let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
+    let is_turn = request
+        .script
+        .is_some_and(|name| name.ends_with("/settle_and_lease"));
     is_turn && request.arguments().len() == 6 && &request.arguments()[2][..] != b"0"
 }
 
 /// The same call in this phase: the argument of the lease's length also tells the phase.
 fn phase(request: &Request, phase: &str) -> Request {
     let mut request = request.clone();
-    let ttl = String::from_utf8_lossy(&request.arguments()[3]).into_owned();
+    let lease_time = String::from_utf8_lossy(&request.arguments()[3]).into_owned();
     let lane = request.lane;
-    request.arguments_mut()[3] = format!("{phase}{lane} {ttl}").into();
+    request.arguments_mut()[3] = format!("{phase}{lane} {lease_time}").into();
     request
 }
 
@@ -69,9 +71,9 @@ async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Option<Reply> {
     Some(steps.run(&phase(request, "act")).await)
 }
 
-const PHASES: Edit = edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
+const PHASES: Edit = edit!("leasing/usual": "local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
     "local phase, lane, length = string.match(ARGV[4], '^(%a+)(%d+) (%d+)')
-     local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 6
+     local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 6
      local memory = META .. (lane or '')");
 
 /// What goes by phases goes the long way.
@@ -84,11 +86,11 @@ pub(crate) struct ClaimsInTwoSteps;
 
 #[async_trait]
 impl Meddling for ClaimsInTwoSteps {
-    const SCRIPT: &str = "turn";
+    const SCRIPT: &str = "settle_and_lease";
     const EDITS: Edits = &[
         PHASES,
         LONG_WAY,
-        edit!("leasing/turn": "  local picked = for_all or pick(wants)" =>
+        edit!("leasing/settle_and_lease": "  local picked = for_all or pick(wants)" =>
             "  local seen = phase == 'act' and call('GET', memory)
                local picked = seen and cmsgpack.unpack(seen) or pick(wants)
                if phase == 'look' then
@@ -108,12 +110,12 @@ pub(crate) struct ReclaimsInTwoSteps;
 
 #[async_trait]
 impl Meddling for ReclaimsInTwoSteps {
-    const SCRIPT: &str = "turn";
+    const SCRIPT: &str = "settle_and_lease";
     const EDITS: Edits = &[
         PHASES,
         LONG_WAY,
-        edit!("leasing/turn": "if now < quiet_until and (" => "if now < quiet_until and not phase and ("),
-        edit!("leasing/turn": "if wants > 0 and not (flags" => "if wants > 0 and phase ~= 'look' and not (flags"),
+        edit!("leasing/settle_and_lease": "if now < quiet_until and (" => "if now < quiet_until and not phase and ("),
+        edit!("leasing/settle_and_lease": "if wants > 0 and not (flags" => "if wants > 0 and phase ~= 'look' and not (flags"),
         edit!("shared/tidy": "if now < quiet_until then" => "if now < quiet_until and phase ~= 'act' then"),
         edit!("shared/tidy": "  local expired = find_expired()" =>
             "  local seen = phase == 'act' and call('GET', memory)
@@ -143,17 +145,19 @@ pub(crate) struct NacksInTwoSteps;
 
 #[async_trait]
 impl Meddling for NacksInTwoSteps {
-    const SCRIPT: &str = "turn";
+    const SCRIPT: &str = "settle_and_lease";
     const EDITS: Edits = &[
-        edit!("leasing/usual": "local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
+        edit!("leasing/usual": "local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
             "local ended = string.match(ARGV[4], 'ended')
-             local wants, ttl, settlements = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+')), #ARGV - 6"),
+             local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+')), #ARGV - 6"),
         edit!("shared/settle": "not deadlines[k] or tonumber(deadlines[k]) <= now or" =>
             "not ended and (not deadlines[k] or tonumber(deadlines[k]) <= now) or"),
     ];
 
     async fn meddle(self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
-        let is_turn = request.script.is_some_and(|name| name.ends_with("/turn"));
+        let is_turn = request
+            .script
+            .is_some_and(|name| name.ends_with("/settle_and_lease"));
         if !is_turn || request.arguments().len() != 7 {
             return None;
         }
@@ -174,8 +178,8 @@ impl Meddling for NacksInTwoSteps {
             steps.command(&["PING"]).await;
         }
         let mut ended = request;
-        let ttl = String::from_utf8_lossy(&ended.arguments()[3]).into_owned();
-        ended.arguments_mut()[3] = format!("{ttl} ended").into();
+        let lease_time = String::from_utf8_lossy(&ended.arguments()[3]).into_owned();
+        ended.arguments_mut()[3] = format!("{lease_time} ended").into();
         Some(steps.run(&ended).await)
     }
 }

@@ -47,8 +47,8 @@ fn call(call: Call) -> Vec<Step> {
 
 /// 256 messages, leased first for a short and then for a longer time.
 fn leased_twice(kind: QueueKind) -> Vec<Step> {
-    let leased = |ttl| Round {
-        ttl: Some(ttl),
+    let leased = |lease_time| Round {
+        lease_time: Some(lease_time),
         ..Round::default()
     };
     burst(kind, &[leased(SOON), leased(LATER)])
@@ -135,7 +135,7 @@ fn nothing_is_leased_while_an_outdated_message_is_left() {
 #[test]
 fn what_comes_back_outdated_ends_in_the_same_call() {
     let round = |time_to_live| Round {
-        ttl: Some(SOON),
+        lease_time: Some(SOON),
         time_to_live: Some(time_to_live),
         ..Round::default()
     };
@@ -264,7 +264,7 @@ fn a_mark_ends_within_the_batch_that_takes_its_message_away() {
 #[test]
 fn nothing_is_revived_into_a_full_queue() {
     let round = Round {
-        ttl: Some(SOON),
+        lease_time: Some(SOON),
         ..Round::default()
     };
     let failed = Disposition::Retry {

@@ -192,8 +192,8 @@ fn settlements() -> Vec<Row> {
         times((DELIVERY, "defer"), Serve, far, |delay| {
             leased(async move |delivery| delivery.defer(delay).await)
         }),
-        times((DELIVERY, "extend"), lease, lease, |ttl| {
-            leased(async move |delivery| delivery.extend(ttl).await)
+        times((DELIVERY, "extend"), lease, lease, |lease_time| {
+            leased(async move |delivery| delivery.extend(lease_time).await)
         }),
     ]
 }
@@ -219,8 +219,8 @@ async fn waited<T: Send>(
 fn waits() -> Vec<Row> {
     let lease = Refuse("a lease of");
     vec![
-        times((CONSUMER, "receive"), lease, lease, |ttl| {
-            received(ttl, 3 * SECOND, 1)
+        times((CONSUMER, "receive"), lease, lease, |lease_time| {
+            received(lease_time, 3 * SECOND, 1)
         }),
         times((CONSUMER, "receive"), Serve, Serve, |timeout| {
             received(SECOND, timeout, 1)
@@ -283,15 +283,15 @@ fn waits() -> Vec<Row> {
 }
 
 /// Waits for a message that comes after a second.
-fn received(ttl: Duration, time: Duration, max: usize) -> Result<()> {
+fn received(lease_time: Duration, time: Duration, max: usize) -> Result<()> {
     in_time(async {
         let jobs: Reliable<u64> = queues().reliable("jobs").await?;
         let come = async { jobs.push(&1).await.map(drop) };
         let wait = async {
             if max == 1 {
-                return Ok(jobs.receive(ttl, time).await?.into_iter().count());
+                return Ok(jobs.receive(lease_time, time).await?.into_iter().count());
             }
-            Ok(jobs.receive_batch(max, ttl, time).await?.len())
+            Ok(jobs.receive_batch(max, lease_time, time).await?.len())
         };
         waited(time, come, wait, |messages| messages == 1).await
     })
@@ -310,7 +310,9 @@ impl Service for Failing {
         let nothing = Leased::nothing(Some(Duration::from_millis(10)));
         match call {
             Call::Lease(..) if self.looks => Ok(Answer::Leased(nothing)),
-            Call::Turn(..) if self.looks => Ok(Answer::Turned(Vec::new(), nothing)),
+            Call::SettleAndLease(..) if self.looks => {
+                Ok(Answer::SettledAndLeased(Vec::new(), nothing))
+            }
             _ => Err(Error::new(ErrorKind::Unavailable, "down").with_retry_after(self.pause)),
         }
     }

@@ -103,9 +103,9 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         row(
             (PARTITIONED, "new"),
-            (0, Refuse("0 parts")),
-            (usize::MAX, Refuse("parts")),
-            |parts| divided(parts, 0),
+            (0, Refuse("0 partitions")),
+            (usize::MAX, Refuse("partitions")),
+            |partitions| divided(partitions, 0),
         ),
         row(
             (PARTITIONED, "beginning_at"),
@@ -117,7 +117,7 @@ pub(crate) fn rows() -> Vec<Row> {
             (ONCE, "with_claim"),
             Refuse("a claim of 0 ms"),
             Refuse("a claim of"),
-            |ttl| once(|once| once.with_claim(ttl)),
+            |lease_time| once(|once| once.with_claim(lease_time)),
         ),
         times(
             (ONCE, "with_keep"),
@@ -128,10 +128,10 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-fn divided(parts: usize, first: usize) -> Result<()> {
+fn divided(partitions: usize, first: usize) -> Result<()> {
     in_time(async {
         let backend = Arc::new(MemoryBackend::new());
-        let backend = Partitioned::new(backend, parts)?.beginning_at(first);
+        let backend = Partitioned::new(backend, partitions)?.beginning_at(first);
         let name = QueueName::new("jobs")?;
         let queue = backend
             .open_reliable(&name, &ReliableConfig::default())

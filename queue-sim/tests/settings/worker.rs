@@ -183,8 +183,8 @@ fn of_a_queue() -> Vec<Row> {
                 })
             },
         ),
-        times((SETTINGS, "lease"), lease, lease, |ttl| {
-            worked(|worker| worker.lease(ttl))
+        times((SETTINGS, "lease"), lease, lease, |lease_time| {
+            worked(|worker| worker.lease(lease_time))
         }),
         times(
             (SETTINGS, "timeout"),
@@ -259,10 +259,10 @@ fn of_handlers() -> Vec<Row> {
             (Duration::MAX, Serve),
             |delay| failed(Failure::defer("busy", delay)),
         ),
-        times((CONTEXT, "extend"), lease, lease, |ttl| {
+        times((CONTEXT, "extend"), lease, lease, |lease_time| {
             in_time(async {
                 let cx = Context::for_test().build();
-                cx.extend(ttl).await
+                cx.extend(lease_time).await
             })
         }),
         row(
@@ -279,9 +279,9 @@ fn of_handlers() -> Vec<Row> {
                 })
             },
         ),
-        times((TEST, "lease"), Serve, Serve, |ttl| {
+        times((TEST, "lease"), Serve, Serve, |lease_time| {
             in_time(async {
-                let cx = Context::for_test().lease(ttl).build();
+                let cx = Context::for_test().lease(lease_time).build();
                 assert!(cx.remaining() <= limits::MAX_LEASE);
                 Ok(())
             })

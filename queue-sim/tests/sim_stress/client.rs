@@ -14,7 +14,7 @@ use queue_core::{
 use queue_sim::plan::{Decisions, Lane, What};
 
 /// No lease expires, since no test can decide when one does in real time.
-const TTL: Duration = Duration::from_secs(3_600);
+const LEASE_TIME: Duration = Duration::from_secs(3_600);
 /// The most receipts that lanes share.
 const SHARED: usize = 16;
 
@@ -55,8 +55,8 @@ impl Client {
             };
             match call {
                 Call::Settle(none) if none.is_empty() => {}
-                Call::Turn(none, max, ttl, _) if none.is_empty() => {
-                    self.call(Call::Lease(max, ttl)).await;
+                Call::SettleAndLease(none, max, lease_time, _) if none.is_empty() => {
+                    self.call(Call::Lease(max, lease_time)).await;
                 }
                 call => {
                     self.call(call).await;
@@ -79,7 +79,7 @@ impl Client {
         }
         let max = NonZeroUsize::MIN.saturating_add(31);
         loop {
-            let Answer::Leased(leased) = self.call(Call::Lease(max, TTL)).await else {
+            let Answer::Leased(leased) = self.call(Call::Lease(max, LEASE_TIME)).await else {
                 unreachable!("a lease answers with what is leased");
             };
             if leased.is_empty() {
@@ -97,7 +97,7 @@ impl Client {
 
     async fn call(&mut self, call: Call) -> Answer {
         let answer = self.queue.call(call).await.expect("nothing goes wrong");
-        if let Answer::Leased(leased) | Answer::Turned(_, leased) = &answer {
+        if let Answer::Leased(leased) | Answer::SettledAndLeased(_, leased) = &answer {
             self.hold(leased);
         }
         answer
@@ -122,7 +122,7 @@ impl Client {
             let push = Push::new(format!("{}.{step}.{nth}", self.lane));
             match self.choose(4) {
                 0 if !has_due => push.with_due(Duration::from_millis(self.choose(3).into())),
-                1 => push.with_unique(format!("key {}", self.choose(3)), TTL),
+                1 => push.with_unique(format!("key {}", self.choose(3)), LEASE_TIME),
                 2 => {
                     // Longer than any delay here.
                     let limit = Duration::from_millis(3 + u64::from(self.choose(3)));
@@ -176,8 +176,10 @@ impl Client {
         let max = NonZeroUsize::MIN.saturating_add(self.choose(3) as usize);
         match kind {
             QueueKind::Rotating => Call::Rotate(max),
-            _ if self.choose(3) == 0 => Call::Turn(self.settlements(), max, TTL, self.name()),
-            _ => Call::Lease(max, TTL),
+            _ if self.choose(3) == 0 => {
+                Call::SettleAndLease(self.settlements(), max, LEASE_TIME, self.name())
+            }
+            _ => Call::Lease(max, LEASE_TIME),
         }
     }
 
@@ -224,7 +226,7 @@ impl Client {
                 Call::Resize(capacity)
             }
             (2, _) if !self.held.is_empty() => {
-                Call::Extend(self.held.iter().copied().take(2).collect(), TTL)
+                Call::Extend(self.held.iter().copied().take(2).collect(), LEASE_TIME)
             }
             (3, _) => Call::WaitForArrival(Duration::from_millis(1)),
             _ => Call::Depth,

@@ -11,7 +11,7 @@ use queue_sim::{
 };
 use tokio::time;
 
-use crate::set::{SECOND, TTL, lease_one, play};
+use crate::set::{LEASE_TIME, SECOND, lease_one, play};
 
 #[test]
 fn a_server_that_forgets_its_scripts_executes_each_call_once() {
@@ -43,15 +43,15 @@ fn a_clock_that_steps_back_is_the_servers_alone() {
     let history = play(&mut environment, &[Fault::ClockBack], plan, async |set| {
         let queue = set.reliable(1).await;
         queue.push_one("a").await.unwrap();
-        lease_one(&*queue, TTL).await.unwrap();
-        time::sleep(TTL).await;
+        lease_one(&*queue, LEASE_TIME).await.unwrap();
+        time::sleep(LEASE_TIME).await;
         set.step(1, 1);
         assert!(
-            lease_one(&*queue, TTL).await.is_none(),
+            lease_one(&*queue, LEASE_TIME).await.is_none(),
             "it is leased still"
         );
-        time::sleep(TTL).await;
-        assert!(lease_one(&*queue, TTL).await.is_some());
+        time::sleep(LEASE_TIME).await;
+        assert!(lease_one(&*queue, LEASE_TIME).await.is_some());
     });
     let times: Vec<u64> = history
         .records

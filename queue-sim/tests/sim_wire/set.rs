@@ -11,7 +11,7 @@ use queue_sim::{
     world::{EPOCH, Environment, Fault, Faults, RunContext, World},
 };
 
-pub(crate) const TTL: Duration = Duration::from_millis(20);
+pub(crate) const LEASE_TIME: Duration = Duration::from_millis(20);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
@@ -46,8 +46,11 @@ impl Set {
 }
 
 /// Leases one message, if one is ready.
-pub(crate) async fn lease_one<Q: Leasing + ?Sized>(queue: &Q, ttl: Duration) -> Option<Delivery> {
-    let leased = queue.lease(NonZeroUsize::MIN, ttl).await.unwrap();
+pub(crate) async fn lease_one<Q: Leasing + ?Sized>(
+    queue: &Q,
+    lease_time: Duration,
+) -> Option<Delivery> {
+    let leased = queue.lease(NonZeroUsize::MIN, lease_time).await.unwrap();
     leased.deliveries.into_iter().next()
 }
 
@@ -87,7 +90,7 @@ where
             decisions,
             journal: Journal::new(EPOCH, true),
             faults: faults.fold(Faults::none(), |mix, fault| mix.with(*fault, 20)),
-            ttl: TTL,
+            lease_time: LEASE_TIME,
         };
         let world = environment.world(&context);
         let executor = context.executor.clone();

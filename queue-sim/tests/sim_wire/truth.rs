@@ -12,7 +12,7 @@ use queue_sim::{
 };
 use tokio::time;
 
-use crate::set::{SECOND, TTL, lease_one, name, play, play_as};
+use crate::set::{LEASE_TIME, SECOND, lease_one, name, play, play_as};
 
 /// Makes one push in a fresh world, while this fault strikes. Answers the ready messages a minute
 /// later.
@@ -115,7 +115,7 @@ fn a_call_that_is_asked_for_more_keys_is_executed_once() {
         let unique = || Push::new("a").with_unique("k", SECOND);
         producer.push_one(unique()).await.unwrap();
         let consumer = set.reliable(1).await;
-        let delivery = lease_one(&*consumer, TTL).await.unwrap();
+        let delivery = lease_one(&*consumer, LEASE_TIME).await.unwrap();
         consumer.ack(delivery.receipt).await.unwrap();
         let again = producer.push_one(unique()).await.unwrap();
         assert_eq!(again, Pushed::Accepted(MessageId::new(2)));

@@ -15,7 +15,7 @@
 //! | `queue_kit_lateness_seconds` | histogram | seconds | | from the due time to the first delivery, of messages stamped with [`with_due_at`](queue_core::Headers::with_due_at) |
 //! | `queue_kit_leases_lost_total` | counter | leases | | lost while the handler ran, or before its result was settled |
 //! | `queue_kit_leases_extended_total` | counter | leases | | extended by heartbeats, or as a handler asked |
-//! | `queue_kit_calls_total` | counter | calls | `call` | sent to the backend: `turn` (lease, settle, or both), `extend`, `counters` |
+//! | `queue_kit_calls_total` | counter | calls | `call` | sent to the backend: `settle_and_lease` (lease, settle, or both), `extend`, `counters` |
 //! | `queue_kit_call_errors_total` | counter | calls | `call` | those that failed, and `wait` |
 //! | `queue_kit_messages` | gauge | messages | `state` | sampled: in the queue, `ready`, `delayed`, `leased` or `dead` |
 //! | `queue_kit_oldest_ready_seconds` | gauge | seconds | | sampled: the time since the message at the head of the line became ready; 0 if none is |

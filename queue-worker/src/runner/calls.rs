@@ -105,7 +105,7 @@ impl Runner {
             .min(served.reach.most())
             .min(allowed);
         let slots = max.div_ceil(served.terms.batch);
-        let (queue, ttl) = (Arc::clone(&served.queue), served.terms.lease);
+        let (queue, lease_time) = (Arc::clone(&served.queue), served.terms.lease);
         let holder = Some(self.holder.clone());
         let asked = NonZeroUsize::new(max);
         let future = Box::pin(async move {
@@ -122,8 +122,10 @@ impl Runner {
                     .map(|settled| (settled, None)),
                 // Also if there is nothing to settle: a `lease` would tell no holder's name.
                 Some(max) => {
-                    let turned = queue.turn(&settlements, max, ttl, holder).await;
-                    turned.map(|(settled, leased)| (settled, Some(leased)))
+                    let leased_next = queue
+                        .settle_and_lease(&settlements, max, lease_time, holder)
+                        .await;
+                    leased_next.map(|(settled, leased)| (settled, Some(leased)))
                 }
             };
             Answer { batch, result }
@@ -139,8 +141,12 @@ impl Runner {
             slots,
             max,
         });
-        self.events
-            .emit(&served.name, &Event::Called { verb: Verb::Turn });
+        self.events.emit(
+            &served.name,
+            &Event::Called {
+                verb: Verb::SettleAndLease,
+            },
+        );
         max
     }
 
@@ -160,7 +166,7 @@ impl Runner {
             Ok((settled, leased)) => {
                 let complete = self.settled(index, batch, settled, now);
                 if whole || complete.is_err() {
-                    self.note_result(index, Verb::Turn, complete.as_ref().err(), now);
+                    self.note_result(index, Verb::SettleAndLease, complete.as_ref().err(), now);
                 } else {
                     self.queues[index].call_outage.try_now();
                 }
@@ -175,7 +181,7 @@ impl Runner {
                     served.reach.lost(max, took, served.terms.lease);
                 }
                 self.put_back(index, batch, unknown, now);
-                self.note_result(index, Verb::Turn, Some(&error), now);
+                self.note_result(index, Verb::SettleAndLease, Some(&error), now);
             }
         }
         true
@@ -307,7 +313,7 @@ impl Runner {
     ) {
         let served = &mut self.queues[index];
         let outage = match verb {
-            Verb::Turn => &mut served.call_outage,
+            Verb::SettleAndLease => &mut served.call_outage,
             Verb::Extend => &mut served.heartbeat_outage,
             Verb::Wait => &mut served.wait_outage,
         };
@@ -326,7 +332,7 @@ impl Runner {
         }
         // Without a handler there is nothing to extend, so no heartbeat would show that extending
         // works again.
-        if error.is_none() && verb == Verb::Turn && self.queues[index].jobs == 0 {
+        if error.is_none() && verb == Verb::SettleAndLease && self.queues[index].jobs == 0 {
             self.note_result(index, Verb::Extend, None, now);
         }
     }

@@ -32,7 +32,7 @@ impl Runner {
             return;
         };
         let served = &mut self.queues[running.queue];
-        request.ttl = request.ttl.max(served.terms.lease);
+        request.lease_time = request.lease_time.max(served.terms.lease);
         served.requests.push_back(request);
     }
 
@@ -51,15 +51,15 @@ impl Runner {
             }
             // Due heartbeats go first, so that a handler that requests again and again delays no
             // other.
-            let (mut ttl, mut entries) = if due {
+            let (mut lease_time, mut entries) = if due {
                 self.due(index, alarm)
             } else {
                 (Duration::ZERO, Vec::new())
             };
             if entries.is_empty() && asked {
-                (ttl, entries) = self.requested(index);
+                (lease_time, entries) = self.requested(index);
             }
-            sent |= self.send_heartbeat(index, ttl, entries, alarm.now);
+            sent |= self.send_heartbeat(index, lease_time, entries, alarm.now);
         }
         sent
     }
@@ -67,13 +67,13 @@ impl Runner {
     /// The handlers' requests of one length.
     fn requested(&mut self, index: usize) -> (Duration, Vec<Extension>) {
         let served = &mut self.queues[index];
-        let ttl = served
+        let lease_time = served
             .requests
             .front()
-            .map_or(served.terms.lease, |request| request.ttl);
+            .map_or(served.terms.lease, |request| request.lease_time);
         let mut entries = Vec::new();
         for request in std::mem::take(&mut served.requests) {
-            if request.ttl != ttl || entries.len() == limits::MAX_BATCH {
+            if request.lease_time != lease_time || entries.len() == limits::MAX_BATCH {
                 served.requests.push_back(request);
                 continue;
             }
@@ -83,19 +83,19 @@ impl Runner {
                 reply: Some(request.reply),
             });
         }
-        (ttl, entries)
+        (lease_time, entries)
     }
 
     /// If any lease is due, the leases that are due now or soon, so that the latter need no call of
     /// their own; otherwise none.
     fn due(&mut self, index: usize, alarm: &mut Alarm) -> (Duration, Vec<Extension>) {
-        let ttl = self.queues[index].terms.lease;
-        let soon = alarm.now + ttl / 6;
+        let lease_time = self.queues[index].terms.lease;
+        let soon = alarm.now + lease_time / 6;
         let mut next = None;
         let mut entries = Vec::new();
         for (job, running) in self.jobs.iter().filter(|(_, job)| job.queue == index) {
             for (entry, lease) in running.leases.iter().enumerate() {
-                let Some(at) = lease.heartbeat_at(ttl) else {
+                let Some(at) = lease.heartbeat_at(lease_time) else {
                     continue;
                 };
                 next = earlier(next, Some(at));
@@ -112,13 +112,13 @@ impl Runner {
         if next.is_none_or(|next| !alarm.has_come(next)) {
             entries.clear();
         }
-        (ttl, entries)
+        (lease_time, entries)
     }
 
     fn send_heartbeat(
         &mut self,
         index: usize,
-        ttl: Duration,
+        lease_time: Duration,
         mut entries: Vec<Extension>,
         now: Instant,
     ) -> bool {
@@ -134,9 +134,9 @@ impl Runner {
         let served = &mut self.queues[index];
         let queue = Arc::clone(&served.queue);
         served.heartbeat = Some(Heartbeat {
-            future: Box::pin(async move { queue.extend(&receipts, ttl).await }),
+            future: Box::pin(async move { queue.extend(&receipts, lease_time).await }),
             sent: now,
-            ttl,
+            lease_time,
             entries,
         });
         self.events
@@ -197,7 +197,7 @@ impl Runner {
             };
             let said = if answer == Extended::Extended {
                 extended += 1;
-                lease.extended(heartbeat.sent, heartbeat.ttl);
+                lease.extended(heartbeat.sent, heartbeat.lease_time);
                 Ok(())
             } else {
                 let lost = Err(Error::lease_lost(lease.receipt));

@@ -33,7 +33,8 @@ impl Runner {
         self.last_job += 1;
         let job = self.last_job;
         let served = &mut self.queues[index];
-        let (ttl, limit, hold) = (served.terms.lease, served.terms.timeout, served.terms.hold);
+        let (lease_time, limit, hold) =
+            (served.terms.lease, served.terms.timeout, served.terms.hold);
         let cut_off = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut leases = Vec::with_capacity(deliveries.len());
         let mut contents = Vec::with_capacity(deliveries.len());
@@ -48,7 +49,7 @@ impl Runner {
             contents.push((delivery.body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });
-            served.heartbeat_due = earlier(served.heartbeat_due, lease.heartbeat_at(ttl));
+            served.heartbeat_due = earlier(served.heartbeat_due, lease.heartbeat_at(lease_time));
             self.watch_due = earlier(self.watch_due, Some(lease.deadline()));
             leases.push(lease);
         }

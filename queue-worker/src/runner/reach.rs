@@ -21,26 +21,26 @@ impl Reach {
     }
 
     /// Records that this many messages came, this long after the call.
-    pub(super) fn answered(&mut self, count: usize, took: Duration, ttl: Duration) {
+    pub(super) fn answered(&mut self, count: usize, took: Duration, lease_time: Duration) {
         if count == 0 {
             return;
         }
-        if took >= ttl / 3 * 2 {
-            self.shrink(count, took, ttl);
-        } else if took < ttl / 3 && count >= self.0 {
+        if took >= lease_time / 3 * 2 {
+            self.shrink(count, took, lease_time);
+        } else if took < lease_time / 3 && count >= self.0 {
             self.0 = (2 * self.0).min(limits::MAX_BATCH);
         }
     }
 
     /// Records that after this long it is unknown whether the call leased the messages that it
     /// asked for.
-    pub(super) fn lost(&mut self, asked: usize, took: Duration, ttl: Duration) {
-        self.shrink(asked, took, ttl);
+    pub(super) fn lost(&mut self, asked: usize, took: Duration, lease_time: Duration) {
+        self.shrink(asked, took, lease_time);
     }
 
     /// Shrinks to half, or to as many as would take a quarter of a lease at this pace.
-    fn shrink(&mut self, count: usize, took: Duration, ttl: Duration) {
-        let fitting = count as u128 * ttl.as_micros() / (4 * took.as_micros()).max(1);
+    fn shrink(&mut self, count: usize, took: Duration, lease_time: Duration) {
+        let fitting = count as u128 * lease_time.as_micros() / (4 * took.as_micros()).max(1);
         let half = count.min(self.0) / 2;
         let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
         self.0 = half.min(fitting).max(1);

@@ -23,7 +23,7 @@ pub(super) struct ServedQueue {
     pub(super) name: Arc<str>,
     /// Running jobs.
     pub(super) jobs: usize,
-    /// The `turn` or `settle` in flight: one at a time, and never dropped.
+    /// The `settle_and_lease` or `settle` in flight: one at a time, and never dropped.
     pub(super) call: Option<Call>,
     pub(super) call_outage: Outage,
     pub(super) reach: Reach,
@@ -93,7 +93,7 @@ impl Pending {
 pub(super) struct Heartbeat {
     pub(super) future: InFlight<Result<Vec<Extended>>>,
     pub(super) sent: Instant,
-    pub(super) ttl: Duration,
+    pub(super) lease_time: Duration,
     pub(super) entries: Vec<Extension>,
 }
 

@@ -128,12 +128,12 @@ impl Runner {
 
 fn wait(served: &ServedQueue, has_slot: bool, holder: Holder, now: Instant) -> Wait {
     let queue = Arc::clone(&served.queue);
-    let ttl = served.terms.lease;
+    let lease_time = served.terms.lease;
     // The end of a wait for a hint is the time to look.
     let mut longest = served.look - now;
     let future: InFlight<_> = if has_slot {
-        longest = longest.min((ttl / PART_OF_A_LEASE).max(Duration::from_millis(1)));
-        Box::pin(async move { queue.wait_to_lease(ttl, Some(holder), longest).await })
+        longest = longest.min((lease_time / PART_OF_A_LEASE).max(Duration::from_millis(1)));
+        Box::pin(async move { queue.wait_to_lease(lease_time, Some(holder), longest).await })
     } else {
         Box::pin(async move {
             let told = queue.wait_for_arrival(longest).await;

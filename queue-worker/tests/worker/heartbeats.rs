@@ -193,10 +193,13 @@ async fn handlers_that_ask_for_different_times_at_once_get_each_its_own() {
     let handler = move |number: u64, cx: Context| async move {
         // The second and the third ask while the first one's call is out.
         sleep_until(at + number as u32 * 5 * MILLI).await;
-        let ttl = [100 * SECOND, 50 * SECOND, 100 * SECOND][number as usize];
-        cx.extend(ttl).await.unwrap();
+        let lease_time = [100 * SECOND, 50 * SECOND, 100 * SECOND][number as usize];
+        cx.extend(lease_time).await.unwrap();
         let left = cx.remaining();
-        assert!(left <= ttl && left > ttl - SECOND, "{number}: {left:?}");
+        assert!(
+            left <= lease_time && left > lease_time - SECOND,
+            "{number}: {left:?}"
+        );
     };
     let worker = environment.worker().concurrency(3).lease(9 * SECOND);
     let report = worker.run_until(environment.empty(), handler).await;

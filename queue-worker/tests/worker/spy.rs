@@ -143,7 +143,7 @@ impl Spy {
     }
 
     async fn wait(&self, call: Call) -> Result<Answer> {
-        let Call::WaitToLease(ttl, holder, timeout) = call else {
+        let Call::WaitToLease(lease_time, holder, timeout) = call else {
             return self.queue.call(call).await;
         };
         let hands_over = {
@@ -152,13 +152,13 @@ impl Spy {
             watched.hands_over
         };
         if !hands_over {
-            let call = Call::WaitToLease(ttl, holder, timeout);
+            let call = Call::WaitToLease(lease_time, holder, timeout);
             return self.queue.call(call).await;
         }
         self.queue.call(Call::WaitForArrival(timeout)).await?;
-        let lease = Call::Turn(Vec::new(), NonZeroUsize::MIN, ttl, holder);
+        let lease = Call::SettleAndLease(Vec::new(), NonZeroUsize::MIN, lease_time, holder);
         Ok(match self.queue.call(lease).await? {
-            Answer::Turned(_, leased) => Answer::Leased(Leased::of(leased.deliveries)),
+            Answer::SettledAndLeased(_, leased) => Answer::Leased(Leased::of(leased.deliveries)),
             other => other,
         })
     }
@@ -167,7 +167,7 @@ impl Spy {
     fn note(&self, call: &Call) -> &'static [Fault] {
         let mut watched = self.watched();
         match call {
-            Call::Turn(settlements, max, ..) => {
+            Call::SettleAndLease(settlements, max, ..) => {
                 watched.turns += 1;
                 watched.settlements += settlements.len();
                 watched.largest = watched.largest.max(max.get());
@@ -264,7 +264,7 @@ impl Drop for Unanswered<'_> {
 impl Service for Spy {
     async fn call(&self, call: Call) -> Result<Answer> {
         let answer = self.watch(call).await?;
-        if let Answer::Turned(_, leased) = &answer {
+        if let Answer::SettledAndLeased(_, leased) = &answer {
             self.carry(leased).await?;
         }
         Ok(answer)

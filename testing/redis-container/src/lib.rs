@@ -17,7 +17,7 @@
 //! # The engine
 //!
 //! It is the one that `DOCKER_HOST` names (`unix://` or `tcp://`), or the one behind the usual socket.
-//! [testcontainers](https://docs.rs/testcontainers) talks to it; that crate's feature `ring`, turned on in
+//! [testcontainers](https://docs.rs/testcontainers) talks to it; that crate's feature `ring`, leased_next on in
 //! your own manifest, adds TLS to an engine on another machine. If no engine answers, the error says so;
 //! nothing is skipped.
 //!

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use queue_core::{Push, QueueKind};
 use redis::{Direction, aio::MultiplexedConnection};
 
-use super::cycle::turn;
+use super::cycle::settle_and_lease;
 use crate::{
     kinds::LeasingQueue,
     redis::ours::{lease, open, settle},
@@ -87,7 +87,7 @@ async fn ours(queue: &LeasingQueue, body: &Bytes, jobs: usize) {
         pushed.expect("pushed");
         held = match held.is_empty() {
             true => lease(queue.leasing(), 1).await,
-            false => turn(queue, &held, 1).await,
+            false => settle_and_lease(queue, &held, 1).await,
         };
     }
     settle(queue.leasing(), &held).await;
@@ -104,7 +104,10 @@ async fn raw(mut link: MultiplexedConnection, name: &str, body: &Bytes, jobs: us
         let mut turn = redis::pipe();
         turn.ltrim(&backup, 1, -1).ignore();
         turn.lmove(&ready, &backup, Direction::Left, Direction::Right);
-        let (taken,): (Vec<u8>,) = turn.query_async(&mut link).await.expect("turned");
+        let (taken,): (Vec<u8>,) = turn
+            .query_async(&mut link)
+            .await
+            .expect("settled and leased");
         assert_eq!(taken.len(), body.len());
     }
     let deleted = redis::cmd("DEL").arg(&backup).exec_async(&mut link).await;

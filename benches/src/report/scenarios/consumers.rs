@@ -6,7 +6,7 @@ use queue_core::QueueKind;
 use queue_redis::RedisBackend;
 use redis::aio::MultiplexedConnection;
 
-use super::cycle::turn;
+use super::cycle::settle_and_lease;
 use crate::{
     redis::{
         fixture::Shape,
@@ -84,7 +84,7 @@ fn ours(stage: &Stage, shape: Shape, rounds: usize, backends: &[RedisBackend]) -
             async move {
                 let mut held = lease(queue.leasing(), BATCH).await;
                 for _ in 1..rounds {
-                    held = turn(&queue, &held, BATCH).await;
+                    held = settle_and_lease(&queue, &held, BATCH).await;
                 }
                 settle(queue.leasing(), &held).await;
             }
@@ -113,7 +113,7 @@ fn raw(stage: &Stage, shape: Shape, rounds: usize, links: &[MultiplexedConnectio
             async move {
                 list.take(BATCH).await;
                 for _ in 1..rounds {
-                    list.turn(BATCH).await;
+                    list.settle_and_lease(BATCH).await;
                 }
                 list.delete(BATCH).await;
             }

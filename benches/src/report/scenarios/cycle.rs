@@ -1,4 +1,4 @@
-//! Messages that are pushed in batches, and then turned in batches of the same size by one client:
+//! Messages that are pushed in batches, and then leased_next in batches of the same size by one client:
 //! each call settles a batch and leases the next.
 
 use queue_core::{QueueKind, Settled, Settlement};
@@ -52,13 +52,13 @@ fn ours(stage: &Stage, kind: QueueKind, batch: usize, rounds: usize) -> Vec<f64>
             }
         });
         let mut held = runtime.block_on(lease(queue.leasing(), batch));
-        let turned = stage.spend(rounds * batch, async {
+        let leased_next = stage.spend(rounds * batch, async {
             for _ in 0..rounds {
-                held = turn(&queue, &held, batch).await;
+                held = settle_and_lease(&queue, &held, batch).await;
             }
         });
-        let micros = pushed.server_micros() + turned.server_micros();
-        vec![pushed.rate(), turned.rate(), micros]
+        let micros = pushed.server_micros() + leased_next.server_micros();
+        vec![pushed.rate(), leased_next.rate(), micros]
     })
 }
 
@@ -72,13 +72,13 @@ fn list(stage: &Stage, batch: usize, rounds: usize) -> Vec<f64> {
             }
         });
         runtime.block_on(list.take(batch));
-        let turned = stage.spend(rounds * batch, async {
+        let leased_next = stage.spend(rounds * batch, async {
             for _ in 0..rounds {
-                list.turn(batch).await;
+                list.settle_and_lease(batch).await;
             }
         });
-        let micros = pushed.server_micros() + turned.server_micros();
-        vec![pushed.rate(), turned.rate(), micros]
+        let micros = pushed.server_micros() + leased_next.server_micros();
+        vec![pushed.rate(), leased_next.rate(), micros]
     })
 }
 
@@ -91,13 +91,13 @@ fn zset(stage: &Stage, batch: usize, rounds: usize) -> Vec<f64> {
                 zset.push(batch).await;
             }
         });
-        let turned = stage.spend(rounds * batch, async {
+        let leased_next = stage.spend(rounds * batch, async {
             for _ in 0..rounds {
                 zset.take(batch).await;
             }
         });
-        let micros = pushed.server_micros() + turned.server_micros();
-        vec![pushed.rate(), turned.rate(), micros]
+        let micros = pushed.server_micros() + leased_next.server_micros();
+        vec![pushed.rate(), leased_next.rate(), micros]
     })
 }
 
@@ -106,13 +106,15 @@ fn zset(stage: &Stage, batch: usize, rounds: usize) -> Vec<f64> {
 /// # Panics
 ///
 /// If a lease is lost, or there are fewer messages.
-pub(super) async fn turn(
+pub(super) async fn settle_and_lease(
     queue: &LeasingQueue,
     held: &[Settlement],
     batch: usize,
 ) -> Vec<Settlement> {
-    let turn = queue.leasing().turn(held, count(batch), LEASE, None);
-    let (settled, leased) = turn.await.expect("turned");
+    let turn = queue
+        .leasing()
+        .settle_and_lease(held, count(batch), LEASE, None);
+    let (settled, leased) = turn.await.expect("leased_next");
     assert!(settled.iter().all(|settled| *settled == Settled::Done));
     assert_eq!(leased.deliveries.len(), batch);
     let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);

@@ -80,7 +80,7 @@ fn raw(stage: &Stage, jobs: usize, longest: usize, times: &Chance) -> Vec<f64> {
                 let mut holds = false;
                 while claim(&left) {
                     match holds {
-                        true => list.turn(1).await,
+                        true => list.settle_and_lease(1).await,
                         false => list.take(1).await,
                     }
                     holds = true;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use queue_core::{QueueKind, Settlement};
 use tokio::time::sleep;
 
-use super::cycle::turn;
+use super::cycle::settle_and_lease;
 use crate::{
     kinds::LeasingQueue,
     redis::{
@@ -114,7 +114,7 @@ fn ours(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
                     let left = queue.leasing().lease(count(1), SHORT).await;
                     assert_eq!(left.expect("leased").deliveries.len(), 1);
                 }
-                held = turn(&queue, &held, BATCH).await;
+                held = settle_and_lease(&queue, &held, BATCH).await;
             }
         };
         stage.spend(rounds * BATCH, work).both()

@@ -72,7 +72,7 @@ fn raw(stage: &Stage, shape: Shape, jobs: usize) -> Vec<f64> {
                 async move {
                     list.take(shape.batch).await;
                     for _ in 1..rounds {
-                        list.turn(shape.batch).await;
+                        list.settle_and_lease(shape.batch).await;
                     }
                     list.delete(shape.batch).await;
                 }

@@ -16,8 +16,8 @@ fn holder() -> Option<Holder> {
 /// Leases so many in the name of a holder, after somebody else did.
 async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     queue.put_numbered(1).await;
-    let before = queue.turn(&[], count(1), LONG, holder()).await;
-    let (_, before) = before.expect("turns");
+    let before = queue.settle_and_lease(&[], count(1), LONG, holder()).await;
+    let (_, before) = before.expect("settled and leased");
     ack_all(&**queue, &before.deliveries).await;
     queue.put_numbered(max as u64).await;
     lease(queue, max).await
@@ -27,10 +27,10 @@ async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
 async fn lease(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     let mut receipts = Vec::new();
     while receipts.len() < max {
-        let turned = queue
-            .turn(&[], count(max - receipts.len()), LONG, holder())
+        let leased_next = queue
+            .settle_and_lease(&[], count(max - receipts.len()), LONG, holder())
             .await;
-        let (_, leased) = turned.expect("turns");
+        let (_, leased) = leased_next.expect("settled and leased");
         assert_ne!(leased.deliveries, [], "there are more");
         receipts.extend(leased.deliveries.iter().map(|one| one.receipt));
     }

@@ -120,9 +120,12 @@ pub(crate) async fn l12_a_settlement_dropped_at_any_await_leaves_each_message_in
             Settlement::release(receipt(3)),
             Settlement::bury(receipt(4), "dead"),
         ];
-        let done = cut(queue.turn(&batch, count(1), ms(100), None), polls)
-            .await
-            .is_some();
+        let done = cut(
+            queue.settle_and_lease(&batch, count(1), ms(100), None),
+            polls,
+        )
+        .await
+        .is_some();
         let counters = queue.counters().await.expect("counters");
         assert!(counters.balance(), "cut after {polls} polls: {counters:?}");
         stage.advance(200).await;
@@ -147,10 +150,20 @@ pub(crate) async fn l12_a_refused_batch_changes_nothing(stage: &Stage<'_>) {
         Settlement::retry(delivery.receipt, too_long),
     ];
     refused(queue.settle(&batch).await, "too long");
-    refused(queue.turn(&batch, count(1), LONG, None).await, "too long");
-    refused(queue.turn(&batch[..1], count(129), LONG, None).await, "129");
     refused(
-        queue.turn(&batch[..1], count(1), ms(0), None).await,
+        queue.settle_and_lease(&batch, count(1), LONG, None).await,
+        "too long",
+    );
+    refused(
+        queue
+            .settle_and_lease(&batch[..1], count(129), LONG, None)
+            .await,
+        "129",
+    );
+    refused(
+        queue
+            .settle_and_lease(&batch[..1], count(1), ms(0), None)
+            .await,
         "of 0 ms",
     );
     let big = [

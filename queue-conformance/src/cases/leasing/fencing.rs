@@ -184,15 +184,18 @@ pub(crate) async fn l4_equal_receipts_in_a_batch_act_once(stage: &Stage<'_>) {
 pub(crate) async fn l4_turn_is_settle_and_then_lease(stage: &Stage<'_>) {
     let queue = stage.leasing_with(|config| config.max_attempts = 2).await;
     queue.put_numbered(3).await;
-    let (settled, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
+    let (settled, leased) = queue
+        .settle_and_lease(&[], count(1), LONG, None)
+        .await
+        .expect("settled and leased");
     assert_eq!((settled, ids(&leased.deliveries)), (vec![], vec![1]));
     let first = leased.deliveries[0].receipt;
 
     let release = [Settlement::release(first), Settlement::ack(first)];
     let (settled, leased) = queue
-        .turn(&release, count(3), LONG, None)
+        .settle_and_lease(&release, count(3), LONG, None)
         .await
-        .expect("turns");
+        .expect("settled and leased");
     assert_eq!(settled, [Settled::Done, Settled::LeaseLost]);
     let mut got = ids(&leased.deliveries);
     got.sort_unstable();
@@ -206,9 +209,9 @@ pub(crate) async fn l4_turn_is_settle_and_then_lease(stage: &Stage<'_>) {
 
     let acks = settlements(&leased.deliveries, Settlement::ack);
     let (settled, leased) = queue
-        .turn(&acks, count(1), LONG, None)
+        .settle_and_lease(&acks, count(1), LONG, None)
         .await
-        .expect("turns");
+        .expect("settled and leased");
     assert_eq!(
         (settled, leased),
         (vec![Settled::Done; 3], Leased::nothing(None))

@@ -12,9 +12,15 @@ fn holder(name: &str) -> Option<Holder> {
 }
 
 /// Settles these and leases the next message, which must be there.
-async fn turn(queue: &dyn Leasing, settlements: &[Settlement], holder: Option<Holder>) -> Receipt {
-    let turned = queue.turn(settlements, count(1), LONG, holder).await;
-    let (_, leased) = turned.expect("turns");
+async fn settle_and_lease(
+    queue: &dyn Leasing,
+    settlements: &[Settlement],
+    holder: Option<Holder>,
+) -> Receipt {
+    let leased_next = queue
+        .settle_and_lease(settlements, count(1), LONG, holder)
+        .await;
+    let (_, leased) = leased_next.expect("settled and leased");
     let delivery = leased.deliveries.first();
     delivery.expect("a message is ready").receipt
 }
@@ -24,16 +30,18 @@ pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(5).await;
     let mailer = holder("mailer on web-3, process 4711");
-    let turned = queue.turn(&[], count(2), LONG, mailer.clone()).await;
-    let (_, Leased { deliveries, .. }) = turned.expect("turns");
+    let leased_next = queue
+        .settle_and_lease(&[], count(2), LONG, mailer.clone())
+        .await;
+    let (_, Leased { deliveries, .. }) = leased_next.expect("settled and leased");
     let mut expected = vec![
         (deliveries[0].receipt, mailer.clone()),
         (deliveries[1].receipt, mailer),
         (
-            turn(&*queue, &[], holder("printer")).await,
+            settle_and_lease(&*queue, &[], holder("printer")).await,
             holder("printer"),
         ),
-        (turn(&*queue, &[], None).await, None),
+        (settle_and_lease(&*queue, &[], None).await, None),
         (take_one(&*queue).await.receipt, None),
     ];
     assert_eq!(holders(&*queue).await, expected);
@@ -50,16 +58,16 @@ pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<
     let queue = stage.leasing().await;
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(1).await;
-    let first = turn(&*queue, &[], holder("first")).await;
+    let first = settle_and_lease(&*queue, &[], holder("first")).await;
     settle(&*queue, Settlement::release(first)).await;
     let second = take_one(&*queue).await.receipt;
     assert_eq!(holders(&*queue).await, [(second, None)]);
     // Each ends the lease before it, and leases the same message.
-    let third = turn(&*queue, &[Settlement::release(second)], holder("third")).await;
+    let third = settle_and_lease(&*queue, &[Settlement::release(second)], holder("third")).await;
     assert_eq!(holders(&*queue).await, [(third, holder("third"))]);
-    let fourth = turn(&*queue, &[Settlement::retry(third, ms(0))], None).await;
+    let fourth = settle_and_lease(&*queue, &[Settlement::retry(third, ms(0))], None).await;
     assert_eq!(holders(&*queue).await, [(fourth, None)]);
-    let fifth = turn(
+    let fifth = settle_and_lease(
         &*queue,
         &[Settlement::defer(fourth, ms(0))],
         holder("fifth"),
@@ -76,8 +84,10 @@ pub(crate) async fn l16_an_expired_lease_takes_its_holders_name_along(stage: &St
     let queue = stage.leasing().await;
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(1).await;
-    let turned = queue.turn(&[], count(1), ms(10), holder("first")).await;
-    turned.expect("turns");
+    let leased_next = queue
+        .settle_and_lease(&[], count(1), ms(10), holder("first"))
+        .await;
+    leased_next.expect("settled and leased");
     stage.advance(10).await;
     assert_eq!(holders(&*queue).await, []);
     let second = take_one(&*queue).await.receipt;
@@ -93,7 +103,10 @@ pub(crate) async fn l16_a_holders_name_is_any_text_of_1_to_128_bytes(stage: &Sta
     let mut expected = Vec::new();
     let longest = "ü".repeat(64);
     for name in ["x", longest.as_str(), "\0\r\n \"two\" {words}:"] {
-        expected.push((turn(&*queue, &[], holder(name)).await, holder(name)));
+        expected.push((
+            settle_and_lease(&*queue, &[], holder(name)).await,
+            holder(name),
+        ));
     }
     assert_eq!(holders(&*queue).await, expected);
 }
@@ -106,7 +119,7 @@ pub(crate) async fn l16_the_receipt_that_it_shows_ends_the_lease(stage: &Stage<'
         Settlement::bury(receipt, "stopped")
     }];
     for (end, expected) in ends.into_iter().zip([Settled::Done, Settled::Dead]) {
-        let held = turn(&*queue, &[], holder("mailer")).await;
+        let held = settle_and_lease(&*queue, &[], holder("mailer")).await;
         let operator = stage.leasing().await;
         let told = holders(&*operator).await;
         assert_eq!(told, [(held, holder("mailer"))]);

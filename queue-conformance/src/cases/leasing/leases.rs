@@ -23,10 +23,10 @@ pub(crate) async fn l1_a_leased_message_is_not_handed_out_again(stage: &Stage<'_
 pub(crate) async fn l1_a_lease_is_live_until_its_deadline(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
-    for (attempt, ttl) in [(1, 1), (2, 2), (3, 1_000)] {
-        let delivery = take_one_for(&*queue, ms(ttl)).await;
+    for (attempt, lease_time) in [(1, 1), (2, 2), (3, 1_000)] {
+        let delivery = take_one_for(&*queue, ms(lease_time)).await;
         assert_eq!(delivery.attempt, attempt);
-        stage.advance(ttl - 1).await;
+        stage.advance(lease_time - 1).await;
         let next = take_nothing(&*queue).await;
         assert_eq!(next, Some(ms(1)), "1 ms before the deadline");
         assert_eq!(depth(&*queue).await, [0, 0, 1, 0]);

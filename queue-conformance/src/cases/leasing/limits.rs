@@ -33,7 +33,10 @@ pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
     let mut acks: Vec<Settlement> = receipts.into_iter().map(Settlement::ack).collect();
     refused(queue.settle(&[]).await, "empty batch");
     refused(queue.settle(&acks).await, "129");
-    refused(queue.turn(&acks, count(1), LONG, None).await, "129");
+    refused(
+        queue.settle_and_lease(&acks, count(1), LONG, None).await,
+        "129",
+    );
     assert_eq!(depth(&*queue).await, [0, 0, 128, 0], "none was settled");
     acks.pop();
     let settled = queue.settle(&acks).await.expect("settles");
@@ -75,9 +78,9 @@ pub(crate) async fn batches_hand_out_no_more_than_8_mib(stage: &Stage<'_>) {
     assert_eq!(ids(&take(&*queue, 128).await), [3], "one byte too many");
     assert_eq!(ids(&take(&*queue, 128).await), [4]);
     let (_, leased) = queue
-        .turn(&[], count(128), LONG, None)
+        .settle_and_lease(&[], count(128), LONG, None)
         .await
-        .expect("turns");
+        .expect("settled and leased");
     assert_eq!(ids(&leased.deliveries), [5], "always one");
     assert_eq!(ids(&take(&*queue, 128).await), [6]);
 }
@@ -107,11 +110,13 @@ pub(crate) async fn limits_a_lease_is_1_ms_to_24_h(stage: &Stage<'_>) {
         "of 86400001 ms",
     );
     refused(
-        queue.turn(&[], count(1), Duration::ZERO, None).await,
+        queue
+            .settle_and_lease(&[], count(1), Duration::ZERO, None)
+            .await,
         "of 0 ms",
     );
-    for (ttl, named) in [(ms(0), "of 0 ms"), (MAX_LEASE + ms(1), "of 86400001 ms")] {
-        refused(queue.wait_to_lease(ttl, None, ms(0)).await, named);
+    for (lease_time, named) in [(ms(0), "of 0 ms"), (MAX_LEASE + ms(1), "of 86400001 ms")] {
+        refused(queue.wait_to_lease(lease_time, None, ms(0)).await, named);
     }
     refused(queue.receive(0, LONG, ms(0)).await, "0");
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "nothing was leased");

@@ -18,7 +18,10 @@ pub(crate) async fn operators_a_paused_queue_hands_out_nothing(stage: &Stage<'_>
     assert_eq!(next, None, "nothing changes by itself");
     let same = stage.leasing().await;
     assert_eq!(take_nothing(&*same).await, None, "for every client");
-    let (_, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
+    let (_, leased) = queue
+        .settle_and_lease(&[], count(1), LONG, None)
+        .await
+        .expect("settled and leased");
     assert_eq!(leased, Leased::nothing(None));
 
     queue.put_numbered(1).await;

@@ -87,16 +87,19 @@ pub(crate) async fn l7_turn_reclaims_twice(stage: &Stage<'_>) {
     let queue = expired(stage, 257).await;
     let made_up = Settlement::ack(Receipt::new(id(1), Token::new(1)));
     let (_, leased) = queue
-        .turn(&[made_up], count(1), LONG, None)
+        .settle_and_lease(&[made_up], count(1), LONG, None)
         .await
-        .expect("turns");
+        .expect("settled and leased");
     assert_eq!(leased, Leased::nothing(Some(ms(0))), "256 of 257");
     assert_eq!(take_nothing(&*queue).await, None);
 }
 
 pub(crate) async fn l7_a_turn_that_settles_nothing_reclaims_once(stage: &Stage<'_>) {
     let queue = expired(stage, 129).await;
-    let (_, leased) = queue.turn(&[], count(1), LONG, None).await.expect("turns");
+    let (_, leased) = queue
+        .settle_and_lease(&[], count(1), LONG, None)
+        .await
+        .expect("settled and leased");
     assert_eq!(leased, Leased::nothing(Some(ms(0))), "128 of 129");
     assert_eq!(take_nothing(&*queue).await, None);
 }

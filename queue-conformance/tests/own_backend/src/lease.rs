@@ -7,11 +7,11 @@ use queue_core::*;
 use super::state::{Line, State};
 
 impl State {
-    /// Leases ready messages, in order, for `ttl` milliseconds.
+    /// Leases ready messages, in order, for `lease_time` milliseconds.
     pub(crate) fn lease(
         &mut self,
         max: usize,
-        ttl: u64,
+        lease_time: u64,
         holder: Option<&Holder>,
         now: Timestamp,
     ) -> Leased {
@@ -28,13 +28,17 @@ impl State {
             let next = self.next_change();
             return Leased::nothing(next.map(|time| time.since(now)));
         }
-        Leased::of((0..count).map(|_| self.grant(ttl, holder, now)).collect())
+        Leased::of(
+            (0..count)
+                .map(|_| self.grant(lease_time, holder, now))
+                .collect(),
+        )
     }
 
-    fn grant(&mut self, ttl: u64, holder: Option<&Holder>, now: Timestamp) -> Delivery {
+    fn grant(&mut self, lease_time: u64, holder: Option<&Holder>, now: Timestamp) -> Delivery {
         let (_, id) = self.ready.pop_first().expect("was counted");
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
-        let (token, deadline) = (Token::new(self.last_token), now.plus_millis(ttl));
+        let (token, deadline) = (Token::new(self.last_token), now.plus_millis(lease_time));
         self.leased.insert((deadline, id));
         let stored = self.stored(id);
         stored.attempts += 1;
@@ -104,11 +108,11 @@ impl State {
         Settled::Done
     }
 
-    pub(crate) fn extend(&mut self, receipt: Receipt, ttl: u64, now: Timestamp) -> Extended {
+    pub(crate) fn extend(&mut self, receipt: Receipt, lease_time: u64, now: Timestamp) -> Extended {
         let Some(old) = self.live(receipt, now) else {
             return Extended::LeaseLost;
         };
-        let new = now.plus_millis(ttl);
+        let new = now.plus_millis(lease_time);
         self.leased.remove(&(old, receipt.id));
         self.leased.insert((new, receipt.id));
         self.stored(receipt.id).lease = Some((receipt.token, new));

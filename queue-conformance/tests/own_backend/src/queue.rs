@@ -85,10 +85,10 @@ impl ReliableQueue for Handle {
 
 #[async_trait]
 impl Leasing for Handle {
-    async fn lease(&self, max: NonZeroUsize, ttl: Duration) -> Result<Leased> {
+    async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
         limits::check_max(max.get())?;
-        let ttl = limits::lease_millis(ttl)?;
-        self.call(|state, now| state.lease(max.get(), ttl, None, now))
+        let lease_time = limits::lease_millis(lease_time)?;
+        self.call(|state, now| state.lease(max.get(), lease_time, None, now))
     }
 
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
@@ -101,16 +101,16 @@ impl Leasing for Handle {
         })
     }
 
-    async fn turn(
+    async fn settle_and_lease(
         &self,
         settlements: &[Settlement],
         max: NonZeroUsize,
-        ttl: Duration,
+        lease_time: Duration,
         holder: Option<Holder>,
     ) -> Result<(Vec<Settled>, Leased)> {
         Settlement::check_all(settlements)?;
         limits::check_max(max.get())?;
-        let ttl = limits::lease_millis(ttl)?;
+        let lease_time = limits::lease_millis(lease_time)?;
         self.call(|state, now| {
             let each = settlements.iter();
             let settled: Vec<Settled> = each.map(|one| state.settle(one, now)).collect();
@@ -118,16 +118,19 @@ impl Leasing for Handle {
                 // The lease is a call of its own.
                 state.begin(now);
             }
-            (settled, state.lease(max.get(), ttl, holder.as_ref(), now))
+            (
+                settled,
+                state.lease(max.get(), lease_time, holder.as_ref(), now),
+            )
         })
     }
 
-    async fn extend(&self, receipts: &[Receipt], ttl: Duration) -> Result<Vec<Extended>> {
+    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
         limits::check_batch(receipts.len())?;
-        let ttl = limits::lease_millis(ttl)?;
+        let lease_time = limits::lease_millis(lease_time)?;
         self.call(|state, now| {
             let each = receipts.iter();
-            each.map(|receipt| state.extend(*receipt, ttl, now))
+            each.map(|receipt| state.extend(*receipt, lease_time, now))
                 .collect()
         })
     }

@@ -2,28 +2,28 @@ use queue_core::MessageId;
 
 use super::*;
 
-const TTL: Duration = Duration::from_secs(1);
+const LEASE_TIME: Duration = Duration::from_secs(1);
 
 fn ack() -> Settlement {
     Settlement::ack(Receipt::new(MessageId::new(1), Token::new(1)))
 }
 
-fn turn(settlements: &[Settlement], max: usize) -> Turn<'_> {
+fn settle_and_lease(settlements: &[Settlement], max: usize) -> Turn<'_> {
     Turn {
         settlements,
         max,
-        ttl: TTL,
+        lease_time: LEASE_TIME,
         holder: None,
     }
 }
 
 fn share(acks: usize, max: usize) -> Share {
-    Share::of(turn(&vec![ack(); acks], max)).expect("is small")
+    Share::of(settle_and_lease(&vec![ack(); acks], max)).expect("is small")
 }
 
 #[test]
 fn a_share_is_a_few_acks_and_a_small_lease() {
-    let may = |settlements: &[Settlement], max| Share::of(turn(settlements, max)).is_some();
+    let may = |settlements: &[Settlement], max| Share::of(settle_and_lease(settlements, max)).is_some();
     assert!(may(&vec![ack(); SMALL], SMALL));
     assert!(!may(&vec![ack(); SMALL + 1], 1));
     assert!(!may(&[ack()], SMALL + 1));
@@ -33,7 +33,7 @@ fn a_share_is_a_few_acks_and_a_small_lease() {
 #[test]
 fn those_that_lease_alike_agree_and_so_do_all_that_only_ack() {
     let longer = Share {
-        ttl: 2 * TTL,
+        lease_time: 2 * LEASE_TIME,
         ..share(0, 1)
     };
     let named = Share {
@@ -80,7 +80,7 @@ fn a_call_acks_a_batch_and_leases_one_at_most() {
 #[test]
 fn a_call_leases_by_the_terms_of_one() {
     let longer = Share {
-        ttl: 2 * TTL,
+        lease_time: 2 * LEASE_TIME,
         ..share(0, 1)
     };
     let (acks, leases) = (share(1, 0), share(0, 1));

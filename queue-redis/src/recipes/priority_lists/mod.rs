@@ -2,7 +2,7 @@ mod levels;
 
 use std::time::Duration;
 
-use queue_core::{Error, Guarantees, QueueKind, Result, When};
+use queue_core::{Condition, Error, Guarantees, QueueKind, Result};
 use redis::cmd;
 
 use self::levels::Levels;
@@ -97,15 +97,15 @@ impl PriorityLists {
 impl Recipe for PriorityLists {
     fn guarantees(&self) -> Guarantees {
         let mut guarantees = declared::at_most_once("priority-lists", QueueKind::Priority)
-            .weaker("L11", When::Alone, "a retry has no delay")
-            .weaker(
+            .caveat("L11", Condition::NoFaults, "a retry has no delay")
+            .caveat(
                 "P1",
-                When::Alone,
+                Condition::NoFaults,
                 "a client that blocks is served while a MULTI still pushes",
             )
-            .weaker("P2", When::Alone, declared::POPPED_AHEAD)
-            .weaker("P3", When::Alone, declared::POPPED_AHEAD)
-            .weaker("P4", When::Absent, "it has no ageing");
+            .caveat("P2", Condition::NoFaults, declared::POPPED_AHEAD)
+            .caveat("P3", Condition::NoFaults, declared::POPPED_AHEAD)
+            .caveat("P4", Condition::Absent, "it has no ageing");
         guarantees.priorities = self.levels.iter().map(|(priority, _)| *priority).collect();
         guarantees
     }

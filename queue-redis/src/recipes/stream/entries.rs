@@ -49,9 +49,9 @@ impl Strategy for Entries {
         &self,
         server: &Server,
         max: usize,
-        ttl: Duration,
+        lease_time: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
-        let claimed = match self.group.claim(server, max, ttl).await {
+        let claimed = match self.group.claim(server, max, lease_time).await {
             // Somebody emptied the server while this handle was open.
             Err(error) if error.to_string().contains("NOGROUP") => {
                 self.group.create(server).await?;

@@ -77,14 +77,14 @@ impl Group {
         &self,
         server: &Server,
         max: usize,
-        ttl: Duration,
+        lease_time: Duration,
     ) -> Result<Vec<StreamEntry>> {
         let mut start = "0-0".to_owned();
         let mut entries = Vec::new();
         loop {
             let mut claim = cmd("XAUTOCLAIM");
             claim.arg(&self.stream).arg(GROUP).arg(&self.consumer);
-            claim.arg(millis_ceil(ttl)).arg(&start);
+            claim.arg(millis_ceil(lease_time)).arg(&start);
             claim.arg("COUNT").arg(max - entries.len());
             let claimed: Vec<Value> = server.ask(&claim).await?;
             let mut claimed = claimed.into_iter();

@@ -4,7 +4,7 @@ mod held;
 
 use std::time::Duration;
 
-use queue_core::{Feature, Guarantees, QueueKind, Result, When};
+use queue_core::{Condition, Feature, Guarantees, QueueKind, Result};
 
 use self::{entries::Entries, group::Group};
 use super::{
@@ -73,20 +73,20 @@ impl Recipe for Stream {
         const CLAIMS_THEN_READS: &str =
             "a lease claims old entries and then reads new ones: others come in between";
         let mut guarantees = declared::leasing("stream", QueueKind::Reliable)
-            .weaker("L7", When::Alone, CLAIMED)
-            .weaker(
+            .caveat("L7", Condition::NoFaults, CLAIMED)
+            .caveat(
                 "L11",
-                When::Alone,
+                Condition::NoFaults,
                 "a retry has no delay, and is a new entry",
             )
-            .weaker(
+            .caveat(
                 "L6",
-                When::Alone,
+                Condition::NoFaults,
                 "an entry may be claimed before its first holder has heard of it",
             )
-            .weaker("L1", When::Alone, CLAIMED)
-            .weaker("F1", When::Alone, CLAIMS_THEN_READS)
-            .weaker("F2", When::Alone, CLAIMS_THEN_READS);
+            .caveat("L1", Condition::NoFaults, CLAIMED)
+            .caveat("F1", Condition::NoFaults, CLAIMS_THEN_READS)
+            .caveat("F2", Condition::NoFaults, CLAIMS_THEN_READS);
         guarantees.lacking.remove(&Feature::Expiry);
         guarantees
     }

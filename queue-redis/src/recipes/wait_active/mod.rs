@@ -5,7 +5,7 @@ mod topic;
 
 use std::time::Duration;
 
-use queue_core::{Feature, Guarantees, QueueKind, Result, When};
+use queue_core::{Condition, Feature, Guarantees, QueueKind, Result};
 use redis::cmd;
 
 use self::{distributor::Distributor, topic::Topic};
@@ -114,15 +114,15 @@ impl Recipe for WaitActive {
     fn guarantees(&self) -> Guarantees {
         declared::at_most_once("wait-active", QueueKind::Delay)
             .without(Feature::AtOnce)
-            .weaker(
+            .caveat(
                 "L7",
-                When::Alone,
+                Condition::NoFaults,
                 "a push between EXISTS and SREM is forgotten",
             )
-            .weaker("D1", When::ClockAhead, "clients' clocks decide")
-            .weaker(
+            .caveat("D1", Condition::ClockAhead, "clients' clocks decide")
+            .caveat(
                 "D2",
-                When::Alone,
+                Condition::NoFaults,
                 "ties go by the bytes of the messages, one a tick",
             )
     }

@@ -4,7 +4,7 @@ mod zset;
 
 use std::time::Duration;
 
-use queue_core::{Feature, Guarantees, QueueKind, Result, When};
+use queue_core::{Condition, Feature, Guarantees, QueueKind, Result};
 
 use self::{processing::Processing, zset::Zset};
 use super::{
@@ -160,8 +160,12 @@ impl Recipe for ZsetJson {
                 },
                 QueueKind::Delay,
             )
-            .weaker("L1", When::Alone, OLD)
-            .weaker("L6", When::Alone, "an expired lease charges no attempt");
+            .caveat("L1", Condition::NoFaults, OLD)
+            .caveat(
+                "L6",
+                Condition::NoFaults,
+                "an expired lease charges no attempt",
+            );
             kept.lacking.remove(&Feature::Expiry);
             kept
         } else {
@@ -170,27 +174,31 @@ impl Recipe for ZsetJson {
                 false => "zset-json",
             };
             let mut plain = declared::at_most_once(name, QueueKind::Delay)
-                .weaker("L5", When::EqualBodies, SAME)
-                .weaker(
+                .caveat("L5", Condition::EqualBodies, SAME)
+                .caveat(
                     "L8",
-                    When::Fault("cancelled"),
+                    Condition::Fault("cancelled"),
                     "who is dropped after its claim loses it",
                 );
             if self.once_by.is_some() {
-                plain = plain.weaker("L8", When::Fault("request lost"), UNASKED);
+                plain = plain.caveat("L8", Condition::Fault("request lost"), UNASKED);
             }
             plain
         };
         if self.once_by.is_some() && self.processing {
-            guarantees = guarantees.weaker("L5", When::Alone, CONSUMED);
+            guarantees = guarantees.caveat("L5", Condition::NoFaults, CONSUMED);
         }
         guarantees = guarantees
-            .weaker("D3", When::EqualBodies, SAME)
-            .weaker("D1", When::ClockAhead, "clients' clocks decide")
-            .weaker("D2", When::Alone, "ties go by the bytes of the bodies");
+            .caveat("D3", Condition::EqualBodies, SAME)
+            .caveat("D1", Condition::ClockAhead, "clients' clocks decide")
+            .caveat(
+                "D2",
+                Condition::NoFaults,
+                "ties go by the bytes of the bodies",
+            );
         match (self.priority, self.processing) {
-            (true, _) => guarantees.weaker("D1", When::Alone, "priority counts as time"),
-            (false, false) => guarantees.weaker("D1", When::Alone, PUT_BACK),
+            (true, _) => guarantees.caveat("D1", Condition::NoFaults, "priority counts as time"),
+            (false, false) => guarantees.caveat("D1", Condition::NoFaults, PUT_BACK),
             (false, true) => guarantees,
         }
     }

@@ -62,10 +62,10 @@ impl Processing {
         &self,
         server: &Server,
         max: usize,
-        ttl: Duration,
+        lease_time: Duration,
     ) -> Result<Vec<Bytes>> {
         let now = server.now();
-        let until = self.score(Due::After(ttl).resolve(now));
+        let until = self.score(Due::After(lease_time).resolve(now));
         let keys = [&*self.queue, &self.claimed];
         let arguments = (now.as_millis(), until, max, self.score(now));
         server.eval(CLAIM, &keys, arguments).await
@@ -129,9 +129,9 @@ impl Processing {
         &self,
         server: &Server,
         body: &Bytes,
-        ttl: Duration,
+        lease_time: Duration,
     ) -> Result<bool> {
-        let until = self.score(Due::After(ttl).resolve(server.now()));
+        let until = self.score(Due::After(lease_time).resolve(server.now()));
         let mut extend = cmd("ZADD");
         extend.arg(&self.claimed).arg("XX").arg("CH");
         extend.arg(until).arg(&body[..]);

@@ -42,9 +42,9 @@ impl Zset {
         due.saturating_sub(priority).max(0)
     }
 
-    async fn claim(&self, server: &Server, max: usize, ttl: Duration) -> Result<Vec<Bytes>> {
+    async fn claim(&self, server: &Server, max: usize, lease_time: Duration) -> Result<Vec<Bytes>> {
         match self.processing() {
-            Some(processing) => processing.claim(server, max, ttl).await,
+            Some(processing) => processing.claim(server, max, lease_time).await,
             None => zsets::claim(server, &self.queue, server.now().as_millis(), max).await,
         }
     }
@@ -152,9 +152,14 @@ impl Strategy for Zset {
         Ok(accepted(entries))
     }
 
-    async fn take(&self, server: &Server, max: usize, ttl: Duration) -> Result<Vec<Taken<Bytes>>> {
+    async fn take(
+        &self,
+        server: &Server,
+        max: usize,
+        lease_time: Duration,
+    ) -> Result<Vec<Taken<Bytes>>> {
         let mut taken = Vec::new();
-        for body in self.claim(server, max, ttl).await? {
+        for body in self.claim(server, max, lease_time).await? {
             if self.is_consumed(server, &body).await? {
                 self.ack(server, &body).await?;
                 continue;
@@ -183,9 +188,9 @@ impl Strategy for Zset {
         }
     }
 
-    async fn extend(&self, server: &Server, body: &Bytes, ttl: Duration) -> Result<bool> {
+    async fn extend(&self, server: &Server, body: &Bytes, lease_time: Duration) -> Result<bool> {
         match self.processing() {
-            Some(processing) => processing.extend(server, body, ttl).await,
+            Some(processing) => processing.extend(server, body, lease_time).await,
             None => Ok(true),
         }
     }

@@ -2,7 +2,7 @@ mod zset;
 
 use std::time::Duration;
 
-use queue_core::{Guarantees, QueueKind, Result, When};
+use queue_core::{Condition, Guarantees, QueueKind, Result};
 
 use self::zset::Zset;
 use super::{
@@ -105,23 +105,23 @@ impl ZsetString {
 impl Recipe for ZsetString {
     fn guarantees(&self) -> Guarantees {
         declared::at_most_once("zset-string", QueueKind::Delay)
-            .weaker(
+            .caveat(
                 "L8",
-                When::Fault("cancelled"),
+                Condition::Fault("cancelled"),
                 "who is dropped between claim and read loses it",
             )
-            .weaker(
+            .caveat(
                 "L8",
-                When::Fault("request lost"),
+                Condition::Fault("request lost"),
                 "who claims a key and cannot read its body loses it",
             )
-            .weaker(
+            .caveat(
                 "D1",
-                When::Alone,
+                Condition::NoFaults,
                 "whole seconds are rounded down on both sides",
             )
-            .weaker("D1", When::ClockAhead, "clients' clocks decide")
-            .weaker("D2", When::Alone, "ties go by uuid")
+            .caveat("D1", Condition::ClockAhead, "clients' clocks decide")
+            .caveat("D2", Condition::NoFaults, "ties go by uuid")
     }
 
     fn check(&self) -> Result<()> {

@@ -22,11 +22,11 @@ use crate::{
     traffic::{Errors, Traffic},
 };
 
-const PARTS: usize = 4;
+const PARTITIONS: usize = 4;
 /// So many of each act a round.
 const ACTS_OF_EACH: usize = 3;
-/// Handles: of each kind one to a whole queue and one to each part, with a confirmation and without.
-const HANDLES: u64 = 4 * (1 + PARTS as u64) * 2;
+/// Handles: of each kind one to a whole queue and one to each partition, with a confirmation and without.
+const HANDLES: u64 = 4 * (1 + PARTITIONS as u64) * 2;
 /// Two for each handle: of pushes that travel together, and of turns.
 const TASKS: u64 = 2 * HANDLES;
 /// How long a call waits for the replica, which may be away.
@@ -81,18 +81,18 @@ impl Queue {
     }
 }
 
-/// Which slots this queue has: its own, or those of its parts.
+/// Which slots this queue has: its own, or those of its partitions.
 fn slots_of(scene: &Scene, names: &[QueueName], name: &QueueName) -> Vec<u16> {
-    let parts = format!("{name}--");
+    let partitions = format!("{name}--");
     let own = names.iter().filter(|other| *other == name);
-    let parts: Vec<_> = names
+    let partitions: Vec<_> = names
         .iter()
-        .filter(|other| other.as_str().starts_with(&parts))
+        .filter(|other| other.as_str().starts_with(&partitions))
         .collect();
-    let all = if parts.is_empty() {
+    let all = if partitions.is_empty() {
         own.collect()
     } else {
-        parts
+        partitions
     };
     let slot = |name: &&QueueName| {
         let key = format!("qk:{{{name}}}:meta");
@@ -173,13 +173,13 @@ async fn no_promise_is_broken_where_an_operator_changes_queues_in_use() {
     let backend: Arc<dyn Backend> = Arc::new(connect(&cluster.url()).await);
     let copy = Confirmation::replicas(1).within(FOR_A_COPY);
     let confirming = at_last(|| backend.confirmed(copy)).await;
-    let parts: Arc<dyn Backend> =
-        Arc::new(Partitioned::new(Arc::clone(&backend), PARTS).expect("a few parts"));
-    let confirming_parts = at_last(|| parts.confirmed(copy)).await;
+    let partitions: Arc<dyn Backend> =
+        Arc::new(Partitioned::new(Arc::clone(&backend), PARTITIONS).expect("a few partitions"));
+    let confirming_partitions = at_last(|| partitions.confirmed(copy)).await;
     let (mut divided, mut whole) = (Vec::new(), Vec::new());
     for kind in QueueKind::LEASING {
         let name = format!("divided-{kind}");
-        divided.push(Queue::open(&parts, &confirming_parts, name, kind).await);
+        divided.push(Queue::open(&partitions, &confirming_partitions, name, kind).await);
         let name = format!("whole-{kind}");
         whole.push(Queue::open(&backend, &confirming, name, kind).await);
     }

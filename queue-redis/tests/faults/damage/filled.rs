@@ -62,7 +62,7 @@ impl Filled {
         let leasing = self.leasing();
         let nine = NonZeroUsize::new(9).expect("not zero");
         let holder = Holder::new("somebody at work").ok();
-        let (_, leased) = leasing.turn(&[], nine, LEASE, holder).await?;
+        let (_, leased) = leasing.settle_and_lease(&[], nine, LEASE, holder).await?;
         let receipt = |at: usize| leased.deliveries[at].receipt;
         let settlements = [
             Settlement::ack(receipt(0)),

@@ -416,7 +416,9 @@ fn an_item_without_a_body_does_not_block_a_ring() {
     };
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let turn = three.run(ring.rotate(NonZeroUsize::MIN)).expect("turns");
+        let turn = three
+            .run(ring.rotate(NonZeroUsize::MIN))
+            .expect("settled and leased");
         let goes_on = turn.next.is_some_and(|next| next.is_zero());
         assert!(!turn.items.is_empty() || goes_on, "{turn:?}");
         seen.extend(turn.items.into_iter().map(|item| item.body));

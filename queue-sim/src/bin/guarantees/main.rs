@@ -5,7 +5,7 @@ mod arguments;
 
 use std::{fs, num::NonZeroUsize, path::Path, process::ExitCode, thread};
 
-use queue_sim::strategies::{Condition, Row, all, judge_all, markdown};
+use queue_sim::strategies::{Row, TrialCondition, all, judge_all, markdown};
 
 use self::arguments::Arguments;
 
@@ -17,8 +17,8 @@ fn main() -> ExitCode {
     let mut wanted = all();
     wanted.retain(|strategy| arguments.wants(strategy.guarantees.name));
     let wanted = wanted.into_iter();
-    let under = |condition: &Condition| arguments.plays(&condition.to_string());
-    let wanted = wanted.map(|strategy| (strategy, Condition::all().filter(under).collect()));
+    let under = |condition: &TrialCondition| arguments.plays(&condition.to_string());
+    let wanted = wanted.map(|strategy| (strategy, TrialCondition::all().filter(under).collect()));
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let (seeds, keeps) = (arguments.range(), arguments.keep);
     let (rows, mut faults) = judge_all(wanted.collect(), threads, seeds, keeps, |report| {

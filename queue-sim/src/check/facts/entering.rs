@@ -29,28 +29,30 @@ impl<'a> Facts<'a> {
                     self.push(entry(span, at), push, put);
                 }
             }
-            Call::Lease(_, ttl) => {
+            Call::Lease(_, lease_time) => {
                 let leased = match answer {
                     Some(Answer::Leased(leased)) => Some(&leased.deliveries[..]),
                     _ => None,
                 };
-                self.lease(span, 0, leased, *ttl);
+                self.lease(span, 0, leased, *lease_time);
             }
             // Mostly it leases nothing. What nobody saw of it may be the lease of a message.
-            Call::WaitToLease(ttl, ..) => match answer {
-                Some(Answer::Leased(leased)) => self.lease(span, 0, Some(&leased.deliveries), *ttl),
+            Call::WaitToLease(lease_time, ..) => match answer {
+                Some(Answer::Leased(leased)) => {
+                    self.lease(span, 0, Some(&leased.deliveries), *lease_time)
+                }
                 _ if done.executed.is_empty() => {}
-                _ => self.lease(span, 0, None, *ttl),
+                _ => self.lease(span, 0, None, *lease_time),
             },
-            Call::Turn(batch, _, ttl, _) => {
+            Call::SettleAndLease(batch, _, lease_time, _) => {
                 let (settled, leased) = match answer {
-                    Some(Answer::Turned(settled, leased)) => {
+                    Some(Answer::SettledAndLeased(settled, leased)) => {
                         (&settled[..], Some(&leased.deliveries[..]))
                     }
                     _ => (&[][..], None),
                 };
                 self.settle(span, batch, settled);
-                self.lease(span, batch.len(), leased, *ttl);
+                self.lease(span, batch.len(), leased, *lease_time);
             }
             Call::Settle(batch) => {
                 let settled = match answer {
@@ -59,13 +61,14 @@ impl<'a> Facts<'a> {
                 };
                 self.settle(span, batch, settled);
             }
-            Call::Extend(receipts, ttl) => {
+            Call::Extend(receipts, lease_time) => {
                 let extended = match answer {
                     Some(Answer::Extended(extended)) => &extended[..],
                     _ => &[],
                 };
                 for (at, Receipt { id, token }) in receipts.iter().enumerate() {
-                    let what = What::Extended(*token, millis(*ttl), extended.get(at).copied());
+                    let what =
+                        What::Extended(*token, millis(*lease_time), extended.get(at).copied());
                     self.add(*id, entry(span, at), what);
                 }
             }
@@ -225,9 +228,15 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn lease(&mut self, span: Span, first: usize, leased: Option<&'a [Delivery]>, ttl: Duration) {
+    fn lease(
+        &mut self,
+        span: Span,
+        first: usize,
+        leased: Option<&'a [Delivery]>,
+        lease_time: Duration,
+    ) {
         for (at, delivery) in leased.unwrap_or_default().iter().enumerate() {
-            let what = What::Delivered(delivery, millis(ttl));
+            let what = What::Delivered(delivery, millis(lease_time));
             self.add(delivery.receipt.id, entry(span, first + at), what);
         }
         self.ghost(span, leased.is_some());

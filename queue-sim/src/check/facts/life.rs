@@ -43,10 +43,10 @@ impl<'f, 'a> Life<'f, 'a> {
     /// history says that these tell it, and else that of their calls.
     pub(in crate::check) fn leases(&self) -> impl Iterator<Item = Lease<'a>> + use<'f, 'a> {
         self.0.iter().filter_map(|happened| match happened.what {
-            What::Delivered(delivery, ttl) => Some(Lease {
+            What::Delivered(delivery, lease_time) => Some(Lease {
                 span: happened.span,
                 delivery,
-                ttl,
+                lease_time,
             }),
             _ => None,
         })
@@ -105,15 +105,15 @@ impl<'f, 'a> Life<'f, 'a> {
     /// The earliest and the latest possible deadline of this lease, with all extensions that may
     /// have come before that.
     pub(in crate::check) fn deadline(&self, lease: &Lease<'_>, until: &Span) -> (u64, u64) {
-        let mut earliest = lease.span.earliest.saturating_add(lease.ttl);
-        let mut latest = lease.span.latest.saturating_add(lease.ttl);
+        let mut earliest = lease.span.earliest.saturating_add(lease.lease_time);
+        let mut latest = lease.span.latest.saturating_add(lease.lease_time);
         for happened in self.perhaps_before(until) {
-            if let What::Extended(token, ttl, answer) = happened.what
+            if let What::Extended(token, lease_time, answer) = happened.what
                 && token == lease.delivery.receipt.token
                 && answer != Some(Extended::LeaseLost)
             {
-                earliest = earliest.min(happened.span.earliest.saturating_add(ttl));
-                latest = latest.max(happened.span.latest.saturating_add(ttl));
+                earliest = earliest.min(happened.span.earliest.saturating_add(lease_time));
+                latest = latest.max(happened.span.latest.saturating_add(lease_time));
             }
         }
         (earliest, latest)
@@ -136,5 +136,5 @@ impl<'f, 'a> Life<'f, 'a> {
 pub(in crate::check) struct Lease<'a> {
     pub(in crate::check) span: Span,
     pub(in crate::check) delivery: &'a Delivery,
-    pub(in crate::check) ttl: u64,
+    pub(in crate::check) lease_time: u64,
 }

@@ -204,7 +204,7 @@ impl<'a> Facts<'a> {
         let mut calls = self.calls();
         let (done, _) = calls.find(|(done, _)| done.record.id == lease.span.call)?;
         match &done.record.call {
-            Call::Turn(.., holder) | Call::WaitToLease(_, holder, _) => holder.as_ref(),
+            Call::SettleAndLease(.., holder) | Call::WaitToLease(_, holder, _) => holder.as_ref(),
             _ => None,
         }
     }

@@ -103,7 +103,7 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                 What::Visited(_) => {
                     visits += 1;
                     Some(if visits > 1 {
-                        "turned round"
+                        "leased_next round"
                     } else {
                         "visited"
                     })
@@ -180,7 +180,7 @@ fn expiries(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static
             goals.insert("lease expired");
             let busy = facts.calls().any(|(done, span)| {
                 span.may_be_between(&last.span, &lease.span)
-                    && matches!(done.record.call, Call::Lease(..) | Call::Turn(..))
+                    && matches!(done.record.call, Call::Lease(..) | Call::SettleAndLease(..))
             });
             if busy {
                 goals.insert("lease expired under load");

@@ -76,7 +76,7 @@ const LEASING: &[&str] = &[
     "revived",
     "settled when outdated",
     "stale receipt refused",
-    "turned",
+    "leased_next",
     "waited in vain",
     "woken",
 ];
@@ -88,7 +88,7 @@ const ROTATING: &[&str] = &[
     "reconfigured",
     "removed",
     "rotation lost",
-    "turned round",
+    "leased_next round",
     "visited",
 ];
 
@@ -155,12 +155,12 @@ fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static st
         return;
     }
     goals.extend(match (&record.call, executed.is_some()) {
-        (Call::Settle(batch) | Call::Turn(batch, ..), true)
+        (Call::Settle(batch) | Call::SettleAndLease(batch, ..), true)
             if batch.iter().any(|one| one.disposition == Disposition::Ack) =>
         {
             Some("ack reply lost")
         }
-        (Call::Lease(..) | Call::Turn(..), true) => Some("lease reply lost"),
+        (Call::Lease(..) | Call::SettleAndLease(..), true) => Some("lease reply lost"),
         (Call::Rotate(_), true) => Some("rotation lost"),
         (call, true) if call.pushes().is_some() => Some("push reply lost"),
         (call, false) if call.pushes().is_some() => Some("push without effect"),
@@ -174,8 +174,10 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
         (call, Some(Answer::Leased(leased))) if leased.is_empty() && !call.is_wait() => {
             Some("empty lease")
         }
-        (_, Some(Answer::Turned(settled, leased))) if !settled.is_empty() && !leased.is_empty() => {
-            Some("turned")
+        (_, Some(Answer::SettledAndLeased(settled, leased)))
+            if !settled.is_empty() && !leased.is_empty() =>
+        {
+            Some("leased_next")
         }
         (_, Some(Answer::Counters(_))) => Some("counters read"),
         (Call::OpenOrResize(_), Some(_)) => Some("opened with another capacity"),

@@ -99,7 +99,7 @@ fn refused_wrongly(
         return;
     }
     let (deadline, _) = life.deadline(&lease, span);
-    let own = lease.span.earliest.saturating_add(lease.ttl);
+    let own = lease.span.earliest.saturating_add(lease.lease_time);
     let rule = if extends || deadline != own {
         "L10"
     } else {

@@ -39,7 +39,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 /// Whether it is a queue without counters that nobody leases from.
 fn is_only_read(facts: &Facts<'_>) -> bool {
     !facts.calls().any(|(done, _)| {
-        let leases = matches!(done.record.call, Call::Lease(..) | Call::Turn(..));
+        let leases = matches!(done.record.call, Call::Lease(..) | Call::SettleAndLease(..));
         leases || matches!(done.record.call, Call::Counters)
     })
 }

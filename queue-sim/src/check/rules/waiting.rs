@@ -166,7 +166,7 @@ fn hints(call: &Call) -> bool {
 /// Whether the caller took a message. It may have been the only one that knew the next due time.
 fn takes(answer: &Answer) -> bool {
     match answer {
-        Answer::Leased(leased) | Answer::Turned(_, leased) => !leased.is_empty(),
+        Answer::Leased(leased) | Answer::SettledAndLeased(_, leased) => !leased.is_empty(),
         _ => false,
     }
 }
@@ -299,7 +299,7 @@ fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
             Occasion::Arrival => {
                 matches!(
                     record.call,
-                    Call::Lease(..) | Call::Turn(..) | Call::Rotate(_)
+                    Call::Lease(..) | Call::SettleAndLease(..) | Call::Rotate(_)
                 )
             }
             Occasion::Room => matches!(record.call, Call::Offer(..)),

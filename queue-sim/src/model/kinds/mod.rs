@@ -73,11 +73,12 @@ impl Model {
     /// The error with which the backend must refuse it; `Invalid` also for a call that the kind
     /// does not have.
     pub fn apply(&mut self, now: Timestamp, call: &Call) -> model::Answer<Answer> {
-        if let Call::WaitToLease(ttl, holder, _) = call {
+        if let Call::WaitToLease(lease_time, holder, _) = call {
             // A message is handed over as a lease of one would bring it.
-            let lease = Call::Turn(Vec::new(), NonZeroUsize::MIN, *ttl, holder.clone());
+            let lease =
+                Call::SettleAndLease(Vec::new(), NonZeroUsize::MIN, *lease_time, holder.clone());
             return Ok(match self.apply(now, &lease)? {
-                Answer::Turned(_, Leased { deliveries, .. }) => {
+                Answer::SettledAndLeased(_, Leased { deliveries, .. }) => {
                     Answer::Leased(Leased::of(deliveries))
                 }
                 other => other,
@@ -193,13 +194,16 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answ
             model.resize_to(now, *capacity)?;
             Answer::Nothing
         }
-        Call::Lease(max, ttl) => Answer::Leased(model.lease(now, *max, *ttl)?),
+        Call::Lease(max, lease_time) => Answer::Leased(model.lease(now, *max, *lease_time)?),
         Call::Settle(batch) => Answer::Settled(model.settle(now, batch)?),
-        Call::Turn(batch, max, ttl, holder) => {
-            let (settled, leased) = model.turn(now, batch, *max, *ttl, holder.as_ref())?;
-            Answer::Turned(settled, leased)
+        Call::SettleAndLease(batch, max, lease_time, holder) => {
+            let (settled, leased) =
+                model.settle_and_lease(now, batch, *max, *lease_time, holder.as_ref())?;
+            Answer::SettledAndLeased(settled, leased)
         }
-        Call::Extend(receipts, ttl) => Answer::Extended(model.extend(now, receipts, *ttl)?),
+        Call::Extend(receipts, lease_time) => {
+            Answer::Extended(model.extend(now, receipts, *lease_time)?)
+        }
         Call::Depth => Answer::Depth(model.depth(now)),
         Call::Counters => Answer::Counters(Box::new(model.counters(now))),
         Call::DeadLetters(page) => Answer::DeadLetters(model.dead_letters(now, *page)?),

@@ -12,7 +12,7 @@ use crate::sequence::{Wait, symbol::from_now};
 
 const NANO: Duration = Duration::from_nanos(1);
 
-pub(super) fn ttl() -> impl Strategy<Value = Duration> + Clone {
+pub(super) fn lease_time() -> impl Strategy<Value = Duration> + Clone {
     prop_oneof![
         30 => few(&[10, 20, 30, 1]),
         2 => part_of_a_millisecond(),

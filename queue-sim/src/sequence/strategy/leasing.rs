@@ -11,18 +11,18 @@ use queue_core::{
 };
 
 use super::{
-    amounts::{count, delay, most, page, ttl},
+    amounts::{count, delay, lease_time, most, page},
     messages::{large, numbered},
 };
 use crate::sequence::{Step, symbol};
 
 pub(super) fn leasing() -> impl Strategy<Value = Call> {
     prop_oneof![
-        16 => (count(), ttl()).prop_map(|(max, ttl)| Call::Lease(max, ttl)),
+        16 => (count(), lease_time()).prop_map(|(max, lease_time)| Call::Lease(max, lease_time)),
         16 => settlements().prop_map(Call::Settle),
-        6 => (settlements(), count(), ttl(), holder())
-            .prop_map(|(batch, max, ttl, holder)| Call::Turn(batch, max, ttl, holder)),
-        4 => (receipts(), ttl()).prop_map(|(batch, ttl)| Call::Extend(batch, ttl)),
+        6 => (settlements(), count(), lease_time(), holder())
+            .prop_map(|(batch, max, lease_time, holder)| Call::SettleAndLease(batch, max, lease_time, holder)),
+        4 => (receipts(), lease_time()).prop_map(|(batch, lease_time)| Call::Extend(batch, lease_time)),
         4 => pages().prop_map(Call::DeadLetters),
         4 => ids().prop_map(Call::Revive),
         2 => ids().prop_map(Call::Discard),
@@ -117,7 +117,7 @@ fn too_many() -> impl Strategy<Value = Call> {
     let acks: Vec<Settlement> = receipts.iter().copied().map(Settlement::ack).collect();
     select(vec![
         Call::Settle(acks.clone()),
-        Call::Turn(acks, NonZeroUsize::MIN, second, None),
+        Call::SettleAndLease(acks, NonZeroUsize::MIN, second, None),
         Call::Extend(receipts, second),
         Call::Revive(ids.clone()),
         Call::Cancel(ids.clone()),
@@ -132,7 +132,7 @@ pub struct Round {
     /// have none.
     pub keys: Option<u8>,
     /// The lease time. With `None`, the round leases nothing.
-    pub ttl: Option<Duration>,
+    pub lease_time: Option<Duration>,
     /// How each lease ends. With `None`, the round settles nothing.
     pub disposition: Option<Disposition>,
     /// The messages' time to live, if they have one.
@@ -150,16 +150,21 @@ pub(super) fn round() -> impl Strategy<Value = Round> {
         few().prop_map(|delay| Disposition::Defer { delay }),
     ];
     let keys = option::weighted(0.3, select(vec![0, 100]));
-    let ttl = option::weighted(0.9, few());
+    let lease_time = option::weighted(0.9, few());
     let outdating = prop_oneof![
         few().prop_map(TimeToLive::drop_after),
         few().prop_map(TimeToLive::bury_after),
     ];
     let disposition = option::weighted(0.4, disposition);
-    let round = (keys, ttl, disposition, option::weighted(0.3, outdating));
-    round.prop_map(|(keys, ttl, disposition, time_to_live)| Round {
+    let round = (
         keys,
-        ttl,
+        lease_time,
+        disposition,
+        option::weighted(0.3, outdating),
+    );
+    round.prop_map(|(keys, lease_time, disposition, time_to_live)| Round {
+        keys,
+        lease_time,
         disposition,
         time_to_live,
     })
@@ -170,11 +175,11 @@ pub fn burst(kind: QueueKind, rounds: &[Round]) -> Vec<Step> {
     let mut calls = Vec::new();
     for round in rounds {
         calls.push(Call::put(kind, messages(round)));
-        let Some(ttl) = round.ttl else {
+        let Some(lease_time) = round.lease_time else {
             continue;
         };
         let all = NonZeroUsize::new(MAX_BATCH).unwrap_or(NonZeroUsize::MIN);
-        calls.push(Call::Lease(all, ttl));
+        calls.push(Call::Lease(all, lease_time));
         if let Some(disposition) = &round.disposition {
             let end = |back| Settlement::new(symbol::receipt(back), disposition.clone());
             calls.push(Call::Settle((0..MAX_BATCH).map(end).collect()));

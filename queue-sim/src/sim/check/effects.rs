@@ -150,7 +150,7 @@ fn queues_behind<'a>(
     };
     let records = story.history.records.iter();
     let serves = records.filter(|record| {
-        let takes = matches!(record.call, Call::Lease(..) | Call::Turn(..));
+        let takes = matches!(record.call, Call::Lease(..) | Call::SettleAndLease(..));
         takes && lanes.contains(&record.lane) && bounds.contains_key(&record.queue)
     });
     let served: BTreeSet<&QueueName> = serves.map(|record| &record.queue).collect();

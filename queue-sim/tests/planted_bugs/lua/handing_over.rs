@@ -30,7 +30,7 @@ edits! {
         "shared/hand_over": "if deadline < quiet_until then" => "if false then";
     }
     HANDED_OVER_FOR_AN_HOUR {
-        "shared/hand_over": "now + ttl" => "now + 3600000";
+        "shared/hand_over": "now + lease_time" => "now + 3600000";
     }
     PUSH_OF_ONE_WAKES_NOBODY {
         "shared/hand_over": "  call('ZREM', ARRIVALS, 'armed')\n  arm(ARRIVALS, 1)\n" => "";

@@ -25,8 +25,8 @@ edits! {
         "shared/outdate": "gone(ended)" => "disown(ended)";
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
-        "leasing/turn": "    expect(now + ttl)\n" => "";
-        "leasing/usual_turn": "if now + ttl < quiet_until then" => "if false then";
+        "leasing/settle_and_lease": "    expect(now + lease_time)\n" => "";
+        "leasing/usual_turn": "if now + lease_time < quiet_until then" => "if false then";
     }
     RETRY_IS_NOT_EXPECTED {
         "shared/settle": "    expect(due)\n" => "";

@@ -38,7 +38,7 @@ edits! {
         "shared/wait_on": "if not limited or not ids[1] then" => "if true then";
     }
     LEASED_STAYS_AMONG_ENDS {
-        "leasing/turn": "call('ZREM', ENDS, unpack(ids))" => "";
+        "leasing/settle_and_lease": "call('ZREM', ENDS, unpack(ids))" => "";
     }
     OUTDATED_LEAVES_THE_BODY {
         "shared/outdate": "forget(dropped)" => "";

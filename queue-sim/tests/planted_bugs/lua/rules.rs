@@ -37,15 +37,15 @@ edits! {
             "over[#over + 1] = byte(ARGV[from + k - 1], 1) == 97 and member or nil";
     }
     POP_WITHOUT_A_LEASE {
-        "leasing/usual": "string.format('%d', now + ttl)" => "'9007199254740991'";
+        "leasing/usual": "string.format('%d', now + lease_time)" => "'9007199254740991'";
     }
     TIMED_FROM_THE_PUSH {
-        "leasing/turn": "leases[2 * k - 1] = deadline" =>
-            "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + ttl)";
+        "leasing/settle_and_lease": "leases[2 * k - 1] = deadline" =>
+            "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + lease_time)";
         "leasing/usual_turn": "leases[2 * k] = deadline, id" =>
-            "leases[2 * k] = string.format('%d', decode('>I7', frame, 9) + ttl), id";
+            "leases[2 * k] = string.format('%d', decode('>I7', frame, 9) + lease_time), id";
         "leasing/usual_turn": "call('ZADD', LEASES, deadline, run)" =>
-            "call('ZADD', LEASES, string.format('%d', decode('>I7', reply[4], 9) + ttl), run)";
+            "call('ZADD', LEASES, string.format('%d', decode('>I7', reply[4], 9) + lease_time), run)";
     }
     EXTEND_TAKES_THE_LATER {
         "leasing/extend": "leases[#leases + 1] = deadline" =>
@@ -75,7 +75,7 @@ edits! {
             " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
-        "leasing/turn": "wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "wants > 0";
+        "leasing/settle_and_lease": "wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "wants > 0";
     }
     DUPLICATE_EXTENDS_THE_MARK {
         "shared/terms": "return mark and first_ids[mark.key]" =>
@@ -138,7 +138,7 @@ edits! {
         "shared/line_new": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
     }
     KEY_FREED_AT_DELIVERY {
-        "leasing/turn": "    local fields = picked.fresh" =>
+        "leasing/settle_and_lease": "    local fields = picked.fresh" =>
             "    local fields = picked.fresh
                  disown(ids)";
     }

@@ -1,4 +1,4 @@
-//! The parts of an opened queue, and calls to one or to all of them.
+//! The partitions of an opened queue, and calls to one or to all of them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use super::{
     confirming::Confirmations,
-    rota::Rota,
+    round_robin::RoundRobin,
     split::{Answers, Share, split, together},
 };
 use crate::{
@@ -14,46 +14,46 @@ use crate::{
     call::{Answered, Call, Service},
 };
 
-/// The parts of one opened queue.
+/// The partitions of one opened queue.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct Partitions {
     pub(super) name: QueueName,
     pub(super) kind: QueueKind,
-    /// This handle's limit on bodies, which is checked before any part sees its share of a batch.
+    /// This handle's limit on bodies, which is checked before any partition sees its share of a batch.
     pub(super) max_body: usize,
     pub(super) queues: Vec<AnyQueue>,
-    pub(super) rota: Rota,
+    pub(super) round_robin: RoundRobin,
     pub(super) confirmations: Arc<Confirmations>,
 }
 
-impl Parts {
+impl Partitions {
     pub(super) const fn count(&self) -> usize {
         self.queues.len()
     }
 
-    /// Makes a call to one part.
-    pub(super) async fn call<A: Answered>(&self, part: usize, call: Call) -> Result<A> {
-        self.confirmations.called(part).await;
-        A::of(self.queues[part].call(call).await?)
+    /// Makes a call to one partition.
+    pub(super) async fn call<A: Answered>(&self, partition: usize, call: Call) -> Result<A> {
+        self.confirmations.called(partition).await;
+        A::of(self.queues[partition].call(call).await?)
     }
 
-    /// Makes the same call to all parts, at the same time, to read.
+    /// Makes the same call to all partitions, at the same time, to read.
     pub(super) async fn read_all<A: Answered>(&self, call: &Call) -> Result<Vec<A>> {
         self.ask_all(call).await.into_iter().collect()
     }
 
-    /// Makes the same call to all parts, at the same time, to change something. After an error it
+    /// Makes the same call to all partitions, at the same time, to change something. After an error it
     /// holds for some of them.
     pub(super) async fn change_all<A: Answered>(&self, call: &Call) -> Result<Vec<A>> {
         together(self.ask_all(call).await)
     }
 
     async fn ask_all<A: Answered>(&self, call: &Call) -> Vec<Result<A>> {
-        let parts = 0..self.count();
-        join_all(parts.map(|part| self.call(part, call.clone()))).await
+        let partitions = 0..self.count();
+        join_all(partitions.map(|partition| self.call(partition, call.clone()))).await
     }
 
-    /// Gives each part its share of a batch, at the same time. `answer` makes the answers the whole
+    /// Gives each partition its share of a batch, at the same time. `answer` makes the answers the whole
     /// queue's.
     pub(super) async fn share<T, A>(
         &self,
@@ -66,17 +66,17 @@ impl Parts {
         Vec<A>: Answered,
     {
         let calls = shares.into_iter().map(|share| {
-            let called = self.call::<Vec<A>>(share.part, call(share.entries));
-            async move { Ok((share.part, share.places, called.await?)) }
+            let called = self.call::<Vec<A>>(share.partition, call(share.entries));
+            async move { Ok((share.partition, share.places, called.await?)) }
         });
-        for (part, places, answered) in together(join_all(calls).await)? {
-            let answered = answered.into_iter().map(|one| answer(part, one));
+        for (partition, places, answered) in together(join_all(calls).await)? {
+            let answered = answered.into_iter().map(|one| answer(partition, one));
             answers.put(&places, answered.collect())?;
         }
         Ok(())
     }
 
-    /// Gives each part its share of what names messages. A message of a part that there is not is
+    /// Gives each partition its share of what names messages. A message of a partition that there is not is
     /// `absent`.
     pub(super) async fn share_known<T, A: Copy>(
         &self,
@@ -88,7 +88,7 @@ impl Parts {
     where
         Vec<A>: Answered,
     {
-        let known = |share: &Share<T>| share.part < self.count();
+        let known = |share: &Share<T>| share.partition < self.count();
         let (known, unknown): (Vec<_>, Vec<_>) = shares.into_iter().partition(known);
         self.share(known, call, |_, answer| answer, answers).await?;
         for share in unknown {
@@ -97,11 +97,11 @@ impl Parts {
         Ok(())
     }
 
-    /// Splits a batch of what names messages, and gives each part its share.
-    pub(super) async fn by_part<T, U, A: Copy>(
+    /// Splits a batch of what names messages, and gives each partition its share.
+    pub(super) async fn by_partition<T, U, A: Copy>(
         &self,
         batch: Vec<T>,
-        part_of: impl Fn(T) -> (usize, U),
+        partition_of: impl Fn(T) -> (usize, U),
         call: impl Fn(Vec<U>) -> Call,
         absent: A,
     ) -> Result<Vec<A>>
@@ -109,15 +109,15 @@ impl Parts {
         Vec<A>: Answered,
     {
         let mut answers = Answers::to(batch.len());
-        let shares = split(batch, part_of);
+        let shares = split(batch, partition_of);
         self.share_known(shares, call, absent, &mut answers).await?;
         answers.all()
     }
 
-    /// The error of a call that the queue has no part for.
+    /// The error of a call that the queue has no partition for.
     pub(super) fn no_such_call(&self, call: &Call) -> Error {
         let message = format!(
-            "a {} queue of several parts has no {}",
+            "a {} queue of several partitions has no {}",
             self.kind,
             call.name()
         );

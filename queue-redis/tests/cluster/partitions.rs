@@ -1,4 +1,4 @@
-//! One queue of several parts uses the whole cluster.
+//! One queue of several partitions uses the whole cluster.
 
 use std::{future::poll_fn, num::NonZeroUsize, pin::pin, sync::Arc, task::Poll, time::Duration};
 
@@ -7,7 +7,7 @@ use real_redis::{Cluster, Server};
 
 use super::{Test, connect};
 
-const PARTS: usize = 12;
+const PARTITIONS: usize = 12;
 const MESSAGES: u64 = 1_200;
 const AT_ONCE: usize = 10;
 
@@ -38,7 +38,7 @@ fn even(cluster: &Cluster, before: &[u64]) -> u64 {
 async fn each_node_has_an_equal_share_of_the_work() -> Test {
     let cluster = Cluster::start(3, 0, Server::builder())?;
     let backend: Arc<dyn Backend> = Arc::new(connect(&cluster).await?);
-    let backend = Partitioned::new(backend, PARTS)?;
+    let backend = Partitioned::new(backend, PARTITIONS)?;
     let name = QueueName::new("orders")?;
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name, &config).await?;
@@ -54,13 +54,15 @@ async fn each_node_has_an_equal_share_of_the_work() -> Test {
     );
 
     let before = calls(&cluster);
-    let (most, ttl) = (
+    let (most, lease_time) = (
         NonZeroUsize::new(AT_ONCE).expect("positive"),
         Duration::from_secs(60),
     );
     let (mut acks, mut got) = (Vec::new(), 0);
     while got < MESSAGES {
-        let (_, leased) = queue.turn(&acks, most, ttl, None).await?;
+        let (_, leased) = queue
+            .settle_and_lease(&acks, most, lease_time, None)
+            .await?;
         got += leased.deliveries.len() as u64;
         let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);
         acks = receipts.map(Settlement::ack).collect();
@@ -68,7 +70,7 @@ async fn each_node_has_an_equal_share_of_the_work() -> Test {
     queue.settle(&acks).await?;
     let turns = even(&cluster, &before);
     let on_one_server = MESSAGES / AT_ONCE as u64 + 1;
-    // A turn that goes to another part settles in one and leases in the other; and parts end uneven.
+    // A turn that goes to another partition settles in one and leases in the other; and partitions end uneven.
     assert!(
         turns <= on_one_server * 3 / 2,
         "{turns} calls, {on_one_server} on one server"
@@ -91,7 +93,7 @@ async fn cut<T>(call: impl Future<Output = T>, polls: usize) -> Option<T> {
 }
 
 #[tokio::test]
-async fn a_removal_takes_every_part_along_whichever_call_made_it() -> Test {
+async fn a_removal_takes_every_partition_along_whichever_call_made_it() -> Test {
     let cluster = Cluster::start(3, 0, Server::builder())?;
     let backend: Arc<dyn Backend> = Arc::new(connect(&cluster).await?);
     let backend = Partitioned::new(backend, 3)?;
@@ -99,13 +101,13 @@ async fn a_removal_takes_every_part_along_whichever_call_made_it() -> Test {
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name, &config).await?;
     let most = NonZeroUsize::new(10).expect("positive");
-    let ttl = Duration::from_secs(60);
+    let lease_time = Duration::from_secs(60);
     for polls in 0.. {
         backend.remove(&name, Removal::EvenIfLeased).await?;
         let push = Push::new("work").with_header(Partitioned::KEY, "one");
         let done = cut(queue.push_one(push.clone()), polls).await.is_some();
         queue.push_one(push).await?;
-        let held = queue.lease(most, ttl).await?.deliveries;
+        let held = queue.lease(most, lease_time).await?.deliveries;
         assert!(!held.is_empty());
         let listed = backend.queues(None, most).await?;
         assert_eq!(listed.len(), 1, "after {polls} polls");

@@ -1,4 +1,4 @@
-//! Queues of several parts: each part confirms what a call changes in it, and the weakest answer counts.
+//! Queues of several partitions: each partition confirms what a call changes in it, and the weakest answer counts.
 
 use std::sync::Arc;
 
@@ -22,15 +22,15 @@ fn fewer() -> Copies {
 
 async fn confirming(
     backend: RedisBackend,
-    parts: usize,
+    partitions: usize,
     confirmation: Confirmation,
 ) -> Result<Reliable> {
-    let parted = Partitioned::new(Arc::new(backend), parts)?.beginning_at(0);
-    open(&*parted.confirmed(confirmation).await?, "q").await
+    let partitioned = Partitioned::new(Arc::new(backend), partitions)?.beginning_at(0);
+    open(&*partitioned.confirmed(confirmation).await?, "q").await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_replica_confirms_calls_to_any_part() -> Test {
+async fn the_replica_confirms_calls_to_any_partition() -> Test {
     let pair = Pair::start()?;
     let safe = confirming(pair.connect().await?, 3, by_a_replica()).await?;
     for _ in 0..3 {
@@ -41,14 +41,14 @@ async fn the_replica_confirms_calls_to_any_part() -> Test {
     let batch: Vec<Push> = (0..20).map(keyed).collect();
     let pushed = safe.confirmed(|safe| safe.push(&batch)).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
-    let mut parts: Vec<u64> = pushed
+    let mut partitions: Vec<u64> = pushed
         .answer
         .iter()
         .map(|pushed| pushed.id().get() >> 56)
         .collect();
-    parts.sort_unstable();
-    parts.dedup();
-    assert_eq!(parts, [0, 1, 2], "one call goes to all of them");
+    partitions.sort_unstable();
+    partitions.dedup();
+    assert_eq!(partitions, [0, 1, 2], "one call goes to all of them");
 
     let hasty = confirming(pair.connect().await?, 3, hasty()).await?;
     pair.replica.freeze()?;
@@ -64,8 +64,8 @@ async fn the_replica_confirms_calls_to_any_part() -> Test {
 #[tokio::test]
 async fn a_handle_that_was_not_opened_for_it_confirms_nothing() -> Test {
     let pair = Pair::start()?;
-    let parted = Partitioned::new(Arc::new(pair.connect().await?), 3)?;
-    let plain = open(&parted, "q").await?;
+    let partitioned = Partitioned::new(Arc::new(pair.connect().await?), 3)?;
+    let plain = open(&partitioned, "q").await?;
     let refused = plain.confirmed(|plain| plain.push_one("hello")).await;
     let error = refused.expect_err("it waits for nobody");
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
@@ -74,12 +74,12 @@ async fn a_handle_that_was_not_opened_for_it_confirms_nothing() -> Test {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_a_cluster_the_weakest_part_of_a_call_counts() -> Test {
+async fn on_a_cluster_the_weakest_partition_of_a_call_counts() -> Test {
     let cluster = Cluster::start(2, 1, Server::builder())?;
     let connect = async || RedisBackend::connect(&cluster.url()).await;
     let safe = confirming(connect().await?, 2, by_a_replica()).await?;
     let hasty = confirming(connect().await?, 2, hasty()).await?;
-    // A key of each part.
+    // A key of each partition.
     let mut keys = [None, None];
     for key in 0..20_u32 {
         let push = Push::new("hello").with_header(Partitioned::KEY, key.to_string());
@@ -88,7 +88,7 @@ async fn on_a_cluster_the_weakest_part_of_a_call_counts() -> Test {
         keys[(pushed.answer.id().get() >> 56) as usize] = Some(push);
     }
     let [Some(first), Some(second)] = keys else {
-        panic!("both parts have keys");
+        panic!("both partitions have keys");
     };
     // The first two servers are the primaries, and the others their replicas, in this order.
     cluster.servers()[3].freeze()?;

@@ -2,7 +2,7 @@
 -- none; leasing alone has no settlements.
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked, acked_now, add_many, any_ahead, arm, deadline, drop
 -- needs: expect, flags, for_several, forget, forgotten, gone, holders, last_token, limited, only_acks
--- needs: outdated_left, pick, plain, quiet_until, reply, settlements, token, ttl, wants
+-- needs: outdated_left, pick, plain, quiet_until, reply, settlements, token, lease_time, wants
 -- gives: act
 -- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
 -- ARGV[4] how long, in ms
@@ -46,7 +46,7 @@ local function lease()
       call('ZREM', ENDS, unpack(ids))
     end
     add_many(LEASES, leases)
-    expect(now + ttl)
+    expect(now + lease_time)
   end
   drop(picked)
   -- Whoever leaves work behind wakes the next; work that is due later too, since whoever takes
