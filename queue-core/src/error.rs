@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
-use crate::{QueueName, Receipt, in_millis, one_line::OneLine, sources::with_sources};
+use crate::{QueueName, Receipt, error_chain::with_sources, in_millis, sanitized::Sanitized};
 
 /// The result of every fallible call of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -302,7 +302,7 @@ impl fmt::Display for Error {
         if let Some(store) = &self.0.once {
             write!(f, "once store {store}: ")?;
         }
-        OneLine(&self.0.message).fmt(f)?;
+        Sanitized(&self.0.message).fmt(f)?;
         if self.0.outcome == Outcome::Unknown {
             f.write_str(" (it is unknown whether the call took effect)")?;
         }
@@ -316,7 +316,7 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = with_sources(self);
         let (kind, outcome) = (self.0.kind, self.0.outcome);
-        write!(f, "{} [{kind:?}, {outcome:?}", OneLine(&text))?;
+        write!(f, "{} [{kind:?}, {outcome:?}", Sanitized(&text))?;
         match self.retry_after() {
             Some(pause) => write!(f, ", try again after {}]", in_millis(pause)),
             None => f.write_str("]"),

@@ -22,6 +22,7 @@ mod confirmation;
 mod counters;
 mod dead;
 mod error;
+mod error_chain;
 mod guarantees;
 mod headers;
 mod holder;
@@ -32,18 +33,17 @@ mod message;
 mod millis;
 mod name;
 mod once;
-mod one_line;
 mod page;
 mod partitioned;
 mod peek;
 mod queue;
 mod removal;
+mod sanitized;
 mod settlement;
-mod sources;
 mod spawn;
-mod stamp;
 mod time;
 mod time_to_live;
+mod timestamps;
 mod trace_parent;
 mod typed;
 
@@ -58,6 +58,7 @@ pub use self::{
     counters::{Counters, Depth},
     dead::{DeadLetter, DeathReason, Revived},
     error::{Error, ErrorKind, Outcome, Result},
+    error_chain::with_sources,
     guarantees::{Caveat, Condition, Feature, Guarantees},
     headers::Headers,
     holder::Holder,
@@ -73,7 +74,6 @@ pub use self::{
     queue::*,
     removal::Removal,
     settlement::{Disposition, Extended, Leased, Settled, Settlement},
-    sources::with_sources,
     spawn::{Running, Spawn, Task, TokioSpawn},
     time::{Due, Timestamp},
     time_to_live::{Outdated, TimeToLive},

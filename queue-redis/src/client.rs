@@ -16,9 +16,9 @@ use crate::{
     clock::Clock,
     cluster::{Cluster, slot_of},
     connection::{Channel, State, largest_part},
+    erased_arc::ErasedArc,
     error::Failure,
     node::Node,
-    opaque::Opaque,
     request::Request,
     script::Script,
 };
@@ -26,12 +26,12 @@ use crate::{
 /// Sends calls to the keys of one queue. Cloning copies a pointer.
 #[derive(Clone)]
 pub(crate) struct Client {
-    inner: Opaque<Inner>,
+    inner: ErasedArc<ClientInner>,
     /// The slot of the keys, on a cluster.
     slot: u16,
 }
 
-struct Inner {
+struct ClientInner {
     servers: Servers,
     response_timeout: Duration,
     clock: Option<Clock>,
@@ -55,7 +55,7 @@ impl Servers {
 }
 
 /// A connection to the node that has some keys.
-pub(crate) struct Line {
+pub(crate) struct Route {
     pub(crate) node: Arc<Node>,
     pub(crate) channel: Arc<Channel>,
     /// How often a call to the cluster had been led to another node by then.
@@ -70,12 +70,12 @@ impl Client {
         clock: Option<Clock>,
         key: &str,
     ) -> Self {
-        let inner = Inner {
+        let inner = ClientInner {
             servers,
             response_timeout,
             clock,
         };
-        let inner = Opaque::new(inner);
+        let inner = ErasedArc::new(inner);
         Self { inner, slot: 0 }.at(key)
     }
 
@@ -237,12 +237,12 @@ impl Client {
     }
 
     /// The connection that calls to these keys go over from now on; waits for one as a call does.
-    pub(crate) fn line(&self) -> BoxFuture<'_, Result<Line>> {
+    pub(crate) fn line(&self) -> BoxFuture<'_, Result<Route>> {
         async move {
             TokioSpawn::current()?;
             let deadline = Instant::now() + self.inner.response_timeout;
             match &self.inner.servers {
-                Servers::One(node) => Ok(Line {
+                Servers::One(node) => Ok(Route {
                     channel: node.channel_until(deadline).await?,
                     node: Arc::clone(node),
                     changes: 0,
@@ -251,7 +251,7 @@ impl Client {
                     // Read first, so that no change after it goes unseen.
                     let changes = cluster.changes();
                     let (node, channel) = cluster.channel(self.slot, deadline).await?;
-                    Ok(Line {
+                    Ok(Route {
                         node,
                         channel,
                         changes,
@@ -264,7 +264,7 @@ impl Client {
 
     /// Whether all calls to these keys that were answered since have gone over this connection. One that
     /// is over never comes back: if it is still in use, it has been all the time.
-    pub(crate) fn is_still_on(&self, line: &Line) -> bool {
+    pub(crate) fn is_still_on(&self, line: &Route) -> bool {
         let is_owner = match &self.inner.servers {
             Servers::One(_) => true,
             Servers::Cluster(cluster) => {

@@ -31,7 +31,7 @@ impl queue_core::Confirmer for Confirmer {
             return unknown("its connection waits for nothing");
         };
         let moment = Moment::now(line.channel, Arc::clone(&self.key));
-        let copies = waits.send(&[moment]).await;
+        let copies = waits.submit(&[moment]).await;
         match copies.map(|mut copies| copies.pop()) {
             Ok(Some(copies)) => Ok(copies),
             Ok(None) => unknown(&Error::unanswered().to_string()),

@@ -259,13 +259,14 @@ macro_rules! step {
 }
 
 mod backend;
+mod batching;
 mod call;
 mod client;
 mod clock;
 mod cluster;
-mod coalescer;
 mod confirmer;
 mod connection;
+mod erased_arc;
 mod error;
 mod frame;
 #[cfg(test)]
@@ -274,7 +275,6 @@ mod keys;
 mod listing;
 mod node;
 mod once;
-mod opaque;
 mod panic;
 mod queue;
 pub mod recipes;
@@ -282,7 +282,7 @@ mod reply;
 mod request;
 mod script;
 mod scripts;
-mod waiter;
+mod waiting;
 mod waits;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.

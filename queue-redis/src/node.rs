@@ -16,10 +16,10 @@ use crate::{
         Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Largest, Primary,
         Settings, State, Supervised, Warning,
     },
+    erased_arc::ErasedArc,
     error::Failure,
     keys,
-    opaque::Opaque,
-    waiter::{self, Waiter},
+    waiting::{self, Waiter},
     waits::{Waiting, Waits},
 };
 
@@ -36,7 +36,7 @@ pub(crate) struct Node {
     /// The sizes that it takes, as far as they are known.
     largest: Arc<Largest>,
     /// Opens a connection for one request.
-    dial: Opaque<Primary>,
+    dial: ErasedArc<Primary>,
     /// The waits for copies, if its calls can be confirmed.
     waits: Option<Waits>,
 }
@@ -191,7 +191,7 @@ impl NodeMaker {
         let seed = settings.seed.wrapping_add(made);
         let alarm = Alarm::default();
         let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
-        let waiter = Waiter::new(waiter::Settings {
+        let waiter = Waiter::new(waiting::Settings {
             connector: Arc::clone(&primary.connector),
             of_all: Arc::clone(settings),
             backoff: backoff(seed.rotate_left(32)),
@@ -201,7 +201,7 @@ impl NodeMaker {
         let address = primary.connector.address();
         let warnings = Arc::clone(&primary.warnings);
         let largest = Arc::clone(&primary.largest);
-        let dial = Opaque::new(primary.clone());
+        let dial = ErasedArc::new(primary.clone());
         let waits = settings.confirmation.map(|confirmation| {
             let asked = CopiesAsked::new(confirmation, address.clone());
             // The wait before takes as long, if copies do not come.

@@ -118,7 +118,7 @@ impl Reply {
     }
 
     /// The next value as one letter for each entry of a batch.
-    pub(crate) fn letters<T>(
+    pub(crate) fn statuses<T>(
         &mut self,
         entries: usize,
         read: impl Fn(u8) -> Option<T>,

@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use queue_core::{Copies, Error, Result, Spawn};
 
 use crate::{
-    coalescer::{Coalescer, Verb},
+    batching::{Batcher, SendBatch},
     connection::{Channel, CopiesAsked},
 };
 
 /// The waits of one connection. Callers that come while a wait is under way go together in the next.
-pub(crate) type Waits = Coalescer<Waiting>;
+pub(crate) type Waits = Batcher<Waiting>;
 
 /// Sends waits, and remembers the last.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Waiting {
     /// `patience` is how long a caller waits until its wait is sent.
     pub(crate) fn waits(asked: CopiesAsked, patience: Duration, spawn: Arc<dyn Spawn>) -> Waits {
         let last = Mutex::default();
-        Coalescer::new(Self { asked, last }, patience, spawn)
+        Batcher::new(Self { asked, last }, patience, spawn)
     }
 
     /// What the last wait found, if it was sent after this moment.
@@ -86,11 +86,11 @@ impl Waiting {
 }
 
 #[async_trait]
-impl Verb for Waiting {
-    type Entry = Moment;
-    type Answer = Copies;
+impl SendBatch for Waiting {
+    type Request = Moment;
+    type Reply = Copies;
 
-    async fn send(&self, moments: &[Moment]) -> Result<Vec<Copies>> {
+    async fn send_batch(&self, moments: &[Moment]) -> Result<Vec<Copies>> {
         let mut all = Vec::with_capacity(moments.len());
         for moment in moments {
             all.push(match self.known(moment) {

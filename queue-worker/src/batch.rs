@@ -6,9 +6,9 @@ use queue_core::{Bytes, Consumer};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
-    ending::Ending,
     guard::guarded,
     handler::{Handle, Handling, decode},
+    handler_result::HandlerResult,
 };
 
 /// The return types of batch handlers: one verdict for all messages, or one for each, in their
@@ -71,17 +71,17 @@ where
                 }
             }
             let count = values.len();
-            let said: Vec<Ending> = if count == 0 {
+            let said: Vec<HandlerResult> = if count == 0 {
                 Vec::new()
             } else {
                 let work = async { fit((self.handler)(values).await.into_verdicts(count), count) };
                 match guarded(limit, work).await {
-                    Ok(verdicts) => verdicts.into_iter().map(Ending::Said).collect(),
-                    Err(abnormal) => vec![Ending::Abnormal(abnormal); count],
+                    Ok(verdicts) => verdicts.into_iter().map(HandlerResult::Returned).collect(),
+                    Err(abnormal) => vec![HandlerResult::Abnormal(abnormal); count],
                 }
             };
             let mut said = said.into_iter();
-            let ending = |bad: Option<Ending>| bad.or_else(|| said.next());
+            let ending = |bad: Option<HandlerResult>| bad.or_else(|| said.next());
             // `said` has as many entries as there are gaps, so nothing is left out.
             endings.into_iter().filter_map(ending).collect()
         })

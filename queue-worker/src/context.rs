@@ -10,8 +10,8 @@ use tokio::{
 
 use super::{
     lease::Lease,
-    note::{ExtendRequest, Note},
     stop::Stop,
+    task_message::{ExtendRequest, TaskMessage},
 };
 
 /// A handler's view of its delivery. Clones are views of the same one.
@@ -23,16 +23,16 @@ pub struct Context {
     lease: Arc<Lease>,
     queue: Arc<str>,
     cut_off: Option<Instant>,
-    keeper: Keeper,
+    keeper: LeaseExtender,
 }
 
 /// Who extends the lease when the handler asks for it.
 #[derive(Clone)]
-pub(crate) enum Keeper {
+pub(crate) enum LeaseExtender {
     Worker {
         /// Names this delivery in the loop: the job, and the entry in it.
         key: (u64, usize),
-        notes: mpsc::UnboundedSender<Note>,
+        notes: mpsc::UnboundedSender<TaskMessage>,
     },
     /// Nobody: the lease of a test, this long, is in no backend.
     Nobody { lease_time: Duration },
@@ -43,7 +43,7 @@ impl Context {
         lease: Arc<Lease>,
         queue: Arc<str>,
         cut_off: Option<Instant>,
-        keeper: Keeper,
+        keeper: LeaseExtender,
     ) -> Self {
         Self {
             lease,
@@ -117,7 +117,7 @@ impl Context {
     pub async fn extend(&self, lease_time: Duration) -> Result<()> {
         limits::lease_millis(lease_time)?;
         match &self.keeper {
-            Keeper::Worker { key, notes } => {
+            LeaseExtender::Worker { key, notes } => {
                 let (reply, answer) = oneshot::channel();
                 let (job, entry) = *key;
                 let request = ExtendRequest {
@@ -128,15 +128,15 @@ impl Context {
                 };
                 // The call goes through the loop, so that it and the heartbeats take effect in a
                 // known order.
-                if notes.send(Note::Extend(request)).is_err() {
+                if notes.send(TaskMessage::Extend(request)).is_err() {
                     return Err(gone());
                 }
                 answer.await.unwrap_or_else(|_| Err(gone()))
             }
-            Keeper::Nobody { .. } if self.lease.is_lost() => {
+            LeaseExtender::Nobody { .. } if self.lease.is_lost() => {
                 Err(Error::lease_lost(self.lease.receipt))
             }
-            Keeper::Nobody { lease_time: own } => {
+            LeaseExtender::Nobody { lease_time: own } => {
                 self.lease.extended(Instant::now(), lease_time.max(*own));
                 Ok(())
             }

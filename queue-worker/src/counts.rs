@@ -1,10 +1,10 @@
 //! A worker's counts, made from its events alone.
 
 use super::{
-    ending::Ending,
     event::{Event, Verb},
-    fate::Fate,
     guard::AbnormalEnd,
+    handler_result::HandlerResult,
+    outcome::DeliveryOutcome,
 };
 
 /// A worker's counts since its start.
@@ -87,26 +87,26 @@ impl Counts {
             Event::Leased { .. } => self.leased += 1,
             Event::Started { .. } => self.started += 1,
             Event::Ended { ending, .. } => match ending {
-                Some(Ending::Undecodable(_)) => self.undecodable += 1,
-                Some(Ending::Abnormal(AbnormalEnd::Panicked(_))) => self.panicked += 1,
-                Some(Ending::Abnormal(AbnormalEnd::TimedOut(_))) => self.timed_out += 1,
-                Some(Ending::Said(_)) | None => {}
+                Some(HandlerResult::Undecodable(_)) => self.undecodable += 1,
+                Some(HandlerResult::Abnormal(AbnormalEnd::Panicked(_))) => self.panicked += 1,
+                Some(HandlerResult::Abnormal(AbnormalEnd::TimedOut(_))) => self.timed_out += 1,
+                Some(HandlerResult::Returned(_)) | None => {}
             },
             Event::NoDelay { .. } => self.backoff_panics += 1,
             Event::Extended { leases } => self.extended += *leases as u64,
             _ => {}
         }
-        if let Some((fate, _)) = Fate::of(event) {
+        if let Some((fate, _)) = DeliveryOutcome::of(event) {
             *match fate {
-                Fate::Acked => &mut self.acked,
-                Fate::Retried => &mut self.retried,
-                Fate::Deferred => &mut self.deferred,
-                Fate::Released => &mut self.released,
-                Fate::Died => &mut self.died,
-                Fate::Lost => &mut self.lost,
-                Fate::Unconfirmed => &mut self.unconfirmed,
-                Fate::Unsettled => &mut self.unsettled,
-                Fate::Abandoned => &mut self.abandoned,
+                DeliveryOutcome::Acked => &mut self.acked,
+                DeliveryOutcome::Retried => &mut self.retried,
+                DeliveryOutcome::Deferred => &mut self.deferred,
+                DeliveryOutcome::Released => &mut self.released,
+                DeliveryOutcome::Died => &mut self.died,
+                DeliveryOutcome::Lost => &mut self.lost,
+                DeliveryOutcome::Unconfirmed => &mut self.unconfirmed,
+                DeliveryOutcome::Unsettled => &mut self.unsettled,
+                DeliveryOutcome::Abandoned => &mut self.abandoned,
             } += 1;
         }
     }

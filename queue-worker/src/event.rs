@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue_core::{Counters, Delivery, Disposition, Error, Result, Settled};
 
-use super::{ending::Ending, lease::Lease, stop::Stop};
+use super::{handler_result::HandlerResult, lease::Lease, stop::Stop};
 
 /// One event.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(crate) enum Event<'a> {
     /// The handler ended after this long; no ending if its task was stopped.
     Ended {
         lease: &'a Lease,
-        ending: Option<&'a Ending>,
+        ending: Option<&'a HandlerResult>,
         /// The worker cut it off.
         cut_off: bool,
         took: Duration,

@@ -6,11 +6,11 @@ use queue_core::{Bytes, Consumer, with_sources};
 
 use super::{
     Context, IntoVerdict,
-    ending::Ending,
     guard::{AbnormalEnd, guarded, guarded_call},
+    handler_result::HandlerResult,
 };
 
-pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<Ending>> + Send>>;
+pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<HandlerResult>> + Send>>;
 
 /// Handles the messages of one job, and answers one ending for each.
 pub(crate) trait Handle: Send + Sync + 'static {
@@ -43,8 +43,8 @@ where
                 };
                 let work = async { (self.handler)(value, context).await.into_verdict() };
                 endings.push(match guarded(limit, work).await {
-                    Ok(verdict) => Ending::Said(verdict),
-                    Err(abnormal) => Ending::Abnormal(abnormal),
+                    Ok(verdict) => HandlerResult::Returned(verdict),
+                    Err(abnormal) => HandlerResult::Abnormal(abnormal),
                 });
             }
             endings
@@ -53,11 +53,11 @@ where
 }
 
 /// The value, or the ending of a message that does not decode.
-pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result<T, Ending> {
+pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result<T, HandlerResult> {
     let decode = || consumer.decode(body).map_err(|error| with_sources(&error));
     match guarded_call(decode) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(reason)) => Err(Ending::Undecodable(reason)),
-        Err(panic) => Err(Ending::Abnormal(AbnormalEnd::Panicked(panic))),
+        Ok(Err(reason)) => Err(HandlerResult::Undecodable(reason)),
+        Err(panic) => Err(HandlerResult::Abnormal(AbnormalEnd::Panicked(panic))),
     }
 }

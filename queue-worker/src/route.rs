@@ -9,7 +9,7 @@ use super::{
     batch::Batch,
     handler::{Handle, Single},
     runner,
-    settings::{Terms, WorkerSettings, terms_setters, worker_setters},
+    settings::{RouteSettings, WorkerSettings, terms_setters, worker_setters},
     source::Source,
 };
 
@@ -18,7 +18,7 @@ use super::{
 #[derive(Debug)]
 pub struct Route<T> {
     consumer: Consumer<T>,
-    pub(super) terms: Terms,
+    pub(super) terms: RouteSettings,
 }
 
 impl<T: Send + 'static> Route<T> {
@@ -26,7 +26,7 @@ impl<T: Send + 'static> Route<T> {
     pub fn new(queue: impl Into<Consumer<T>>) -> Self {
         let consumer = queue.into();
         Self {
-            terms: Terms::of(&consumer),
+            terms: RouteSettings::of(&consumer),
             consumer,
         }
     }

@@ -104,7 +104,7 @@ fn check_interval(what: &str, interval: Duration) -> Result<()> {
 
 /// The settings of one queue of a worker.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct RouteSettings {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) lease: Duration,
     pub(crate) retry: Backoff,
@@ -117,7 +117,7 @@ pub(crate) struct Terms {
     pub(crate) batch: usize,
 }
 
-impl Default for Terms {
+impl Default for RouteSettings {
     fn default() -> Self {
         Self {
             name: None,
@@ -133,7 +133,7 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl RouteSettings {
     /// The defaults for this queue.
     pub(crate) fn of<T: 'static>(queue: &Consumer<T>) -> Self {
         Self {

@@ -4,17 +4,21 @@ use std::{fmt, sync::Arc};
 
 use queue_core::Leasing;
 
-use super::{handler::Handle, settings::Terms};
+use super::{handler::Handle, settings::RouteSettings};
 
 /// A queue, its handler and its terms, with the value's type erased.
 pub(crate) struct Source {
     pub(crate) queue: Arc<dyn Leasing>,
     pub(crate) handler: Arc<dyn Handle>,
-    pub(crate) terms: Terms,
+    pub(crate) terms: RouteSettings,
 }
 
 impl Source {
-    pub(crate) fn new(queue: Arc<dyn Leasing>, handler: Arc<dyn Handle>, terms: Terms) -> Self {
+    pub(crate) fn new(
+        queue: Arc<dyn Leasing>,
+        handler: Arc<dyn Handle>,
+        terms: RouteSettings,
+    ) -> Self {
         Self {
             queue,
             handler,

@@ -6,7 +6,7 @@ use queue_core::{Bytes, Delivery, Headers, MessageId, Receipt, Token, limits};
 use tokio::time::Instant;
 
 use super::{
-    context::{Context, Keeper},
+    context::{Context, LeaseExtender},
     lease::Lease,
     stop::Stop,
 };
@@ -150,7 +150,7 @@ impl TestContext {
         };
         let lease = Lease::new(&delivery, now, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
-        let keeper = Keeper::Nobody { lease_time };
+        let keeper = LeaseExtender::Nobody { lease_time };
         let context = Context::new(Arc::clone(&lease), self.queue, cut_off, keeper);
         (context, TestWorker(lease))
     }

@@ -94,14 +94,14 @@ use tokio::time::Instant;
 
 use super::{
     Failure, Phase, Stop,
-    ending::Ending,
     event::{Event, Verb},
     failures::{Failures, Sum, Telling},
-    fate::Fate,
     guard::AbnormalEnd,
     handler::Handling,
+    handler_result::HandlerResult,
     lease::Lease,
     outages::{Outages, Over},
+    outcome::DeliveryOutcome,
 };
 
 const TARGET: &str = "queue_kit";
@@ -196,7 +196,7 @@ fn job(queue: &Arc<str>, lease: &Lease, batch: &Span) -> Span {
 struct OpenSpans(Vec<Span>);
 
 impl OpenSpans {
-    fn end(&mut self, endings: &[Ending]) {
+    fn end(&mut self, endings: &[HandlerResult]) {
         for (span, ending) in self.0.drain(..).zip(endings) {
             span.record("outcome", ending.name());
             if let Some(failure) = ending.failure() {
@@ -282,7 +282,11 @@ impl Log {
 }
 
 fn tell_failure(queue: &str, lease: &Lease, reason: &str, telling: Telling) {
-    let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, Fate::Retried.name());
+    let (id, attempt, outcome) = (
+        lease.receipt.id.get(),
+        lease.attempt,
+        DeliveryOutcome::Retried.name(),
+    );
     let text = format!("attempt {attempt} failed: {reason}");
     match telling {
         Telling::First => {
@@ -346,7 +350,7 @@ fn tell(queue: &str, event: &Event<'_>) {
         }
         Event::Ended {
             lease,
-            ending: Some(ending @ Ending::Abnormal(AbnormalEnd::Panicked(_))),
+            ending: Some(ending @ HandlerResult::Abnormal(AbnormalEnd::Panicked(_))),
             cut_off: true,
             ..
         } => {
@@ -366,7 +370,7 @@ fn tell(queue: &str, event: &Event<'_>) {
         }
         _ => {}
     }
-    if let Some((fate, lease)) = Fate::of(event) {
+    if let Some((fate, lease)) = DeliveryOutcome::of(event) {
         let reason = match event {
             Event::Settled { reason, .. } => *reason,
             _ => None,
@@ -376,22 +380,25 @@ fn tell(queue: &str, event: &Event<'_>) {
 }
 
 /// Emits the outcome of a delivery, which is known now.
-fn tell_fate(queue: &str, lease: &Lease, fate: Fate, reason: Option<&str>) {
+fn tell_fate(queue: &str, lease: &Lease, fate: DeliveryOutcome, reason: Option<&str>) {
     let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, fate.name());
     let text = match fate {
-        Fate::Acked | Fate::Retried | Fate::Deferred | Fate::Released => {
+        DeliveryOutcome::Acked
+        | DeliveryOutcome::Retried
+        | DeliveryOutcome::Deferred
+        | DeliveryOutcome::Released => {
             debug!(target: TARGET, queue, id, attempt, outcome, reason, "settled");
             return;
         }
-        Fate::Died => {
+        DeliveryOutcome::Died => {
             let attempts = if attempt == 1 { "attempt" } else { "attempts" };
             let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
             format!("died after {attempt} {attempts}{why}")
         }
-        Fate::Lost => "not settled: the lease is lost".to_owned(),
-        Fate::Unconfirmed => "settled or lost: the reply did not come".to_owned(),
-        Fate::Unsettled => "not settled: no call got through in time".to_owned(),
-        Fate::Abandoned => "not settled: the handler did not stop".to_owned(),
+        DeliveryOutcome::Lost => "not settled: the lease is lost".to_owned(),
+        DeliveryOutcome::Unconfirmed => "settled or lost: the reply did not come".to_owned(),
+        DeliveryOutcome::Unsettled => "not settled: no call got through in time".to_owned(),
+        DeliveryOutcome::Abandoned => "not settled: the handler did not stop".to_owned(),
     };
     warn!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
 }

@@ -19,7 +19,7 @@ use crate::{
         self, CONNECT_TIMEOUT, Connector, CredentialsProvider, Opening, Seeds, Settings, Timeouts,
         Tls,
     },
-    opaque::Opaque,
+    erased_arc::ErasedArc,
 };
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -315,7 +315,7 @@ impl Builder {
             packs: self.packs,
             seed,
             drawn: Arc::default(),
-            connecting: Opaque::new(connecting),
+            connecting: ErasedArc::new(connecting),
         })
     }
 

@@ -19,7 +19,7 @@ pub use self::{builder::Builder, health::Health};
 use crate::{
     client::{Client, Servers},
     connection::{Connector, Warning},
-    opaque::Opaque,
+    erased_arc::ErasedArc,
 };
 
 /// Queues on a Redis server.
@@ -39,7 +39,7 @@ pub struct RedisBackend {
     seed: u64,
     /// How many names were drawn from the seed.
     drawn: Arc<AtomicU64>,
-    connecting: Opaque<Connecting>,
+    connecting: ErasedArc<Connecting>,
 }
 
 impl RedisBackend {

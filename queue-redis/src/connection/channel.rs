@@ -15,7 +15,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{Link, step::Step};
+use super::{Link, reply_sync::ReplySync};
 use crate::error::Failure;
 
 /// After so many requests in a row without an answer, the channel takes its connection for
@@ -35,7 +35,7 @@ pub(crate) struct Channel {
     answered: AtomicU64,
     /// Until when a request may have the server wait for something, or had it wait.
     held_up: Mutex<Instant>,
-    step: Step,
+    step: ReplySync,
     given_up: AtomicBool,
     /// Notified when the connection falls silent, is heard again or is given up.
     changed: Notify,
@@ -51,7 +51,7 @@ impl Channel {
             unanswered: AtomicU32::new(0),
             answered: AtomicU64::new(0),
             held_up: Mutex::new(opened),
-            step: Step::default(),
+            step: ReplySync::default(),
             given_up: AtomicBool::new(false),
             changed: Notify::new(),
         }
@@ -141,8 +141,8 @@ impl Channel {
     }
 
     /// The server's pushes (what it sends unasked), for the first caller that asks.
-    pub(crate) fn told(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
-        self.link.told()
+    pub(crate) fn take_pushes(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
+        self.link.take_pushes()
     }
 
     /// Sends a request whose reply nothing else gets. If no sign of life comes, or another's reply, the

@@ -89,7 +89,7 @@ impl Link {
     /// A connection of [`Role::Waiter`](super::Role::Waiter) needs it. For redis's own connections
     /// it is the receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
     #[must_use]
-    pub fn told_by(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
+    pub fn with_pushes(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
         Self {
             told: Arc::new(Mutex::new(Some(pushes))),
             ..self
@@ -97,7 +97,7 @@ impl Link {
     }
 
     /// The server's pushes, for the first caller that asks.
-    pub fn told(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
+    pub fn take_pushes(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.take()
     }

@@ -18,12 +18,12 @@ mod parameters;
 mod primary;
 mod progress;
 mod race;
+mod reply_sync;
 mod requirements;
 mod rights;
 mod seeds;
 mod sentinel;
 mod server;
-mod step;
 mod supervisor;
 mod target;
 #[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]

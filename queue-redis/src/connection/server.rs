@@ -201,7 +201,7 @@ impl ServerConnector {
         let (connection, driver) = opened.map_err(|error| greeting.reason(error))?;
         greeting.end();
         let mut link = Link::driven(connection, driver, &*self.opening.spawn)
-            .told_by(told)
+            .with_pushes(told)
             .with_progress(progress);
         if self.is_named {
             // A server that takes no name is as good; a connection that is over, the next request meets.

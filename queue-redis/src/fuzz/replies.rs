@@ -71,7 +71,7 @@ fn an_answer_is_read_or_is_an_error_that_names_the_script() {
         told(reply().bytes());
         told(reply().text());
         told(reply().counters());
-        told(reply().letters(entries, Some));
+        told(reply().statuses(entries, Some));
         told(reply().ids(entries));
         told(reply().rest(crate::frame::id));
         let mut reply = reply();

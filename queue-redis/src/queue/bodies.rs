@@ -38,9 +38,9 @@ fn new_reference() -> Reference {
 }
 
 /// The references of a batch's large bodies, by the places of their messages.
-pub(super) struct Uploads(Vec<(usize, Reference)>);
+pub(super) struct StagedBodies(Vec<(usize, Reference)>);
 
-impl Uploads {
+impl StagedBodies {
     /// References for those of a batch that have so many bytes or more.
     pub(super) fn of<'a>(payloads: impl Iterator<Item = Payload<'a>>, large: usize) -> Self {
         let uploads = payloads
@@ -88,7 +88,7 @@ impl Handle {
         &self,
         script: &'static Script,
         all: bool,
-        uploads: &Uploads,
+        uploads: &StagedBodies,
         payloads: impl Iterator<Item = Payload<'a>> + Send,
         fill: Fill<'_>,
     ) -> Result<Reply> {
@@ -105,7 +105,7 @@ impl Handle {
 
     async fn upload<'a>(
         &self,
-        uploads: &Uploads,
+        uploads: &StagedBodies,
         payloads: impl Iterator<Item = Payload<'a>> + Send,
     ) -> Result<()> {
         let (mut note, mut store) = (redis::cmd("ZADD"), redis::cmd("HSET"));
@@ -123,7 +123,7 @@ impl Handle {
     }
 
     /// Takes back an upload whose push was refused. Where that fails, time does it.
-    async fn take_back(&self, uploads: &Uploads) {
+    async fn take_back(&self, uploads: &StagedBodies) {
         let (mut body, mut note) = (redis::cmd("HDEL"), redis::cmd("ZREM"));
         body.arg(self.keys().bodies());
         note.arg(self.keys().uploads());
@@ -268,7 +268,7 @@ mod tests {
                 headers: &headers,
                 body,
             });
-            Uploads::of(payloads, large)
+            StagedBodies::of(payloads, large)
         };
         let some = uploads(100);
         let apart: Vec<bool> = (0..4).map(|entry| some.at(entry).is_some()).collect();

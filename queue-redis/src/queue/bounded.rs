@@ -8,7 +8,7 @@ use queue_core::{
     Push, Result, check_capacity, limits,
 };
 
-use super::{Handle, LeasingKind, Queue, put::Put};
+use super::{Handle, LeasingKind, Queue, push_batcher::PushEntry};
 use crate::{
     call::Call,
     frame::Frame,
@@ -27,8 +27,8 @@ pub(crate) enum Bounded {}
 
 impl LeasingKind for Bounded {
     const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
-    type Put = Offer;
-    const WAYS: usize = 2;
+    type Entry = Offer;
+    const PUSH_MODES: usize = 2;
 }
 
 #[async_trait]
@@ -38,12 +38,12 @@ impl BoundedQueue for Queue<Bounded> {
         match overflow {
             Overflow::Reject => {
                 let room = self.handle.room();
-                let offered = self.putters[REJECTING].send(messages).await?;
+                let offered = self.push_batchers[REJECTING].submit(messages).await?;
                 room.used();
                 self.handle.offered();
                 Ok(offered)
             }
-            Overflow::DropOldest => self.putters[DROPPING_OLDEST].send(messages).await,
+            Overflow::DropOldest => self.push_batchers[DROPPING_OLDEST].submit(messages).await,
             other => Err(self.handle.name(Error::invalid(format!(
                 "the overflow {other:?} is not known here"
             )))),
@@ -136,8 +136,8 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
     }
 }
 
-impl Put for Offer {
-    type Answer = Offered;
+impl PushEntry for Offer {
+    type Reply = Offered;
 
     const SCRIPT: &Script = &scripts::BOUNDED_OFFER;
 
@@ -157,7 +157,7 @@ impl Put for Offer {
         }
     }
 
-    fn answers(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
+    fn replies(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
         if reply.len() != 3 * entries {
             let ids = reply.ids(entries)?.into_iter();
             let accepted = ids.map(|id| Offered::Accepted {

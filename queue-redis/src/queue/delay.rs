@@ -7,7 +7,7 @@ use queue_core::{DelayQueue, Due, MessageId, Push, Pushed, Rescheduled, Result, 
 
 use super::{
     LeasingKind, Queue,
-    put::{self, Put},
+    push_batcher::{self, PushEntry},
 };
 use crate::{
     call::Call,
@@ -23,14 +23,14 @@ pub(crate) enum Delay {}
 
 impl LeasingKind for Delay {
     const SCRIPTS: &LeasingScripts = &scripts::DELAY;
-    type Put = Scheduled;
+    type Entry = Scheduled;
 }
 
 #[async_trait]
 impl DelayQueue for Queue<Delay> {
     async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
         self.checked(Scheduled::check_all(messages, self.max_body))?;
-        self.putters[0].send(messages).await
+        self.push_batchers[0].submit(messages).await
     }
 
     async fn reschedule(&self, id: MessageId, to: Due) -> Result<Rescheduled> {
@@ -54,8 +54,8 @@ impl DelayQueue for Queue<Delay> {
     }
 }
 
-impl Put for Scheduled {
-    type Answer = Pushed;
+impl PushEntry for Scheduled {
+    type Reply = Pushed;
 
     const SCRIPT: &Script = &scripts::DELAY_SCHEDULE;
 
@@ -71,7 +71,7 @@ impl Put for Scheduled {
         call.push(&dues[..]);
     }
 
-    fn answers(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        put::pushed(reply, messages)
+    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        push_batcher::pushed(reply, messages)
     }
 }

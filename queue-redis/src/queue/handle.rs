@@ -14,7 +14,7 @@ use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
 use tokio::time::Instant;
 
-use super::{config, unlooked::Unlooked};
+use super::{config, poll_timer::PollTimer};
 use crate::{
     backend::RedisBackend,
     call::Fill,
@@ -24,7 +24,7 @@ use crate::{
     keys::Keys,
     reply::Reply,
     script::Script,
-    waiter::{Hint, Wish},
+    waiting::{HandoffRequest, Hint},
 };
 
 /// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
@@ -49,19 +49,19 @@ pub(crate) struct Handle {
     sends_all: AtomicBool,
     /// Counts them.
     plain_pushes: AtomicU32,
-    known: Mutex<Known>,
+    poll_state: Mutex<PollState>,
 }
 
 /// The results of looks and waits.
 #[derive(Debug, Default)]
-struct Known {
+struct PollState {
     /// The next change by itself, as far as the last look knew.
-    change: Option<Instant>,
+    next_due: Option<Instant>,
     /// Whether a wait has ended since the last look: nobody else may have heard what it was told.
     has_waited: bool,
-    unlooked: Unlooked,
+    poll_timer: PollTimer,
     /// The same for room, at which an offer looks.
-    no_offer: Unlooked,
+    room_timer: PollTimer,
 }
 
 impl Handle {
@@ -88,7 +88,7 @@ impl Handle {
             only_looks: false,
             sends_all: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
-            known: Mutex::default(),
+            poll_state: Mutex::default(),
         }
     }
 
@@ -257,11 +257,11 @@ impl Handle {
     }
 
     /// Remembers a look's result: the time until something changes by itself.
-    pub(crate) fn looked(&self, next: Option<Duration>) {
+    pub(crate) fn polled(&self, next: Option<Duration>) {
         let change = next.and_then(|next| Instant::now().checked_add(next));
-        let mut known = self.lock_known();
-        known.change = change;
-        known.unlooked.looked();
+        let mut known = self.lock_poll_state();
+        known.next_due = change;
+        known.poll_timer.looked();
         let has_waited = std::mem::take(&mut known.has_waited);
         drop(known);
         if let (Some(change), true) = (change, has_waited) {
@@ -271,32 +271,34 @@ impl Handle {
 
     /// Remembers that an offer looked for room.
     pub(super) fn offered(&self) {
-        self.lock_known().no_offer.looked();
+        self.lock_poll_state().room_timer.looked();
     }
 
-    fn lock_known(&self) -> MutexGuard<'_, Known> {
+    fn lock_poll_state(&self) -> MutexGuard<'_, PollState> {
         // Nothing panics while it is held.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.poll_state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a message or an item that may be ready; with a wish, or for a message that is handed over.
     pub(crate) async fn wait_for_arrival(
         &self,
         timeout: Duration,
-        wish: Option<Wish>,
+        wish: Option<HandoffRequest>,
     ) -> Result<Option<Bytes>> {
         let node = self.client.node();
         let fall_back = node.waiter().fall_back();
         let (change, longest) = {
-            let mut known = self.lock_known();
-            (known.change, known.unlooked.waits(fall_back))
+            let mut known = self.lock_poll_state();
+            (known.next_due, known.poll_timer.waits(fall_back))
         };
         let longest = timeout.min(longest);
         let wait = node.waiter().wait(&self.arrivals, longest, change, wish);
         let wait = wait.await;
-        let mut known = self.lock_known();
+        let mut known = self.lock_poll_state();
         known.has_waited = true;
-        known.unlooked.waited(fall_back);
+        known.poll_timer.waited(fall_back);
         drop(known);
         wait.map_err(|error| self.name(error))
     }
@@ -305,9 +307,9 @@ impl Handle {
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         let (room, node) = (self.room_marker(), self.client.node());
         let fall_back = node.waiter().fall_back();
-        let longest = timeout.min(self.lock_known().no_offer.waits(fall_back));
+        let longest = timeout.min(self.lock_poll_state().room_timer.waits(fall_back));
         let wait = node.waiter().wait(&room, longest, None, None).await;
-        self.lock_known().no_offer.waited(fall_back);
+        self.lock_poll_state().room_timer.waited(fall_back);
         wait.map(drop).map_err(|error| self.name(error))
     }
 

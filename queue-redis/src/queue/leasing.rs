@@ -20,16 +20,16 @@ use queue_core::{
 use super::{
     Handle,
     cursors::{cursor, shown_before, shown_by_now},
-    put::{Put, Putter, Way},
-    turns::{Share, Turn, Turned, Turns},
+    lease_batcher::{Share, Turn, Turned, Turns},
+    push_batcher::{PushBatcher, PushEntry, PushSender},
 };
 use crate::{
+    batching::Batcher,
     call::Call,
-    coalescer::Coalescer,
     frame::{self, Dead, Shown},
     reply::Reply,
     scripts::LeasingScripts,
-    waiter::Wish,
+    waiting::HandoffRequest,
 };
 
 /// A kind of queue that leases.
@@ -39,9 +39,9 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     /// The verbs that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
     /// The message that a producer puts in.
-    type Put: Put;
+    type Entry: PushEntry;
     /// The number of ways to put a message in. A way is a number from zero on.
-    const WAYS: usize = 1;
+    const PUSH_MODES: usize = 1;
 }
 
 /// A queue of this kind.
@@ -49,22 +49,22 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
 pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
-    pub(super) putters: Vec<Putter<K::Put>>,
-    turns: Arc<Coalescer<Turns>>,
-    has_lone_turn: AtomicBool,
+    pub(super) push_batchers: Vec<PushBatcher<K::Entry>>,
+    turns: Arc<Batcher<Turns>>,
+    has_solo_call: AtomicBool,
 }
 
 /// A turn that came while no other was under way, and goes by itself: so a lone consumer does not pay for
 /// the way that others share.
-struct Lone<'a>(&'a AtomicBool);
+struct SoloGuard<'a>(&'a AtomicBool);
 
-impl<'a> Lone<'a> {
+impl<'a> SoloGuard<'a> {
     fn first(has_one: &'a AtomicBool) -> Option<Self> {
         (!has_one.swap(true, Ordering::Relaxed)).then(|| Self(has_one))
     }
 }
 
-impl Drop for Lone<'_> {
+impl Drop for SoloGuard<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -75,9 +75,11 @@ impl<K: LeasingKind> Queue<K> {
     pub(crate) fn new(handle: Handle, max_body: usize) -> Self {
         let handle = Arc::new(handle);
         Self {
-            putters: (0..K::WAYS).map(|way| Way::putter(&handle, way)).collect(),
+            push_batchers: (0..K::PUSH_MODES)
+                .map(|way| PushSender::batcher(&handle, way))
+                .collect(),
             turns: Arc::new(Turns::new(&handle, &K::SCRIPTS.turn, K::HEAD)),
-            has_lone_turn: AtomicBool::new(false),
+            has_solo_call: AtomicBool::new(false),
             handle,
             max_body,
         }
@@ -92,7 +94,7 @@ impl<K: LeasingKind> Queue<K> {
         let arrival = (turn.max > 0).then(|| self.handle.arrival());
         let lone = match self.turns.is_busy() {
             true => None,
-            false => Lone::first(&self.has_lone_turn),
+            false => SoloGuard::first(&self.has_solo_call),
         };
         let share = match lone {
             Some(_) => None,
@@ -100,18 +102,18 @@ impl<K: LeasingKind> Queue<K> {
         };
         let (settled, leased) = match share {
             Some(share) => {
-                let answer = self.turns.send(vec![share]).await?.pop();
+                let answer = self.turns.submit(vec![share]).await?.pop();
                 answer.ok_or_else(Error::unanswered)??
             }
             None => {
-                let alone = self.turns.verb().alone(turn);
+                let alone = self.turns.sender().alone(turn);
                 // In a box of its own, so that the others' futures are small.
                 Box::pin(alone).await?
             }
         };
         if let Some(arrival) = arrival {
             arrival.used();
-            self.handle.looked(leased.next);
+            self.handle.polled(leased.next);
         }
         Ok((settled, leased))
     }
@@ -160,10 +162,10 @@ impl<K: LeasingKind> Leasing for Queue<K> {
                 call.push(&frame::lease(*receipt)[..]);
             }
         };
-        self.turns.verb().part(receipts.iter().copied());
+        self.turns.sender().part(receipts.iter().copied());
         let extend = &K::SCRIPTS.extend;
         let mut reply = self.handle.call(extend, &fill).await?;
-        reply.letters(receipts.len(), |letter| match letter {
+        reply.statuses(receipts.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),
             b'l' => Some(Extended::LeaseLost),
             _ => None,
@@ -182,14 +184,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
         let turns = Arc::downgrade(&self.turns);
-        let wish = Wish {
+        let wish = HandoffRequest {
             lease_time: millis,
             holder,
             returns: turns,
         };
         let handed = self.handle.wait_for_arrival(timeout, Some(wish)).await?;
         let lease = Duration::from_millis(millis);
-        let delivery = handed.and_then(|handed| self.turns.verb().handed_over(handed, lease));
+        let delivery = handed.and_then(|handed| self.turns.sender().handed_over(handed, lease));
         Ok(Leased::of(delivery.into_iter().collect()))
     }
 
@@ -224,7 +226,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let script = &K::SCRIPTS.revive;
         let fill = |call: &mut Call| add_ids(call, ids);
         let mut reply = self.handle.call(script, &fill).await?;
-        reply.letters(ids.len(), |letter| match letter {
+        reply.statuses(ids.len(), |letter| match letter {
             b'r' => Some(Revived::Revived),
             b'n' => Some(Revived::NotFound),
             b'f' => Some(Revived::Full),
@@ -287,7 +289,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let script = &K::SCRIPTS.cancel;
         let fill = |call: &mut Call| add_ids(call, ids);
         let mut reply = self.handle.call(script, &fill).await?;
-        reply.letters(ids.len(), |letter| match letter {
+        reply.statuses(ids.len(), |letter| match letter {
             b'c' => Some(Cancelled::Cancelled),
             b't' => Some(Cancelled::TooLate),
             b'n' => Some(Cancelled::NeverWas),

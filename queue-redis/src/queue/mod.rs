@@ -6,15 +6,15 @@ pub(crate) mod config;
 mod cursors;
 mod delay;
 mod handle;
+mod lease_batcher;
 mod leasing;
 mod opening;
+mod poll_timer;
 mod priority;
-mod put;
+mod push_batcher;
 mod reliable;
 mod rotating;
 mod runs;
-mod turns;
-mod unlooked;
 
 use std::sync::Arc;
 

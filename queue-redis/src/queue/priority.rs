@@ -5,7 +5,7 @@ use queue_core::{Prioritized, PriorityQueue, Push, Pushed, Result};
 
 use super::{
     LeasingKind, Queue,
-    put::{self, Put},
+    push_batcher::{self, PushEntry},
 };
 use crate::{
     call::Call,
@@ -22,19 +22,19 @@ pub(crate) enum Priority {}
 impl LeasingKind for Priority {
     const HEAD: usize = frame::PRIORITY_HEAD;
     const SCRIPTS: &LeasingScripts = &scripts::PRIORITY;
-    type Put = Prioritized;
+    type Entry = Prioritized;
 }
 
 #[async_trait]
 impl PriorityQueue for Queue<Priority> {
     async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
         self.checked(Prioritized::check_all(messages, self.max_body))?;
-        self.putters[0].send(messages).await
+        self.push_batchers[0].submit(messages).await
     }
 }
 
-impl Put for Prioritized {
-    type Answer = Pushed;
+impl PushEntry for Prioritized {
+    type Reply = Pushed;
 
     const SCRIPT: &Script = &scripts::PRIORITY_ENQUEUE;
 
@@ -48,8 +48,8 @@ impl Put for Prioritized {
         call.push(&priorities[..]);
     }
 
-    fn answers(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        put::pushed(reply, messages)
+    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        push_batcher::pushed(reply, messages)
     }
 }
 

@@ -5,7 +5,7 @@ use queue_core::{Push, Pushed, ReliableQueue, Result};
 
 use super::{
     LeasingKind, Queue,
-    put::{self, Put},
+    push_batcher::{self, PushEntry},
 };
 use crate::{
     reply::Reply,
@@ -19,19 +19,19 @@ pub(crate) enum Reliable {}
 
 impl LeasingKind for Reliable {
     const SCRIPTS: &LeasingScripts = &scripts::RELIABLE;
-    type Put = Push;
+    type Entry = Push;
 }
 
 #[async_trait]
 impl ReliableQueue for Queue<Reliable> {
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         self.checked(Push::check_all(messages.iter(), self.max_body))?;
-        self.putters[0].send(messages).await
+        self.push_batchers[0].submit(messages).await
     }
 }
 
-impl Put for Push {
-    type Answer = Pushed;
+impl PushEntry for Push {
+    type Reply = Pushed;
 
     const SCRIPT: &Script = &scripts::RELIABLE_PUSH;
     const PACKS: bool = true;
@@ -40,7 +40,7 @@ impl Put for Push {
         self
     }
 
-    fn answers(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        put::pushed(reply, messages)
+    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        push_batcher::pushed(reply, messages)
     }
 }

@@ -8,7 +8,7 @@ use queue_core::{
     RotatingQueue, limits,
 };
 
-use super::{Handle, bodies::Uploads, cursors::cursor, leasing::add_ids};
+use super::{Handle, bodies::StagedBodies, cursors::cursor, leasing::add_ids};
 use crate::{
     call::Call,
     frame::{self, Content, Payload},
@@ -42,7 +42,7 @@ impl RotatingQueue for Ring {
             let items = items.iter();
             items.map(|Insert { headers, body, .. }| Payload { headers, body })
         };
-        let uploads = Uploads::of(payloads(), self.handle.backend().large());
+        let uploads = StagedBodies::of(payloads(), self.handle.backend().large());
         let fill = |call: &mut Call| {
             call.push(items.len());
             uploads.add_payloads(payloads(), call);
@@ -93,7 +93,7 @@ impl RotatingQueue for Ring {
             // There may be others behind them.
             next = Some(Duration::ZERO);
         }
-        self.handle.looked(next);
+        self.handle.polled(next);
         Ok(Rotated { items, next })
     }
 

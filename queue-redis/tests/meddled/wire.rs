@@ -40,7 +40,7 @@ impl<M: Meddler> Connector for MeddledConnector<M> {
     async fn connect(&self, role: Role) -> RedisResult<Link> {
         if role == Role::Waiter {
             let (connection, told) = self.client.listen()?;
-            return Ok(Link::new(connection).told_by(told));
+            return Ok(Link::new(connection).with_pushes(told));
         }
         Ok(Link::new(Meddled {
             connection: self.client.connect()?,

@@ -21,7 +21,7 @@ impl Connector for VirtualConnector {
             return self.0.connect().map(Link::new);
         }
         let (connection, told) = self.0.listen()?;
-        Ok(Link::new(connection).told_by(told))
+        Ok(Link::new(connection).with_pushes(told))
     }
 
     fn address(&self) -> String {

@@ -12,7 +12,7 @@ use redis::{
 };
 use tokio::sync::mpsc;
 
-use super::{network::Network, shim::Shim};
+use super::{network::Network, proxy::Shim};
 use crate::{
     engine::Executor,
     plan::{Lane, What},
@@ -88,7 +88,7 @@ impl Connector for WireConnector {
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
         let spawner = self.executor.spawner(self.lane);
-        Ok(Link::driven(connection, driver, &spawner).told_by(told))
+        Ok(Link::driven(connection, driver, &spawner).with_pushes(told))
     }
 
     fn address(&self) -> String {

@@ -15,8 +15,8 @@ use super::{
     Counts, Rewrite,
     affinity::{Held, OneCore},
     connector::{Shims, WireConnector},
-    machine::Machine,
     network::{Network, Serves},
+    server_connection::Machine,
 };
 use crate::{
     engine::Executor,

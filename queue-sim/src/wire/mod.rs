@@ -59,26 +59,26 @@
 
 mod affinity;
 mod blocking;
+mod classify;
 mod connector;
 mod environment;
 mod listeners;
-mod machine;
 mod network;
+mod proxy;
 mod reply;
 mod request;
 mod resp;
 mod rewrite;
 mod scripts;
 mod server;
-mod shim;
+mod server_connection;
 mod socket;
-mod sort;
-mod subject;
+mod target;
 
 pub use self::{
     environment::{RedisEnvironment, RedisEnvironmentBuilder},
-    machine::Counts,
     reply::Reply,
     request::Request,
     rewrite::{Rewrite, Steps},
+    server_connection::Counts,
 };

@@ -15,7 +15,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{listeners::ConnectionId, machine::Machine, resp, rewrite::Rewrite};
+use super::{listeners::ConnectionId, resp, rewrite::Rewrite, server_connection::Machine};
 use crate::{
     history::Event,
     plan::{Chance, Lane, What},

@@ -9,11 +9,11 @@ use queue_core::{Settlement, Timestamp, call::Call};
 use super::{
     Reply, Request,
     listeners::HandedOver,
-    machine::Machine,
     network::Network,
     resp,
     rewrite::{Execute, Steps},
-    subject::{
+    server_connection::Machine,
+    target::{
         bounded_queue, changes_lists, field, queue_of, refusal, released, stray, take_expiry,
     },
 };

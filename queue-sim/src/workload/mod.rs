@@ -14,6 +14,7 @@ mod actor;
 mod bounded;
 mod delay;
 mod drain;
+mod driver;
 mod fit;
 mod goals;
 mod interrupt;
@@ -24,7 +25,6 @@ mod messages;
 mod mode;
 mod operators;
 mod plain;
-mod player;
 mod pool;
 mod priority;
 mod remove;
@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use queue_core::{QueueConfig, QueueKind};
 
-pub(crate) use self::{drain::drain, fit::Fit, player::Player, pool::Pool, remove::remove};
+pub(crate) use self::{drain::drain, driver::Player, fit::Fit, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
 use crate::{
     plan::{Chance, Decisions, Lane, Site, What},

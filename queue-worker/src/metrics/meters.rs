@@ -14,7 +14,7 @@ use super::{
     CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, IN_FLIGHT, LATENESS_SECONDS,
     LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, PAUSED, WAIT_SECONDS,
 };
-use crate::{Stop, ending::Ending, event::Event, fate::Fate};
+use crate::{Stop, event::Event, handler_result::HandlerResult, outcome::DeliveryOutcome};
 
 /// The endings of handlings: the names of [`Ending::name`], and cut off.
 const ENDINGS: [&str; 6] = [
@@ -66,7 +66,7 @@ struct QueueMeters {
     lateness_seconds: Histogram,
     leases_lost: Counter,
     leases_extended: Counter,
-    outcomes: BTreeMap<Fate, Counter>,
+    outcomes: BTreeMap<DeliveryOutcome, Counter>,
     handled: BTreeMap<&'static str, Counter>,
     calls: BTreeMap<&'static str, (Counter, Counter)>,
 }
@@ -85,7 +85,7 @@ impl QueueMeters {
             leases_lost: counter!(LEASES_LOST, "queue" => label()),
             leases_extended: counter!(LEASES_EXTENDED, "queue" => label()),
             // All exist from the start, since a rate needs the 0 before the first 1.
-            outcomes: Fate::ALL
+            outcomes: DeliveryOutcome::ALL
                 .map(|fate| {
                     let outcome = fate.name();
                     (
@@ -118,7 +118,7 @@ impl QueueMeters {
             Event::Ended { ending, took, .. } => {
                 self.left();
                 self.handler_seconds.record(*took);
-                let ending = ending.map_or("cut_off", Ending::name);
+                let ending = ending.map_or("cut_off", HandlerResult::name);
                 if let Some(handled) = self.handled.get(ending) {
                     handled.increment(1);
                 }
@@ -144,7 +144,7 @@ impl QueueMeters {
             }
             _ => {}
         }
-        let outcome = Fate::of(event).and_then(|(fate, _)| self.outcomes.get(&fate));
+        let outcome = DeliveryOutcome::of(event).and_then(|(fate, _)| self.outcomes.get(&fate));
         if let Some(outcome) = outcome {
             outcome.increment(1);
         }

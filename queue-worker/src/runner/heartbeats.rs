@@ -21,7 +21,7 @@ use crate::{
     event::{Event, Verb},
     later::after,
     lease::Lease,
-    note::ExtendRequest,
+    task_message::ExtendRequest,
 };
 
 impl Runner {

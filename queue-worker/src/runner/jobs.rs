@@ -9,12 +9,12 @@ use super::{Runner, served::Pending};
 use crate::{
     Backoff, Context, Failure, Remedy,
     backoff::seed,
-    context::Keeper,
-    ending::Ending,
+    context::LeaseExtender,
     event::Event,
     guard::{AbnormalEnd, guarded_call},
+    handler_result::HandlerResult,
     lease::Lease,
-    note::EndReporter,
+    task_message::EndReporter,
 };
 
 /// One call of a handler, in a task of its own.
@@ -41,7 +41,7 @@ impl Runner {
         for (entry, delivery) in deliveries.into_iter().enumerate() {
             let lease = Lease::new(&delivery, sent, hold);
             let name = Arc::clone(&served.name);
-            let keeper = Keeper::Worker {
+            let keeper = LeaseExtender::Worker {
                 key: (job, entry),
                 notes: self.note_sender.clone(),
             };
@@ -76,7 +76,7 @@ impl Runner {
     pub(super) fn ended(
         &mut self,
         job: u64,
-        endings: Option<&[Ending]>,
+        endings: Option<&[HandlerResult]>,
         panic: Option<String>,
         took: Duration,
         now: Instant,
@@ -88,7 +88,7 @@ impl Runner {
         self.average_time = (self.average_time * 15 + took) / 16;
         self.freed.get_or_insert(now);
         self.queues[job.queue].jobs -= 1;
-        let panicked = panic.map(|panic| Ending::Abnormal(AbnormalEnd::Panicked(panic)));
+        let panicked = panic.map(|panic| HandlerResult::Abnormal(AbnormalEnd::Panicked(panic)));
         let cut_off = job.task.is_none();
         for (entry, lease) in job.leases.iter().enumerate() {
             let ending = endings.and_then(|endings| endings.get(entry));
@@ -123,12 +123,12 @@ impl Runner {
         &self,
         job: &Job,
         lease: &Lease,
-        ending: Option<&Ending>,
+        ending: Option<&HandlerResult>,
     ) -> (Settlement, Option<String>) {
         let receipt = lease.receipt;
         let failure = match ending {
             // Its attempt is refunded even if its drop panicked: nobody let it finish.
-            None | Some(Ending::Abnormal(_)) if job.task.is_none() => {
+            None | Some(HandlerResult::Abnormal(_)) if job.task.is_none() => {
                 return (Settlement::release(receipt), None);
             }
             None => Some(Failure::new("its task was stopped from outside")),
@@ -138,11 +138,15 @@ impl Runner {
             return (Settlement::ack(receipt), None);
         };
         let remedy = match ending {
-            Some(Ending::Undecodable(_)) if self.queues[job.queue].terms.bury_undecodable => {
+            Some(HandlerResult::Undecodable(_))
+                if self.queues[job.queue].terms.bury_undecodable =>
+            {
                 Remedy::Bury
             }
             // A handler that stopped on request has not failed.
-            Some(Ending::Said(_)) if lease.told().is_some() && failure.remedy() != Remedy::Bury => {
+            Some(HandlerResult::Returned(_))
+                if lease.told().is_some() && failure.remedy() != Remedy::Bury =>
+            {
                 return (Settlement::release(receipt), None);
             }
             _ => failure.remedy(),

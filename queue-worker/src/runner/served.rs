@@ -5,10 +5,10 @@ use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Dura
 use queue_core::{Counters, Extended, Leased, Leasing, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
-use super::reach::Reach;
+use super::batch_limit::BatchLimit;
 use crate::{
-    event::Event, handler::Handle, lease::Lease, note::ExtendRequest, outage::Outage,
-    settings::Terms, source::Source,
+    event::Event, handler::Handle, lease::Lease, outage::Outage, settings::RouteSettings,
+    source::Source, task_message::ExtendRequest,
 };
 
 pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -19,14 +19,14 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 pub(super) struct ServedQueue {
     pub(super) queue: Arc<dyn Leasing>,
     pub(super) handler: Arc<dyn Handle>,
-    pub(super) terms: Terms,
+    pub(super) terms: RouteSettings,
     pub(super) name: Arc<str>,
     /// Running jobs.
     pub(super) jobs: usize,
     /// The `settle_and_lease` or `settle` in flight: one at a time, and never dropped.
     pub(super) call: Option<Call>,
     pub(super) call_outage: Outage,
-    pub(super) reach: Reach,
+    pub(super) reach: BatchLimit,
     /// Results to settle.
     pub(super) pending: VecDeque<Pending>,
     /// The time of the next look for messages.
@@ -116,7 +116,7 @@ impl ServedQueue {
             jobs: 0,
             call: None,
             call_outage: outage(1),
-            reach: Reach::new(),
+            reach: BatchLimit::new(),
             pending: VecDeque::new(),
             look: now,
             heartbeat: None,

@@ -1,0 +1,139 @@
+//! The task that sends for several callers.
+
+use std::{any::Any, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+use queue_core::{Error, ErrorKind, Outcome, Result};
+use tokio::{sync::oneshot::Sender, time};
+
+use super::{
+    SendBatch,
+    backlog::QueuedRequests,
+    shared::{Call, Shared, TaskStep},
+};
+use crate::panic;
+
+/// Sends the waiting entries.
+pub(super) struct Task<V: SendBatch> {
+    shared: Arc<Shared<V>>,
+    patience: Duration,
+}
+
+impl<V: SendBatch> Task<V> {
+    pub(super) const fn new(shared: Arc<Shared<V>>, patience: Duration) -> Self {
+        Self { shared, patience }
+    }
+
+    pub(super) async fn run(self) {
+        loop {
+            self.give_back().await;
+            match self.shared.step() {
+                TaskStep::Sleep => self.shared.work().await,
+                TaskStep::Await(number, call) => self.wait_for(number, call).await,
+                TaskStep::Send => self.send_all().await,
+            }
+        }
+    }
+
+    /// Waits for the end of a caller's call. Nobody may poll that caller, so the task polls its
+    /// call. The call's timers may belong to a runtime that nobody drives, so the task has one of
+    /// its own.
+    async fn wait_for(&self, number: u64, call: Call<V::Reply>) {
+        let mut call = AssertUnwindSafe(call).catch_unwind();
+        let mut patience = pin!(time::sleep(self.patience));
+        loop {
+            tokio::select! {
+                biased;
+                () = self.shared.work() => {
+                    if !self.shared.is_sending(number) {
+                        return;
+                    }
+                }
+                _ = &mut call => break,
+                () = &mut patience => break,
+            }
+        }
+        self.shared.end_direct(number);
+    }
+
+    async fn send_all(&self) {
+        loop {
+            if let Err(error) = self.shared.sender.ready().await {
+                self.shared.refuse_all(&error);
+            }
+            let batch = self.shared.next_batch();
+            if batch.is_empty() {
+                if self.shared.go_idle() {
+                    return;
+                }
+                continue;
+            }
+            self.send(batch).await;
+            self.give_back().await;
+            // Callers that just got their answers may be about to come again. The task lets them run first, so
+            // that they go with those that wait already: else both would go by turns, in twice as many calls.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn send(&self, batch: Vec<QueuedRequests<V>>) {
+        let mut entries = Vec::new();
+        let mut callers = Vec::with_capacity(batch.len());
+        for waiting in batch {
+            callers.push((waiting.entries.len(), waiting.answer));
+            entries.extend(waiting.entries);
+        }
+        let call = AssertUnwindSafe(self.shared.sender.send_batch(&entries)).catch_unwind();
+        let answers = call.await.unwrap_or_else(|panic| Err(panicked(&*panic)));
+        self.shared.keep_unwanted(deal(answers, callers));
+    }
+
+    async fn give_back(&self) {
+        let unwanted = self.shared.take_unwanted();
+        if !unwanted.is_empty() {
+            self.shared.sender.give_back(unwanted).await;
+        }
+    }
+}
+
+/// The task's end: it tells all waiting callers that they were not sent.
+impl<V: SendBatch> Drop for Task<V> {
+    fn drop(&mut self) {
+        self.shared.close();
+        self.shared.refuse_all(&Error::new(
+            ErrorKind::Unavailable,
+            "nothing was sent: the task that sends for several callers was stopped",
+        ));
+    }
+}
+
+/// Gives each caller its share of the answers, or the error. Answers those of callers that are gone.
+fn deal<A>(answers: Result<Vec<A>>, callers: Vec<(usize, Sender<Result<Vec<A>>>)>) -> Vec<A> {
+    let mut unwanted = Vec::new();
+    match answers {
+        Ok(answers) => {
+            let mut answers = answers.into_iter();
+            for (count, caller) in callers {
+                let share = answers.by_ref().take(count).collect();
+                if let Err(Ok(share)) = caller.send(Ok(share)) {
+                    unwanted.extend(share);
+                }
+            }
+        }
+        Err(error) => {
+            for (_, caller) in callers {
+                let _ = caller.send(Err(error.clone()));
+            }
+        }
+    }
+    unwanted
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let said = panic::message(panic);
+    Error::new(
+        ErrorKind::Internal,
+        format!("sending for several callers panicked: {said} (please report it)"),
+    )
+    .with_outcome(Outcome::Unknown)
+}

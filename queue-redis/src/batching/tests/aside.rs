@@ -1,0 +1,103 @@
+//! Callers that set their futures aside, or drop them.
+
+use std::pin::pin;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
+    let (coalescer, sent) = echo();
+    let mut aside = pin!(coalescer.submit(&[1]));
+    assert!(aside.as_mut().now_or_never().is_none());
+    let before = Instant::now();
+    assert_eq!(coalescer.submit(&[2]).await.unwrap(), [2]);
+    assert_eq!(before.elapsed(), 2 * TRIP);
+    sleep(10 * PATIENCE).await;
+    // It is alone again, although nobody has polled the one set aside since.
+    let before = Instant::now();
+    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
+    assert_eq!(before.elapsed(), TRIP);
+    assert_eq!(aside.await.unwrap(), [1]);
+    assert_eq!(*sent.lock().unwrap(), [[1], [2], [3]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_and_is_set_aside_holds_up_nobody() {
+    let (coalescer, sent) = echo();
+    let (mut first, mut second) = (pin!(coalescer.submit(&[1])), pin!(coalescer.submit(&[2])));
+    assert!(first.as_mut().now_or_never().is_none());
+    assert!(second.as_mut().now_or_never().is_none());
+    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
+    assert_eq!(coalescer.submit(&[4]).await.unwrap(), [4]);
+    assert_eq!(second.await.unwrap(), [2]);
+    assert_eq!(first.await.unwrap(), [1]);
+    assert_eq!(*sent.lock().unwrap(), [vec![1], vec![2, 3], vec![4]]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience() {
+    let (coalescer, _) = echo();
+    // No timer ends it: its caller's runtime, say, has a timer that nobody drives.
+    let mut aside = pin!(coalescer.submit(&[ENDLESS]));
+    assert!(aside.as_mut().now_or_never().is_none());
+    let before = Instant::now();
+    // Sent just in time, or given up just before.
+    let _ = coalescer.submit(&[2]).await;
+    assert!(before.elapsed() <= PATIENCE + TRIP);
+    let before = Instant::now();
+    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
+    assert_eq!(before.elapsed(), TRIP);
+    assert!(aside.now_or_never().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_dropped_in_the_middle_of_a_call_leaves_the_others_their_own_answers() {
+    const CALLERS: usize = 5;
+    for dropped in 0..CALLERS {
+        let (coalescer, sent) = echo();
+        let mut set = JoinSet::new();
+        start(&mut set, &coalescer, &[1_000]);
+        tokio::task::yield_now().await;
+        let mut handles = Vec::new();
+        for caller in 0..CALLERS {
+            // Batches of one, two, three entries, so that a wrong number of answers shows.
+            let first = 10 * caller as u32;
+            let batch: Vec<_> = (first..=first + caller as u32 % 3).collect();
+            let (coalescer, expected) = (Arc::clone(&coalescer), batch.clone());
+            let handle = set.spawn(async move { coalescer.submit(&batch).await });
+            handles.push((handle, expected));
+        }
+        sleep(TRIP + TRIP / 2).await;
+        assert_eq!(sent.lock().unwrap().len(), 2, "they are all under way");
+        let (gone, _) = handles.remove(dropped);
+        gone.abort();
+        let mut answers = std::collections::HashMap::new();
+        while let Some(answer) = set.join_next_with_id().await {
+            match answer {
+                Ok((id, answer)) => drop(answers.insert(id, answer.unwrap())),
+                Err(error) => assert_eq!(error.id(), gone.id()),
+            }
+        }
+        for (handle, expected) in handles {
+            assert_eq!(answers[&handle.id()], expected, "without {dropped}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_dropped_before_it_was_sent_is_never_sent() {
+    let (coalescer, sent, up) = with_outages();
+    up.send_replace(false);
+    {
+        let (first, second) = (pin!(coalescer.submit(&[1])), pin!(coalescer.submit(&[2])));
+        assert!(first.now_or_never().is_none());
+        // From now on the task sees to the first call, too.
+        assert!(second.now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    let mut third = pin!(coalescer.submit(&[3]));
+    assert!(third.as_mut().now_or_never().is_none());
+    up.send_replace(true);
+    assert_eq!(third.await.unwrap(), [3]);
+    assert_eq!(*sent.lock().unwrap(), [[3]]);
+}

@@ -1,0 +1,289 @@
+//! The coalescer on a verb that takes a trip and answers each entry with itself, in virtual time.
+
+mod aside;
+mod interleavings;
+mod patience;
+
+use std::{sync::Mutex, time::Duration};
+
+use futures_util::FutureExt;
+use queue_core::TokioSpawn;
+use tokio::{
+    sync::watch,
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
+
+use super::*;
+
+const TRIP: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A call with this has no end.
+const ENDLESS: u32 = 7_777;
+
+/// Answers each number with itself, a trip later, and records the numbers.
+struct Echo {
+    sent: Sent,
+    given_back: Mutex<Vec<u32>>,
+    /// Whether the verb can send; calls under way wait, too.
+    up: watch::Receiver<bool>,
+}
+
+type Sent = Arc<Mutex<Vec<Vec<u32>>>>;
+
+impl Echo {
+    async fn is_up(&self) {
+        // An error means that it will stay as it is.
+        let _ = self.up.clone().wait_for(|up| *up).await;
+    }
+}
+
+#[async_trait]
+impl SendBatch for Echo {
+    type Request = u32;
+    type Reply = u32;
+
+    async fn send_batch(&self, entries: &[u32]) -> Result<Vec<u32>> {
+        self.is_up().await;
+        self.sent.lock().unwrap().push(entries.to_vec());
+        sleep(TRIP).await;
+        self.is_up().await;
+        assert_ne!(entries[0], 666, "as planned");
+        if entries.contains(&ENDLESS) {
+            std::future::pending::<()>().await;
+        }
+        if entries.contains(&1_313) {
+            return Err(Error::new(ErrorKind::OutOfMemory, "1313"));
+        }
+        Ok(entries.to_vec())
+    }
+
+    fn size(entry: &u32) -> usize {
+        *entry as usize
+    }
+
+    async fn give_back(&self, answers: Vec<u32>) {
+        self.given_back.lock().unwrap().extend(answers);
+    }
+
+    async fn ready(&self) -> Result<()> {
+        self.is_up().await;
+        Ok(())
+    }
+
+    fn unsent(&self) -> Error {
+        Error::new(ErrorKind::Unavailable, "not in time")
+    }
+}
+
+fn echo() -> (Arc<Batcher<Echo>>, Sent) {
+    let (coalescer, sent, up) = with_outages();
+    drop(up);
+    (coalescer, sent)
+}
+
+/// The same, and a sender that says whether the verb can send.
+fn with_outages() -> (Arc<Batcher<Echo>>, Sent, watch::Sender<bool>) {
+    let sent = Sent::default();
+    let (is_up, up) = watch::channel(true);
+    let verb = Echo {
+        sent: Arc::clone(&sent),
+        given_back: Mutex::default(),
+        up,
+    };
+    let spawn = Arc::new(TokioSpawn::default());
+    (Arc::new(Batcher::new(verb, PATIENCE, spawn)), sent, is_up)
+}
+
+fn start(set: &mut JoinSet<Result<Vec<u32>>>, coalescer: &Arc<Batcher<Echo>>, batch: &[u32]) {
+    let (coalescer, batch) = (Arc::clone(coalescer), batch.to_vec());
+    set.spawn(async move { coalescer.submit(&batch).await });
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_alone_sends_at_once_and_without_a_task() {
+    let (coalescer, sent) = echo();
+    for n in 0..3 {
+        let before = Instant::now();
+        assert_eq!(coalescer.submit(&[n]).await.unwrap(), [n]);
+        assert_eq!(before.elapsed(), TRIP);
+    }
+    assert_eq!(*sent.lock().unwrap(), [[0], [1], [2]]);
+    assert!(coalescer.running.get().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_come_meanwhile_go_together_and_get_their_own_answers() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    for n in 0..64 {
+        start(&mut set, &coalescer, &[2 * n, 2 * n + 1]);
+    }
+    let before = Instant::now();
+    while let Some(answer) = set.join_next().await {
+        let answer = answer.unwrap().unwrap();
+        assert_eq!(answer, [answer[0], answer[0] + 1]);
+    }
+    assert_eq!(before.elapsed(), 2 * TRIP);
+    let sent = sent.lock().unwrap();
+    assert_eq!(sent.iter().map(Vec::len).collect::<Vec<_>>(), [2, 126]);
+    assert_eq!(sent.concat(), (0..128).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_come_again_with_each_answer_go_together_and_later_who_comes_alone_goes_at_once()
+{
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    for rounds in [2, 3, 3] {
+        let coalescer = Arc::clone(&coalescer);
+        set.spawn(async move {
+            for _ in 0..rounds {
+                coalescer.submit(&[1]).await.unwrap();
+            }
+        });
+    }
+    while let Some(done) = set.join_next().await {
+        done.unwrap();
+    }
+    let calls = |sent: &Sent| -> Vec<usize> { sent.lock().unwrap().iter().map(Vec::len).collect() };
+    assert_eq!(calls(&sent), [1, 3, 2, 2]);
+    // The task rests by then, so who comes alone sends by itself again.
+    sleep(TRIP).await;
+    let mut alone = std::pin::pin!(coalescer.submit(&[2]));
+    assert!(alone.as_mut().now_or_never().is_none());
+    assert_eq!(coalescer.shared.waiting(), 0);
+    assert_eq!(alone.await.unwrap(), [2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_batch_is_larger_than_one_call_may_be() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    for n in 0..200 {
+        start(&mut set, &coalescer, &[n]);
+        start(&mut set, &coalescer, &[60_000]);
+    }
+    while let Some(answer) = set.join_next().await {
+        answer.unwrap().unwrap();
+    }
+    let sent = sent.lock().unwrap();
+    assert_eq!(sent.concat().len(), 400);
+    assert!(sent.len() > 400 / limits::MAX_BATCH);
+    for batch in sent.iter() {
+        assert!(batch.len() <= limits::MAX_BATCH);
+        let bytes: usize = batch.iter().map(Echo::size).sum();
+        assert!(bytes <= limits::MAX_BATCH_BYTES);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_batch_goes_by_itself_and_waits_for_nobody() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    start(&mut set, &coalescer, &[1]);
+    start(&mut set, &coalescer, &[7; SMALL + 1]);
+    let before = Instant::now();
+    while set.join_next().await.is_some() {}
+    assert_eq!(before.elapsed(), TRIP);
+    assert_eq!(sent.lock().unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_dropped_takes_nobody_along() {
+    let (coalescer, sent) = echo();
+    let mut set = JoinSet::new();
+    // The caller that sends is dropped in the middle; so is a caller that is not sent yet.
+    let first = coalescer.submit(&[1]);
+    assert!(
+        timeout(TRIP / 2, async {
+            tokio::join!(first, async {
+                start(&mut set, &coalescer, &[2]);
+                start(&mut set, &coalescer, &[3]);
+                assert!(timeout(TRIP / 4, coalescer.submit(&[4])).await.is_err());
+            })
+        })
+        .await
+        .is_err()
+    );
+    let mut answers = Vec::new();
+    while let Some(answer) = set.join_next().await {
+        answers.extend(answer.unwrap().unwrap());
+    }
+    answers.sort_unstable();
+    assert_eq!(answers, [2, 3]);
+    assert_eq!(*sent.lock().unwrap(), [vec![1], vec![2, 3]]);
+    // So is a caller whose entries are under way with others'.
+    start(&mut set, &coalescer, &[5]);
+    tokio::task::yield_now().await;
+    start(&mut set, &coalescer, &[6]);
+    let dropped = timeout(TRIP + TRIP / 2, coalescer.submit(&[7]));
+    assert!(dropped.await.is_err());
+    while let Some(answer) = set.join_next().await {
+        answer.unwrap().unwrap();
+    }
+    assert_eq!(coalescer.submit(&[8]).await.unwrap(), [8]);
+    assert_eq!(*coalescer.sender().given_back.lock().unwrap(), [7]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_takes_is_given_back() {
+    let (coalescer, _) = echo();
+    let mut set = JoinSet::new();
+    start(&mut set, &coalescer, &[1]);
+    tokio::task::yield_now().await;
+    let mut aside = Box::pin(coalescer.submit(&[2]));
+    assert!(timeout(TRIP / 2, &mut aside).await.is_err());
+    // Its answer comes meanwhile, and nobody polls the future any more.
+    sleep(3 * TRIP).await;
+    assert!(coalescer.sender().given_back.lock().unwrap().is_empty());
+    drop(aside);
+    sleep(TRIP).await;
+    assert_eq!(*coalescer.sender().given_back.lock().unwrap(), [2]);
+    // So is nothing that a caller took.
+    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
+    set.join_next().await.unwrap().unwrap().unwrap();
+    assert_eq!(coalescer.sender().given_back.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_is_told_to_everybody_in_the_call() {
+    let (coalescer, _) = echo();
+    let mut set = JoinSet::new();
+    for n in 1_312..1_315 {
+        start(&mut set, &coalescer, &[n]);
+    }
+    let mut failed = 0;
+    while let Some(answer) = set.join_next().await {
+        if let Err(error) = answer.unwrap() {
+            assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+            failed += 1;
+        }
+    }
+    assert_eq!(failed, 2);
+    assert!(coalescer.submit(&[1]).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_told_to_everybody_in_the_call_and_to_nobody_else() {
+    let (coalescer, _) = echo();
+    let mut set = JoinSet::new();
+    start(&mut set, &coalescer, &[1]);
+    tokio::task::yield_now().await;
+    start(&mut set, &coalescer, &[666]);
+    start(&mut set, &coalescer, &[2]);
+    assert!(set.join_next().await.unwrap().unwrap().is_ok());
+    for _ in 0..2 {
+        let error = set.join_next().await.unwrap().unwrap().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert_eq!(error.outcome(), Outcome::Unknown);
+        assert!(error.to_string().contains("as planned"), "{error}");
+    }
+    for n in 0..3 {
+        start(&mut set, &coalescer, &[n]);
+    }
+    while let Some(answer) = set.join_next().await {
+        assert!(answer.unwrap().is_ok());
+    }
+}

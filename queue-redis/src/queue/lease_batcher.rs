@@ -1,0 +1,390 @@
+//! Turns of several callers in one call.
+
+#[cfg(test)]
+mod tests;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::future::{self, BoxFuture, FutureExt};
+use queue_core::{
+    Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
+    Token, limits,
+};
+use tokio::time::Instant;
+
+use super::{
+    Handle,
+    runs::{Run, Runs},
+};
+use crate::{
+    batching::{Batcher, SMALL, SendBatch},
+    call::Call,
+    frame::{self, DAMAGED, Frame},
+    script::Script,
+    waiting::ReturnLease,
+};
+
+/// In place of the time until something changes by itself: what was leased is a run.
+const AS_A_RUN: i64 = -2;
+
+/// The answer to one caller.
+pub(crate) type Turned = (Vec<Settled>, Leased);
+
+/// What a caller asks for: to settle these, and then to lease so many, none if that is zero.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn<'a> {
+    pub(super) settlements: &'a [Settlement],
+    pub(super) max: usize,
+    pub(super) lease_time: Duration,
+    pub(super) holder: Option<&'a Holder>,
+}
+
+impl<'a> Turn<'a> {
+    /// One that leases nothing.
+    pub(super) const fn settling(settlements: &'a [Settlement]) -> Self {
+        Self {
+            settlements,
+            max: 0,
+            lease_time: Duration::ZERO,
+            holder: None,
+        }
+    }
+}
+
+/// A turn that may go with others: it only acks, and then leases.
+#[derive(Debug, Clone)]
+pub(crate) struct Share {
+    acks: Vec<Settlement>,
+    max: usize,
+    lease_time: Duration,
+    holder: Option<Holder>,
+}
+
+impl Share {
+    /// This turn, if it is one that gains by company, and may go with others.
+    pub(super) fn of(turn: Turn<'_>) -> Option<Self> {
+        let acks = |each: &Settlement| each.disposition == Disposition::Ack;
+        let is_small = turn.settlements.len() <= SMALL && turn.max <= SMALL;
+        (is_small && turn.settlements.iter().all(acks)).then(|| Self {
+            acks: turn.settlements.to_vec(),
+            max: turn.max,
+            lease_time: turn.lease_time,
+            holder: turn.holder.cloned(),
+        })
+    }
+
+    fn settle_and_lease(&self) -> Turn<'_> {
+        Turn {
+            settlements: &self.acks,
+            max: self.max,
+            lease_time: self.lease_time,
+            holder: self.holder.as_ref(),
+        }
+    }
+
+    /// Whether both can be one call: they lease for the same time and in the same name.
+    fn agrees_with(&self, other: &Self) -> bool {
+        self.max == 0
+            || other.max == 0
+            || self.lease_time == other.lease_time && self.holder == other.holder
+    }
+}
+
+/// Takes the turns of one queue, each caller's by itself or those of several together.
+///
+/// Together go only acks and leases that all find as many messages as they ask for. So the answers
+/// are those that the callers would have had one after another: acks do not change what is ready,
+/// and no answer tells the time until something changes by itself.
+pub(crate) struct Turns {
+    handle: Arc<Handle>,
+    script: &'static Script,
+    head: usize,
+    runs: Runs,
+}
+
+impl Turns {
+    /// Those of one queue; `head` is how many bytes of a frame stand before headers and body.
+    pub(super) fn new(handle: &Arc<Handle>, script: &'static Script, head: usize) -> Batcher<Self> {
+        let here = Self {
+            handle: Arc::clone(handle),
+            script,
+            head,
+            runs: Runs::default(),
+        };
+        let patience = handle.client().response_timeout();
+        Batcher::new(here, patience, Arc::clone(handle.backend().spawn()))
+    }
+
+    /// Takes a turn in a call of its own.
+    pub(super) async fn alone(&self, turn: Turn<'_>) -> Result<Turned> {
+        let leased_next = self.call(turn, false).await?;
+        leased_next.ok_or_else(Error::unanswered)
+    }
+
+    /// With `all_or_nothing` it answers `None` if fewer messages are ready than it asks for, and nothing
+    /// has happened then.
+    async fn call(&self, turn: Turn<'_>, all_or_nothing: bool) -> Result<Option<Turned>> {
+        let Turn {
+            settlements,
+            max,
+            lease_time,
+            holder,
+        } = turn;
+        let millis = limits::lease_millis(lease_time).unwrap_or(0);
+        let order = self.runs.order(settlements);
+        let fill = |call: &mut Call| {
+            match all_or_nothing {
+                true => call.push(format!("-{max}")),
+                false => call.push(max),
+            }
+            call.push(millis);
+            call.push(holder.map_or("", Holder::as_str));
+            call.push(i32::from(self.runs.may_lease(max)));
+            for part in &order.parts {
+                call.push(part.argument());
+            }
+            for settlement in order.singles(settlements) {
+                call.push(&settlement_argument(settlement)[..]);
+            }
+        };
+        let reply = self.handle.call(self.script, &fill).await;
+        let mut reply = reply.inspect_err(|_| self.runs.note_again(&order))?;
+        if reply.is_status("FEW") {
+            self.runs.note_again(&order);
+            return Ok(None);
+        }
+        let settled = reply.statuses(settlements.len(), |letter| match letter {
+            b'd' => Some(Settled::Done),
+            b'x' => Some(Settled::Dead),
+            b'l' => Some(Settled::LeaseLost),
+            _ => None,
+        })?;
+        let settled = order.restore(settled);
+        let first = reply.count()?;
+        let changes = reply.number()?;
+        let next = u64::try_from(changes).ok().map(Duration::from_millis);
+        let mut frames = reply
+            .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
+        if changes == AS_A_RUN
+            && let Some(run) = Run::new(Token::new(first), frames.iter().map(|frame| frame.id))
+        {
+            self.runs.note(run);
+        }
+        let brought = self.bring_bodies(&mut frames, first).await;
+        // The settlements are done, and the leases end by themselves.
+        brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        let lease = Duration::from_millis(millis);
+        let (mut deliveries, mut damaged) = (Vec::with_capacity(frames.len()), Vec::new());
+        for (frame, token) in frames.into_iter().zip(first..) {
+            let receipt = Receipt::new(frame.id, Token::new(token));
+            match frame.delivery(token, lease) {
+                Some(delivery) => deliveries.push(delivery),
+                None => damaged.push(Settlement::bury(receipt, DAMAGED)),
+            }
+        }
+        let mut leased = Leased { deliveries, next };
+        if !damaged.is_empty() {
+            self.bury(&damaged).await;
+            // There may be others behind them.
+            if leased.deliveries.is_empty() {
+                leased.next = Some(Duration::ZERO);
+            }
+        }
+        Ok(Some((settled, leased)))
+    }
+
+    /// What `lua/shared/hand_over.lua` leased for this long: the token, and the frame. `None` if that cannot
+    /// be read; its lease ends by itself, and who leases it then finds out.
+    pub(super) fn handed_over(&self, mut handed: Bytes, lease_time: Duration) -> Option<Delivery> {
+        let token = frame::token(&mut handed)?;
+        Frame::read(handed, self.head)?.delivery(token, lease_time)
+    }
+
+    /// Notes that something else than an ack happens to these leases.
+    pub(super) fn part(&self, receipts: impl Iterator<Item = Receipt>) {
+        self.runs.part(receipts);
+    }
+
+    /// Buries messages that nobody can read, so that they block nothing. Where that fails, their leases
+    /// end by themselves, and the next client to lease them does it.
+    fn bury<'a>(&'a self, damaged: &'a [Settlement]) -> BoxFuture<'a, ()> {
+        let buried = self.alone(Turn::settling(damaged));
+        buried.map(drop).boxed()
+    }
+
+    /// Brings the large bodies of what was leased, from this token on.
+    async fn bring_bodies(&self, frames: &mut [Frame], first: u64) -> Result<()> {
+        if self
+            .handle
+            .bring_bodies(frames.iter_mut().map(AsMut::as_mut))
+            .await?
+        {
+            return Ok(());
+        }
+        let leased = frames.iter().zip(first..);
+        let missing = leased.filter(|(frame, _)| frame.content.is_apart());
+        let receipts = missing.map(|(frame, token)| Receipt::new(frame.id, Token::new(token)));
+        self.handle.check_leased(receipts).await
+    }
+
+    async fn together(&self, call: &Together<'_>) -> Vec<Result<Turned>> {
+        let Together {
+            shares,
+            acks,
+            max,
+            leasing,
+        } = call;
+        if let [share] = shares[..] {
+            return vec![self.alone(share.settle_and_lease()).await];
+        }
+        let turn = Turn {
+            settlements: acks,
+            max: *max,
+            lease_time: leasing.map_or(Duration::ZERO, |share| share.lease_time),
+            holder: leasing.and_then(|share| share.holder.as_ref()),
+        };
+        match self.call(turn, *max > 0).await {
+            Ok(Some((settled, leased))) => deal(shares, settled, leased),
+            Ok(None) => {
+                future::join_all(
+                    shares
+                        .iter()
+                        .map(|share| self.alone(share.settle_and_lease())),
+                )
+                .await
+            }
+            Err(error) => shares.iter().map(|_| Err(error.clone())).collect(),
+        }
+    }
+}
+
+/// Shares that go in one call.
+#[derive(Debug, Default)]
+struct Together<'a> {
+    shares: Vec<&'a Share>,
+    acks: Vec<Settlement>,
+    max: usize,
+    /// The first share that leases: the others that do so agree with it.
+    leasing: Option<&'a Share>,
+}
+
+impl<'a> Together<'a> {
+    fn of(share: &'a Share) -> Self {
+        let mut call = Self::default();
+        call.add(share);
+        call
+    }
+
+    fn fits(&self, share: &Share) -> bool {
+        self.leasing
+            .is_none_or(|leasing| leasing.agrees_with(share))
+            && self.acks.len() + share.acks.len() <= limits::MAX_BATCH
+            && self.max + share.max <= limits::MAX_BATCH
+    }
+
+    fn add(&mut self, share: &'a Share) {
+        self.shares.push(share);
+        self.acks.extend_from_slice(&share.acks);
+        self.max += share.max;
+        if share.max > 0 {
+            self.leasing.get_or_insert(share);
+        }
+    }
+}
+
+/// Gives each share what it asked for, in the order of coming.
+fn deal(shares: &[&Share], settled: Vec<Settled>, leased: Leased) -> Vec<Result<Turned>> {
+    let mut settled = settled.into_iter();
+    let mut deliveries = leased.deliveries.into_iter();
+    let deal = |share: &&Share| {
+        let settled = settled.by_ref().take(share.acks.len()).collect();
+        let leased = Leased {
+            deliveries: deliveries.by_ref().take(share.max).collect(),
+            next: None,
+        };
+        Ok((settled, leased))
+    };
+    shares.iter().map(deal).collect()
+}
+
+impl ReturnLease for Batcher<Turns> {
+    fn give_back(&self, handed: Bytes) {
+        if let Some(delivery) = self.sender().handed_over(handed, Duration::ZERO) {
+            let leased_next = (Vec::new(), Leased::of(vec![delivery]));
+            Self::give_back(self, vec![Ok(leased_next)]);
+        }
+    }
+}
+
+#[async_trait]
+impl SendBatch for Turns {
+    type Request = Share;
+    /// A share may fail where others do not.
+    type Reply = Result<Turned>;
+
+    async fn send_batch(&self, shares: &[Share]) -> Result<Vec<Result<Turned>>> {
+        let mut calls: Vec<Together<'_>> = Vec::new();
+        for share in shares {
+            match calls.last_mut().filter(|call| call.fits(share)) {
+                Some(call) => call.add(share),
+                None => calls.push(Together::of(share)),
+            }
+        }
+        let answers = future::join_all(calls.iter().map(|call| self.together(call))).await;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    fn size(share: &Share) -> usize {
+        size_of_val(&share.acks[..])
+    }
+
+    /// Releases leases at once that nobody knows of. Where that fails, they end by themselves.
+    async fn give_back(&self, answers: Vec<Result<Turned>>) {
+        let deliveries = answers
+            .into_iter()
+            .flatten()
+            .flat_map(|(_, leased)| leased.deliveries);
+        let releases: Vec<_> = deliveries
+            .map(|delivery| Settlement::release(delivery.receipt))
+            .collect();
+        for settlements in releases.chunks(limits::MAX_BATCH) {
+            drop(self.alone(Turn::settling(settlements)).await);
+        }
+    }
+
+    async fn ready(&self) -> Result<()> {
+        let ready = self.handle.client().ready().await;
+        ready.map_err(|error| self.handle.name(error))
+    }
+
+    fn held_up(&self) -> Option<Instant> {
+        self.handle.client().held_up()
+    }
+
+    fn unsent(&self) -> Error {
+        self.handle.name(self.handle.client().unsent())
+    }
+}
+
+/// A settlement as `lua/shared/settle.lua` reads it. Its delays were checked before.
+fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
+    let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
+    let (what, rest) = match &settlement.disposition {
+        Disposition::Ack => (b'a', Vec::new()),
+        retry @ Disposition::Retry { delay: after, .. } => {
+            let mut rest = delay(after);
+            rest.extend_from_slice(retry.failure().unwrap_or_default().as_bytes());
+            (b'r', rest)
+        }
+        Disposition::Defer { delay: after } => (b'd', delay(after)),
+        Disposition::Release => (b'l', Vec::new()),
+        Disposition::Bury { reason } => (b'b', limits::cut_reason(reason).as_bytes().to_vec()),
+    };
+    let mut argument = Vec::with_capacity(15 + rest.len());
+    argument.push(what);
+    argument.extend_from_slice(&frame::lease(settlement.receipt));
+    argument.extend_from_slice(&rest);
+    argument
+}

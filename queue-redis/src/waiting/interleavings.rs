@@ -1,0 +1,333 @@
+//! The board and the task that sends its requests, in many orders in which threads can take turns,
+//! on a server that is only one marker. Time stands still, so nothing makes up for a lost hint.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering::SeqCst},
+};
+
+use bytes::Bytes;
+use queue_testing::interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::registry::{HandedOver, HandoffTerms, ReturnLease, ServerRequest, WaiterRegistry, Wake};
+
+const MARKER: Bytes = Bytes::from_static(b"marker");
+
+/// A message of the server.
+enum Event {
+    Changes(usize),
+    /// A message, by the registration of this number.
+    HandedOver(u64),
+    End,
+}
+
+/// A marker with the behaviour of `lua/shared/arm.lua`, `lua/shared/hand_over.lua` and
+/// `lua/waiting/join.lua`, and the number of messages in its queue.
+#[derive(Debug)]
+struct Server {
+    ready: AtomicUsize,
+    marker: Mutex<Marker>,
+    says: UnboundedSender<Event>,
+}
+
+#[derive(Debug, Default)]
+struct Marker {
+    armed: usize,
+    /// The registration, and its number if it has terms.
+    registered: Option<Option<u64>>,
+}
+
+impl Server {
+    fn arm(&self, changes: usize) {
+        step();
+        let mut marker = self.marker.lock().unwrap();
+        if marker.armed == 0 && marker.registered.take().is_some() {
+            // The task that hears it is there until the end.
+            let _ = self.says.send(Event::Changes(changes));
+        } else {
+            marker.armed += changes;
+        }
+    }
+
+    fn join(&self, waiting: usize, terms: &str) -> usize {
+        step();
+        let mut marker = self.marker.lock().unwrap();
+        let changes = std::mem::take(&mut marker.armed);
+        if changes < waiting {
+            let serial = terms.split_whitespace().next();
+            marker.registered = Some(serial.map(|serial| serial.parse().unwrap()));
+        }
+        changes
+    }
+
+    fn push(&self) {
+        step();
+        {
+            let mut marker = self.marker.lock().unwrap();
+            if let (0, 0, Some(Some(serial))) =
+                (marker.armed, self.ready.load(SeqCst), marker.registered)
+            {
+                marker.registered = None;
+                let _ = self.says.send(Event::HandedOver(serial));
+                return;
+            }
+            self.ready.fetch_add(1, SeqCst);
+        }
+        self.arm(1);
+    }
+
+    /// Takes a message if there is one, and tells the next consumer if it leaves some behind.
+    fn take(&self) -> bool {
+        step();
+        let less = |ready: usize| ready.checked_sub(1);
+        let Ok(before) = self.ready.fetch_update(SeqCst, SeqCst, less) else {
+            return false;
+        };
+        if before > 1 {
+            self.arm(1);
+        }
+        true
+    }
+}
+
+/// What goes back is ready again.
+impl ReturnLease for Server {
+    fn give_back(&self, _handed: Bytes) {
+        step();
+        self.ready.fetch_add(1, SeqCst);
+        self.arm(1);
+    }
+}
+
+struct Scene {
+    board: Arc<WaiterRegistry>,
+    server: Arc<Server>,
+    watch: JoinHandle<()>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let (says, said) = unbounded_channel();
+        let server = Arc::new(Server {
+            ready: AtomicUsize::new(0),
+            marker: Mutex::default(),
+            says,
+        });
+        let board = Arc::new(WaiterRegistry::new(std::time::Duration::from_secs(60), 0));
+        let watch = {
+            let (board, server) = (Arc::clone(&board), Arc::clone(&server));
+            spawn(move || block_on(watch(&board, &server, said)))
+        };
+        Self {
+            board,
+            server,
+            watch,
+        }
+    }
+
+    fn thread(
+        &self,
+        run: impl FnOnce(&Arc<WaiterRegistry>, &Arc<Server>) + Send + 'static,
+    ) -> JoinHandle<()> {
+        let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
+        spawn(move || run(&board, &server))
+    }
+
+    /// A consumer that takes one message, and waits while there is none.
+    fn consumer(&self) -> JoinHandle<()> {
+        self.consumer_by(|_| None)
+    }
+
+    /// A consumer that takes one message, and waits for one while there is none.
+    fn consumer_by_terms(&self) -> JoinHandle<()> {
+        self.consumer_by(|server| Some(terms(server)))
+    }
+
+    fn consumer_by(&self, terms: fn(&Arc<Server>) -> Option<HandoffTerms>) -> JoinHandle<()> {
+        self.thread(move |board, server| {
+            while !server.take() {
+                let mut place = board.join(&MARKER, terms(server));
+                if let Wake::HandedOver(_) = block_on(place.woken()) {
+                    return;
+                }
+            }
+        })
+    }
+
+    fn producer(&self, messages: usize) -> JoinHandle<()> {
+        self.thread(move |_, server| (0..messages).for_each(|_| server.push()))
+    }
+
+    /// Waits for all threads, then has the task end, and answers how many messages are left.
+    fn end(self, threads: impl IntoIterator<Item = JoinHandle<()>>) -> usize {
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        self.server.says.send(Event::End).unwrap();
+        self.watch.join().unwrap();
+        self.server.ready.load(SeqCst)
+    }
+}
+
+/// Plays these threads in many orders, each of which leaves so many messages.
+#[track_caller]
+fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N]) {
+    in_many_orders(move || {
+        let scene = Scene::new();
+        let threads = threads(&scene);
+        assert_eq!(scene.end(threads), left);
+    });
+}
+
+fn terms(server: &Arc<Server>) -> HandoffTerms {
+    let returns: std::sync::Weak<Server> = Arc::downgrade(server);
+    HandoffTerms {
+        text: "30".into(),
+        returns,
+    }
+}
+
+fn tell(board: &WaiterRegistry, said: &Event) {
+    match said {
+        Event::Changes(changes) => board.notify(&MARKER, *changes),
+        Event::HandedOver(serial) => {
+            let handed = HandedOver {
+                serial: *serial,
+                age: std::time::Duration::ZERO,
+                lease: Bytes::new(),
+            };
+            board.hand_over(&MARKER, handed);
+        }
+        Event::End => {}
+    }
+}
+
+/// The work of the task of `watch.rs`, with the server at hand.
+async fn watch(board: &WaiterRegistry, server: &Server, mut said: UnboundedReceiver<Event>) {
+    let mut over = false;
+    loop {
+        for order in board.orders(usize::MAX) {
+            match order {
+                ServerRequest::Forward { changes, .. } => server.arm(changes),
+                ServerRequest::Register { waiting, terms, .. } => {
+                    let changes = server.join(waiting, &terms);
+                    step();
+                    // The task may read messages that the server sent after the answer before the
+                    // answer.
+                    while let Ok(said) = said.try_recv() {
+                        over |= matches!(said, Event::End);
+                        tell(board, &said);
+                    }
+                    board.joined(&MARKER, waiting, changes);
+                }
+            }
+        }
+        if over {
+            return;
+        }
+        tokio::select! {
+            biased;
+            said = said.recv() => match said {
+                None | Some(Event::End) => return,
+                Some(said) => tell(board, &said),
+            },
+            () = board.changed() => {}
+        }
+    }
+}
+
+#[test]
+fn nobody_sleeps_while_there_is_a_message_for_each() {
+    leaves(0, |scene| {
+        [scene.consumer(), scene.consumer(), scene.producer(2)]
+    });
+}
+
+#[test]
+fn two_who_push_wake_two() {
+    leaves(0, |scene| {
+        [
+            scene.consumer(),
+            scene.producer(1),
+            scene.consumer(),
+            scene.producer(1),
+        ]
+    });
+}
+
+#[test]
+fn who_is_dropped_takes_no_hint_along() {
+    leaves(0, |scene| {
+        let dropped = scene.thread(|board, _| {
+            let place = board.join(&MARKER, None);
+            step();
+            drop(place);
+        });
+        [dropped, scene.consumer(), scene.producer(1)]
+    });
+}
+
+#[test]
+fn who_gives_up_what_it_was_told_wakes_another() {
+    leaves(1, |scene| {
+        let fails = scene.thread(|board, _| {
+            let mut place = board.join(&MARKER, None);
+            block_on(place.woken());
+            // This consumer's call fails.
+            step();
+            board.give_up(&MARKER);
+        });
+        // Two messages, so that the server tells it, whatever the other consumer takes.
+        [fails, scene.consumer(), scene.producer(2)]
+    });
+}
+
+#[test]
+fn nobody_sleeps_while_there_is_a_message_to_hand_over_to_each() {
+    leaves(0, |scene| {
+        [
+            scene.consumer_by_terms(),
+            scene.consumer_by_terms(),
+            scene.producer(2),
+        ]
+    });
+}
+
+#[test]
+fn who_waits_for_a_hint_and_who_waits_for_a_message_get_one_each() {
+    leaves(0, |scene| {
+        [
+            scene.consumer_by_terms(),
+            scene.consumer(),
+            scene.producer(1),
+            scene.producer(1),
+        ]
+    });
+}
+
+#[test]
+fn who_is_dropped_takes_no_message_along() {
+    leaves(0, |scene| {
+        let dropped = scene.thread(|board, server| {
+            let place = board.join(&MARKER, Some(terms(server)));
+            step();
+            drop(place);
+        });
+        [dropped, scene.consumer_by_terms(), scene.producer(1)]
+    });
+}
+
+#[test]
+fn who_leaves_takes_its_message_along_or_another_has_it() {
+    leaves(0, |scene| {
+        let leaver = scene.thread(|board, server| {
+            let mut place = board.join(&MARKER, Some(terms(server)));
+            step();
+            if place.leave().is_some() {
+                server.give_back(Bytes::new());
+            }
+        });
+        [leaver, scene.consumer_by_terms(), scene.producer(1)]
+    });
+}

@@ -1,0 +1,338 @@
+//! Waiting for changes. All waiting callers of a process share one connection, which listens to the
+//! process's own channel.
+//!
+//! A *marker* is a sorted set on the server, one for each kind of hint of a queue. A waiting client
+//! registers its process there. A script that makes work tells as many of the registered processes
+//! as there is work for, each once; if none is registered it *arms* the marker for the next to wait
+//! (`lua/shared/arm.lua`). So a wake-up costs the same for any number of queues; the longest
+//! waiting go first; and the script finds out that a process has died when it tells it, since
+//! nobody listens to its channel. Hints are all that a marker holds, so a loss there costs no more than
+//! the fall-back interval.
+//!
+//! A waiting client may also wish for a message. The process is then registered with the terms of its
+//! lease, and who pushes a short message that is next leases it by these terms, and publishes it in place of
+//! the hint (`lua/shared/hand_over.lua`). The board gives it to who waited for that when it was leased;
+//! if nobody did, it goes back to the queue. If it is lost on its way, its lease ends.
+
+#[cfg(test)]
+mod interleavings;
+mod pending_wakeups;
+mod registry;
+mod watch;
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::BuildHasher,
+    sync::{
+        Arc, LazyLock, OnceLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use queue_core::{Error, ErrorKind, Holder, Outcome, Result, Running, TokioSpawn, in_millis};
+use tokio::time::{self, Instant};
+
+pub(crate) use self::registry::ReturnLease;
+use self::{
+    pending_wakeups::PendingWakeups,
+    registry::{HandoffTerms, WaiterRegistry, Wake},
+    watch::{Dialer, Watch},
+};
+use crate::connection::{self, Alarm, Backoff, ConnectionHealth, Connector, Supervised, Timeouts};
+
+/// The board trusts a registration for so many fall-back intervals: rarely renewed, so that an idle
+/// process costs next to nothing, and often enough to notice a connection that has gone silent.
+const TRUSTED: u32 = 4;
+
+/// Whoever ends a wait and looks waits again after this time at the latest, on a line of some length.
+const RETURNS: Duration = Duration::from_millis(100);
+
+/// Waits for changes. Cloning copies a pointer; dropping the last clone closes the connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiter(Arc<WaiterInner>);
+
+/// A message that a waiting caller wishes for.
+pub(crate) struct HandoffRequest {
+    /// For how many ms it is leased.
+    pub(crate) lease_time: u64,
+    pub(crate) holder: Option<Holder>,
+    /// Takes it back if the caller is gone when it comes.
+    pub(crate) returns: Weak<dyn ReturnLease>,
+}
+
+impl HandoffRequest {
+    /// The terms as `hand_over.lua` reads them.
+    fn terms(self) -> HandoffTerms {
+        let holder = self.holder.as_ref().map_or("", Holder::as_str);
+        HandoffTerms {
+            text: format!("{} {holder}", self.lease_time).into(),
+            returns: self.returns,
+        }
+    }
+}
+
+/// The settings of a waiter.
+pub(crate) struct Settings {
+    pub(crate) connector: Arc<dyn Connector>,
+    pub(crate) of_all: Arc<connection::Settings>,
+    pub(crate) backoff: Backoff,
+    pub(crate) alarm: Alarm,
+    /// The process's own channel; no other process has it.
+    pub(crate) channel: Arc<str>,
+}
+
+struct WaiterInner {
+    pending: Arc<PendingWakeups>,
+    registry: Arc<WaiterRegistry>,
+    started: OnceLock<Started>,
+    settings: Settings,
+}
+
+#[derive(Debug)]
+struct Started {
+    connection: Supervised,
+    _running: Running,
+}
+
+impl Waiter {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let trusted = settings.of_all.fall_back * TRUSTED;
+        Self(Arc::new(WaiterInner {
+            registry: Arc::new(WaiterRegistry::new(trusted, first_serial())),
+            pending: Arc::default(),
+            started: OnceLock::new(),
+            settings,
+        }))
+    }
+
+    /// Waits for a change at the marker, up to `timeout` and no longer than the fall-back interval.
+    /// The caller then looks.
+    ///
+    /// This process times the wait, never the server. It may return for no reason. If it is
+    /// dropped, or its timer ends it at the same moment, it passes on a hint that it was told: to
+    /// another that waits at this marker, here or elsewhere. `change` is the time of the next
+    /// change that its caller knows of. If the wait ends before it and no other here begins, the wait has
+    /// another caller look, since nobody else may know of it; but not for a change after the fall-back
+    /// interval, since by then everybody has looked.
+    ///
+    /// The answer is what was handed over, if the caller wished for that: it need not look.
+    ///
+    /// # Errors
+    ///
+    /// `Unavailable` if it was told of nothing and could not have been told: the connection is
+    /// down, or the server refuses to register. It still waits its time. Of unknown outcome if the caller
+    /// wished for a message, which may be lost on its way. `Configuration`, at once, outside of a runtime.
+    pub(crate) async fn wait(
+        &self,
+        marker: &Bytes,
+        timeout: Duration,
+        change: Option<Instant>,
+        wish: Option<HandoffRequest>,
+    ) -> Result<Option<Bytes>> {
+        // Without a runtime, the timer of a wait panics.
+        TokioSpawn::current()?;
+        self.0.start();
+        let fall_back = self.fall_back();
+        let watched = self.soon(change);
+        if let Some(change) = watched {
+            self.0.pending.take_over(marker, change);
+        }
+        let mut watch = ChangeGuard {
+            inner: &self.0,
+            change: watched.map(|change| (marker, change)),
+        };
+        let wishes = wish.is_some();
+        let terms = wish.map(HandoffRequest::terms);
+        let mut place = self.0.registry.join(marker, terms);
+        let woken = time::timeout(timeout.min(fall_back), place.woken()).await;
+        let handed = match &woken {
+            Ok(Wake::HandedOver(handed)) => Some(handed.clone()),
+            Ok(Wake::Notified | Wake::Poll) => None,
+            Err(_) => place.leave(),
+        };
+        if handed.is_some() {
+            // It does not look, so others have to learn of the change.
+            return Ok(handed);
+        }
+        // Either way the caller looks again; after a timer of its own, it may leave instead.
+        if woken.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
+            watch.change = None;
+        }
+        match (woken, self.health()) {
+            (Err(_), ConnectionHealth::Down(Some(reason))) => {
+                // A message may have been handed over on the connection that is down.
+                let outcome = match wishes {
+                    true => Outcome::Unknown,
+                    false => Outcome::NotApplied,
+                };
+                let address = self.0.settings.connector.address();
+                Err(deaf(&reason, fall_back, outcome).with_server(&address))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// A change at this marker, which may lead to a call.
+    pub(crate) fn hint(&self, marker: Bytes) -> Hint {
+        Hint {
+            inner: Arc::clone(&self.0),
+            unused: Some(marker),
+        }
+    }
+
+    /// Notes that a caller that waited at this marker looked, and found only the time of the next
+    /// change. If it does not wait for that, another is told when it has come.
+    pub(crate) fn found(&self, marker: &Bytes, change: Instant) {
+        if let Some(change) = self.soon(Some(change)) {
+            self.0.pending.add(marker, change);
+        }
+    }
+
+    /// The change, unless everybody has looked before it comes.
+    fn soon(&self, change: Option<Instant>) -> Option<Instant> {
+        change.filter(|at| *at < Instant::now() + self.fall_back())
+    }
+
+    /// Forgets a registration at this marker that the server has lost.
+    pub(crate) fn forget(&self, marker: &Bytes) {
+        self.0.registry.forget(marker);
+    }
+
+    /// Wakes everybody to look: nobody is told of changes here any more.
+    pub(crate) fn wake_all(&self) {
+        self.0.registry.wake_all();
+    }
+
+    /// After so long, who waits looks.
+    pub(crate) fn fall_back(&self) -> Duration {
+        self.0.settings.of_all.fall_back
+    }
+
+    /// What opens its connection.
+    pub(crate) fn connector(&self) -> &dyn Connector {
+        &*self.0.settings.connector
+    }
+
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.0.settings.of_all.timeouts
+    }
+
+    pub(crate) fn health(&self) -> ConnectionHealth {
+        let Some(started) = self.0.started.get() else {
+            return ConnectionHealth::Unused;
+        };
+        match self.0.registry.trouble() {
+            Some(trouble) => ConnectionHealth::Down(Some(trouble)),
+            None => ConnectionHealth::of(&started.connection.state()),
+        }
+    }
+}
+
+/// A hint that its holder uses for a call. Dropping it before the call has succeeded passes it on, as
+/// [`Waiter::wait`] does.
+pub(crate) struct Hint {
+    inner: Arc<WaiterInner>,
+    unused: Option<Bytes>,
+}
+
+impl Hint {
+    /// The call has succeeded.
+    pub(crate) fn used(mut self) {
+        self.unused = None;
+    }
+}
+
+impl Drop for Hint {
+    fn drop(&mut self) {
+        // If nobody has ever waited, nobody was told.
+        if let (Some(marker), Some(_)) = (&self.unused, self.inner.started.get()) {
+            self.inner.registry.give_up(marker);
+        }
+    }
+}
+
+/// A change to come that its holder waits for. Dropping this has another told, unless somebody here soon
+/// waits for it again: another that is told at once would end a wait, and two who each end waits whenever
+/// they are told, as consumers of several queues do, would wake each other for ever.
+struct ChangeGuard<'a> {
+    inner: &'a WaiterInner,
+    change: Option<(&'a Bytes, Instant)>,
+}
+
+impl Drop for ChangeGuard<'_> {
+    fn drop(&mut self) {
+        if let Some((marker, change)) = self.change {
+            let soon = Instant::now() + RETURNS;
+            self.inner
+                .pending
+                .add_until(marker, change, change.min(soon));
+        }
+    }
+}
+
+impl WaiterInner {
+    /// Opens the connection at the first need, since a process that only pushes needs none.
+    fn start(&self) {
+        self.started.get_or_init(|| {
+            let settings = &self.settings;
+            let of_all = &settings.of_all;
+            let dialer = Dialer {
+                connector: Arc::clone(&settings.connector),
+                timeouts: of_all.timeouts,
+                channel: Arc::clone(&settings.channel),
+            };
+            let spawn = &*of_all.spawn;
+            let (backoff, alarm) = (settings.backoff.clone(), settings.alarm.clone());
+            // The connection for commands rings the alarm when the server falls silent, and
+            // registrations find out if this one alone does.
+            let connection = Supervised::new(dialer, None, backoff, None, alarm, spawn);
+            let watch = Watch {
+                board: Arc::clone(&self.registry),
+                owed: Arc::clone(&self.pending),
+                connection: connection.clone(),
+                address: settings.connector.address(),
+                channel: Arc::clone(&settings.channel),
+                patience: of_all.fall_back * (registry::KEPT * TRUSTED),
+                settings: Arc::clone(of_all),
+            };
+            Started {
+                connection,
+                _running: spawn.spawn(Box::pin(watch.run())),
+            }
+        });
+    }
+}
+
+/// Where the registrations of a board begin to count. No two are equal, in whatever process: two backends
+/// with the same [jitter seed](crate::Builder::jitter_seed) listen to the same channel, and a message is for
+/// one of them. In a process, later boards have greater numbers of the same length, so that the order of
+/// registrations on a server repeats itself.
+fn first_serial() -> u64 {
+    static PROCESS: LazyLock<u64> =
+        LazyLock::new(|| 1_000_000_000_000_000_000 + RandomState::new().hash_one(()) % (1 << 61));
+    static BOARDS: AtomicU64 = AtomicU64::new(0);
+    *PROCESS + (BOARDS.fetch_add(1, Ordering::Relaxed) << 32)
+}
+
+/// The error for a caller that nothing could have woken.
+fn deaf(reason: &Arc<Error>, fall_back: Duration, outcome: Outcome) -> Error {
+    let fall_back = in_millis(fall_back);
+    let message = format!(
+        "nobody can be told of changes at present, so who waits looks each {fall_back}: {reason}"
+    );
+    Error::new(ErrorKind::Unavailable, message)
+        .with_transient(true)
+        .with_outcome(outcome)
+        .with_source(Arc::clone(reason))
+}
+
+impl std::fmt::Debug for WaiterInner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("board", &self.registry)
+            .field("started", &self.started)
+            .finish_non_exhaustive()
+    }
+}

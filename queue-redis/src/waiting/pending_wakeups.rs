@@ -1,0 +1,144 @@
+//! Changes that only this process knows of, and for which nobody in it may be waiting.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::Bytes;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+/// The next change at each marker that a caller here found when it was told to look, or waited for.
+///
+/// Others heard nothing, and may sleep past it. The caller mostly waits again at once, in time for
+/// the change; otherwise another is told.
+#[derive(Debug, Default)]
+pub(super) struct PendingWakeups {
+    changes: Mutex<BTreeMap<Bytes, PendingWakeup>>,
+    changed: Notify,
+}
+
+/// A change, and when another is told to look, unless somebody here waits for it by then.
+#[derive(Debug, Clone, Copy)]
+struct PendingWakeup {
+    change: Instant,
+    tell: Instant,
+}
+
+impl PendingWakeups {
+    /// Adds a change: a caller that was told looked, and found only this one to come.
+    pub(super) fn add(&self, marker: &Bytes, change: Instant) {
+        self.add_until(marker, change, change);
+    }
+
+    /// The same for a change that a caller waited for until now. If it does not wait again by then,
+    /// another is told: it needs to know until when to sleep.
+    pub(super) fn add_until(&self, marker: &Bytes, change: Instant, tell: Instant) {
+        let mut changes = self.lock();
+        let new = PendingWakeup { change, tell };
+        let known = changes.entry(marker.clone()).or_insert(new);
+        known.change = change.min(known.change);
+        known.tell = tell.min(known.tell);
+        drop(changes);
+        self.changed.notify_one();
+    }
+
+    /// Removes a change, since a caller that knows of it now waits.
+    pub(super) fn take_over(&self, marker: &Bytes, change: Instant) {
+        let mut changes = self.lock();
+        if changes
+            .get(marker)
+            .is_some_and(|owed| change <= owed.change)
+        {
+            changes.remove(marker);
+        }
+    }
+
+    /// Waits until others are to be told of changes, and answers their markers. Dropped before that, it
+    /// takes nothing.
+    pub(super) async fn due(&self) -> Vec<Bytes> {
+        loop {
+            let first = self.lock().values().map(|owed| owed.tell).min();
+            let Some(first) = first else {
+                self.changed.notified().await;
+                continue;
+            };
+            tokio::select! {
+                biased;
+                () = self.changed.notified() => {}
+                () = sleep_until(first) => return self.take(first),
+            }
+        }
+    }
+
+    fn take(&self, until: Instant) -> Vec<Bytes> {
+        let mut changes = self.lock();
+        let (due, later) = std::mem::take(&mut *changes)
+            .into_iter()
+            .partition(|(_, owed)| owed.tell <= until);
+        *changes = later;
+        let due: BTreeMap<Bytes, PendingWakeup> = due;
+        due.into_keys().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Bytes, PendingWakeup>> {
+        // Nothing panics between two changes of the map, so it is consistent.
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const MARKER: Bytes = Bytes::from_static(b"marker");
+
+    fn after(millis: u64) -> Instant {
+        Instant::now() + Duration::from_millis(millis)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_change_is_told_when_it_has_come_and_once() {
+        let owed = PendingWakeups::default();
+        let start = Instant::now();
+        owed.add(&MARKER, after(20));
+        owed.add(&MARKER, after(10));
+        owed.add(&Bytes::from_static(b"other"), after(30));
+        assert_eq!(owed.due().await, [MARKER]);
+        assert_eq!(start.elapsed(), Duration::from_millis(10));
+        assert_eq!(owed.due().await, [Bytes::from_static(b"other")]);
+        assert_eq!(start.elapsed(), Duration::from_millis(30));
+        let never = timeout(Duration::from_secs(3600), owed.due());
+        assert!(never.await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_wait_again_soon_has_another_told_before_the_change() {
+        let owed = PendingWakeups::default();
+        let start = Instant::now();
+        owed.add_until(&MARKER, after(1000), after(10));
+        owed.take_over(&MARKER, after(1000));
+        owed.add_until(&MARKER, after(1000), after(20));
+        assert_eq!(owed.due().await, [MARKER]);
+        assert_eq!(start.elapsed(), Duration::from_millis(20));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_and_knows_of_it_takes_it_over() {
+        let owed = PendingWakeups::default();
+        let change = after(10);
+        owed.add(&MARKER, change);
+        // This caller knows of a later change only.
+        owed.take_over(&MARKER, after(20));
+        assert_eq!(owed.lock().len(), 1);
+        owed.take_over(&MARKER, change);
+        assert_eq!(owed.lock().len(), 0);
+    }
+}

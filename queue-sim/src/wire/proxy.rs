@@ -1,0 +1,378 @@
+//! The far end of one connection: a task of the world's. It reads requests, carries them to the
+//! server under faults, and brings back the replies.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+    sync::mpsc::UnboundedReceiver,
+    time::{self, Instant},
+};
+
+use super::{
+    Reply, Request,
+    blocking::Blocking,
+    classify::{self, Sort},
+    listeners::ConnectionId,
+    network::Network,
+    resp, server,
+};
+use crate::{
+    engine::yield_now,
+    history::{CallId, Event},
+    plan::{Chance, Lane, What},
+    world::Fault,
+};
+
+/// The faults of a request.
+const REQUEST: &[Fault] = &[
+    Fault::RequestLost,
+    Fault::Delayed,
+    Fault::Late,
+    Fault::Cut,
+    Fault::Repeated,
+];
+/// The faults of a request that must not be repeated.
+const ONCE: &[Fault] = REQUEST.split_at(4).0;
+/// The faults of a reply.
+const REPLY: &[Fault] = &[
+    Fault::ReplyLost,
+    Fault::Delayed,
+    Fault::Cut,
+    Fault::CutInFrame,
+];
+/// The faults of the server, its clock and its network, drawn when a request sets out.
+const SERVER: &[Fault] = &[
+    Fault::Partition,
+    Fault::ScriptsFlushed,
+    Fault::ClockBack,
+    Fault::RolledBack,
+    Fault::Restarted,
+];
+/// A fault that strikes all lanes strikes at one in this many of its chances.
+const SERVER_RARELY: Chance = 4;
+/// The connection is over.
+struct Over;
+
+pub(super) struct Shim {
+    network: Network,
+    lane: Lane,
+    /// Whether the lane itself sends the commands, and not its backend.
+    own: bool,
+    id: ConnectionId,
+    stream: DuplexStream,
+    received: BytesMut,
+}
+
+impl Shim {
+    pub(super) fn new(network: Network, lane: Lane, own: bool, stream: DuplexStream) -> Self {
+        Self {
+            id: network.next_connection(),
+            network,
+            lane,
+            own,
+            stream,
+            received: BytesMut::new(),
+        }
+    }
+
+    /// Serves the connection until its client has gone and all its requests have arrived, or until
+    /// a fault ends it.
+    pub(super) async fn run(mut self) {
+        let mut cuts = self.network.cuts();
+        tokio::select! {
+            biased;
+            _ = cuts.changed() => {}
+            _ = self.serve() => {}
+        }
+    }
+
+    async fn serve(&mut self) -> Result<(), Over> {
+        let mut heard = None;
+        loop {
+            let request = tokio::select! {
+                biased;
+                push = next_of(&mut heard) => {
+                    let _under_way = self.network.set_out();
+                    yield_now().await;
+                    self.answer(&push, 1).await?;
+                    continue;
+                }
+                request = self.next() => request?,
+            };
+            let under_way = self.network.set_out();
+            yield_now().await;
+            let sort = Sort::of(&request);
+            let plain = self.network.serves().is_some();
+            let rarely = sort.rarely(&request, plain);
+            let reply = match sort {
+                Sort::Data => {
+                    if request.call.is_some() || plain {
+                        self.strike_server().await;
+                    }
+                    self.exchange(request, rarely).await?
+                }
+                Sort::Blocks => {
+                    self.travel(ONCE, rarely).await?;
+                    drop(under_way);
+                    let reply = self.block(request).await?;
+                    let _under_way = self.network.set_out();
+                    yield_now().await;
+                    self.answer(&reply.0, rarely).await?;
+                    continue;
+                }
+                Sort::Listens => {
+                    self.travel(ONCE, rarely).await?;
+                    // Later messages to it come after the confirmation.
+                    heard = Some(self.listen(&request)?);
+                    continue;
+                }
+                Sort::Hello | Sort::Setup => {
+                    self.travel(ONCE, rarely).await?;
+                    classify::set_up(&self.network, self.id, &request).ok_or(Over)?
+                }
+            };
+            drop(under_way);
+            let _under_way = self.network.set_out();
+            yield_now().await;
+            self.answer(&reply.0, rarely).await?;
+        }
+    }
+
+    /// Reads the next whole request.
+    async fn next(&mut self) -> Result<Request, Over> {
+        loop {
+            if let Some(length) = resp::value_len(&self.received) {
+                let bytes = self.received.split_to(length).freeze();
+                return self.understood(&bytes).ok_or(Over);
+            }
+            self.read().await?;
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), Over> {
+        match self.stream.read_buf(&mut self.received).await {
+            Ok(0) | Err(_) => Err(Over),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    fn understood(&self, bytes: &Bytes) -> Option<Request> {
+        let words = resp::words(bytes)?;
+        let verb = words.first()?;
+        let calls = verb.eq_ignore_ascii_case(b"EVALSHA") || verb.eq_ignore_ascii_case(b"EVAL");
+        let mut request = Request {
+            script: None,
+            lane: self.lane,
+            call: None,
+            words,
+        };
+        if calls {
+            let mut machine = self.network.machine();
+            let scripts = machine.scripts();
+            let found = request.words.get(1).and_then(|word| scripts.find(word));
+            request.script = found.map(|at| scripts.name(at));
+            drop(machine);
+            // The backend's clock tells the call instead of the time.
+            let tag = request
+                .arguments()
+                .first()
+                .and_then(|tag| resp::number(tag));
+            request.call = tag
+                .filter(|tag| *tag > 0)
+                .map(|tag| CallId(tag.unsigned_abs()));
+        }
+        Some(request)
+    }
+
+    /// `SUBSCRIBE channel`.
+    fn listen(&self, request: &Request) -> Result<Heard, Over> {
+        let channel = request.words.get(1).ok_or(Over)?;
+        let network = &self.network;
+        let heard = network.with_machine(|machine| machine.listen(self.id, channel));
+        Ok(Heard {
+            pushes: heard.ok_or(Over)?,
+            network: network.clone(),
+            id: self.id,
+        })
+    }
+
+    /// Carries a request to the server, has it executed, and answers its reply.
+    async fn exchange(&mut self, request: Request, rarely: Chance) -> Result<Reply, Over> {
+        let faults = if request.call.is_some() || self.network.serves().is_some() {
+            REQUEST
+        } else {
+            ONCE
+        };
+        let struck = self.travel(faults, rarely).await?;
+        let again = (struck == Some(Fault::Repeated)).then(|| request.clone());
+        let own = self.own.then(|| request.clone());
+        let reply = server::execute(&self.network, request).await.ok_or(Over)?;
+        if let Some(request) = own {
+            self.tell(&request, &reply);
+        }
+        if let Some(again) = again {
+            self.repeat(again).await;
+        }
+        Ok(reply)
+    }
+
+    /// Has the server pop as soon as there is something, until the request's time to block is over
+    /// or its client has gone.
+    async fn block(&mut self, request: Request) -> Result<Reply, Over> {
+        let blocking = Blocking::of(request).ok_or(Over)?;
+        let mut executed = self.network.executed();
+        loop {
+            executed.mark_unchanged();
+            let reply = blocking.pop(&self.network).await.ok_or(Over)?;
+            if !reply.is_nil() || Instant::now() >= blocking.deadline {
+                return Ok(reply);
+            }
+            tokio::select! {
+                biased;
+                read = self.read() => read?,
+                _ = executed.changed() => {}
+                () = time::sleep_until(blocking.deadline) => {}
+            }
+        }
+    }
+
+    /// Writes down a command that belongs to no call of a queue.
+    fn tell(&self, request: &Request, reply: &Reply) {
+        let words = request.words.iter();
+        let words: Vec<_> = words.map(|word| String::from_utf8_lossy(word)).collect();
+        let reply = String::from_utf8_lossy(&reply.0).replace("\r\n", " ");
+        let said = format!("{} -> {}", words.join(" "), reply.trim());
+        let journal = self.network.journal();
+        journal.note(Event::Command(self.lane, said));
+    }
+
+    /// Executes a request once more, after a while or at once. No client gets that reply.
+    async fn repeat(&self, request: Request) {
+        if self.network.way(self.lane, What::Delay, 2) > 0 {
+            let late = Instant::now() + Duration::from_millis(1);
+            self.network.pause(late).await;
+        } else {
+            yield_now().await;
+        }
+        server::execute(&self.network, request).await;
+    }
+
+    /// Draws the faults that strike all lanes when a request sets out.
+    async fn strike_server(&self) {
+        let (network, lane) = (&self.network, self.lane);
+        let Some(fault) = network.strike(lane, What::Server, SERVER, SERVER_RARELY) else {
+            return;
+        };
+        match fault {
+            Fault::Partition => {
+                network.note(fault, lane);
+                network.hold(lane, network.patience() + network.delay(lane));
+            }
+            Fault::ScriptsFlushed => {
+                network.note(fault, lane);
+                network.machine().scripts().flush();
+            }
+            Fault::ClockBack => {
+                network.note(fault, Lane::WORLD);
+                network.step_back(network.delay(lane));
+            }
+            Fault::RolledBack => network.fail_over(lane),
+            _ => network.restart(lane),
+        }
+        // A fault that ends all connections ends this one here.
+        yield_now().await;
+    }
+
+    /// Carries a request under these faults. Writes down those that strike without stopping it.
+    async fn travel(&mut self, faults: &[Fault], rarely: Chance) -> Result<Option<Fault>, Over> {
+        let lane = self.lane;
+        let struck = self.network.strike(lane, What::Request, faults, rarely);
+        if let Some(fault) = struck {
+            self.network.note(fault, lane);
+        }
+        match struck {
+            Some(Fault::RequestLost) => return Err(self.swallow().await),
+            Some(Fault::Cut) => return Err(Over),
+            Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
+            Some(Fault::Late) => self.delay(self.network.patience()).await,
+            _ => {}
+        }
+        self.network.pass(lane).await;
+        Ok(struck)
+    }
+
+    /// Carries a reply under faults.
+    async fn answer(&mut self, reply: &[u8], rarely: Chance) -> Result<(), Over> {
+        let lane = self.lane;
+        let struck = self.network.strike(lane, What::Reply, REPLY, rarely);
+        if let Some(fault) = struck {
+            self.network.note(fault, lane);
+        }
+        match struck {
+            Some(Fault::ReplyLost) => return Err(self.swallow().await),
+            Some(Fault::Cut) => return Err(Over),
+            Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
+            Some(Fault::CutInFrame) => {
+                let parts = [1, reply.len() / 2, reply.len() - 1];
+                let way = self.network.way(lane, What::Reply, 3);
+                let part = &reply[..parts[way as usize]];
+                // A client that has gone misses nothing.
+                let _ = self.stream.write_all(part).await;
+                return Err(Over);
+            }
+            _ => {}
+        }
+        self.network.pass(lane).await;
+        self.stream.write_all(reply).await.map_err(|_| Over)
+    }
+
+    async fn delay(&self, more: Duration) {
+        let until = Instant::now() + more + self.network.delay(self.lane);
+        self.network.pause(until).await;
+    }
+
+    /// From here on nothing arrives, in neither direction: the connection is half open. The client
+    /// notices it by itself, or when the faults are over.
+    async fn swallow(&mut self) -> Over {
+        let network = self.network.clone();
+        let swallow = async {
+            loop {
+                self.received.clear();
+                if let Err(over) = self.read().await {
+                    return over;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = network.healed() => Over,
+            over = swallow => over,
+        }
+    }
+}
+
+/// The messages that a listening connection hears, until it ends.
+struct Heard {
+    pushes: UnboundedReceiver<Vec<u8>>,
+    network: Network,
+    id: ConnectionId,
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        self.network.with_machine(|machine| machine.leave(self.id));
+    }
+}
+
+/// The next message. It never comes if the connection does not listen, or the server has gone.
+async fn next_of(heard: &mut Option<Heard>) -> Vec<u8> {
+    match heard {
+        Some(heard) => match heard.pushes.recv().await {
+            Some(push) => push,
+            None => std::future::pending().await,
+        },
+        None => std::future::pending().await,
+    }
+}

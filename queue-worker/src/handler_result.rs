@@ -1,0 +1,45 @@
+//! How the handling of a message ended, and in which words.
+
+use queue_core::in_millis;
+
+use super::{Failure, Verdict, guard::AbnormalEnd};
+
+/// The end of one message's handling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum HandlerResult {
+    Returned(Verdict),
+    /// The body does not decode, for this reason.
+    Undecodable(String),
+    Abnormal(AbnormalEnd),
+}
+
+impl HandlerResult {
+    /// The failure of the attempt, if it failed.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        Some(match self {
+            Self::Returned(Verdict::Done) => return None,
+            Self::Returned(Verdict::Failed(failure)) => failure.clone(),
+            Self::Undecodable(reason) => Failure::new(format_args!("cannot decode: {reason}")),
+            Self::Abnormal(AbnormalEnd::Panicked(message)) => {
+                Failure::new(format_args!("panicked: {message}"))
+            }
+            Self::Abnormal(AbnormalEnd::TimedOut(limit)) => {
+                Failure::new(format_args!("timed out after {}", in_millis(*limit)))
+            }
+        })
+    }
+}
+
+#[cfg(any(feature = "tracing", feature = "metrics"))]
+impl HandlerResult {
+    /// The name in labels and fields.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Returned(Verdict::Done) => "done",
+            Self::Returned(Verdict::Failed(_)) => "failed",
+            Self::Undecodable(_) => "undecodable",
+            Self::Abnormal(AbnormalEnd::Panicked(_)) => "panicked",
+            Self::Abnormal(AbnormalEnd::TimedOut(_)) => "timed_out",
+        }
+    }
+}
