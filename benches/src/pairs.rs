@@ -15,11 +15,11 @@ pub type Work<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
 /// The ratios of a whole run.
 #[derive(Debug, Default)]
 pub struct Pairs {
-    rows: Vec<Row>,
+    rows: Vec<PairRow>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct PairRow {
     name: String,
     peer: &'static str,
     /// The peer's time over ours: above 1, we are faster.
@@ -63,7 +63,7 @@ impl Pairs {
         let each = |time: Duration| time.as_secs_f64() * 1e9 / (rounds * messages) as f64;
         let times = |n: usize| samples.iter().map(move |(_, times)| each(times[n]));
         for (n, (peer, _)) in peers.iter().enumerate() {
-            self.rows.push(Row {
+            self.rows.push(PairRow {
                 name: name.into(),
                 peer,
                 ratios: times(n + 1)

@@ -128,10 +128,10 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 /// ```
 // Boxed, so that the `Ok` side of every result stays small.
 #[derive(Clone)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorInner>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
     outcome: Outcome,
     transient: bool,
@@ -152,7 +152,7 @@ impl Error {
             kind,
             ErrorKind::Full | ErrorKind::InUse | ErrorKind::Unavailable | ErrorKind::OutOfMemory
         );
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorInner {
             kind,
             outcome: Outcome::NotApplied,
             transient,

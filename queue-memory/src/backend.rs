@@ -20,9 +20,9 @@ use queue_core::{
 };
 
 use crate::{
-    clock::Clock,
-    handle::{ByKind, Handle, Home, OnceHandle, Opens, Queue, by_kind},
-    state::{Bounded, State},
+    clock::MemoryClock,
+    handle::{ByKind, Handle, Home, OnceHandle, Opens, QueueHandle, by_kind},
+    state::{Bounded, LeasingState},
 };
 
 /// Opens queues in this process's memory. Clones share the queues; two backends from
@@ -59,7 +59,7 @@ impl MemoryBackend {
     /// ```
     pub fn starting_at(now: Timestamp) -> Self {
         Self(Arc::new(Registry {
-            clock: Clock::showing(now),
+            clock: MemoryClock::showing(now),
             queues: Mutex::default(),
             once: Mutex::default(),
         }))
@@ -68,7 +68,7 @@ impl MemoryBackend {
 
 #[derive(Debug)]
 struct Registry {
-    clock: Clock,
+    clock: MemoryClock,
     queues: Mutex<BTreeMap<QueueName, Arc<dyn Registered>>>,
     once: Mutex<BTreeMap<QueueName, Arc<OnceHandle>>>,
 }
@@ -76,7 +76,7 @@ struct Registry {
 impl Default for Registry {
     fn default() -> Self {
         Self {
-            clock: Clock::start(),
+            clock: MemoryClock::start(),
             queues: Mutex::default(),
             once: Mutex::default(),
         }
@@ -97,7 +97,7 @@ trait Registered: Any + Debug + Send + Sync {
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>>;
 }
 
-impl<S: Opens> Registered for Queue<S> {
+impl<S: Opens> Registered for QueueHandle<S> {
     fn kind(&self) -> QueueKind {
         S::KIND
     }
@@ -127,20 +127,20 @@ impl<S: Opens> Registered for Queue<S> {
 
 /// Where a handle finds its queue again: the name among those of the backend, and the configuration
 /// that the handle was opened with.
-struct Place<S: Opens> {
+struct QueueSlot<S: Opens> {
     registry: Arc<Registry>,
     name: QueueName,
     config: S::Config,
 }
 
-impl<S: Opens> Home<S> for Place<S> {
-    fn queue(&self) -> Result<Arc<Queue<S>>> {
+impl<S: Opens> Home<S> for QueueSlot<S> {
+    fn queue(&self) -> Result<Arc<QueueHandle<S>>> {
         // An open handle goes by the stored configuration, whatever its own is.
         self.registry.open(&self.name, &self.config, |_| Ok(()))
     }
 }
 
-impl<S: Opens> Debug for Place<S> {
+impl<S: Opens> Debug for QueueSlot<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Place")
             .field("name", &self.name)
@@ -153,7 +153,7 @@ impl<S: Opens> Debug for Place<S> {
 struct Nowhere;
 
 impl<S> Home<S> for Nowhere {
-    fn queue(&self) -> Result<Arc<Queue<S>>> {
+    fn queue(&self) -> Result<Arc<QueueHandle<S>>> {
         Err(Error::new(
             ErrorKind::Configuration,
             "the queue was removed",
@@ -177,7 +177,7 @@ impl Registry {
         name: &QueueName,
         config: &S::Config,
         agrees: impl FnOnce(&S) -> Result<()>,
-    ) -> Result<Arc<Queue<S>>> {
+    ) -> Result<Arc<QueueHandle<S>>> {
         let opened = self.open_unnamed(name, config, agrees);
         opened.map_err(|error| error.with_queue(name))
     }
@@ -187,14 +187,14 @@ impl Registry {
         name: &QueueName,
         config: &S::Config,
         agrees: impl FnOnce(&S) -> Result<()>,
-    ) -> Result<Arc<Queue<S>>> {
+    ) -> Result<Arc<QueueHandle<S>>> {
         let mut queues = self.lock();
         if let Some(queue) = queues.get(name) {
             let queue = of_kind::<S>(queue)?;
             queue.read(agrees)??;
             return Ok(queue);
         }
-        let queue = Queue::new(name.clone(), S::KIND, self.clock, S::create(config));
+        let queue = QueueHandle::new(name.clone(), S::KIND, self.clock, S::create(config));
         let queue = Arc::new(queue);
         queues.insert(name.clone(), Arc::clone(&queue) as Arc<dyn Registered>);
         Ok(queue)
@@ -202,11 +202,11 @@ impl Registry {
 
     fn handle_to<S: Opens>(
         self: &Arc<Self>,
-        queue: Arc<Queue<S>>,
+        queue: Arc<QueueHandle<S>>,
         config: &S::Config,
         max_body: usize,
     ) -> Handle<S> {
-        let home = Place::<S> {
+        let home = QueueSlot::<S> {
             registry: Arc::clone(self),
             name: queue.name().clone(),
             config: config.clone(),
@@ -230,10 +230,10 @@ impl Registry {
 }
 
 /// The queue, which must be of this kind.
-fn of_kind<S: Opens>(queue: &Arc<dyn Registered>) -> Result<Arc<Queue<S>>> {
+fn of_kind<S: Opens>(queue: &Arc<dyn Registered>) -> Result<Arc<QueueHandle<S>>> {
     let kind = queue.kind();
     let queue = Arc::clone(queue) as Arc<dyn Any + Send + Sync>;
-    let queue = queue.downcast::<Queue<S>>();
+    let queue = queue.downcast::<QueueHandle<S>>();
     queue.map_err(|_| config_mismatch("kind", kind, S::KIND))
 }
 
@@ -295,7 +295,7 @@ impl Backend for MemoryBackend {
         config: &BoundedConfig,
     ) -> Result<Arc<dyn BoundedQueue>> {
         config.check().map_err(|error| error.with_queue(name))?;
-        let agrees = |state: &State<Bounded>| state.agrees_but_for_capacity(config);
+        let agrees = |state: &LeasingState<Bounded>| state.agrees_but_for_capacity(config);
         let queue = self.0.open(name, config, agrees)?;
         let handle = self.0.handle_to(queue, config, config.leasing.max_body);
         handle.call(|state, now| state.ensure_capacity(now, config.capacity))?;

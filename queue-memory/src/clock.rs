@@ -13,7 +13,7 @@ const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 ///
 /// It never goes back, even if somebody sets the system's clock.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock {
+pub(crate) struct MemoryClock {
     start: Instant,
     base: u64,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Millisecond {
     end: Instant,
 }
 
-impl Clock {
+impl MemoryClock {
     pub(crate) fn start() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         // Rounded down: a due time that a caller took from the system's clock is rounded up, and so

@@ -16,12 +16,12 @@ const BYTES: usize = 1024;
 ///
 /// [`Client::prepare`]: crate::client::Client::prepare
 /// [`Client::run`]: crate::client::Client::run
-pub(crate) struct Call {
+pub(crate) struct ScriptCall {
     pub(crate) script: &'static Script,
     pub(crate) command: Cmd,
 }
 
-impl Call {
+impl ScriptCall {
     pub(crate) fn new<K: ToRedisArgs>(
         script: &'static Script,
         keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
@@ -58,4 +58,4 @@ impl Call {
 
 /// Adds the arguments of a call, once for each time that it is sent. Behind a reference, so that what sends
 /// it is compiled once, and not for each verb of each kind.
-pub(crate) type Fill<'a> = &'a (dyn Fn(&mut Call) + Send + Sync);
+pub(crate) type Fill<'a> = &'a (dyn Fn(&mut ScriptCall) + Send + Sync);

@@ -12,10 +12,10 @@ use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
 use tokio::time::Instant;
 
 use crate::{
-    call::Call,
+    call::ScriptCall,
     clock::Clock,
     cluster::{Cluster, slot_of},
-    connection::{Channel, State, largest_part},
+    connection::{Channel, ConnectionState, largest_part},
     erased_arc::ErasedArc,
     error::Failure,
     node::Node,
@@ -100,10 +100,10 @@ impl Client {
         &self,
         script: &'static Script,
         keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
-    ) -> Call {
+    ) -> ScriptCall {
         match &self.inner.clock {
-            Some(clock) => Call::new(script, keys, &clock().as_millis().to_string()),
-            None => Call::new(script, keys, ""),
+            Some(clock) => ScriptCall::new(script, keys, &clock().as_millis().to_string()),
+            None => ScriptCall::new(script, keys, ""),
         }
     }
 
@@ -113,7 +113,7 @@ impl Client {
     /// client sends again: with the script's text if the server does not have the script, and to
     /// another node of a cluster if that has the slot. It repeats nothing else, since it may have run. A
     /// dropped call runs or does not, and nothing else happens.
-    pub(crate) async fn run(&self, call: Call) -> Result<Value> {
+    pub(crate) async fn run(&self, call: ScriptCall) -> Result<Value> {
         self.send(Request::Script(&call)).await
     }
 
@@ -272,7 +272,7 @@ impl Client {
                     && cluster.changes() == line.changes
             }
         };
-        let State::Up(current) = line.node.commands().state() else {
+        let ConnectionState::Up(current) = line.node.commands().state() else {
             return false;
         };
         is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
@@ -291,8 +291,8 @@ impl Client {
         let node = self.node();
         let address = node.address();
         let reason = match node.commands().state() {
-            State::Up(channel) if channel.is_silent() => "does not answer at present",
-            State::Up(channel) if !channel.is_over() => {
+            ConnectionState::Up(channel) if channel.is_silent() => "does not answer at present",
+            ConnectionState::Up(channel) if !channel.is_over() => {
                 "has more calls waiting than it gets done: make fewer at a time, or larger batches"
             }
             _ => return node.commands().outage().with_server(address),

@@ -13,14 +13,14 @@ use tokio::time::{self, Instant};
 
 use crate::{
     connection::{
-        Alarm, Backoff, Channel, ConnectionHealth, Connector, CopiesAsked, Dial, Largest, Primary,
-        Settings, State, Supervised, Warning,
+        Alarm, Backoff, Channel, ConnectionHealth, ConnectionState, Connector, CopiesAsked, Dial,
+        Largest, Primary, Settings, Supervised, Warning,
     },
     erased_arc::ErasedArc,
     error::Failure,
     keys,
     waiting::{self, Waiter},
-    waits::{Waiting, Waits},
+    waits::{CopyWait, Waits},
 };
 
 const FIRST_RETRY: Duration = Duration::from_millis(10);
@@ -121,8 +121,10 @@ impl Node {
     ) -> Result<()> {
         // If the shared connection ended as well, the server may have.
         let current = || match self.commands.state() {
-            State::Up(current) => Arc::ptr_eq(&current, &lane.shared) && !current.is_over(),
-            State::Down(_) => false,
+            ConnectionState::Up(current) => {
+                Arc::ptr_eq(&current, &lane.shared) && !current.is_over()
+            }
+            ConnectionState::Down(_) => false,
         };
         let alone = match &lane.own {
             Some(_) => failure.is_some() && current(),
@@ -206,7 +208,7 @@ impl NodeMaker {
             let asked = CopiesAsked::new(confirmation, address.clone());
             // The wait before takes as long, if copies do not come.
             let patience = settings.timeouts.response + confirmation.within;
-            Waiting::waits(asked, patience, Arc::clone(&settings.spawn))
+            CopyWait::waits(asked, patience, Arc::clone(&settings.spawn))
         });
         let commands = Supervised::new(
             primary,

@@ -9,7 +9,7 @@ use queue_core::{
 };
 
 use crate::{
-    backend::RedisBackend, call::Call, client::Client, error::is_wrong_type, keys::Keys,
+    backend::RedisBackend, call::ScriptCall, client::Client, error::is_wrong_type, keys::Keys,
     reply::Reply, script::Script, scripts,
 };
 
@@ -66,7 +66,7 @@ impl Once {
     async fn call(
         &self,
         script: &'static Script,
-        fill: impl FnOnce(&mut Call) + Send,
+        fill: impl FnOnce(&mut ScriptCall) + Send,
     ) -> Result<Reply> {
         let keys = self.keys.usual(self.client.is_guarded());
         let mut call = self.client.prepare(script, keys);
@@ -87,7 +87,7 @@ impl Once {
         token: Token,
         millis: Option<u64>,
     ) -> Result<()> {
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(key);
             call.push(token.get());
             if let Some(millis) = millis {
@@ -115,7 +115,7 @@ impl Once {
 impl OnceStore for Once {
     async fn claim(&self, key: &[u8], claim_time: Duration) -> Result<Claim> {
         let claim_time = self.checked(key, limits::claim_millis(claim_time))?;
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(key);
             call.push(claim_time);
         };

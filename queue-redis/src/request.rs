@@ -4,7 +4,7 @@ use redis::{Cmd, Value};
 use tokio::time::Instant;
 
 use crate::{
-    call::Call,
+    call::ScriptCall,
     connection::{Channel, largest_part},
     error::Failure,
 };
@@ -12,7 +12,7 @@ use crate::{
 /// A call of a script, or a plain command.
 #[derive(Clone, Copy)]
 pub(crate) enum Request<'a> {
-    Script(&'a Call),
+    Script(&'a ScriptCall),
     Command(&'a Cmd),
 }
 

@@ -153,7 +153,7 @@ macro_rules! leasing_scripts {
 }
 
 leasing_scripts! {
-    turn: &[
+    settle_and_lease: &[
         CALL, Keys, DRAIN, Settings, TIES, Files(lua!["shared/frames" "shared/packs" "leasing/usual"]), Next,
         Files(lua!["leasing/acks" "shared/add_many" "leasing/usual_turn"]), LongWay, FITS, SOUND, EXPECT, LEASES, Line,
         Files(lua!["leasing/settle_and_lease"]), Moves, PLACES, TIDY,

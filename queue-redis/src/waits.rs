@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// The waits of one connection. Callers that come while a wait is under way go together in the next.
-pub(crate) type Waits = Batcher<Waiting>;
+pub(crate) type Waits = Batcher<CopyWait>;
 
 /// Sends waits, and remembers the last.
 #[derive(Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct CopyWait {
     asked: CopiesAsked,
     last: Mutex<Option<Waited>>,
 }
@@ -53,7 +53,7 @@ impl Moment {
     }
 }
 
-impl Waiting {
+impl CopyWait {
     /// `patience` is how long a caller waits until its wait is sent.
     pub(crate) fn waits(asked: CopiesAsked, patience: Duration, spawn: Arc<dyn Spawn>) -> Waits {
         let last = Mutex::default();
@@ -86,7 +86,7 @@ impl Waiting {
 }
 
 #[async_trait]
-impl SendBatch for Waiting {
+impl SendBatch for CopyWait {
     type Request = Moment;
     type Reply = Copies;
 

@@ -15,7 +15,7 @@ use queue_core::{
 use queue_memory::MemoryBackend;
 use queue_sim::{
     engine::{End, Executor, in_virtual_time, yield_now},
-    history::{History, Journal, Outcome, Recorder},
+    history::{CallEnd, History, Journal, Recorder},
     plan::{Decisions, Lane, Plan},
     world::EPOCH,
 };
@@ -183,7 +183,7 @@ fn a_dropped_call_is_recorded_as_dropped() {
         journal.take()
     });
     let ended = history.records[0].ended.as_ref().unwrap();
-    assert_eq!(ended.outcome, Outcome::Dropped);
+    assert_eq!(ended.outcome, CallEnd::Dropped);
     assert_eq!(ended.at.at, EPOCH.plus_millis(1_000));
 }
 

@@ -9,7 +9,7 @@ use queue_core::{
 use queue_memory::MemoryBackend;
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},
-    history::{Event, History, Journal, Outcome, Recorder},
+    history::{CallEnd, Event, History, Journal, Recorder},
     plan::{Decisions, Lane},
     world::{EPOCH, Fault, Faults, Faulty, Network, RunContext},
 };
@@ -64,7 +64,7 @@ async fn push_once(queue: Arc<dyn ReliableQueue>) {
 
 /// The times at which the backend executed the call with this index, and its end and outcome, in ms
 /// of the run.
-fn story(history: &History, index: usize) -> (Vec<u64>, u64, Outcome) {
+fn story(history: &History, index: usize) -> (Vec<u64>, u64, CallEnd) {
     let millis = |at: Timestamp| at.as_millis() - EPOCH.as_millis();
     let record = &history.records[index];
     let executed = record.executed.iter().map(|moment| millis(moment.at));
@@ -76,12 +76,12 @@ fn story(history: &History, index: usize) -> (Vec<u64>, u64, Outcome) {
     )
 }
 
-fn accepted(id: u64) -> Outcome {
-    Outcome::Ok(Answer::Pushed(vec![Pushed::Accepted(MessageId::new(id))]))
+fn accepted(id: u64) -> CallEnd {
+    CallEnd::Ok(Answer::Pushed(vec![Pushed::Accepted(MessageId::new(id))]))
 }
 
-fn is_unknown(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Unknown(ErrorKind::Unavailable, _))
+fn is_unknown(outcome: &CallEnd) -> bool {
+    matches!(outcome, CallEnd::Unknown(ErrorKind::Unavailable, _))
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn what_is_refused_is_not_executed_and_says_so() {
     assert_eq!((executed, ended), (vec![], 0));
     assert!(matches!(
         outcome,
-        Outcome::NotApplied(ErrorKind::Unavailable, _)
+        CallEnd::NotApplied(ErrorKind::Unavailable, _)
     ));
     assert_eq!(history.events[0].1, Event::Fault("refused", Lane(1)));
 }
@@ -171,7 +171,7 @@ fn a_request_on_its_way_arrives_though_its_call_is_dropped() {
         let push = queue.push_one("a");
         assert!(time::timeout(Duration::from_millis(5), push).await.is_err());
     });
-    assert_eq!(story(&history, 0), (vec![20], 5, Outcome::Dropped));
+    assert_eq!(story(&history, 0), (vec![20], 5, CallEnd::Dropped));
 }
 
 #[test]
@@ -183,18 +183,18 @@ fn waits_end_for_no_reason_are_refused_or_late_and_are_never_executed() {
     let spurious = history(&[Fault::Spurious], "v1:1.0.request=1", wait);
     assert_eq!(
         story(&spurious, 0),
-        (vec![], 0, Outcome::Ok(Answer::Nothing))
+        (vec![], 0, CallEnd::Ok(Answer::Nothing))
     );
     let refused = history(&[Fault::Refused], "v1:1.0.request=2", wait);
-    assert!(matches!(story(&refused, 0).2, Outcome::NotApplied(..)));
+    assert!(matches!(story(&refused, 0).2, CallEnd::NotApplied(..)));
     let late = history(&[Fault::Delayed], "v1:1.0.request=3,1.0.delay=3", wait);
     assert_eq!(
         story(&late, 0),
-        (vec![], 30_021, Outcome::Ok(Answer::Nothing))
+        (vec![], 30_021, CallEnd::Ok(Answer::Nothing))
     );
     let anew = history(&[Fault::Cut], "v1:1.0.request=4", wait);
     assert_eq!(
         story(&anew, 0),
-        (vec![], 30_000, Outcome::Ok(Answer::Nothing))
+        (vec![], 30_000, CallEnd::Ok(Answer::Nothing))
     );
 }

@@ -10,7 +10,7 @@ use queue_core::{
 use queue_sim::{
     check::Finding,
     engine::in_virtual_time,
-    history::{CallId, Event, History, Journal, Outcome},
+    history::{CallEnd, CallId, Event, History, Journal},
     plan::Lane,
     report::timeline,
     world::EPOCH,
@@ -45,7 +45,7 @@ impl Story {
     }
 
     fn answers(&self, call: CallId, answer: Answer) {
-        self.journal.ended(call, Outcome::Ok(answer));
+        self.journal.ended(call, CallEnd::Ok(answer));
     }
 
     /// A call that the backend executes and answers at once.
@@ -141,9 +141,9 @@ fn faults_crashes_and_late_executions() {
         let lost = "no reply within 5 ms".to_owned();
         story
             .journal
-            .ended(late, Outcome::Unknown(ErrorKind::Unavailable, lost));
+            .ended(late, CallEnd::Unknown(ErrorKind::Unavailable, lost));
         let never = story.begins(2, push("b"));
-        story.journal.ended(never, Outcome::Dropped);
+        story.journal.ended(never, CallEnd::Dropped);
         story.journal.note(Event::Crashed(Lane(2)));
         story.executed(late);
         let wait = story.begins(2, Call::WaitForArrival(LEASE_TIME));

@@ -145,7 +145,7 @@ impl Context {
 
     /// Whether the worker has told the handler to stop, and why.
     pub fn stop(&self) -> Option<Stop> {
-        self.lease.told()
+        self.lease.stopped()
     }
 
     /// Waits until the worker tells the handler to stop, which it never does to most: race the work

@@ -1,7 +1,7 @@
 //! A worker's counts, made from its events alone.
 
 use super::{
-    event::{Event, Verb},
+    event::{CallKind, Event},
     guard::AbnormalEnd,
     handler_result::HandlerResult,
     outcome::DeliveryOutcome,
@@ -80,9 +80,11 @@ impl Counts {
     pub(crate) fn note(&mut self, event: &Event<'_>) {
         match event {
             Event::Called {
-                verb: Verb::SettleAndLease,
+                verb: CallKind::SettleAndLease,
             } => self.calls += 1,
-            Event::Called { verb: Verb::Extend } => self.heartbeats += 1,
+            Event::Called {
+                verb: CallKind::Extend,
+            } => self.heartbeats += 1,
             Event::Failed { .. } => self.errors += 1,
             Event::Leased { .. } => self.leased += 1,
             Event::Started { .. } => self.started += 1,

@@ -14,11 +14,11 @@ use super::{handler_result::HandlerResult, lease::Lease, stop::Stop};
 )]
 pub(crate) enum Event<'a> {
     /// The worker sent a call.
-    Called { verb: Verb },
+    Called { verb: CallKind },
     /// A call failed; the worker tries again.
-    Failed { verb: Verb, error: &'a Error },
+    Failed { verb: CallKind, error: &'a Error },
     /// A call succeeded again, this long after the first failure.
-    Recovered { verb: Verb, after: Duration },
+    Recovered { verb: CallKind, after: Duration },
     /// A delivery came.
     Leased { delivery: &'a Delivery },
     /// A handler started.
@@ -61,14 +61,14 @@ pub(crate) enum Event<'a> {
 
 /// The calls of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Verb {
+pub(crate) enum CallKind {
     /// `settle_and_lease` or `settle`.
     SettleAndLease,
     Extend,
     Wait,
 }
 
-impl Verb {
+impl CallKind {
     /// The name in a health, in labels and in fields.
     pub(crate) const fn name(self) -> &'static str {
         match self {

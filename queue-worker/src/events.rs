@@ -13,7 +13,7 @@ pub(crate) struct Events {
     #[cfg(feature = "metrics")]
     meters: super::metrics::Meters,
     #[cfg(feature = "tracing")]
-    log: super::tracing::Log,
+    log: super::tracing::EventLog,
 }
 
 impl Events {
@@ -23,7 +23,7 @@ impl Events {
             #[cfg(feature = "metrics")]
             meters: super::metrics::Meters::new(),
             #[cfg(feature = "tracing")]
-            log: super::tracing::Log::default(),
+            log: super::tracing::EventLog::default(),
         }
     }
 
@@ -39,6 +39,6 @@ impl Events {
         #[cfg(feature = "metrics")]
         self.meters.note(queue, event);
         #[cfg(feature = "tracing")]
-        self.log.tell(queue, event, now);
+        self.log.log(queue, event, now);
     }
 }

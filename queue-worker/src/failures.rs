@@ -38,7 +38,7 @@ struct Kind {
 
 /// How the log tells a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub(crate) enum FailureLog {
     /// It is the first of its kind.
     First,
     Repeat,
@@ -48,7 +48,7 @@ pub(crate) enum Telling {
 
 /// Failures of one kind that no line has told.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Sum {
+pub(crate) struct FailureSummary {
     pub(crate) queue: Arc<str>,
     pub(crate) failures: u64,
     pub(crate) within: Duration,
@@ -57,7 +57,7 @@ pub(crate) struct Sum {
 
 impl Failures {
     /// Records a failed attempt. Call [`sums`](Self::sums) first.
-    pub(crate) fn note(&mut self, queue: &Arc<str>, reason: &str, now: Instant) -> Telling {
+    pub(crate) fn note(&mut self, queue: &Arc<str>, reason: &str, now: Instant) -> FailureLog {
         let kinds = self.queues.entry(Arc::clone(queue)).or_default();
         kinds.retain(|_, kind| now < kind.last + FORGOTTEN || kind.untold > 0);
         let mut name = kind_of(reason);
@@ -73,7 +73,7 @@ impl Failures {
                 reason: String::new(),
             };
             kinds.insert(name, first);
-            return Telling::First;
+            return FailureLog::First;
         };
         if now >= kind.begun + INTERVAL {
             (kind.begun, kind.failures) = (now, 0);
@@ -81,17 +81,17 @@ impl Failures {
         kind.last = now;
         kind.failures += 1;
         if kind.failures <= SINGLY {
-            return Telling::Repeat;
+            return FailureLog::Repeat;
         }
         kind.untold += 1;
         reason.clone_into(&mut kind.reason);
         let due = kind.begun + INTERVAL;
         self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
-        Telling::InSum
+        FailureLog::InSum
     }
 
     /// The sums whose time has come, or all of them.
-    pub(crate) fn sums(&mut self, now: Instant, all: bool) -> Vec<Sum> {
+    pub(crate) fn sums(&mut self, now: Instant, all: bool) -> Vec<FailureSummary> {
         let mut sums = Vec::new();
         if !all && self.due.is_none_or(|due| now < due) {
             return sums;
@@ -104,7 +104,7 @@ impl Failures {
                     self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
                     continue;
                 }
-                sums.push(Sum {
+                sums.push(FailureSummary {
                     queue: Arc::clone(queue),
                     failures: mem::take(&mut kind.untold),
                     within: now - kind.begun,
@@ -141,7 +141,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn telling(failures: &mut Failures, reason: &str, now: Instant) -> Telling {
+    fn log_level(failures: &mut Failures, reason: &str, now: Instant) -> FailureLog {
         failures.note(&Arc::from("jobs"), reason, now)
     }
 
@@ -172,7 +172,7 @@ mod tests {
                     .into_iter()
                     .map(|sum| sum.failures),
             );
-            if telling(&mut failures, "no paper", now) != Telling::InSum {
+            if log_level(&mut failures, "no paper", now) != FailureLog::InSum {
                 lines.push(1);
             }
         }
@@ -185,13 +185,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_first_of_each_kind_is_told_apart_and_again_after_an_hour() {
         let (mut failures, start) = (Failures::default(), Instant::now());
-        assert_eq!(telling(&mut failures, "no paper", start), Telling::First);
-        assert_eq!(telling(&mut failures, "no ink", start), Telling::First);
-        assert_eq!(telling(&mut failures, "no paper", start), Telling::Repeat);
+        assert_eq!(
+            log_level(&mut failures, "no paper", start),
+            FailureLog::First
+        );
+        assert_eq!(log_level(&mut failures, "no ink", start), FailureLog::First);
+        assert_eq!(
+            log_level(&mut failures, "no paper", start),
+            FailureLog::Repeat
+        );
         let other = failures.note(&Arc::from("mails"), "no paper", start);
-        assert_eq!(other, Telling::First, "another queue");
+        assert_eq!(other, FailureLog::First, "another queue");
         let later = start + FORGOTTEN;
-        assert_eq!(telling(&mut failures, "no ink", later), Telling::First);
+        assert_eq!(log_level(&mut failures, "no ink", later), FailureLog::First);
     }
 
     #[tokio::test(start_paused = true)]
@@ -203,7 +209,7 @@ mod tests {
                 .chars()
                 .map(|c| ((c as u8) + 50) as char)
                 .collect();
-            telling(&mut failures, &word, start) != Telling::InSum
+            log_level(&mut failures, &word, start) != FailureLog::InSum
         });
         let told = told.count() as u64;
         assert!(told <= (KINDS as u64 + 1) * SINGLY, "{told}");

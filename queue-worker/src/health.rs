@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{
     Counts, Phase,
-    event::{Event, Verb},
+    event::{CallKind, Event},
 };
 
 /// A view of a worker from outside, also while it runs. Clones view the same worker.
@@ -20,14 +20,14 @@ use super::{
 /// A worker is healthy while the last call of each verb succeeded. Waits count as well: if the
 /// connection that waits is dead, no other call fails.
 #[derive(Debug, Clone)]
-pub struct Health(Arc<Mutex<State>>);
+pub struct Health(Arc<Mutex<HealthState>>);
 
 #[derive(Debug)]
-struct State {
+struct HealthState {
     phase: Phase,
     counts: Counts,
     in_flight: u64,
-    troubles: BTreeMap<(Arc<str>, Verb), Trouble>,
+    troubles: BTreeMap<(Arc<str>, CallKind), Trouble>,
     paused: BTreeSet<Arc<str>>,
     last_error: Option<Error>,
 }
@@ -84,7 +84,7 @@ impl fmt::Debug for Trouble {
 
 impl Health {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(HealthState {
             phase: Phase::Idle,
             counts: Counts::default(),
             in_flight: 0,
@@ -174,7 +174,7 @@ impl Health {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HealthState> {
         // Counting does not panic half-way.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -65,7 +65,7 @@ impl Lease {
 
     /// Tells the handler to stop. The first reason stays, unless the new one is a lost lease, which
     /// says more.
-    pub(crate) fn tell(&self, stop: Stop) {
+    pub(crate) fn stop(&self, stop: Stop) {
         self.stop.send_if_modified(|told| {
             let news = told.is_none() || (stop == Stop::LeaseLost && *told != Some(stop));
             if news {
@@ -75,12 +75,12 @@ impl Lease {
         });
     }
 
-    pub(crate) fn told(&self) -> Option<Stop> {
+    pub(crate) fn stopped(&self) -> Option<Stop> {
         *self.stop.borrow()
     }
 
     pub(crate) fn is_lost(&self) -> bool {
-        self.told() == Some(Stop::LeaseLost)
+        self.stopped() == Some(Stop::LeaseLost)
     }
 
     pub(crate) fn listen(&self) -> watch::Receiver<Option<Stop>> {

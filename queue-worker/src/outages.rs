@@ -9,7 +9,7 @@ use std::{
 use queue_core::{Error, ErrorKind};
 use tokio::time::Instant;
 
-use super::event::Verb;
+use super::event::CallKind;
 
 /// The outages under way, by the server. All errors that name no server are of one outage.
 #[derive(Debug, Default)]
@@ -19,13 +19,13 @@ pub(crate) struct Outages(BTreeMap<Option<String>, Outage>);
 struct Outage {
     since: Instant,
     /// The calls that have not succeeded since.
-    failing: BTreeSet<(Arc<str>, Verb)>,
+    failing: BTreeSet<(Arc<str>, CallKind)>,
     queues: BTreeSet<Arc<str>>,
 }
 
 /// An outage that is over.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Over {
+pub(crate) struct OutageEnd {
     /// How many queues it struck.
     pub(crate) queues: usize,
     /// How long it lasted.
@@ -37,7 +37,7 @@ impl Outages {
     pub(crate) fn failed(
         &mut self,
         queue: &Arc<str>,
-        verb: Verb,
+        verb: CallKind,
         error: &Error,
         now: Instant,
     ) -> bool {
@@ -61,9 +61,9 @@ impl Outages {
     pub(crate) fn recovered(
         &mut self,
         queue: &Arc<str>,
-        verb: Verb,
+        verb: CallKind,
         now: Instant,
-    ) -> Option<Vec<Over>> {
+    ) -> Option<Vec<OutageEnd>> {
         let call = (Arc::clone(queue), verb);
         let mut struck = false;
         for outage in self.0.values_mut() {
@@ -73,7 +73,7 @@ impl Outages {
         self.0.retain(|_, outage| {
             let lasts = !outage.failing.is_empty();
             if !lasts {
-                over.push(Over {
+                over.push(OutageEnd {
                     queues: outage.queues.len(),
                     after: now.saturating_duration_since(outage.since),
                 });
@@ -102,7 +102,7 @@ mod tests {
         let calls = || {
             queues
                 .iter()
-                .flat_map(|queue| [(queue, Verb::SettleAndLease), (queue, Verb::Wait)])
+                .flat_map(|queue| [(queue, CallKind::SettleAndLease), (queue, CallKind::Wait)])
         };
         for round in 0..3 {
             for (nth, (queue, verb)) in calls().enumerate() {
@@ -113,7 +113,7 @@ mod tests {
         let last = calls().count() - 1;
         for (nth, (queue, verb)) in calls().enumerate() {
             let over = outages.recovered(queue, verb, start + STEP);
-            let whole = Over {
+            let whole = OutageEnd {
                 queues: 20,
                 after: STEP,
             };
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(over, Some(expected));
         }
         assert!(
-            outages.failed(&queues[0], Verb::SettleAndLease, &away("a"), start),
+            outages.failed(&queues[0], CallKind::SettleAndLease, &away("a"), start),
             "it is another"
         );
     }
@@ -130,12 +130,12 @@ mod tests {
     fn each_server_has_its_own_outage() {
         let mut outages = Outages::default();
         let (now, queue) = (Instant::now(), Arc::from("q"));
-        assert!(outages.failed(&queue, Verb::SettleAndLease, &away("a"), now));
-        assert!(outages.failed(&queue, Verb::SettleAndLease, &away("b"), now));
-        assert!(!outages.failed(&queue, Verb::SettleAndLease, &away("a"), now));
+        assert!(outages.failed(&queue, CallKind::SettleAndLease, &away("a"), now));
+        assert!(outages.failed(&queue, CallKind::SettleAndLease, &away("b"), now));
+        assert!(!outages.failed(&queue, CallKind::SettleAndLease, &away("a"), now));
         assert_eq!(
             outages
-                .recovered(&queue, Verb::SettleAndLease, now)
+                .recovered(&queue, CallKind::SettleAndLease, now)
                 .map(|over| over.len()),
             Some(2)
         );
@@ -147,8 +147,11 @@ mod tests {
         let (now, queue) = (Instant::now(), Arc::from("q"));
         let full = Error::new(ErrorKind::OutOfMemory, "full");
         for _ in 0..2 {
-            assert!(outages.failed(&queue, Verb::SettleAndLease, &full, now));
+            assert!(outages.failed(&queue, CallKind::SettleAndLease, &full, now));
         }
-        assert_eq!(outages.recovered(&queue, Verb::SettleAndLease, now), None);
+        assert_eq!(
+            outages.recovered(&queue, CallKind::SettleAndLease, now),
+            None
+        );
     }
 }

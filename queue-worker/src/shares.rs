@@ -21,11 +21,11 @@ const SLOT: u128 = 1 << 64;
 pub(crate) struct Shares {
     sharing: Sharing,
     now: u128,
-    queues: Vec<Share>,
+    queues: Vec<QueueShare>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Share {
+struct QueueShare {
     weight: u128,
     next: u128,
 }
@@ -43,7 +43,7 @@ pub(crate) enum Demand {
 
 impl Shares {
     pub(crate) fn new(sharing: Sharing, weights: impl IntoIterator<Item = u32>) -> Self {
-        let share = |weight: u32| Share {
+        let share = |weight: u32| QueueShare {
             weight: u128::from(weight.max(1)),
             next: 0,
         };

@@ -164,6 +164,6 @@ impl TestWorker {
     /// Tells the handler to stop, for this reason. As in a worker, the first reason stays, unless
     /// the new one is a lost lease.
     pub fn stop(&self, stop: Stop) {
-        self.0.tell(stop);
+        self.0.stop(stop);
     }
 }

@@ -94,13 +94,13 @@ use tokio::time::Instant;
 
 use super::{
     Failure, Phase, Stop,
-    event::{Event, Verb},
-    failures::{Failures, Sum, Telling},
+    event::{CallKind, Event},
+    failures::{FailureLog, FailureSummary, Failures},
     guard::AbnormalEnd,
     handler::Handling,
     handler_result::HandlerResult,
     lease::Lease,
-    outages::{Outages, Over},
+    outages::{OutageEnd, Outages},
     outcome::DeliveryOutcome,
 };
 
@@ -216,22 +216,22 @@ impl Drop for OpenSpans {
 
 /// The log of a worker: what it has told decides how it tells the next.
 #[derive(Debug, Default)]
-pub(crate) struct Log(Mutex<Told>);
+pub(crate) struct EventLog(Mutex<LogState>);
 
 #[derive(Debug, Default)]
-struct Told {
+struct LogState {
     failures: Failures,
     outages: Outages,
     /// The queues that were paused when they were last sampled.
     paused: BTreeSet<Arc<str>>,
 }
 
-impl Log {
+impl EventLog {
     /// Emits an event of the loop.
-    pub(crate) fn tell(&self, queue: &Arc<str>, event: &Event<'_>, now: Instant) {
+    pub(crate) fn log(&self, queue: &Arc<str>, event: &Event<'_>, now: Instant) {
         let ended = matches!(event, Event::Phase(Phase::Ended));
         let sums = self.lock().failures.sums(now, ended);
-        sums.iter().for_each(tell_sum);
+        sums.iter().for_each(log_summary);
         match event {
             Event::Settled {
                 lease,
@@ -241,24 +241,24 @@ impl Log {
                 ..
             } => {
                 let telling = self.lock().failures.note(queue, reason, now);
-                tell_failure(queue, lease, reason, telling);
+                log_failure(queue, lease, reason, telling);
             }
             Event::Sampled {
                 result: Ok(counters),
-            } => self.tell_pause(queue, counters.paused),
+            } => self.log_pause(queue, counters.paused),
             Event::Failed { verb, error } => {
                 let is_news = self.lock().outages.failed(queue, *verb, error, now);
-                tell_failed_call(queue, *verb, error, is_news);
+                log_failed_call(queue, *verb, error, is_news);
             }
             Event::Recovered { verb, after } => {
                 let over = self.lock().outages.recovered(queue, *verb, now);
-                tell_recovery(queue, *verb, *after, over.as_deref());
+                log_recovery(queue, *verb, *after, over.as_deref());
             }
-            event => tell(queue, event),
+            event => log_event(queue, event),
         }
     }
 
-    fn tell_pause(&self, queue: &Arc<str>, paused: bool) {
+    fn log_pause(&self, queue: &Arc<str>, paused: bool) {
         let news = {
             let told = &mut self.lock().paused;
             match paused {
@@ -275,13 +275,13 @@ impl Log {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, LogState> {
         // A panic cannot leave a count half-written.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn tell_failure(queue: &str, lease: &Lease, reason: &str, telling: Telling) {
+fn log_failure(queue: &str, lease: &Lease, reason: &str, telling: FailureLog) {
     let (id, attempt, outcome) = (
         lease.receipt.id.get(),
         lease.attempt,
@@ -289,19 +289,19 @@ fn tell_failure(queue: &str, lease: &Lease, reason: &str, telling: Telling) {
     );
     let text = format!("attempt {attempt} failed: {reason}");
     match telling {
-        Telling::First => {
+        FailureLog::First => {
             warn!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
         }
-        Telling::Repeat => {
+        FailureLog::Repeat => {
             info!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
         }
-        Telling::InSum => {
+        FailureLog::InSum => {
             debug!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
         }
     }
 }
 
-fn tell_sum(sum: &Sum) {
+fn log_summary(sum: &FailureSummary) {
     let (queue, failures, reason) = (&*sum.queue, sum.failures, &*sum.reason);
     let times = if failures == 1 { "time" } else { "times" };
     let within = in_millis(sum.within);
@@ -315,7 +315,7 @@ fn tell_sum(sum: &Sum) {
 }
 
 /// An outage is news at its first call only.
-fn tell_failed_call(queue: &str, verb: Verb, error: &Error, is_news: bool) {
+fn log_failed_call(queue: &str, verb: CallKind, error: &Error, is_news: bool) {
     let call = verb.name();
     if is_news {
         warn!(target: TARGET, queue, call, %error, "a call failed");
@@ -325,13 +325,13 @@ fn tell_failed_call(queue: &str, verb: Verb, error: &Error, is_news: bool) {
 }
 
 /// `over` has the outages that ended with this call, if the call had failed by one.
-fn tell_recovery(queue: &str, verb: Verb, after: Duration, over: Option<&[Over]>) {
+fn log_recovery(queue: &str, verb: CallKind, after: Duration, over: Option<&[OutageEnd]>) {
     let (call, after) = (verb.name(), in_millis(after));
     match over {
         None => info!(target: TARGET, queue, call, %after, "calls succeed again"),
         Some([]) => debug!(target: TARGET, queue, call, %after, "calls succeed again"),
         Some(outages) => {
-            for Over { queues, after } in outages {
+            for OutageEnd { queues, after } in outages {
                 let after = in_millis(*after);
                 info!(target: TARGET, queue, call, queues, %after, "calls succeed again");
             }
@@ -339,7 +339,7 @@ fn tell_recovery(queue: &str, verb: Verb, after: Duration, over: Option<&[Over]>
     }
 }
 
-fn tell(queue: &str, event: &Event<'_>) {
+fn log_event(queue: &str, event: &Event<'_>) {
     match event {
         Event::Phase(phase) => {
             info!(target: TARGET, ?phase, queues = queue, "the worker's phase");
@@ -375,12 +375,12 @@ fn tell(queue: &str, event: &Event<'_>) {
             Event::Settled { reason, .. } => *reason,
             _ => None,
         };
-        tell_fate(queue, lease, fate, reason);
+        log_outcome(queue, lease, fate, reason);
     }
 }
 
 /// Emits the outcome of a delivery, which is known now.
-fn tell_fate(queue: &str, lease: &Lease, fate: DeliveryOutcome, reason: Option<&str>) {
+fn log_outcome(queue: &str, lease: &Lease, fate: DeliveryOutcome, reason: Option<&str>) {
     let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, fate.name());
     let text = match fate {
         DeliveryOutcome::Acked

@@ -10,11 +10,11 @@ pub const BATCHES: [usize; 3] = [1, 10, 100];
 /// The tables of all kinds.
 #[derive(Debug, Default)]
 pub struct Tables {
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
 }
 
 #[derive(Debug)]
-struct Row {
+struct TableRow {
     kind: QueueKind,
     strategy: &'static str,
     has_several: bool,
@@ -26,7 +26,7 @@ impl Tables {
     /// Adds a strategy: what a job costs at each of [`BATCHES`], where it has such batches, and the
     /// bytes of a message.
     pub fn add(&mut self, contender: &Contender, jobs: [Option<Job>; 3], bytes: f64) {
-        self.rows.push(Row {
+        self.rows.push(TableRow {
             kind: contender.kind,
             strategy: contender.name,
             has_several: contender.has_several,
@@ -57,7 +57,7 @@ impl Tables {
     }
 }
 
-impl Row {
+impl TableRow {
     fn line(&self) -> String {
         format!(
             "| {} | {} | {} | {} | {:.0} |",
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_row_has_a_figure_at_each_batch() {
-        let row = |has_several, jobs| Row {
+        let row = |has_several, jobs| TableRow {
             kind: QueueKind::Reliable,
             strategy: "list",
             has_several,

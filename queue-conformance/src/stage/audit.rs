@@ -18,10 +18,10 @@ use super::{answers::Answered, guard::broken_alone};
 
 /// Counts what the queues of a case answer: a layer in front of its backend.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Audit(Arc<Mutex<BTreeMap<QueueName, Entry>>>);
+pub(crate) struct Audit(Arc<Mutex<BTreeMap<QueueName, AuditEntry>>>);
 
 #[derive(Debug)]
-struct Entry {
+struct AuditEntry {
     expected: Arc<ExpectedCounts>,
     queue: Arc<dyn Service>,
 }
@@ -38,7 +38,7 @@ impl Audit {
             false if guarantees.calls.contains("depth") => Call::Depth,
             false => return,
         };
-        for Entry { expected, queue } in entries.into_values() {
+        for AuditEntry { expected, queue } in entries.into_values() {
             match queue.call(look.clone()).await.expect("counters") {
                 Answer::Counters(counters) => expected.check(&counters),
                 Answer::Depth(depth) => expected.check_depth(depth),
@@ -52,7 +52,7 @@ impl Audit {
         self.lock().clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, AuditEntry>> {
         self.0.lock().expect("no entry panics")
     }
 }
@@ -62,7 +62,7 @@ impl Layer for Audit {
         let mut entries = self.lock();
         let expected = entries.get(name).map(|entry| Arc::clone(&entry.expected));
         let expected = expected.unwrap_or_default();
-        let entry = Entry {
+        let entry = AuditEntry {
             expected: Arc::clone(&expected),
             queue: Arc::clone(&queue),
         };

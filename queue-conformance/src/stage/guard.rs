@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     numbers::{Numbered, Numbers},
-    seen::{Seen, pushes},
+    seen::{SeenMessages, pushes},
 };
 use crate::{Skip, ending::Exit, steps::LONG};
 
@@ -30,13 +30,13 @@ pub(super) struct Guard {
     guarantees: Arc<Guarantees>,
     exit: Exit,
     patience: Duration,
-    queues: Arc<Mutex<BTreeMap<QueueName, Shared>>>,
+    queues: Arc<Mutex<BTreeMap<QueueName, GuardState>>>,
 }
 
 /// What the handles of a queue share.
 #[derive(Debug, Clone, Default)]
-struct Shared {
-    seen: Arc<Mutex<Seen>>,
+struct GuardState {
+    seen: Arc<Mutex<SeenMessages>>,
     numbers: Arc<Mutex<Numbers>>,
 }
 
@@ -54,7 +54,7 @@ impl Guard {
 impl Layer for Guard {
     fn before(self: &Arc<Self>, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
         let mut queues = lock(&self.queues);
-        let Shared { seen, numbers } = queues.entry(name.clone()).or_default().clone();
+        let GuardState { seen, numbers } = queues.entry(name.clone()).or_default().clone();
         let queue = match self.guarantees.has(Feature::Ids) {
             true => queue,
             false => Arc::new(Numbered::new(queue, numbers)),
@@ -73,7 +73,7 @@ impl Layer for Guard {
 struct Guarded {
     guard: Arc<Guard>,
     queue: Arc<dyn Service>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<SeenMessages>>,
     /// The receipts that this handle got.
     got: Mutex<HashSet<Receipt>>,
 }

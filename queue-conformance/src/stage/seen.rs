@@ -9,7 +9,7 @@ use queue_core::{
 
 /// What the calls of a case have put into a queue, and got out of it.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenMessages {
     /// What was leased and not settled.
     pub(super) held: HashSet<Receipt>,
     /// The bodies of all messages.
@@ -21,7 +21,7 @@ pub(super) struct Seen {
     delivered: HashSet<MessageId>,
 }
 
-impl Seen {
+impl SeenMessages {
     pub(super) fn note(&mut self, call: &Call, answered: &Result<Answer>) {
         match answered {
             Ok(answer) => self.note_answer(call, answer),

@@ -82,18 +82,18 @@ struct Partition {
 }
 
 #[derive(Debug)]
-struct State {
+struct CallStates {
     partitions: Vec<Partition>,
     /// All calls are made.
     is_over: bool,
 }
 
 #[derive(Debug)]
-struct Confirmation(Mutex<State>);
+struct Confirmation(Mutex<CallStates>);
 
 impl Confirmation {
     fn of(partitions: usize) -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(CallStates {
             partitions: std::iter::repeat_with(Partition::default)
                 .take(partitions)
                 .collect(),

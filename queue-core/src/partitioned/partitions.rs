@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::{
     confirming::Confirmations,
     round_robin::RoundRobin,
-    split::{Answers, Share, split, together},
+    split::{Answers, PartitionShare, split, together},
 };
 use crate::{
     AnyQueue, Error, QueueKind, QueueName, Result,
@@ -57,7 +57,7 @@ impl Partitions {
     /// queue's.
     pub(super) async fn share<T, A>(
         &self,
-        shares: impl IntoIterator<Item = Share<T>>,
+        shares: impl IntoIterator<Item = PartitionShare<T>>,
         call: impl Fn(Vec<T>) -> Call,
         answer: impl Fn(usize, A) -> A,
         answers: &mut Answers<A>,
@@ -80,7 +80,7 @@ impl Partitions {
     /// `absent`.
     pub(super) async fn share_known<T, A: Copy>(
         &self,
-        shares: Vec<Share<T>>,
+        shares: Vec<PartitionShare<T>>,
         call: impl Fn(Vec<T>) -> Call,
         absent: A,
         answers: &mut Answers<A>,
@@ -88,7 +88,7 @@ impl Partitions {
     where
         Vec<A>: Answered,
     {
-        let known = |share: &Share<T>| share.partition < self.count();
+        let known = |share: &PartitionShare<T>| share.partition < self.count();
         let (known, unknown): (Vec<_>, Vec<_>) = shares.into_iter().partition(known);
         self.share(known, call, |_, answer| answer, answers).await?;
         for share in unknown {

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use super::{
     ids, key,
     partitions::Partitions,
-    split::{Answers, Share, half_way, split, together},
+    split::{Answers, PartitionShare, half_way, split, together},
 };
 use crate::{AnyQueue, Bytes, Error, Offer, Offered, Overflow, Push, Pushed, Result, call::Call};
 
@@ -82,7 +82,7 @@ impl Partitions {
             next = self.round_robin.with_room(&asked).map(|partition| {
                 let own = shares.iter().position(|share| share.partition == partition);
                 let own = own.map(|own| shares.swap_remove(own));
-                Share::with(partition, refused, own)
+                PartitionShare::with(partition, refused, own)
             });
         }
         let offers = shares.iter().map(|share| self.offer_to(share, overflow));
@@ -96,7 +96,11 @@ impl Partitions {
         answers.all()
     }
 
-    async fn offer_to(&self, share: &Share<Offer>, overflow: Overflow) -> Result<Vec<Offered>> {
+    async fn offer_to(
+        &self,
+        share: &PartitionShare<Offer>,
+        overflow: Overflow,
+    ) -> Result<Vec<Offered>> {
         let partition = share.partition;
         let AnyQueue::Bounded(queue) = &self.queues[partition] else {
             return Err(Error::invalid(format!(
@@ -114,7 +118,11 @@ impl Partitions {
         Ok(offered)
     }
 
-    fn spread<T>(&self, batch: Vec<T>, key_of: impl Fn(&T) -> Option<&[u8]>) -> Vec<Share<T>> {
+    fn spread<T>(
+        &self,
+        batch: Vec<T>,
+        key_of: impl Fn(&T) -> Option<&[u8]>,
+    ) -> Vec<PartitionShare<T>> {
         let all_keyed = batch.iter().all(|entry| key_of(entry).is_some());
         let any_partition = if all_keyed {
             0

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::{
     ids,
     partitions::Partitions,
-    split::{Answers, Share, split, together},
+    split::{Answers, PartitionShare, split, together},
 };
 use crate::{
     Cancelled, Disposition, Due, Extended, MessageId, Receipt, Rescheduled, Result, Revived,
@@ -27,7 +27,7 @@ impl Partitions {
     /// Settles each share in its partition, at the same time; a made-up receipt is no live lease.
     pub(super) async fn settle_shares(
         &self,
-        shares: Vec<Share<Settlement>>,
+        shares: Vec<PartitionShare<Settlement>>,
         answers: &mut Answers<Settled>,
     ) -> Result<()> {
         for share in shares.iter().filter(|share| share.partition < self.count()) {
@@ -39,7 +39,7 @@ impl Partitions {
     }
 
     /// Notes what the settlements of a partition may change: it has room, and messages again.
-    pub(super) fn will_settle(&self, share: &Share<Settlement>) {
+    pub(super) fn will_settle(&self, share: &PartitionShare<Settlement>) {
         let ends = |each: &Settlement| {
             matches!(
                 each.disposition,
@@ -84,7 +84,7 @@ impl Partitions {
         limits::check_batch(ids.len())?;
         let shares = split(ids, ids::in_partition).into_iter();
         let known = shares.filter(|share| share.partition < self.count());
-        let discard = |share: Share<MessageId>| {
+        let discard = |share: PartitionShare<MessageId>| {
             self.call::<u64>(share.partition, Call::Discard(share.entries))
         };
         let discarded = join_all(known.map(discard)).await;

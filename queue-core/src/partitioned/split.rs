@@ -5,13 +5,13 @@ use crate::{Error, Outcome, Result};
 
 /// The entries of a batch that go to one partition, and their places in the batch.
 #[derive(Debug)]
-pub(super) struct Share<T> {
+pub(super) struct PartitionShare<T> {
     pub(super) partition: usize,
     pub(super) entries: Vec<T>,
     pub(super) places: Vec<usize>,
 }
 
-impl<T> Share<T> {
+impl<T> PartitionShare<T> {
     /// These entries of a batch, with their places, and the share that the partition has besides, in order.
     pub(super) fn with(partition: usize, mut entries: Vec<(usize, T)>, own: Option<Self>) -> Self {
         if let Some(own) = own {
@@ -29,14 +29,17 @@ impl<T> Share<T> {
 
 /// Splits a batch, in order: each entry goes to the partition that it is given, and is itself changed into
 /// what that partition gets.
-pub(super) fn split<T, U>(batch: Vec<T>, partition_of: impl Fn(T) -> (usize, U)) -> Vec<Share<U>> {
-    let mut shares: Vec<Share<U>> = Vec::new();
+pub(super) fn split<T, U>(
+    batch: Vec<T>,
+    partition_of: impl Fn(T) -> (usize, U),
+) -> Vec<PartitionShare<U>> {
+    let mut shares: Vec<PartitionShare<U>> = Vec::new();
     let count = batch.len();
     for (place, entry) in batch.into_iter().enumerate() {
         let (partition, entry) = partition_of(entry);
         let known = shares.iter().position(|share| share.partition == partition);
         let known = known.unwrap_or_else(|| {
-            shares.push(Share {
+            shares.push(PartitionShare {
                 partition,
                 entries: Vec::with_capacity(count - place),
                 places: Vec::with_capacity(count - place),

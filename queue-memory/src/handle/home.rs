@@ -9,13 +9,13 @@ use std::{
 
 use queue_core::{Result, Timestamp};
 
-use super::Queue;
+use super::QueueHandle;
 use crate::state::Waitable;
 
 /// The place of a queue's name among those of its backend.
 pub(crate) trait Home<S>: Debug + Send + Sync {
     /// The queue that has the name now, made anew if there is none.
-    fn queue(&self) -> Result<Arc<Queue<S>>>;
+    fn queue(&self) -> Result<Arc<QueueHandle<S>>>;
 }
 
 /// A handle to a queue, with its own limit on the size of a message.
@@ -24,16 +24,16 @@ pub(crate) trait Home<S>: Debug + Send + Sync {
 /// server that keeps nothing of what it removed.
 #[derive(Debug)]
 pub(crate) struct Handle<S> {
-    queue: Arc<Queue<S>>,
+    queue: Arc<QueueHandle<S>>,
     /// The queue that a call of this handle found last, once `queue` was removed. It may be removed,
     /// too.
-    later: OnceLock<Mutex<Arc<Queue<S>>>>,
+    later: OnceLock<Mutex<Arc<QueueHandle<S>>>>,
     home: Arc<dyn Home<S>>,
     pub(super) max_body: usize,
 }
 
 impl<S: Waitable> Handle<S> {
-    pub(crate) fn new(queue: Arc<Queue<S>>, max_body: usize, home: Arc<dyn Home<S>>) -> Self {
+    pub(crate) fn new(queue: Arc<QueueHandle<S>>, max_body: usize, home: Arc<dyn Home<S>>) -> Self {
         Self {
             queue,
             later: OnceLock::new(),
@@ -72,7 +72,7 @@ impl<S: Waitable> Handle<S> {
     fn on_queue<R, W>(
         &self,
         work: W,
-        call: impl Fn(&Queue<S>, W) -> Result<ControlFlow<R, W>>,
+        call: impl Fn(&QueueHandle<S>, W) -> Result<ControlFlow<R, W>>,
     ) -> Result<R> {
         let mut undone = match call(&self.queue, work)? {
             Break(answer) => return Ok(answer),
@@ -91,16 +91,16 @@ impl<S: Waitable> Handle<S> {
         }
     }
 
-    fn known(&self) -> Arc<Queue<S>> {
+    fn known(&self) -> Arc<QueueHandle<S>> {
         self.later().unwrap_or_else(|| Arc::clone(&self.queue))
     }
 
-    fn later(&self) -> Option<Arc<Queue<S>>> {
+    fn later(&self) -> Option<Arc<QueueHandle<S>>> {
         self.later.get().map(|later| Arc::clone(&lock(later)))
     }
 
     /// The queue that has the name now.
-    fn move_on(&self) -> Result<Arc<Queue<S>>> {
+    fn move_on(&self) -> Result<Arc<QueueHandle<S>>> {
         let queue = self.home.queue()?;
         let later = self.later.get_or_init(|| Mutex::new(Arc::clone(&queue)));
         *lock(later) = Arc::clone(&queue);

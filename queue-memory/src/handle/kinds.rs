@@ -10,7 +10,7 @@ use queue_core::{
 };
 
 use super::{home::Handle, leasing::LeasingHandle};
-use crate::state::{Bounded, Delay, Openable, Priority, Reliable, Ring, State};
+use crate::state::{Bounded, Delay, LeasingState, Openable, Priority, Reliable, Ring};
 
 /// A state whose handles are queues of a kind.
 pub(crate) trait Opens: Openable {
@@ -45,10 +45,10 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Reliable: State<Reliable>;
-    Delay: State<Delay>;
-    Priority: State<Priority>;
-    Bounded: State<Bounded>;
+    Reliable: LeasingState<Reliable>;
+    Delay: LeasingState<Delay>;
+    Priority: LeasingState<Priority>;
+    Bounded: LeasingState<Bounded>;
     Rotating: Ring;
 }
 
@@ -73,7 +73,7 @@ impl DelayQueue for LeasingHandle<Delay> {
     }
 
     async fn next_due(&self) -> Result<Option<Duration>> {
-        self.call(State::next_due)
+        self.call(LeasingState::next_due)
     }
 }
 
@@ -102,7 +102,7 @@ impl BoundedQueue for LeasingHandle<Bounded> {
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {
-        let capacity = self.without_waking(|state| State::capacity(state))?;
+        let capacity = self.without_waking(|state| LeasingState::capacity(state))?;
         Ok(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN))
     }
 

@@ -9,10 +9,10 @@ use queue_core::{
 };
 
 use super::Handle;
-use crate::state::{Kind, State};
+use crate::state::{Kind, LeasingState};
 
 /// A handle to a queue of a leasing kind.
-pub(super) type LeasingHandle<K> = Handle<State<K>>;
+pub(super) type LeasingHandle<K> = Handle<LeasingState<K>>;
 
 fn check_lease(max: NonZeroUsize, lease_time: Duration) -> Result<u64> {
     limits::check_max(max.get())?;
@@ -57,11 +57,11 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
     }
 
     async fn depth(&self) -> Result<Depth> {
-        self.call(State::depth)
+        self.call(LeasingState::depth)
     }
 
     async fn counters(&self) -> Result<Counters> {
-        self.call(State::counters)
+        self.call(LeasingState::counters)
     }
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
@@ -80,7 +80,7 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
     }
 
     async fn pause(&self) -> Result<()> {
-        self.without_waking(State::pause)
+        self.without_waking(LeasingState::pause)
     }
 
     async fn resume(&self) -> Result<()> {

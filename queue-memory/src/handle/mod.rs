@@ -12,5 +12,5 @@ pub(crate) use self::{
     home::{Handle, Home},
     kinds::{ByKind, Opens, by_kind},
     once::OnceHandle,
-    queue::Queue,
+    queue::QueueHandle,
 };

@@ -11,7 +11,7 @@ use queue_core::{
 };
 
 use crate::{
-    clock::Clock,
+    clock::MemoryClock,
     state::{ClaimLost, OnceKeys},
 };
 
@@ -19,13 +19,13 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct OnceHandle {
     name: QueueName,
-    clock: Clock,
+    clock: MemoryClock,
     // A std lock: a call holds it for its work, and never across an await.
     keys: Mutex<OnceKeys>,
 }
 
 impl OnceHandle {
-    pub(crate) fn new(name: QueueName, clock: Clock) -> Self {
+    pub(crate) fn new(name: QueueName, clock: MemoryClock) -> Self {
         Self {
             name,
             clock,

@@ -15,16 +15,16 @@ use queue_core::{Error, ErrorKind, QueueKind, QueueName, Removal, Result, Timest
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::{
-    clock::{self, Clock, Millisecond},
+    clock::{self, MemoryClock, Millisecond},
     state::{Availability, Openable, Waitable},
     waiting::{SleeperId, Sleepers},
 };
 
 /// One queue, shared by all handles to it.
-pub(crate) struct Queue<S> {
+pub(crate) struct QueueHandle<S> {
     name: QueueName,
     kind: QueueKind,
-    clock: Clock,
+    clock: MemoryClock,
     // A std lock: a call holds it for its work, and never across an await.
     locked: Mutex<Locked<S>>,
 }
@@ -44,8 +44,8 @@ struct WaitTarget<S> {
     availability: fn(&S, Timestamp) -> Availability,
 }
 
-impl<S: Waitable> Queue<S> {
-    pub(crate) fn new(name: QueueName, kind: QueueKind, clock: Clock, state: S) -> Self {
+impl<S: Waitable> QueueHandle<S> {
+    pub(crate) fn new(name: QueueName, kind: QueueKind, clock: MemoryClock, state: S) -> Self {
         Self {
             name,
             kind,
@@ -158,7 +158,7 @@ impl<S: Waitable> Queue<S> {
                 let Some(until) = waiter.look(cx)? else {
                     return Poll::Ready(Ok(()));
                 };
-                if Clock::has_come(limit) {
+                if MemoryClock::has_come(limit) {
                     return Poll::Ready(Ok(()));
                 }
                 let until = self.clock.instant(until).min(limit);
@@ -182,7 +182,7 @@ impl<S: Waitable> Queue<S> {
     }
 }
 
-impl<S: Openable> Queue<S> {
+impl<S: Openable> QueueHandle<S> {
     /// Removes the queue, for a caller that may hold another lock: from now on it is empty, calls give
     /// their work back, and waits end. Answers what is left to do when no lock is held.
     ///
@@ -214,13 +214,13 @@ impl<S: Openable> Queue<S> {
 
 /// A caller that waits. Dropping it takes it out of the sleepers.
 struct Waiter<'a, S: Waitable> {
-    queue: &'a Queue<S>,
+    queue: &'a QueueHandle<S>,
     target: &'a WaitTarget<S>,
     sleeper: Option<SleeperId>,
 }
 
 impl<'a, S: Waitable> Waiter<'a, S> {
-    fn new(queue: &'a Queue<S>, target: &'a WaitTarget<S>) -> Self {
+    fn new(queue: &'a QueueHandle<S>, target: &'a WaitTarget<S>) -> Self {
         Self {
             queue,
             target,
@@ -272,7 +272,7 @@ impl<S: Waitable> Drop for Waiter<'_, S> {
     }
 }
 
-impl<S> fmt::Debug for Queue<S> {
+impl<S> fmt::Debug for QueueHandle<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Queue")
             .field("name", &self.name)

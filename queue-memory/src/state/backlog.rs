@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use queue_core::{Timestamp, limits};
 
 use super::{
-    entry::{Entries, Place, Slot},
+    entry::{Entries, EntryPlace, Slot},
     timeline::Timeline,
 };
 
@@ -110,7 +110,7 @@ impl<L: Lines> Backlog for Lined<L> {
 
     fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp) {
         let entry = &mut entries[slot];
-        entry.place = Place::Due(due);
+        entry.place = EntryPlace::Due(due);
         self.delayed.insert(due, entry.id, slot);
     }
 
@@ -140,7 +140,7 @@ impl<L: Lines> Backlog for Lined<L> {
     fn remove(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &entries[slot];
         match entry.place {
-            Place::Due(due) => self.delayed.remove(due, entry.id),
+            EntryPlace::Due(due) => self.delayed.remove(due, entry.id),
             _ => self.lines.remove(entries, slot),
         }
     }

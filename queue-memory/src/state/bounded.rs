@@ -9,10 +9,10 @@ use queue_core::{
 
 use super::{
     backlog::{Backlog, Lined},
-    entry::{Entry, Key, Slot},
+    entry::{Key, Slot, StoredMessage},
     fifo::Fifo,
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
     opening::Leases,
 };
 
@@ -28,11 +28,15 @@ impl Kind for Bounded {
 impl Leases for Bounded {
     const KIND: QueueKind = QueueKind::Bounded;
 
-    fn create(config: &BoundedConfig) -> State<Self> {
-        State::with(config, &config.leasing, Lined::default(), config.capacity)
+    fn create(config: &BoundedConfig) -> LeasingState<Self> {
+        LeasingState::with(config, &config.leasing, Lined::default(), config.capacity)
     }
 
-    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &BoundedConfig) -> Result<()> {
+    fn reconfigure(
+        state: &mut LeasingState<Self>,
+        now: Timestamp,
+        config: &BoundedConfig,
+    ) -> Result<()> {
         state.reconfigure_leasing(now, &config.leasing);
         state.config.leasing = config.leasing.clone();
         state.ensure_capacity(now, config.capacity);
@@ -40,7 +44,7 @@ impl Leases for Bounded {
     }
 }
 
-impl State<Bounded> {
+impl LeasingState<Bounded> {
     pub(crate) fn offer(
         &mut self,
         now: Timestamp,
@@ -106,7 +110,7 @@ impl State<Bounded> {
     }
 
     /// Drops the next message to deliver.
-    fn evict(&mut self) -> Option<Entry> {
+    fn evict(&mut self) -> Option<StoredMessage> {
         planted!(EvictsTheLeased => self.end_a_lease());
         let first = self.backlog.first();
         planted!(EvictsTheNewest | EvictsTheDelayed => first = self.misevicted().or(first));
@@ -122,8 +126,8 @@ impl State<Bounded> {
             let slots = self.backlog.lines.backwards(&self.entries);
             slots.map(|slot| &self.entries[slot])
         };
-        let count = limits::fitting(newest().map(Entry::size), max);
-        newest().take(count).map(Entry::message).collect()
+        let count = limits::fitting(newest().map(StoredMessage::size), max);
+        newest().take(count).map(StoredMessage::message).collect()
     }
 
     pub(crate) fn capacity(&self) -> usize {
@@ -136,7 +140,11 @@ impl State<Bounded> {
     }
 
     /// [`resize`](Self::resize)s, if the capacity differs.
-    pub(crate) fn ensure_capacity(&mut self, now: Timestamp, capacity: usize) -> Vec<Entry> {
+    pub(crate) fn ensure_capacity(
+        &mut self,
+        now: Timestamp,
+        capacity: usize,
+    ) -> Vec<StoredMessage> {
         if self.capacity == capacity {
             return Vec::new();
         }
@@ -144,7 +152,7 @@ impl State<Bounded> {
     }
 
     /// Answers the dropped messages, oldest first.
-    pub(crate) fn resize(&mut self, now: Timestamp, capacity: usize) -> Vec<Entry> {
+    pub(crate) fn resize(&mut self, now: Timestamp, capacity: usize) -> Vec<StoredMessage> {
         self.begin(now);
         self.capacity = capacity;
         self.config.capacity = capacity;

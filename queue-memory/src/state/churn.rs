@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queue_core::{Delivery, Holder, MessageId, Push, Settlement, TimeToLive, Timestamp};
 
-use super::{Kind, State, backlog::Backlog, entry::KEPT};
+use super::{Kind, LeasingState, backlog::Backlog, entry::KEPT};
 
 /// How many messages to push, lease and settle, for each kind: a million, or as many as
 /// `QUEUE_TEST_CHURN` says. A leak of one message in a thousand shows long before.
@@ -70,8 +70,8 @@ pub(super) fn delayed(pushes: Vec<Push>) -> impl Iterator<Item = Push> {
 
 /// Pushes, cancels, leases and settles, and checks the sizes all the time.
 pub(super) fn churn<K: Kind>(
-    mut state: State<K>,
-    mut push: impl FnMut(&mut State<K>, Timestamp, usize, Vec<Push>),
+    mut state: LeasingState<K>,
+    mut push: impl FnMut(&mut LeasingState<K>, Timestamp, usize, Vec<Push>),
 ) {
     let mut now = Timestamp::from_millis(1);
     let holder = Holder::new("churn").unwrap();
@@ -94,7 +94,7 @@ pub(super) fn churn<K: Kind>(
     drain(&mut state, now);
 }
 
-fn assert_small<K: Kind>(state: &State<K>, now: Timestamp) {
+fn assert_small<K: Kind>(state: &LeasingState<K>, now: Timestamp) {
     // A batch comes each millisecond, so some dozens of batches are under way, whatever the kind.
     let bound = 100 * BATCH;
     assert!(
@@ -118,7 +118,7 @@ fn assert_small<K: Kind>(state: &State<K>, now: Timestamp) {
 }
 
 /// A large queue that was emptied is as small as a new one.
-fn drain<K: Kind>(state: &mut State<K>, now: Timestamp) {
+fn drain<K: Kind>(state: &mut LeasingState<K>, now: Timestamp) {
     let mut now = now.plus_millis(WINDOW as u64);
     while state.entries.len() > 0 {
         now = now.plus_millis(1);

@@ -7,7 +7,7 @@ use std::{
 
 use queue_core::{Cursor, DeadLetter, DeathReason, MessageId, Page, Paged, Timestamp, limits};
 
-use super::entry::Entry;
+use super::entry::StoredMessage;
 
 /// The dead letters in the order of dying, and by id.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl DeadLetters {
     }
 
     /// Adds a message that died; answers how many it dropped to keep to the cap.
-    pub(crate) fn add(&mut self, entry: Entry, reason: DeathReason, now: Timestamp) -> u64 {
+    pub(crate) fn add(&mut self, entry: StoredMessage, reason: DeathReason, now: Timestamp) -> u64 {
         if self.cap == 0 {
             return 1;
         }

@@ -6,7 +6,7 @@ use queue_core::{
     DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled, Timestamp,
 };
 
-use super::{backlog::Backlog, due::DueLine, kind::Kind, leasing::State, opening::Leases};
+use super::{backlog::Backlog, due::DueLine, kind::Kind, leasing::LeasingState, opening::Leases};
 
 /// Each message at its due time.
 #[derive(Debug)]
@@ -20,18 +20,22 @@ impl Kind for Delay {
 impl Leases for Delay {
     const KIND: QueueKind = QueueKind::Delay;
 
-    fn create(config: &DelayConfig) -> State<Self> {
-        State::with(config, &config.leasing, DueLine::default(), usize::MAX)
+    fn create(config: &DelayConfig) -> LeasingState<Self> {
+        LeasingState::with(config, &config.leasing, DueLine::default(), usize::MAX)
     }
 
-    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &DelayConfig) -> Result<()> {
+    fn reconfigure(
+        state: &mut LeasingState<Self>,
+        now: Timestamp,
+        config: &DelayConfig,
+    ) -> Result<()> {
         state.reconfigure_leasing(now, &config.leasing);
         state.config = config.clone();
         Ok(())
     }
 }
 
-impl State<Delay> {
+impl LeasingState<Delay> {
     pub(crate) fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Vec<Pushed> {
         let now = self.begin(now);
         let admit = |message: &Scheduled| {

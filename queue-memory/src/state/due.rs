@@ -4,7 +4,7 @@ use queue_core::Timestamp;
 
 use super::{
     backlog::Backlog,
-    entry::{Entries, Place, Slot},
+    entry::{Entries, EntryPlace, Slot},
     timeline::Timeline,
 };
 
@@ -24,7 +24,7 @@ impl Backlog for DueLine {
     #[inline]
     fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp) {
         let entry = &mut entries[slot];
-        entry.place = Place::Due(due);
+        entry.place = EntryPlace::Due(due);
         self.0.insert(due, entry.id, slot);
     }
 
@@ -45,7 +45,7 @@ impl Backlog for DueLine {
     #[inline]
     fn remove(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &entries[slot];
-        if let Place::Due(due) = entry.place {
+        if let EntryPlace::Due(due) = entry.place {
             self.0.remove(due, entry.id);
         }
     }

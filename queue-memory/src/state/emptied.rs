@@ -7,7 +7,7 @@ use queue_core::{
     Settlement, Standing, TimeToLive, Timestamp,
 };
 
-use super::{Openable, Reliable, Ring, State, entry::KEPT};
+use super::{LeasingState, Openable, Reliable, Ring, entry::KEPT};
 
 /// More than any structure keeps room for.
 const MANY: usize = 4 * KEPT;
@@ -17,8 +17,8 @@ fn at(millis: u64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-fn state() -> State<Reliable> {
-    State::<Reliable>::create(&ReliableConfig::default())
+fn state() -> LeasingState<Reliable> {
+    LeasingState::<Reliable>::create(&ReliableConfig::default())
 }
 
 #[test]

@@ -4,12 +4,12 @@ use queue_core::{MessageId, Push, Pushed, Timestamp};
 
 use super::{
     backlog::Backlog,
-    entry::{Entry, Past, Slot},
+    entry::{Past, Slot, StoredMessage},
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
 };
 
-impl<K: Kind> State<K> {
+impl<K: Kind> LeasingState<K> {
     /// Accepts a message unless it is a duplicate; `place` puts it into the backlog.
     #[inline]
     pub(super) fn admit(
@@ -40,7 +40,7 @@ impl<K: Kind> State<K> {
         let id = MessageId::new(self.last_id);
         self.mark(push, id, now);
         self.counters.accepted += 1;
-        let slot = self.keep(Entry::new(id, push, now));
+        let slot = self.keep(StoredMessage::new(id, push, now));
         self.limit(push, id, slot, now);
         (id, slot)
     }

@@ -28,11 +28,11 @@ pub(crate) const KEPT: usize = 1024;
 
 /// A message that is ready, delayed or leased.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct StoredMessage {
     pub(crate) id: MessageId,
     pub(crate) body: Bytes,
     pub(crate) headers: Headers,
-    pub(crate) place: Place,
+    pub(crate) place: EntryPlace,
     /// The time from which it is ready.
     pub(crate) since: Timestamp,
     /// Its arrival, as ageing counts it (P4): the push or its due time, until a retry or a revival.
@@ -59,7 +59,7 @@ pub(crate) struct Past {
 
 /// The place of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EntryPlace {
     /// Ready, in the order of joining or of ageing.
     Line,
     /// Ready, and before all others, since it came back by release or expiry.
@@ -75,7 +75,7 @@ pub(crate) enum Place {
     },
 }
 
-impl Entry {
+impl StoredMessage {
     #[inline]
     pub(crate) fn new(id: MessageId, push: &Push, now: Timestamp) -> Self {
         Self::with(id, push.body.clone(), push.headers.clone(), now)
@@ -87,7 +87,7 @@ impl Entry {
             id,
             body,
             headers,
-            place: Place::Line,
+            place: EntryPlace::Line,
             since: now,
             arrival: now,
             past: None,
@@ -126,7 +126,7 @@ impl Entry {
 
     #[inline]
     pub(crate) fn is_leased(&self) -> bool {
-        matches!(self.place, Place::Leased { .. })
+        matches!(self.place, EntryPlace::Leased { .. })
     }
 
     pub(crate) fn message(&self) -> Message {
@@ -140,7 +140,7 @@ impl Entry {
 
 /// All entries of a queue.
 #[derive(Debug, Default)]
-pub(crate) struct Entries(Slab<Entry>);
+pub(crate) struct Entries(Slab<StoredMessage>);
 
 impl Entries {
     #[inline]
@@ -149,7 +149,7 @@ impl Entries {
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, entry: Entry) -> Slot {
+    pub(crate) fn insert(&mut self, entry: StoredMessage) -> Slot {
         let slot = Slot::try_from(self.0.insert(entry)).unwrap_or(NONE);
         assert!(
             slot != NONE,
@@ -159,7 +159,7 @@ impl Entries {
     }
 
     #[inline]
-    pub(crate) fn remove(&mut self, slot: Slot) -> Entry {
+    pub(crate) fn remove(&mut self, slot: Slot) -> StoredMessage {
         let entry = self.0.remove(slot as usize);
         if self.0.is_empty() && self.0.capacity() > KEPT {
             self.0 = Slab::new();
@@ -168,7 +168,7 @@ impl Entries {
     }
 
     #[cfg(feature = "planted")]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &Entry)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &StoredMessage)> {
         self.0.iter().map(|(slot, entry)| (slot as Slot, entry))
     }
 
@@ -179,17 +179,17 @@ impl Entries {
 }
 
 impl Index<Slot> for Entries {
-    type Output = Entry;
+    type Output = StoredMessage;
 
     #[inline]
-    fn index(&self, slot: Slot) -> &Entry {
+    fn index(&self, slot: Slot) -> &StoredMessage {
         &self.0[slot as usize]
     }
 }
 
 impl IndexMut<Slot> for Entries {
     #[inline]
-    fn index_mut(&mut self, slot: Slot) -> &mut Entry {
+    fn index_mut(&mut self, slot: Slot) -> &mut StoredMessage {
         &mut self.0[slot as usize]
     }
 }
@@ -201,6 +201,10 @@ mod tests {
     /// Each message of a long queue costs this, whether anything uses all of it or not.
     #[test]
     fn an_entry_is_no_larger_than_two_lines_of_a_cache() {
-        assert!(size_of::<Entry>() <= 128, "{} bytes", size_of::<Entry>());
+        assert!(
+            size_of::<StoredMessage>() <= 128,
+            "{} bytes",
+            size_of::<StoredMessage>()
+        );
     }
 }

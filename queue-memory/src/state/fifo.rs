@@ -6,8 +6,8 @@ use queue_core::MessageId;
 
 use super::{
     backlog::Lines,
-    entry::{Entries, Place, Slot},
-    line::Line,
+    entry::{Entries, EntryPlace, Slot},
+    line::ReadyLine,
 };
 
 /// The ready messages of a reliable or bounded queue, or of one priority: returned ones by id, and
@@ -15,7 +15,7 @@ use super::{
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
     returned: BTreeMap<MessageId, Slot>,
-    line: Line,
+    line: ReadyLine,
 }
 
 impl Fifo {
@@ -29,13 +29,13 @@ impl Fifo {
 impl Lines for Fifo {
     #[inline]
     fn join(&mut self, entries: &mut Entries, slot: Slot) {
-        entries[slot].place = Place::Line;
+        entries[slot].place = EntryPlace::Line;
         self.line.push(entries, slot);
     }
 
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &mut entries[slot];
-        entry.place = Place::Returned;
+        entry.place = EntryPlace::Returned;
         self.returned.insert(entry.id, slot);
     }
 
@@ -48,7 +48,7 @@ impl Lines for Fifo {
     #[inline]
     fn remove(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &entries[slot];
-        if entry.place == Place::Returned {
+        if entry.place == EntryPlace::Returned {
             self.returned.remove(&entry.id);
         } else {
             self.line.remove(entries, slot);

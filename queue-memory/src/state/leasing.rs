@@ -12,7 +12,7 @@ use super::{
     backlog::Backlog,
     dead::DeadLetters,
     ends::Ends,
-    entry::{Entries, Entry, Key, Name, Place, Slot},
+    entry::{Entries, EntryPlace, Key, Name, Slot, StoredMessage},
     holders::Holders,
     index::Index,
     kind::Kind,
@@ -25,7 +25,7 @@ use super::{
 /// A message is in `entries`, and there either in the backlog or in `leases`; or it is among the
 /// dead letters.
 #[derive(Debug)]
-pub(crate) struct State<K: Kind> {
+pub(crate) struct LeasingState<K: Kind> {
     /// The first open's configuration, with the present capacity.
     pub(super) config: K::Config,
     pub(super) entries: Entries,
@@ -56,7 +56,7 @@ pub(crate) struct State<K: Kind> {
 
 const NEVER: Timestamp = Timestamp::from_millis(u64::MAX);
 
-impl<K: Kind> State<K> {
+impl<K: Kind> LeasingState<K> {
     pub(super) fn with(
         config: &K::Config,
         leasing: &LeasingConfig,
@@ -176,14 +176,14 @@ impl<K: Kind> State<K> {
     /// Forgets who holds a message, whose lease ends.
     #[inline]
     pub(super) fn forget_holder(&mut self, slot: Slot) {
-        if let Place::Leased { holder, .. } = self.entries[slot].place {
+        if let EntryPlace::Leased { holder, .. } = self.entries[slot].place {
             self.holders.leave(holder);
         }
     }
 
     /// Gives a message a slot; the caller puts it into the backlog.
     #[inline]
-    pub(super) fn keep(&mut self, entry: Entry) -> Slot {
+    pub(super) fn keep(&mut self, entry: StoredMessage) -> Slot {
         let id = entry.id;
         let slot = self.entries.insert(entry);
         self.index.insert(id, slot);
@@ -192,7 +192,7 @@ impl<K: Kind> State<K> {
 
     /// Removes a message that is no longer in the backlog nor leased.
     #[inline]
-    pub(super) fn forget(&mut self, slot: Slot) -> Entry {
+    pub(super) fn forget(&mut self, slot: Slot) -> StoredMessage {
         let entry = self.entries.remove(slot);
         self.index.remove(entry.id);
         self.marks.done(entry.id);
@@ -205,7 +205,7 @@ impl<K: Kind> State<K> {
 
     /// Removes an undelivered message.
     #[inline]
-    pub(super) fn withdraw(&mut self, slot: Slot) -> Entry {
+    pub(super) fn withdraw(&mut self, slot: Slot) -> StoredMessage {
         self.backlog.remove(&mut self.entries, slot);
         self.forget(slot)
     }
@@ -269,7 +269,7 @@ impl<K: Kind> State<K> {
         planted!(TimedFromThePush => deadline = self.entries[slot].arrival.plus_millis(lease_time));
         let entry = &mut self.entries[slot];
         entry.attempts += 1;
-        entry.place = Place::Leased {
+        entry.place = EntryPlace::Leased {
             token,
             deadline,
             holder,
@@ -306,7 +306,7 @@ impl<K: Kind> State<K> {
     }
 }
 
-impl<K: Kind> Waitable for State<K> {
+impl<K: Kind> Waitable for LeasingState<K> {
     fn arrival(&self, now: Timestamp) -> Availability {
         if self.paused {
             return Availability::OnlyByCall;

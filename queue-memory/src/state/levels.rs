@@ -2,7 +2,7 @@
 
 use super::{
     backlog::Lines,
-    entry::{Entries, Entry, Slot},
+    entry::{Entries, Slot, StoredMessage},
     fifo::Fifo,
 };
 
@@ -56,7 +56,7 @@ impl Levels {
 
     /// The lines that a message joins.
     #[inline]
-    pub(crate) fn of(&mut self, entry: &Entry) -> &mut Fifo {
+    pub(crate) fn of(&mut self, entry: &StoredMessage) -> &mut Fifo {
         let (number, line) = place(entry.priority);
         if self.pages.is_empty() {
             self.pages.resize_with(PAGES, || None);
@@ -126,11 +126,11 @@ mod tests {
     use queue_core::{Prioritized, PriorityConfig, Settlement, Timestamp};
 
     use super::*;
-    use crate::state::{Openable, Priority, State, urgency::Urgency};
+    use crate::state::{LeasingState, Openable, Priority, urgency::Urgency};
 
     const NOW: Timestamp = Timestamp::from_millis(1);
 
-    fn pages(state: &State<Priority>) -> usize {
+    fn pages(state: &LeasingState<Priority>) -> usize {
         match &state.backlog.lines {
             Urgency::Strict(levels) => levels.pages.iter().flatten().count(),
             Urgency::Ageing(_) => panic!("it has no ageing"),
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_priority_has_its_place_and_few_pages_stay_when_all_have_left() {
-        let mut state = State::<Priority>::create(&PriorityConfig::default());
+        let mut state = LeasingState::<Priority>::create(&PriorityConfig::default());
         // In an order that jumps from page to page.
         let all = (0..1_u32 << 16).map(|n| (n.wrapping_mul(40_503) % (1 << 16)) as u16 as i16);
         let messages: Vec<_> = all.map(|n| Prioritized::new("x", n)).collect();

@@ -1,16 +1,16 @@
 //! A line of messages in the order of joining, linked through the entries themselves: joining,
 //! leaving from anywhere and a step either way cost the same, however long it is.
 
-use super::entry::{Entries, Entry, NONE, Slot};
+use super::entry::{Entries, NONE, Slot, StoredMessage};
 
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct ReadyLine {
     head: Slot,
     tail: Slot,
     len: usize,
 }
 
-impl Default for Line {
+impl Default for ReadyLine {
     fn default() -> Self {
         Self {
             head: NONE,
@@ -20,7 +20,7 @@ impl Default for Line {
     }
 }
 
-impl Line {
+impl ReadyLine {
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
@@ -46,7 +46,7 @@ impl Line {
 
     #[inline]
     pub(crate) fn remove(&mut self, entries: &mut Entries, slot: Slot) {
-        let Entry { before, after, .. } = entries[slot];
+        let StoredMessage { before, after, .. } = entries[slot];
         if before == NONE {
             self.head = after;
         } else {

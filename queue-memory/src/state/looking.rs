@@ -4,12 +4,12 @@ use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, Timestamp, limi
 
 use super::{
     backlog::Backlog,
-    entry::{Entry, Place, Slot},
+    entry::{EntryPlace, Slot, StoredMessage},
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
 };
 
-impl<K: Kind> State<K> {
+impl<K: Kind> LeasingState<K> {
     pub(crate) fn peek(
         &mut self,
         now: Timestamp,
@@ -27,7 +27,7 @@ impl<K: Kind> State<K> {
         planted!(PeekSkipsTheReturned =>
             slots = if place == Ready { self.unreturned(now, page) } else { slots });
         let shown = || slots.iter().map(|slot| &self.entries[*slot]);
-        let count = limits::fitting(shown().map(Entry::size), page.limit);
+        let count = limits::fitting(shown().map(StoredMessage::size), page.limit);
         let peeked = shown()
             .take(count)
             .map(|entry| self.peeked(entry, place, now));
@@ -38,9 +38,9 @@ impl<K: Kind> State<K> {
         }
     }
 
-    fn peeked(&self, entry: &Entry, place: queue_core::Place, now: Timestamp) -> Peeked {
+    fn peeked(&self, entry: &StoredMessage, place: queue_core::Place, now: Timestamp) -> Peeked {
         let standing = match entry.place {
-            Place::Leased {
+            EntryPlace::Leased {
                 token,
                 deadline,
                 holder,
@@ -50,7 +50,7 @@ impl<K: Kind> State<K> {
                 holder: self.holders.get(holder),
             },
             // On a delay queue, a due message is ready in its place.
-            Place::Due(due) if place == queue_core::Place::Delayed => Standing::Delayed {
+            EntryPlace::Due(due) if place == queue_core::Place::Delayed => Standing::Delayed {
                 due_in: due.since(now),
             },
             _ => Standing::Ready,

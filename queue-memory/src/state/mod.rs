@@ -45,7 +45,7 @@ pub(crate) use self::{
     bounded::Bounded,
     delay::Delay,
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
     once::{ClaimLost, OnceKeys},
     opening::Openable,
     priority::Priority,

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use queue_core::{QueueConfig, QueueKind, Result, Timestamp};
 
-use super::{availability::Waitable, kind::Kind, leasing::State};
+use super::{availability::Waitable, kind::Kind, leasing::LeasingState};
 
 /// A state that a queue can be opened with.
 pub(crate) trait Openable: Waitable + Debug + Send + 'static {
@@ -46,13 +46,17 @@ pub(crate) trait Leases: Kind + Sized {
     const KIND: QueueKind;
 
     /// An empty queue.
-    fn create(config: &Self::Config) -> State<Self>;
+    fn create(config: &Self::Config) -> LeasingState<Self>;
 
     /// Stores another configuration, which was checked.
-    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &Self::Config) -> Result<()>;
+    fn reconfigure(
+        state: &mut LeasingState<Self>,
+        now: Timestamp,
+        config: &Self::Config,
+    ) -> Result<()>;
 }
 
-impl<K: Leases> Openable for State<K> {
+impl<K: Leases> Openable for LeasingState<K> {
     type Config = K::Config;
     const KIND: QueueKind = K::KIND;
 

@@ -7,12 +7,12 @@ use queue_core::{
 use super::{
     backlog::Backlog,
     dead::Dead,
-    entry::{Entry, Past, Slot},
+    entry::{Past, Slot, StoredMessage},
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
 };
 
-impl<K: Kind> State<K> {
+impl<K: Kind> LeasingState<K> {
     pub(crate) fn depth(&mut self, now: Timestamp) -> Depth {
         let now = self.begin(now);
         self.count(now)
@@ -62,7 +62,7 @@ impl<K: Kind> State<K> {
         let Some(Dead { letter, priority }) = self.dead.take(id) else {
             return Revived::NotFound;
         };
-        let mut entry = Entry::with(id, letter.body, letter.headers, now);
+        let mut entry = StoredMessage::with(id, letter.body, letter.headers, now);
         entry.past = Some(Box::new(Past {
             pushed: letter.pushed_at,
             failure: None,
@@ -85,7 +85,7 @@ impl<K: Kind> State<K> {
     }
 
     /// Answers the removed messages, so that the caller can drop them outside the lock.
-    pub(crate) fn purge(&mut self, now: Timestamp, max: usize) -> Vec<Entry> {
+    pub(crate) fn purge(&mut self, now: Timestamp, max: usize) -> Vec<StoredMessage> {
         self.begin(now);
         let mut removed = Vec::with_capacity(max.min(self.backlog.len()));
         while removed.len() < max

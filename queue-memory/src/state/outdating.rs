@@ -2,9 +2,9 @@
 
 use queue_core::{DeathReason, MessageId, Outdated, Push, Timestamp, limits};
 
-use super::{backlog::Backlog, entry::Slot, kind::Kind, leasing::State};
+use super::{backlog::Backlog, entry::Slot, kind::Kind, leasing::LeasingState};
 
-impl<K: Kind> State<K> {
+impl<K: Kind> LeasingState<K> {
     /// Sets the end that a push asks for.
     #[inline]
     pub(super) fn limit(&mut self, push: &Push, id: MessageId, slot: Slot, now: Timestamp) {

@@ -10,24 +10,24 @@ use queue_core::{
 use super::{
     backlog::Backlog,
     bounded::Bounded,
-    entry::{Entry, Place, Slot},
+    entry::{EntryPlace, Slot, StoredMessage},
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
     looking,
     rotating::Ring,
 };
 use crate::planted::{self, Bug};
 
-impl<K: Kind> State<K> {
+impl<K: Kind> LeasingState<K> {
     /// The next message to deliver in the planted bug's order.
     pub(super) fn misordered(&self, now: Timestamp) -> Option<Slot> {
-        let is_ready = |entry: &Entry| match entry.place {
-            Place::Line | Place::Returned => true,
-            Place::Due(due) => due <= now,
-            Place::Leased { .. } => false,
+        let is_ready = |entry: &StoredMessage| match entry.place {
+            EntryPlace::Line | EntryPlace::Returned => true,
+            EntryPlace::Due(due) => due <= now,
+            EntryPlace::Leased { .. } => false,
         };
-        let due = |entry: &Entry| match entry.place {
-            Place::Due(due) => due,
+        let due = |entry: &StoredMessage| match entry.place {
+            EntryPlace::Due(due) => due,
             _ => entry.since,
         };
         let ready = self.entries.iter().filter(|(_, entry)| is_ready(entry));
@@ -50,7 +50,7 @@ impl<K: Kind> State<K> {
     /// If the message is leased, takes the lease away.
     pub(super) fn take_back(&mut self, id: MessageId) {
         if let Some(slot) = self.index.get(id)
-            && let Place::Leased { deadline, .. } = self.entries[slot].place
+            && let EntryPlace::Leased { deadline, .. } = self.entries[slot].place
         {
             self.leases.remove(deadline, id);
             self.forget_holder(slot);
@@ -71,7 +71,7 @@ impl<K: Kind> State<K> {
     pub(super) fn unreturned(&self, now: Timestamp, page: Page) -> Vec<Slot> {
         let ready = self.backlog.ready(&self.entries, now);
         looking::part(
-            ready.filter(|slot| self.entries[*slot].place != Place::Returned),
+            ready.filter(|slot| self.entries[*slot].place != EntryPlace::Returned),
             page,
         )
     }
@@ -82,7 +82,7 @@ impl<K: Kind> State<K> {
     }
 }
 
-impl State<Bounded> {
+impl LeasingState<Bounded> {
     /// Moves a ready message before all others.
     pub(super) fn put_first(&mut self, slot: Slot, now: Timestamp) {
         self.backlog.remove(&mut self.entries, slot);
@@ -104,7 +104,7 @@ impl State<Bounded> {
         let mut undelivered = self.entries.iter().filter(|(_, entry)| !entry.is_leased());
         let found = match planted::bug()? {
             Bug::EvictsTheNewest => undelivered.max_by_key(|(_, entry)| entry.id),
-            _ => undelivered.find(|(_, entry)| matches!(entry.place, Place::Due(_))),
+            _ => undelivered.find(|(_, entry)| matches!(entry.place, EntryPlace::Due(_))),
         };
         found.map(|(slot, _)| slot)
     }
@@ -122,7 +122,7 @@ fn text(id: MessageId) -> String {
     id.get().to_string()
 }
 
-fn packed(entry: &Entry) -> i32 {
+fn packed(entry: &StoredMessage) -> i32 {
     let arrival = (entry.arrival.as_millis() % (1 << 17)) as i32;
     arrival.wrapping_sub(i32::from(entry.priority) << 17)
 }

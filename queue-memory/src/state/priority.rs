@@ -5,7 +5,7 @@ use queue_core::{Prioritized, PriorityConfig, Pushed, QueueKind, Result, Timesta
 use super::{
     backlog::{Lined, Lines},
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
     opening::Leases,
     urgency::Urgency,
 };
@@ -22,12 +22,16 @@ impl Kind for Priority {
 impl Leases for Priority {
     const KIND: QueueKind = QueueKind::Priority;
 
-    fn create(config: &PriorityConfig) -> State<Self> {
+    fn create(config: &PriorityConfig) -> LeasingState<Self> {
         let urgency = Urgency::new(config.ageing.map(millis_ceil));
-        State::with(config, &config.leasing, Lined::new(urgency), usize::MAX)
+        LeasingState::with(config, &config.leasing, Lined::new(urgency), usize::MAX)
     }
 
-    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &PriorityConfig) -> Result<()> {
+    fn reconfigure(
+        state: &mut LeasingState<Self>,
+        now: Timestamp,
+        config: &PriorityConfig,
+    ) -> Result<()> {
         if config.ageing != state.config.ageing {
             state.begin(now);
             match state.backlog.lines.len() {
@@ -42,7 +46,7 @@ impl Leases for Priority {
     }
 }
 
-impl State<Priority> {
+impl LeasingState<Priority> {
     pub(crate) fn enqueue(&mut self, now: Timestamp, messages: &[Prioritized]) -> Vec<Pushed> {
         let now = self.begin(now);
         let admit = |message: &Prioritized| {

@@ -2,7 +2,7 @@
 
 use queue_core::{Push, Pushed, QueueKind, ReliableConfig, Result, Timestamp};
 
-use super::{backlog::Lined, fifo::Fifo, kind::Kind, leasing::State, opening::Leases};
+use super::{backlog::Lined, fifo::Fifo, kind::Kind, leasing::LeasingState, opening::Leases};
 
 /// First in, first out.
 #[derive(Debug)]
@@ -16,18 +16,22 @@ impl Kind for Reliable {
 impl Leases for Reliable {
     const KIND: QueueKind = QueueKind::Reliable;
 
-    fn create(config: &ReliableConfig) -> State<Self> {
-        State::with(config, &config.leasing, Lined::default(), usize::MAX)
+    fn create(config: &ReliableConfig) -> LeasingState<Self> {
+        LeasingState::with(config, &config.leasing, Lined::default(), usize::MAX)
     }
 
-    fn reconfigure(state: &mut State<Self>, now: Timestamp, config: &ReliableConfig) -> Result<()> {
+    fn reconfigure(
+        state: &mut LeasingState<Self>,
+        now: Timestamp,
+        config: &ReliableConfig,
+    ) -> Result<()> {
         state.reconfigure_leasing(now, &config.leasing);
         state.config = config.clone();
         Ok(())
     }
 }
 
-impl State<Reliable> {
+impl LeasingState<Reliable> {
     pub(crate) fn push(&mut self, now: Timestamp, messages: &[Push]) -> Vec<Pushed> {
         let now = self.begin(now);
         let admit = |push: &Push| self.admit(push, now, |state, slot| state.enter(slot, push, now));

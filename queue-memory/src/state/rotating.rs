@@ -25,7 +25,7 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Ring {
     config: RotatingConfig,
-    items: Slab<Item>,
+    items: Slab<StoredItem>,
     index: Index,
     keys: HashMap<Key, MessageId>,
     /// By joining.
@@ -39,7 +39,7 @@ pub(crate) struct Ring {
 }
 
 #[derive(Debug)]
-struct Item {
+struct StoredItem {
     message: Message,
     key: Option<Key>,
     joining: u64,
@@ -47,7 +47,7 @@ struct Item {
     due: Option<Timestamp>,
 }
 
-impl Item {
+impl StoredItem {
     fn size(&self) -> usize {
         self.message.body.len() + self.message.headers.size()
     }
@@ -132,7 +132,7 @@ impl Ring {
             self.keys.insert(Arc::clone(key), id);
         }
         self.last_joining += 1;
-        let item = Item {
+        let item = StoredItem {
             message: Message {
                 id,
                 body: insert.body.clone(),
@@ -213,7 +213,7 @@ impl Ring {
         let mut rest = [part(&self.fresh), part(&self.visited)].concat();
         rest.sort_unstable();
         let items = || rest.iter().map(|(_, slot)| &self.items[*slot as usize]);
-        let count = limits::fitting(items().map(Item::size), page.limit);
+        let count = limits::fitting(items().map(StoredItem::size), page.limit);
         let last = || items().nth(count - 1).map(|item| Cursor::new(item.joining));
         Paged {
             entries: items()

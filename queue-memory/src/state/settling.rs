@@ -7,12 +7,12 @@ use queue_core::{
 
 use super::{
     backlog::Backlog,
-    entry::{Place, Slot},
+    entry::{EntryPlace, Slot},
     kind::Kind,
-    leasing::State,
+    leasing::LeasingState,
 };
 
-impl<K: Kind> State<K> {
+impl<K: Kind> LeasingState<K> {
     pub(crate) fn settle(&mut self, now: Timestamp, settlements: &[Settlement]) -> Vec<Settled> {
         let each = settlements.iter();
         planted!(AckAfterExpiry => return each.map(|one| self.settle_one(one, now)).collect());
@@ -113,7 +113,7 @@ impl<K: Kind> State<K> {
         };
         let deadline = now.plus_millis(lease_time);
         planted!(ExtendTakesTheLater => deadline = deadline.max(old));
-        if let Place::Leased { deadline: end, .. } = &mut self.entries[slot].place {
+        if let EntryPlace::Leased { deadline: end, .. } = &mut self.entries[slot].place {
             *end = deadline;
         }
         self.leases.remove(old, receipt.id);
@@ -125,7 +125,7 @@ impl<K: Kind> State<K> {
     #[inline]
     fn live(&self, receipt: Receipt, now: Timestamp) -> Option<(Slot, Timestamp)> {
         let slot = self.index.get(receipt.id)?;
-        let Place::Leased {
+        let EntryPlace::Leased {
             token, deadline, ..
         } = self.entries[slot].place
         else {

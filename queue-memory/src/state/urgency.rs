@@ -6,7 +6,7 @@ use queue_core::MessageId;
 
 use super::{
     backlog::Lines,
-    entry::{Entries, Entry, Place, Slot},
+    entry::{Entries, EntryPlace, Slot, StoredMessage},
     fifo::Fifo,
     levels::Levels,
 };
@@ -100,7 +100,7 @@ pub(crate) struct Ageing {
 }
 
 impl Ageing {
-    fn key(&self, entry: &Entry) -> (i64, MessageId) {
+    fn key(&self, entry: &StoredMessage) -> (i64, MessageId) {
         let arrival = i64::try_from(entry.arrival.as_millis()).unwrap_or(i64::MAX);
         let ahead = i64::from(entry.priority).saturating_mul(self.step);
         (arrival.saturating_sub(ahead), entry.id)
@@ -108,7 +108,7 @@ impl Ageing {
 
     fn insert(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &mut entries[slot];
-        entry.place = Place::Line;
+        entry.place = EntryPlace::Line;
         let key = self.key(entry);
         self.line.insert(key, slot);
     }

@@ -7,7 +7,7 @@ local SHORT = 4096 -- bytes of a frame: what is published goes to replicas, and 
 
 -- Leases a new message that nothing stands before, or tells of it. Answers whether it is leased. `ready` is where it
 -- stands otherwise. The message that is published begins with what the process needs to find out for whom it is, and
--- `src/waiter/watch.rs` reads it.
+-- `src/waiting/watch.rs` reads it.
 local function hand_over(number, frame, ready)
   local who = arm(ARRIVALS, 1, false, true)
   if not who then

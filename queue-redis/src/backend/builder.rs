@@ -39,7 +39,7 @@ const LONGEST_KEEP_ALIVE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Settings of a [`RedisBackend`].
 #[must_use = "a builder connects only when told to"]
 pub struct Builder {
-    server: Server,
+    server: ServerSource,
     tls: Option<Tls>,
     spawn: Option<Arc<dyn Spawn>>,
     credentials: Option<Arc<dyn CredentialsProvider>>,
@@ -56,7 +56,7 @@ pub struct Builder {
     seed: Option<u64>,
 }
 
-enum Server {
+enum ServerSource {
     Url(String),
     Connector(Arc<dyn Connector>),
 }
@@ -66,7 +66,7 @@ impl Builder {
         // Checked here for an early answer; `connect` makes the connector, when it knows the
         // spawner.
         connection::check_url(url)?;
-        let mut builder = Self::new(Server::Url(url.to_owned()));
+        let mut builder = Self::new(ServerSource::Url(url.to_owned()));
         let settings = connection::url_settings(url)?;
         if let Some(prefix) = settings.prefix {
             builder.prefix = prefix;
@@ -77,10 +77,10 @@ impl Builder {
     }
 
     pub(super) fn through(connector: Arc<dyn Connector>) -> Self {
-        Self::new(Server::Connector(connector))
+        Self::new(ServerSource::Connector(connector))
     }
 
-    fn new(server: Server) -> Self {
+    fn new(server: ServerSource) -> Self {
         Self {
             server,
             tls: None,
@@ -270,23 +270,23 @@ impl Builder {
             opening.client_name = name.into();
         }
         let to = match self.server {
-            Server::Url(url) if connection::names_cluster(&url) => {
+            ServerSource::Url(url) if connection::names_cluster(&url) => {
                 To::Cluster(Seeds::by(&url, tls, &opening)?)
             }
-            Server::Url(url) => To::One(connection::by_url(&url, tls, &opening)?),
-            Server::Connector(_) if has_own => {
+            ServerSource::Url(url) => To::One(connection::by_url(&url, tls, &opening)?),
+            ServerSource::Connector(_) if has_own => {
                 return Err(Error::invalid(
                     "there are credentials or a client_name beside a connector: give them to the connector \
                      (ServerConnector::credentials, ServerConnector::client_name), and not to the builder",
                 ));
             }
-            Server::Connector(_) if tls.is_some() => {
+            ServerSource::Connector(_) if tls.is_some() => {
                 return Err(Error::invalid(
                     "there are settings of TLS beside a connector: give them to the connector \
                      (ServerConnector::with_tls), and not to the builder",
                 ));
             }
-            Server::Connector(connector) => To::One(connector),
+            ServerSource::Connector(connector) => To::One(connector),
         };
         let prefix: Arc<str> = self.prefix.into();
         let seed = self.seed.unwrap_or_else(|| RandomState::new().hash_one(()));

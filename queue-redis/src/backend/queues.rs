@@ -12,7 +12,7 @@ use queue_core::{
 
 use super::RedisBackend;
 use crate::{
-    call::Call,
+    call::ScriptCall,
     keys, listing,
     once::Once,
     queue::{self, Bounded, Handle, Queue, Stored},
@@ -233,7 +233,7 @@ async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
     let script = queue::reconfigure_script(config.kind());
     let asking = |new: &str| {
         let new = new.to_owned();
-        move |call: &mut Call| {
+        move |call: &mut ScriptCall| {
             call.push(&new);
             call.push(limits::MAX_REPACED);
         }

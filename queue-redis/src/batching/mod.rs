@@ -19,7 +19,7 @@ use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, 
 use tokio::time::{self, Instant};
 
 use self::{
-    shared::{Join, QueuedCall, Shared},
+    shared::{BatcherState, Join, QueuedCall},
     task::Task,
 };
 
@@ -74,7 +74,7 @@ pub(crate) trait SendBatch: Send + Sync + 'static {
 /// The line is bounded in bytes: a caller that finds it full waits for room, with the same
 /// patience.
 pub(crate) struct Batcher<V: SendBatch> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<BatcherState<V>>,
     patience: Duration,
     spawn: Arc<dyn Spawn>,
     running: OnceLock<Running>,
@@ -84,7 +84,7 @@ impl<V: SendBatch> Batcher<V> {
     /// `patience` is how long a caller waits to be sent.
     pub(crate) fn new(verb: V, patience: Duration, spawn: Arc<dyn Spawn>) -> Self {
         Self {
-            shared: Arc::new(Shared::new(verb, LINE_BYTES)),
+            shared: Arc::new(BatcherState::new(verb, LINE_BYTES)),
             patience,
             spawn,
             running: OnceLock::new(),

@@ -24,10 +24,10 @@ use super::{
 };
 
 /// A call that its caller and the task both poll; either of them can complete it.
-pub(super) type Call<A> = future::Shared<BoxFuture<'static, Result<Vec<A>>>>;
+pub(super) type SharedCall<A> = future::Shared<BoxFuture<'static, Result<Vec<A>>>>;
 
 /// What callers and the task share.
-pub(super) struct Shared<V: SendBatch> {
+pub(super) struct BatcherState<V: SendBatch> {
     pub(super) sender: V,
     // A std mutex: a call holds it briefly, and never across an await.
     state: Mutex<SharedState<V>>,
@@ -71,7 +71,7 @@ pub(super) enum TaskStep<A: Clone> {
     /// Nothing, until somebody wakes the task.
     Sleep,
     /// Wait for the end of a caller's call, and poll it.
-    Await(u64, Call<A>),
+    Await(u64, SharedCall<A>),
     /// Send the waiting entries.
     Send,
 }
@@ -88,7 +88,7 @@ pub(super) enum Join<'a, V: SendBatch> {
     Full(Vec<V::Request>),
 }
 
-impl<V: SendBatch> Shared<V> {
+impl<V: SendBatch> BatcherState<V> {
     /// With a line that has room for so many bytes.
     pub(super) fn new(verb: V, room: usize) -> Self {
         Self {
@@ -276,9 +276,9 @@ impl<V: SendBatch> Shared<V> {
 
 /// The call of a caller that came alone.
 pub(super) struct DirectCall<'a, V: SendBatch> {
-    shared: &'a Shared<V>,
+    shared: &'a BatcherState<V>,
     number: u64,
-    call: Call<V::Reply>,
+    call: SharedCall<V::Reply>,
 }
 
 impl<V: SendBatch> Future for DirectCall<'_, V> {
@@ -297,7 +297,7 @@ impl<V: SendBatch> Drop for DirectCall<'_, V> {
 
 /// A place in the line. Dropping it leaves the line.
 pub(super) struct QueuedCall<'a, V: SendBatch> {
-    shared: &'a Shared<V>,
+    shared: &'a BatcherState<V>,
     number: u64,
     answer: Receiver<Result<Vec<V::Reply>>>,
     answered: bool,

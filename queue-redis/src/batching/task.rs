@@ -9,18 +9,18 @@ use tokio::{sync::oneshot::Sender, time};
 use super::{
     SendBatch,
     backlog::QueuedRequests,
-    shared::{Call, Shared, TaskStep},
+    shared::{BatcherState, SharedCall, TaskStep},
 };
 use crate::panic;
 
 /// Sends the waiting entries.
 pub(super) struct Task<V: SendBatch> {
-    shared: Arc<Shared<V>>,
+    shared: Arc<BatcherState<V>>,
     patience: Duration,
 }
 
 impl<V: SendBatch> Task<V> {
-    pub(super) const fn new(shared: Arc<Shared<V>>, patience: Duration) -> Self {
+    pub(super) const fn new(shared: Arc<BatcherState<V>>, patience: Duration) -> Self {
         Self { shared, patience }
     }
 
@@ -38,7 +38,7 @@ impl<V: SendBatch> Task<V> {
     /// Waits for the end of a caller's call. Nobody may poll that caller, so the task polls its
     /// call. The call's timers may belong to a runtime that nobody drives, so the task has one of
     /// its own.
-    async fn wait_for(&self, number: u64, call: Call<V::Reply>) {
+    async fn wait_for(&self, number: u64, call: SharedCall<V::Reply>) {
         let mut call = AssertUnwindSafe(call).catch_unwind();
         let mut patience = pin!(time::sleep(self.patience));
         loop {

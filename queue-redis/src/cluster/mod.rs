@@ -30,12 +30,12 @@ use tokio::{
 
 pub(crate) use self::slots::{slot_of, tag_of};
 use self::{
-    slots::{Place, Range},
+    slots::{NodeAddress, Range},
     table::Table,
 };
 use crate::{
     connection::{
-        Channel, ConnectionHealth, Connector, Dial, Role, Seeds, ServerConnector, State,
+        Channel, ConnectionHealth, ConnectionState, Connector, Dial, Role, Seeds, ServerConnector,
         head_start, open, race,
     },
     error::Failure,
@@ -51,11 +51,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The nodes of a cluster. Dropping it closes all connections.
 pub(crate) struct Cluster {
-    shared: Arc<Shared>,
+    shared: Arc<ClusterState>,
     _running: Running,
 }
 
-struct Shared {
+struct ClusterState {
     seeds: Seeds,
     maker: NodeMaker,
     table: watch::Sender<Table>,
@@ -73,7 +73,7 @@ impl Cluster {
     /// Those of connecting to a server: of the seeds if none of them can tell the slots, of a node if it
     /// is unfit for good, and of a node if no node can be reached.
     pub(crate) async fn connect(seeds: Seeds, maker: NodeMaker) -> Result<Self> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ClusterState {
             seeds,
             maker,
             table: watch::Sender::new(Table::default()),
@@ -120,14 +120,14 @@ impl Cluster {
     }
 }
 
-impl Shared {
+impl ClusterState {
     fn owner(&self, slot: u16) -> Arc<Node> {
         let table = self.table.borrow();
         let owner = table.owner(slot).map(Arc::clone);
         owner.expect("a cluster that we connected to has a node")
     }
 
-    fn nodes(&self) -> Vec<(Place, Arc<Node>)> {
+    fn nodes(&self) -> Vec<(NodeAddress, Arc<Node>)> {
         let table = self.table.borrow();
         let nodes = table.nodes().iter();
         nodes
@@ -141,7 +141,7 @@ impl Shared {
     }
 
     /// The node at this place, which is new if nobody has heard of it.
-    fn node_at(&self, place: Place) -> Arc<Node> {
+    fn node_at(&self, place: NodeAddress) -> Arc<Node> {
         if let Some(node) = self.table.borrow().nodes().get(&place) {
             return Arc::clone(node);
         }
@@ -165,7 +165,7 @@ impl Shared {
         self.doubt();
     }
 
-    fn make(&self, place: &Place) -> Arc<Node> {
+    fn make(&self, place: &NodeAddress) -> Arc<Node> {
         let connector = self.seeds.connector_to(place);
         let primary = self.maker.primary(Arc::new(connector));
         self.maker.start(primary, None)
@@ -174,7 +174,7 @@ impl Shared {
     /// Opens a connection to each node. One that cannot be reached for now is no reason to fail while
     /// another can: the first call to it tells, or finds its successor.
     async fn open_all(&self, ranges: &[Range]) -> Result<()> {
-        let mut places: Vec<&Place> = ranges.iter().map(|range| &range.primary).collect();
+        let mut places: Vec<&NodeAddress> = ranges.iter().map(|range| &range.primary).collect();
         places.sort();
         places.dedup();
         let opened = join_all(places.iter().map(async |place| {
@@ -190,7 +190,7 @@ impl Shared {
                 Err(error) if !reached || !error.is_transient() => return Err(error),
                 opened => opened.ok(),
             };
-            let start = |_: &Place| self.maker.start(primary, first);
+            let start = |_: &NodeAddress| self.maker.start(primary, first);
             self.table
                 .send_modify(|table| drop(table.node(place.clone(), start)));
         }
@@ -223,8 +223,8 @@ impl Shared {
 
     /// Asks the nodes that have a connection, and if none of them answers, all others that are known.
     async fn ask(&self) -> Result<Vec<Range>> {
-        let heard = |(place, node): (Place, Arc<Node>)| match node.commands().state() {
-            State::Up(channel) if !channel.is_over() && !channel.is_silent() => {
+        let heard = |(place, node): (NodeAddress, Arc<Node>)| match node.commands().state() {
+            ConnectionState::Up(channel) if !channel.is_over() && !channel.is_silent() => {
                 Some((place, node, channel))
             }
             _ => None,

@@ -13,10 +13,10 @@ use tokio::time::{self, Instant};
 
 use super::{
     Cluster,
-    slots::{self, Place},
+    slots::{self, NodeAddress},
 };
 use crate::{
-    connection::{Channel, State, largest_part},
+    connection::{Channel, ConnectionState, largest_part},
     error::{Failure, Refusal, Slot},
     node::Node,
     request::Request,
@@ -31,9 +31,9 @@ const LONGEST: Duration = Duration::from_millis(50);
 /// What a node that did not take a request says.
 enum Redirection {
     /// This one has the slot.
-    Moved(Place),
+    Moved(NodeAddress),
     /// This one is taking the slot over: ask it this once.
-    Ask(Place),
+    Ask(NodeAddress),
     /// Nobody can serve it at this moment.
     Later,
 }
@@ -182,7 +182,7 @@ impl Cluster {
     ) -> Result<(Arc<Node>, Arc<Channel>)> {
         loop {
             let node = self.owner(slot);
-            if let State::Up(channel) = node.commands().state()
+            if let ConnectionState::Up(channel) = node.commands().state()
                 && !channel.is_over()
             {
                 return Ok((node, channel));

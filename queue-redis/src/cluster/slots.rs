@@ -38,14 +38,14 @@ fn crc16(bytes: &[u8]) -> u16 {
 }
 
 /// A node's host and port.
-pub(crate) type Place = (String, u16);
+pub(crate) type NodeAddress = (String, u16);
 
 /// Slots of one node, from the first to the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) first: u16,
     pub(super) last: u16,
-    pub(super) primary: Place,
+    pub(super) primary: NodeAddress,
 }
 
 /// More than any cluster has: Redis' specification of clusters goes to a thousand.
@@ -57,7 +57,7 @@ pub(super) fn read(answer: &Value, asked: &str) -> Result<Vec<Range>> {
     let ranges = array(answer).ok_or_else(unreadable)?;
     let ranges = ranges.iter().map(|range| read_range(range, asked));
     let ranges: Vec<Range> = ranges.collect::<Option<_>>().ok_or_else(unreadable)?;
-    let nodes: BTreeSet<&Place> = ranges.iter().map(|range| &range.primary).collect();
+    let nodes: BTreeSet<&NodeAddress> = ranges.iter().map(|range| &range.primary).collect();
     if nodes.len() > MOST_NODES {
         // Each would cost connections, and tasks that keep them.
         let nodes = nodes.len();
@@ -88,7 +88,7 @@ fn read_range(range: &Value, asked: &str) -> Option<Range> {
 }
 
 /// Reads where an answer of `MOVED` or `ASK` points to, as `3999 10.0.0.7:6379`.
-pub(super) fn read_redirect(message: &str, asked: &str) -> Option<Place> {
+pub(super) fn read_redirect(message: &str, asked: &str) -> Option<NodeAddress> {
     let (_, place) = message.split_once(' ')?;
     let (host, port) = place.rsplit_once(':')?;
     Some((known_host(host, asked), port.trim_end().parse().ok()?))

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::slots::{Place, Range};
+use super::slots::{NodeAddress, Range};
 use crate::node::Node;
 
 /// The nodes of a cluster, and which of them has which slots.
@@ -12,7 +12,7 @@ pub(super) struct Table {
     ranges: Vec<(u16, u16, Arc<Node>)>,
     /// What single answers told since the ranges were read.
     moved: BTreeMap<u16, Arc<Node>>,
-    nodes: BTreeMap<Place, Arc<Node>>,
+    nodes: BTreeMap<NodeAddress, Arc<Node>>,
 }
 
 impl Table {
@@ -27,15 +27,15 @@ impl Table {
         owner.or_else(|| self.nodes.values().next())
     }
 
-    pub(super) const fn nodes(&self) -> &BTreeMap<Place, Arc<Node>> {
+    pub(super) const fn nodes(&self) -> &BTreeMap<NodeAddress, Arc<Node>> {
         &self.nodes
     }
 
     /// The node at this place; `make` makes one that is not known yet.
     pub(super) fn node(
         &mut self,
-        place: Place,
-        make: impl FnOnce(&Place) -> Arc<Node>,
+        place: NodeAddress,
+        make: impl FnOnce(&NodeAddress) -> Arc<Node>,
     ) -> Arc<Node> {
         let entry = self.nodes.entry(place);
         let node = entry.or_insert_with_key(make);
@@ -51,7 +51,7 @@ impl Table {
     pub(super) fn replace(
         &mut self,
         mut ranges: Vec<Range>,
-        make: impl Fn(&Place) -> Arc<Node>,
+        make: impl Fn(&NodeAddress) -> Arc<Node>,
     ) -> Vec<Arc<Node>> {
         ranges.sort_by_key(|range| range.first);
         let mut known = std::mem::take(&mut self.nodes);

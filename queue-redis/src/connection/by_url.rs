@@ -14,7 +14,7 @@ use super::{
     seeds,
     seeds::names_cluster,
     sentinel::names_sentinels,
-    target::{Target, names_socket},
+    target::{UrlTarget, names_socket},
     tls::Tls,
 };
 
@@ -64,5 +64,5 @@ pub(crate) fn check_url(url: &str) -> Result<()> {
     if names_cluster(url) {
         return seeds::check(url);
     }
-    Target::parse(url).map(drop)
+    UrlTarget::parse(url).map(drop)
 }

@@ -11,7 +11,7 @@ const PATTERN: &str = "[spc][arl][voi][et]*";
 
 /// The settings.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Config {
+pub(super) struct ConfigReply {
     /// Whether snapshots are on, as far as is known.
     pub(super) saves: Option<bool>,
     /// The largest part of a request that the server takes, if we send larger ones.
@@ -20,7 +20,7 @@ pub(super) struct Config {
     pub(super) lack: Option<Lack>,
 }
 
-impl Config {
+impl ConfigReply {
     /// Asks the server. A setting that it does not tell is unknown.
     pub(super) async fn of(channel: &Channel) -> Self {
         let mut command = redis::cmd("CONFIG");
@@ -66,12 +66,12 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn config(settings: &[(&str, &str)]) -> Config {
+    fn config(settings: &[(&str, &str)]) -> ConfigReply {
         let bulk = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let settings = settings
             .iter()
             .map(|(name, value)| (bulk(name), bulk(value)));
-        Config::read(&Value::Map(settings.collect()))
+        ConfigReply::read(&Value::Map(settings.collect()))
     }
 
     #[test]
@@ -101,6 +101,6 @@ mod tests {
         assert_eq!(config(&[("save", "3600 1")]).saves, Some(true));
         assert_eq!(config(&[("save", "")]).saves, Some(false));
         assert_eq!(config(&[("saver", "")]).saves, None);
-        assert_eq!(Config::read(&Value::Nil).saves, None);
+        assert_eq!(ConfigReply::read(&Value::Nil).saves, None);
     }
 }

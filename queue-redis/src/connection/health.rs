@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use queue_core::Error;
 
-use super::State;
+use super::ConnectionState;
 
 /// The state of one connection.
 #[derive(Debug, Clone)]
@@ -28,11 +28,11 @@ impl ConnectionHealth {
         }
     }
 
-    pub(crate) fn of(state: &State) -> Self {
+    pub(crate) fn of(state: &ConnectionState) -> Self {
         match state {
-            State::Up(channel) if !channel.is_over() => Self::Up,
-            State::Up(_) => Self::Down(None),
-            State::Down(reason) => Self::Down(reason.clone()),
+            ConnectionState::Up(channel) if !channel.is_over() => Self::Up,
+            ConnectionState::Up(_) => Self::Down(None),
+            ConnectionState::Down(reason) => Self::Down(reason.clone()),
         }
     }
 }

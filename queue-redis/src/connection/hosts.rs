@@ -3,8 +3,8 @@
 use queue_core::{Error, ErrorKind, Result};
 
 use super::{
-    parameters::{Known, Parameters},
-    target::{Target, scheme_of},
+    parameters::{ParameterNames, Parameters},
+    target::{UrlTarget, scheme_of},
     written,
 };
 
@@ -14,7 +14,7 @@ pub(super) struct Form {
     pub(super) family: &'static str,
     /// The port of a host that names none.
     pub(super) port: u16,
-    pub(super) parameters: Known,
+    pub(super) parameters: ParameterNames,
     pub(super) example: &'static str,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// The servers, each with this database and the URL's login.
-    pub(super) fn targets(&self, database: &str) -> Result<Vec<Target>> {
+    pub(super) fn targets(&self, database: &str) -> Result<Vec<UrlTarget>> {
         let targets = self.hosts.split(',').map(|host| {
             let port = match host.rsplit_once(':') {
                 Some((_, port)) if !port.contains(']') => String::new(),
@@ -99,7 +99,7 @@ impl<'a> Hosts<'a> {
             // The rest is as in a URL of one server.
             let (server, login) = (self.server, &self.login);
             let one = format!("{server}://{login}{host}{port}/{database}");
-            Target::parse(&one).map_err(|error| match error.kind() {
+            UrlTarget::parse(&one).map_err(|error| match error.kind() {
                 // Of a URL with one host only: it would mislead.
                 ErrorKind::Invalid => {
                     self.malformed("one of its hosts or ports, the login or the database is wrong")

@@ -71,11 +71,11 @@ impl fmt::Display for Limit {
 pub(crate) struct Largest {
     /// Whether anything is known. Mostly nothing is, and then a call looks no further.
     is_watched: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<SizeLimits>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SizeLimits {
     limit: Option<Limit>,
     suspect: Option<Suspect>,
 }
@@ -185,14 +185,14 @@ impl Largest {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut SizeLimits)) {
         let mut state = self.lock();
         change(&mut state);
         let is_watched = state.limit.is_some() || state.suspect.is_some();
         self.is_watched.store(is_watched, Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SizeLimits> {
         // Nothing here panics half-way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -47,7 +47,7 @@ pub(crate) use self::{
     primary::{Primary, Settings, Timeouts, open},
     race::{head_start, race},
     seeds::{Seeds, names_cluster},
-    supervisor::{Dial, State, Supervised},
+    supervisor::{ConnectionState, Dial, Supervised},
 };
 pub use self::{
     connector::{Connector, Role},

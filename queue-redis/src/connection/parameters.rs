@@ -8,9 +8,9 @@ use queue_core::{Error, Result};
 use super::written::is_number;
 
 /// The parameters that URLs of one form may have.
-pub(super) type Known = &'static [&'static str];
+pub(super) type ParameterNames = &'static [&'static str];
 
-pub(super) const OF_SOCKETS: Known = &[
+pub(super) const OF_SOCKETS: ParameterNames = &[
     "db",
     "user",
     "pass",
@@ -20,15 +20,16 @@ pub(super) const OF_SOCKETS: Known = &[
     "startup_timeout",
 ];
 /// The rest has a place of its own in a URL of a host.
-pub(super) const OF_HOSTS: Known = &["protocol", "prefix", "client_name", "startup_timeout"];
-pub(super) const OF_SENTINELS: Known = &[
+pub(super) const OF_HOSTS: ParameterNames =
+    &["protocol", "prefix", "client_name", "startup_timeout"];
+pub(super) const OF_SENTINELS: ParameterNames = &[
     "sentinel_username",
     "sentinel_password",
     "prefix",
     "client_name",
     "startup_timeout",
 ];
-pub(super) const OF_CLUSTERS: Known = &["prefix", "client_name", "startup_timeout"];
+pub(super) const OF_CLUSTERS: ParameterNames = &["prefix", "client_name", "startup_timeout"];
 
 /// A user's name, and the password without which nobody would learn of it.
 const LOGINS: [(&str, &str); 2] = [("user", "pass"), ("sentinel_username", "sentinel_password")];
@@ -43,7 +44,7 @@ impl Parameters {
     /// # Errors
     ///
     /// `Invalid` for a parameter that is unknown, stands there twice, or would have no effect.
-    pub(super) fn read(query: &str, known: Known) -> Result<Self> {
+    pub(super) fn read(query: &str, known: ParameterNames) -> Result<Self> {
         // What looks like a parameter may be the rest of a password, which no error may show.
         if known != OF_SOCKETS && query.contains('@') {
             return Err(Error::invalid(
@@ -149,7 +150,7 @@ fn is_plain(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
 }
 
-fn unknown(name: Option<&str>, known: Known) -> Error {
+fn unknown(name: Option<&str>, known: ParameterNames) -> Error {
     let known = known.join(", ");
     Error::invalid(match name {
         Some(name) => format!(

@@ -12,8 +12,8 @@ use redis::Value;
 use tokio::time;
 
 use super::{
-    Channel, Connector, CopiesAsked, Dial, Largest, Role, Warning, config::Config, requirements,
-    rights,
+    Channel, Connector, CopiesAsked, Dial, Largest, Role, Warning, config::ConfigReply,
+    requirements, rights,
 };
 use crate::{
     clock::Clock,
@@ -83,7 +83,7 @@ impl Primary {
                 vec![Warning::unchecked(lack)]
             }
         };
-        let config = Config::of(&channel).await;
+        let config = ConfigReply::of(&channel).await;
         self.largest.set(config.limit);
         warn_of(&config, &mut warnings);
         warnings.extend(rights::check(&channel, &self.settings.prefix, address).await?);
@@ -158,7 +158,7 @@ pub(crate) async fn open(
 }
 
 /// Warns of what the settings say, and of no mere guess: without AOF, snapshots may be on.
-fn warn_of(config: &Config, warnings: &mut Vec<Warning>) {
+fn warn_of(config: &ConfigReply, warnings: &mut Vec<Warning>) {
     let is_doubtful = warnings.contains(&Warning::NotPersistent);
     if config.saves != Some(false) {
         warnings.retain(|warning| *warning != Warning::NotPersistent);

@@ -7,7 +7,7 @@ use super::{
     hosts::{Form, Hosts},
     opening::Opening,
     parameters::OF_CLUSTERS,
-    target::Target,
+    target::UrlTarget,
     tls::Tls,
 };
 
@@ -55,7 +55,7 @@ pub(super) fn check(url: &str) -> Result<()> {
     targets(url).map(drop)
 }
 
-pub(super) fn targets(url: &str) -> Result<Vec<Target>> {
+pub(super) fn targets(url: &str) -> Result<Vec<UrlTarget>> {
     let hosts = Hosts::split(url, &FORM)?;
     if !matches!(hosts.path, "" | "0") {
         return Err(hosts.malformed("a cluster has the database 0 alone, so none can be named"));

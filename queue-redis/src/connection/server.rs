@@ -25,7 +25,7 @@ use super::{
     opening::{Opening, check_client_name},
     progress::{Progress, Watched},
     race::{head_start, race},
-    target::Target,
+    target::UrlTarget,
     tls::{Tls, TlsClient},
 };
 
@@ -82,12 +82,12 @@ impl ServerConnector {
     }
 
     pub(super) fn by(url: &str, tls: Option<&Tls>, opening: &Opening) -> Result<Self> {
-        let target = Target::parse(url)?;
+        let target = UrlTarget::parse(url)?;
         let tls = target.security(tls)?;
         Ok(Self::to(target, tls, opening))
     }
 
-    pub(super) fn to(target: Target, tls: Option<TlsClient>, opening: &Opening) -> Self {
+    pub(super) fn to(target: UrlTarget, tls: Option<TlsClient>, opening: &Opening) -> Self {
         let mut login = Login::of_url(target.handshake);
         if let Some(provider) = &opening.credentials {
             login = login.by(Arc::clone(provider), false);
@@ -102,7 +102,11 @@ impl ServerConnector {
     }
 
     /// To a sentinel: with another login, and RESP2, in which a connection has no name.
-    pub(super) fn to_sentinel(target: Target, tls: Option<TlsClient>, opening: &Opening) -> Self {
+    pub(super) fn to_sentinel(
+        target: UrlTarget,
+        tls: Option<TlsClient>,
+        opening: &Opening,
+    ) -> Self {
         let server = Self::to(target, tls, opening);
         Self {
             is_named: false,

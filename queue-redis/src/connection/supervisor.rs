@@ -28,12 +28,12 @@ pub(crate) trait Dial: Send + Sync + 'static {
 /// A connection that a task opens again whenever it ends. Dropping the last clone closes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Supervised {
-    state: watch::Receiver<State>,
+    state: watch::Receiver<ConnectionState>,
     _running: Arc<Running>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum State {
+pub(crate) enum ConnectionState {
     Up(Arc<Channel>),
     /// With the reason, once one is known.
     Down(Option<Arc<Error>>),
@@ -52,8 +52,8 @@ impl Supervised {
     ) -> Self {
         let first = first.map(Arc::new);
         let (publish, state) = watch::channel(match &first {
-            Some(channel) => State::Up(Arc::clone(channel)),
-            None => State::Down(None),
+            Some(channel) => ConnectionState::Up(Arc::clone(channel)),
+            None => ConnectionState::Down(None),
         });
         let watch = Watch { alarm, keep_alive };
         let running = spawn.spawn(Box::pin(supervise(dial, first, backoff, watch, publish)));
@@ -89,15 +89,14 @@ impl Supervised {
     /// Waits until this connection is over or another has replaced it.
     pub(crate) async fn replaced(&self, channel: &Arc<Channel>) {
         let mut state = self.state.clone();
-        let other =
-            |state: &State| !matches!(state, State::Up(current) if Arc::ptr_eq(current, channel));
+        let other = |state: &ConnectionState| !matches!(state, ConnectionState::Up(current) if Arc::ptr_eq(current, channel));
         // An error means that nobody keeps it open any more.
         let _ = state.wait_for(other).await;
     }
 
     /// Has the open connection tested, since a reply was none of its request's.
     pub(crate) fn doubt(&self) {
-        if let State::Up(channel) = &*self.state.borrow() {
+        if let ConnectionState::Up(channel) = &*self.state.borrow() {
             channel.doubt();
         }
     }
@@ -107,9 +106,9 @@ impl Supervised {
         self.state.has_changed().is_err()
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> ConnectionState {
         if self.has_ended() {
-            return State::Down(Some(Arc::new(ended())));
+            return ConnectionState::Down(Some(Arc::new(ended())));
         }
         self.state.borrow().clone()
     }
@@ -121,18 +120,18 @@ impl Supervised {
     pub(crate) fn outage(&self) -> Error {
         match self.state() {
             _ if self.has_ended() => ended(),
-            State::Down(Some(reason)) => {
+            ConnectionState::Down(Some(reason)) => {
                 let reason = Error::clone(&reason).with_outcome(Outcome::NotApplied);
                 Error::new(ErrorKind::Unavailable, reason.to_string()).with_source(reason)
             }
-            State::Up(_) | State::Down(None) => {
+            ConnectionState::Up(_) | ConnectionState::Down(None) => {
                 Error::new(ErrorKind::Unavailable, "there is no connection at present")
             }
         }
     }
 }
 
-impl State {
+impl ConnectionState {
     fn usable(&self) -> Option<Arc<Channel>> {
         match self {
             Self::Up(channel) if !channel.is_over() => Some(Arc::clone(channel)),
@@ -146,7 +145,7 @@ async fn supervise(
     mut next: Option<Arc<Channel>>,
     mut backoff: Backoff,
     watch: Watch,
-    publish: watch::Sender<State>,
+    publish: watch::Sender<ConnectionState>,
 ) {
     loop {
         let channel = match next.take() {
@@ -154,19 +153,19 @@ async fn supervise(
             None => match dial_safely(&dial).await {
                 Ok(channel) => Arc::new(channel),
                 Err(error) => {
-                    publish.send_replace(State::Down(Some(Arc::new(error))));
+                    publish.send_replace(ConnectionState::Down(Some(Arc::new(error))));
                     time::sleep(backoff.next_delay()).await;
                     continue;
                 }
             },
         };
         let since = Instant::now();
-        publish.send_replace(State::Up(Arc::clone(&channel)));
+        publish.send_replace(ConnectionState::Up(Arc::clone(&channel)));
         watch.over(&channel).await;
         if channel.is_silent() {
             watch.alarm.ring();
         }
-        publish.send_replace(State::Down(Some(Arc::new(channel.why_over()))));
+        publish.send_replace(ConnectionState::Down(Some(Arc::new(channel.why_over()))));
         drop(channel);
         if since.elapsed() >= SOUND {
             backoff.reset();

@@ -13,14 +13,14 @@ use super::{
 
 /// A server, and how to greet it.
 #[derive(Clone)]
-pub(super) struct Target {
+pub(super) struct UrlTarget {
     pub(super) server: ConnectionAddr,
     pub(super) handshake: RedisConnectionInfo,
     /// Whether the URL asks for TLS.
     pub(super) is_secure: bool,
 }
 
-impl Target {
+impl UrlTarget {
     /// Reads a URL. It checks everything that can be checked without a server.
     pub(super) fn parse(url: &str) -> Result<Self> {
         let scheme = &*scheme_of(url);

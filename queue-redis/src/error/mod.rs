@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    fn told(error: RedisError) -> String {
+    fn message_of(error: RedisError) -> String {
         let error = Failure::Cut(error).into_error("here");
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert_eq!(error.outcome(), Outcome::Unknown);
@@ -191,12 +191,12 @@ mod tests {
 
     #[test]
     fn the_end_of_a_connection_is_told_by_its_cause() {
-        let closed = told(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        let closed = message_of(io::Error::from(io::ErrorKind::BrokenPipe).into());
         assert!(closed.contains("the other side closed it"), "{closed}");
-        let reset = told(io::Error::from_raw_os_error(104).into());
+        let reset = message_of(io::Error::from_raw_os_error(104).into());
         assert!(reset.contains("reset"), "{reset}");
         let nonsense = redis::parse_redis_value(b"HTTP/1.1 400 Bad Request\r\n");
-        let nonsense = told(nonsense.expect_err("another protocol"));
+        let nonsense = message_of(nonsense.expect_err("another protocol"));
         assert!(nonsense.contains("not an answer of Redis"), "{nonsense}");
     }
 
@@ -295,7 +295,7 @@ mod tests {
             drop(far);
         };
         let (answer, (), ()) = tokio::join!(answer, driver, cut);
-        let text = told(answer.expect_err("half an answer"));
+        let text = message_of(answer.expect_err("half an answer"));
         assert!(text.contains("in the middle of an answer"), "{text}");
     }
 }

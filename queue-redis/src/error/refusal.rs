@@ -8,12 +8,12 @@ pub(crate) struct Refusal<'a> {
     /// The rest, without the place in a script.
     pub(crate) message: &'a str,
     /// The place in a running script that met it. Anything the script did before stays done.
-    pub(crate) place: Option<Place<'a>>,
+    pub(crate) place: Option<Origin<'a>>,
 }
 
 /// A line of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Origin<'a> {
     pub(super) hash: &'a str,
     pub(super) line: usize,
 }
@@ -64,7 +64,7 @@ impl<'a> Refusal<'a> {
             return Self {
                 code,
                 message: message.trim_end(),
-                place: Some(Place { hash, line }),
+                place: Some(Origin { hash, line }),
             };
         };
         let inner = after.trim_start_matches(": ");
@@ -81,7 +81,7 @@ impl<'a> Refusal<'a> {
         Self {
             code,
             message: message.trim_end(),
-            place: Some(Place { hash, line }),
+            place: Some(Origin { hash, line }),
         }
     }
 }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_code_is_found_in_what_every_version_answers() {
-        let place = Some(Place {
+        let place = Some(Origin {
             hash: "5e1c",
             line: 3,
         });
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_right_that_a_script_lacks_is_named() {
-        let script = &scripts::RELIABLE.turn;
+        let script = &scripts::RELIABLE.settle_and_lease;
         let line = 1 + script
             .source()
             .lines()

@@ -16,7 +16,7 @@ use redis::Value;
 
 use super::Handle;
 use crate::{
-    call::{Call, Fill},
+    call::{Fill, ScriptCall},
     frame::{self, Content, Dead, Frame, Payload, REFERENCE, Shown},
     reply::Reply,
     script::Script,
@@ -60,7 +60,7 @@ impl StagedBodies {
     pub(super) fn add_payloads<'a>(
         &self,
         payloads: impl Iterator<Item = Payload<'a>>,
-        call: &mut Call,
+        call: &mut ScriptCall,
     ) {
         for (entry, payload) in payloads.enumerate() {
             match self.at(entry) {

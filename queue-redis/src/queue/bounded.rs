@@ -10,7 +10,7 @@ use queue_core::{
 
 use super::{Handle, LeasingKind, Queue, push_batcher::PushEntry};
 use crate::{
-    call::Call,
+    call::ScriptCall,
     frame::Frame,
     reply::Reply,
     script::Script,
@@ -58,7 +58,7 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(limits::check_page(n))?;
         let script = &scripts::BOUNDED_RECENT;
         let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
-        let fill = |call: &mut Call| call.push(n);
+        let fill = |call: &mut ScriptCall| call.push(n);
         let (frames, ()) = self.handle.look(script, &fill, read).await?;
         Ok(frames.into_iter().filter_map(Frame::message).collect())
     }
@@ -75,7 +75,7 @@ impl BoundedQueue for Queue<Bounded> {
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
         self.checked(check_capacity(capacity.get()))?;
         let script = &scripts::BOUNDED_RESIZE;
-        let fill = |call: &mut Call| call.push(capacity.get());
+        let fill = |call: &mut ScriptCall| call.push(capacity.get());
         let first = self.handle.call(script, &fill).await?;
         shorten(&self.handle, first).await
     }
@@ -88,7 +88,7 @@ pub(crate) async fn reconfigure(
     config: &BoundedConfig,
     text: &str,
 ) -> Result<Option<i64>> {
-    let fill = |call: &mut Call| {
+    let fill = |call: &mut ScriptCall| {
         call.push(config.capacity);
         call.push(text);
     };
@@ -103,7 +103,7 @@ pub(crate) async fn reconfigure(
 
 /// Makes sure of a capacity, in one step, and drops what is too many.
 pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<()> {
-    let fill = |call: &mut Call| {
+    let fill = |call: &mut ScriptCall| {
         call.push(capacity);
         call.push("");
     };
@@ -123,7 +123,7 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
         if count < limits::MAX_BATCH {
             return Ok(dropped);
         }
-        let fill = |call: &mut Call| call.push("");
+        let fill = |call: &mut ScriptCall| call.push("");
         let next = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
         // The steps before are done, whatever becomes of this one; offers take the others.
         let next = next
@@ -145,12 +145,12 @@ impl PushEntry for Offer {
         &self.push
     }
 
-    fn add_before(batch: &[Self], way: usize, call: &mut Call) {
+    fn add_before(batch: &[Self], way: usize, call: &mut ScriptCall) {
         call.push(way);
         call.push(distinct(batch).count());
     }
 
-    fn add_behind(batch: &[Self], call: &mut Call) {
+    fn add_behind(batch: &[Self], call: &mut ScriptCall) {
         for (entry, key) in distinct(batch) {
             call.push(entry + 1);
             call.push(key);

@@ -10,7 +10,7 @@ use super::{
     push_batcher::{self, PushEntry},
 };
 use crate::{
-    call::Call,
+    call::ScriptCall,
     frame,
     reply::Reply,
     script::Script,
@@ -35,7 +35,7 @@ impl DelayQueue for Queue<Delay> {
 
     async fn reschedule(&self, id: MessageId, to: Due) -> Result<Rescheduled> {
         self.checked(to.check())?;
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(&frame::wide(id.get())[..]);
             call.push(&frame::due(to)[..]);
         };
@@ -63,7 +63,7 @@ impl PushEntry for Scheduled {
         &self.push
     }
 
-    fn add_before(batch: &[Self], _: usize, call: &mut Call) {
+    fn add_before(batch: &[Self], _: usize, call: &mut ScriptCall) {
         let dues: Vec<u8> = batch
             .iter()
             .flat_map(|message| frame::due(message.due))

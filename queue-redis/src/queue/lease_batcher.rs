@@ -16,11 +16,11 @@ use tokio::time::Instant;
 
 use super::{
     Handle,
-    runs::{Run, Runs},
+    batch_leases::{BatchLease, BatchLeases},
 };
 use crate::{
     batching::{Batcher, SMALL, SendBatch},
-    call::Call,
+    call::ScriptCall,
     frame::{self, DAMAGED, Frame},
     script::Script,
     waiting::ReturnLease,
@@ -30,18 +30,18 @@ use crate::{
 const AS_A_RUN: i64 = -2;
 
 /// The answer to one caller.
-pub(crate) type Turned = (Vec<Settled>, Leased);
+pub(crate) type SettledAndLeased = (Vec<Settled>, Leased);
 
 /// What a caller asks for: to settle these, and then to lease so many, none if that is zero.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turn<'a> {
+pub(super) struct LeaseCall<'a> {
     pub(super) settlements: &'a [Settlement],
     pub(super) max: usize,
     pub(super) lease_time: Duration,
     pub(super) holder: Option<&'a Holder>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> LeaseCall<'a> {
     /// One that leases nothing.
     pub(super) const fn settling(settlements: &'a [Settlement]) -> Self {
         Self {
@@ -55,16 +55,16 @@ impl<'a> Turn<'a> {
 
 /// A turn that may go with others: it only acks, and then leases.
 #[derive(Debug, Clone)]
-pub(crate) struct Share {
+pub(crate) struct BatchedCall {
     acks: Vec<Settlement>,
     max: usize,
     lease_time: Duration,
     holder: Option<Holder>,
 }
 
-impl Share {
+impl BatchedCall {
     /// This turn, if it is one that gains by company, and may go with others.
-    pub(super) fn of(turn: Turn<'_>) -> Option<Self> {
+    pub(super) fn of(turn: LeaseCall<'_>) -> Option<Self> {
         let acks = |each: &Settlement| each.disposition == Disposition::Ack;
         let is_small = turn.settlements.len() <= SMALL && turn.max <= SMALL;
         (is_small && turn.settlements.iter().all(acks)).then(|| Self {
@@ -75,8 +75,8 @@ impl Share {
         })
     }
 
-    fn settle_and_lease(&self) -> Turn<'_> {
-        Turn {
+    fn as_call(&self) -> LeaseCall<'_> {
+        LeaseCall {
             settlements: &self.acks,
             max: self.max,
             lease_time: self.lease_time,
@@ -97,36 +97,40 @@ impl Share {
 /// Together go only acks and leases that all find as many messages as they ask for. So the answers
 /// are those that the callers would have had one after another: acks do not change what is ready,
 /// and no answer tells the time until something changes by itself.
-pub(crate) struct Turns {
+pub(crate) struct LeaseSender {
     handle: Arc<Handle>,
     script: &'static Script,
     head: usize,
-    runs: Runs,
+    runs: BatchLeases,
 }
 
-impl Turns {
+impl LeaseSender {
     /// Those of one queue; `head` is how many bytes of a frame stand before headers and body.
     pub(super) fn new(handle: &Arc<Handle>, script: &'static Script, head: usize) -> Batcher<Self> {
         let here = Self {
             handle: Arc::clone(handle),
             script,
             head,
-            runs: Runs::default(),
+            runs: BatchLeases::default(),
         };
         let patience = handle.client().response_timeout();
         Batcher::new(here, patience, Arc::clone(handle.backend().spawn()))
     }
 
     /// Takes a turn in a call of its own.
-    pub(super) async fn alone(&self, turn: Turn<'_>) -> Result<Turned> {
+    pub(super) async fn send_direct(&self, turn: LeaseCall<'_>) -> Result<SettledAndLeased> {
         let leased_next = self.call(turn, false).await?;
         leased_next.ok_or_else(Error::unanswered)
     }
 
     /// With `all_or_nothing` it answers `None` if fewer messages are ready than it asks for, and nothing
     /// has happened then.
-    async fn call(&self, turn: Turn<'_>, all_or_nothing: bool) -> Result<Option<Turned>> {
-        let Turn {
+    async fn call(
+        &self,
+        turn: LeaseCall<'_>,
+        all_or_nothing: bool,
+    ) -> Result<Option<SettledAndLeased>> {
+        let LeaseCall {
             settlements,
             max,
             lease_time,
@@ -134,7 +138,7 @@ impl Turns {
         } = turn;
         let millis = limits::lease_millis(lease_time).unwrap_or(0);
         let order = self.runs.order(settlements);
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             match all_or_nothing {
                 true => call.push(format!("-{max}")),
                 false => call.push(max),
@@ -168,7 +172,8 @@ impl Turns {
         let mut frames = reply
             .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
         if changes == AS_A_RUN
-            && let Some(run) = Run::new(Token::new(first), frames.iter().map(|frame| frame.id))
+            && let Some(run) =
+                BatchLease::new(Token::new(first), frames.iter().map(|frame| frame.id))
         {
             self.runs.note(run);
         }
@@ -203,14 +208,14 @@ impl Turns {
     }
 
     /// Notes that something else than an ack happens to these leases.
-    pub(super) fn part(&self, receipts: impl Iterator<Item = Receipt>) {
+    pub(super) fn split(&self, receipts: impl Iterator<Item = Receipt>) {
         self.runs.part(receipts);
     }
 
     /// Buries messages that nobody can read, so that they block nothing. Where that fails, their leases
     /// end by themselves, and the next client to lease them does it.
     fn bury<'a>(&'a self, damaged: &'a [Settlement]) -> BoxFuture<'a, ()> {
-        let buried = self.alone(Turn::settling(damaged));
+        let buried = self.send_direct(LeaseCall::settling(damaged));
         buried.map(drop).boxed()
     }
 
@@ -229,17 +234,17 @@ impl Turns {
         self.handle.check_leased(receipts).await
     }
 
-    async fn together(&self, call: &Together<'_>) -> Vec<Result<Turned>> {
-        let Together {
+    async fn send_combined(&self, call: &CombinedCall<'_>) -> Vec<Result<SettledAndLeased>> {
+        let CombinedCall {
             shares,
             acks,
             max,
             leasing,
         } = call;
         if let [share] = shares[..] {
-            return vec![self.alone(share.settle_and_lease()).await];
+            return vec![self.send_direct(share.as_call()).await];
         }
-        let turn = Turn {
+        let turn = LeaseCall {
             settlements: acks,
             max: *max,
             lease_time: leasing.map_or(Duration::ZERO, |share| share.lease_time),
@@ -248,12 +253,7 @@ impl Turns {
         match self.call(turn, *max > 0).await {
             Ok(Some((settled, leased))) => deal(shares, settled, leased),
             Ok(None) => {
-                future::join_all(
-                    shares
-                        .iter()
-                        .map(|share| self.alone(share.settle_and_lease())),
-                )
-                .await
+                future::join_all(shares.iter().map(|share| self.send_direct(share.as_call()))).await
             }
             Err(error) => shares.iter().map(|_| Err(error.clone())).collect(),
         }
@@ -262,29 +262,29 @@ impl Turns {
 
 /// Shares that go in one call.
 #[derive(Debug, Default)]
-struct Together<'a> {
-    shares: Vec<&'a Share>,
+struct CombinedCall<'a> {
+    shares: Vec<&'a BatchedCall>,
     acks: Vec<Settlement>,
     max: usize,
     /// The first share that leases: the others that do so agree with it.
-    leasing: Option<&'a Share>,
+    leasing: Option<&'a BatchedCall>,
 }
 
-impl<'a> Together<'a> {
-    fn of(share: &'a Share) -> Self {
+impl<'a> CombinedCall<'a> {
+    fn of(share: &'a BatchedCall) -> Self {
         let mut call = Self::default();
         call.add(share);
         call
     }
 
-    fn fits(&self, share: &Share) -> bool {
+    fn fits(&self, share: &BatchedCall) -> bool {
         self.leasing
             .is_none_or(|leasing| leasing.agrees_with(share))
             && self.acks.len() + share.acks.len() <= limits::MAX_BATCH
             && self.max + share.max <= limits::MAX_BATCH
     }
 
-    fn add(&mut self, share: &'a Share) {
+    fn add(&mut self, share: &'a BatchedCall) {
         self.shares.push(share);
         self.acks.extend_from_slice(&share.acks);
         self.max += share.max;
@@ -295,10 +295,14 @@ impl<'a> Together<'a> {
 }
 
 /// Gives each share what it asked for, in the order of coming.
-fn deal(shares: &[&Share], settled: Vec<Settled>, leased: Leased) -> Vec<Result<Turned>> {
+fn deal(
+    shares: &[&BatchedCall],
+    settled: Vec<Settled>,
+    leased: Leased,
+) -> Vec<Result<SettledAndLeased>> {
     let mut settled = settled.into_iter();
     let mut deliveries = leased.deliveries.into_iter();
-    let deal = |share: &&Share| {
+    let deal = |share: &&BatchedCall| {
         let settled = settled.by_ref().take(share.acks.len()).collect();
         let leased = Leased {
             deliveries: deliveries.by_ref().take(share.max).collect(),
@@ -309,7 +313,7 @@ fn deal(shares: &[&Share], settled: Vec<Settled>, leased: Leased) -> Vec<Result<
     shares.iter().map(deal).collect()
 }
 
-impl ReturnLease for Batcher<Turns> {
+impl ReturnLease for Batcher<LeaseSender> {
     fn give_back(&self, handed: Bytes) {
         if let Some(delivery) = self.sender().handed_over(handed, Duration::ZERO) {
             let leased_next = (Vec::new(), Leased::of(vec![delivery]));
@@ -319,29 +323,29 @@ impl ReturnLease for Batcher<Turns> {
 }
 
 #[async_trait]
-impl SendBatch for Turns {
-    type Request = Share;
+impl SendBatch for LeaseSender {
+    type Request = BatchedCall;
     /// A share may fail where others do not.
-    type Reply = Result<Turned>;
+    type Reply = Result<SettledAndLeased>;
 
-    async fn send_batch(&self, shares: &[Share]) -> Result<Vec<Result<Turned>>> {
-        let mut calls: Vec<Together<'_>> = Vec::new();
+    async fn send_batch(&self, shares: &[BatchedCall]) -> Result<Vec<Result<SettledAndLeased>>> {
+        let mut calls: Vec<CombinedCall<'_>> = Vec::new();
         for share in shares {
             match calls.last_mut().filter(|call| call.fits(share)) {
                 Some(call) => call.add(share),
-                None => calls.push(Together::of(share)),
+                None => calls.push(CombinedCall::of(share)),
             }
         }
-        let answers = future::join_all(calls.iter().map(|call| self.together(call))).await;
+        let answers = future::join_all(calls.iter().map(|call| self.send_combined(call))).await;
         Ok(answers.into_iter().flatten().collect())
     }
 
-    fn size(share: &Share) -> usize {
+    fn size(share: &BatchedCall) -> usize {
         size_of_val(&share.acks[..])
     }
 
     /// Releases leases at once that nobody knows of. Where that fails, they end by themselves.
-    async fn give_back(&self, answers: Vec<Result<Turned>>) {
+    async fn give_back(&self, answers: Vec<Result<SettledAndLeased>>) {
         let deliveries = answers
             .into_iter()
             .flatten()
@@ -350,7 +354,7 @@ impl SendBatch for Turns {
             .map(|delivery| Settlement::release(delivery.receipt))
             .collect();
         for settlements in releases.chunks(limits::MAX_BATCH) {
-            drop(self.alone(Turn::settling(settlements)).await);
+            drop(self.send_direct(LeaseCall::settling(settlements)).await);
         }
     }
 

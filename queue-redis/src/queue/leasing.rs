@@ -20,12 +20,12 @@ use queue_core::{
 use super::{
     Handle,
     cursors::{cursor, shown_before, shown_by_now},
-    lease_batcher::{Share, Turn, Turned, Turns},
+    lease_batcher::{BatchedCall, LeaseCall, LeaseSender, SettledAndLeased},
     push_batcher::{PushBatcher, PushEntry, PushSender},
 };
 use crate::{
     batching::Batcher,
-    call::Call,
+    call::ScriptCall,
     frame::{self, Dead, Shown},
     reply::Reply,
     scripts::LeasingScripts,
@@ -50,7 +50,7 @@ pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
     pub(super) push_batchers: Vec<PushBatcher<K::Entry>>,
-    turns: Arc<Batcher<Turns>>,
+    leases: Arc<Batcher<LeaseSender>>,
     has_solo_call: AtomicBool,
 }
 
@@ -78,7 +78,11 @@ impl<K: LeasingKind> Queue<K> {
             push_batchers: (0..K::PUSH_MODES)
                 .map(|way| PushSender::batcher(&handle, way))
                 .collect(),
-            turns: Arc::new(Turns::new(&handle, &K::SCRIPTS.turn, K::HEAD)),
+            leases: Arc::new(LeaseSender::new(
+                &handle,
+                &K::SCRIPTS.settle_and_lease,
+                K::HEAD,
+            )),
             has_solo_call: AtomicBool::new(false),
             handle,
             max_body,
@@ -90,23 +94,23 @@ impl<K: LeasingKind> Queue<K> {
         check.map_err(|error| self.handle.name(error))
     }
 
-    async fn take(&self, turn: Turn<'_>) -> Result<Turned> {
+    async fn call(&self, turn: LeaseCall<'_>) -> Result<SettledAndLeased> {
         let arrival = (turn.max > 0).then(|| self.handle.arrival());
-        let lone = match self.turns.is_busy() {
+        let lone = match self.leases.is_busy() {
             true => None,
             false => SoloGuard::first(&self.has_solo_call),
         };
         let share = match lone {
             Some(_) => None,
-            None => Share::of(turn),
+            None => BatchedCall::of(turn),
         };
         let (settled, leased) = match share {
             Some(share) => {
-                let answer = self.turns.submit(vec![share]).await?.pop();
+                let answer = self.leases.submit(vec![share]).await?.pop();
                 answer.ok_or_else(Error::unanswered)??
             }
             None => {
-                let alone = self.turns.sender().alone(turn);
+                let alone = self.leases.sender().send_direct(turn);
                 // In a box of its own, so that the others' futures are small.
                 Box::pin(alone).await?
             }
@@ -130,7 +134,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.checked(limits::check_batch(settlements.len()))?;
         self.checked(Settlement::check_all(settlements))?;
-        let (settled, _) = self.take(Turn::settling(settlements)).await?;
+        let (settled, _) = self.call(LeaseCall::settling(settlements)).await?;
         Ok(settled)
     }
 
@@ -144,25 +148,25 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(Settlement::check_all(settlements))?;
         self.checked(limits::check_max(max.get()))?;
         self.checked(limits::lease_millis(lease_time))?;
-        let turn = Turn {
+        let turn = LeaseCall {
             settlements,
             max: max.get(),
             lease_time,
             holder: holder.as_ref(),
         };
-        self.take(turn).await
+        self.call(turn).await
     }
 
     async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
         self.checked(limits::check_batch(receipts.len()))?;
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(millis);
             for receipt in receipts {
                 call.push(&frame::lease(*receipt)[..]);
             }
         };
-        self.turns.sender().part(receipts.iter().copied());
+        self.leases.sender().split(receipts.iter().copied());
         let extend = &K::SCRIPTS.extend;
         let mut reply = self.handle.call(extend, &fill).await?;
         reply.statuses(receipts.len(), |letter| match letter {
@@ -183,7 +187,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         timeout: Duration,
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let turns = Arc::downgrade(&self.turns);
+        let turns = Arc::downgrade(&self.leases);
         let wish = HandoffRequest {
             lease_time: millis,
             holder,
@@ -191,7 +195,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         };
         let handed = self.handle.wait_for_arrival(timeout, Some(wish)).await?;
         let lease = Duration::from_millis(millis);
-        let delivery = handed.and_then(|handed| self.turns.sender().handed_over(handed, lease));
+        let delivery = handed.and_then(|handed| self.leases.sender().handed_over(handed, lease));
         Ok(Leased::of(delivery.into_iter().collect()))
     }
 
@@ -207,7 +211,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
         self.checked(page.check())?;
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(page.after.map_or(0, Cursor::get));
             call.push(page.limit);
         };
@@ -224,7 +228,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.revive;
-        let fill = |call: &mut Call| add_ids(call, ids);
+        let fill = |call: &mut ScriptCall| add_ids(call, ids);
         let mut reply = self.handle.call(script, &fill).await?;
         reply.statuses(ids.len(), |letter| match letter {
             b'r' => Some(Revived::Revived),
@@ -237,7 +241,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.discard;
-        let fill = |call: &mut Call| add_ids(call, ids);
+        let fill = |call: &mut ScriptCall| add_ids(call, ids);
         self.handle.call(script, &fill).await?.count()
     }
 
@@ -263,7 +267,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let (mut purged, mut left) = (0, max.get());
         while left > 0 {
             let step = left.min(limits::MAX_BATCH);
-            let fill = |call: &mut Call| {
+            let fill = |call: &mut ScriptCall| {
                 call.push(step);
                 if left < max.get() {
                     call.push("");
@@ -287,7 +291,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
         self.checked(limits::check_batch(ids.len()))?;
         let script = &K::SCRIPTS.cancel;
-        let fill = |call: &mut Call| add_ids(call, ids);
+        let fill = |call: &mut ScriptCall| add_ids(call, ids);
         let mut reply = self.handle.call(script, &fill).await?;
         reply.statuses(ids.len(), |letter| match letter {
             b'c' => Some(Cancelled::Cancelled),
@@ -300,7 +304,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
         self.checked(page.check())?;
         let (listed, lined) = shown_before(page.after);
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(match place {
                 Place::Ready => "r",
                 Place::Delayed => "d",
@@ -332,7 +336,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 }
 
 /// Adds ids, one argument each.
-pub(super) fn add_ids(call: &mut Call, ids: &[MessageId]) {
+pub(super) fn add_ids(call: &mut ScriptCall, ids: &[MessageId]) {
     for id in ids {
         call.push(&frame::wide(id.get())[..]);
     }

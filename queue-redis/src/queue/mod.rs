@@ -1,5 +1,6 @@
 //! The kinds of queue: each verb is one call of one script.
 
+mod batch_leases;
 mod bodies;
 mod bounded;
 pub(crate) mod config;
@@ -14,7 +15,6 @@ mod priority;
 mod push_batcher;
 mod reliable;
 mod rotating;
-mod runs;
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use super::{
     push_batcher::{self, PushEntry},
 };
 use crate::{
-    call::Call,
+    call::ScriptCall,
     frame,
     reply::Reply,
     script::Script,
@@ -42,7 +42,7 @@ impl PushEntry for Prioritized {
         &self.push
     }
 
-    fn add_before(batch: &[Self], _: usize, call: &mut Call) {
+    fn add_before(batch: &[Self], _: usize, call: &mut ScriptCall) {
         let priorities = batch.iter().map(|message| biased(message.priority));
         let priorities: Vec<u8> = priorities.flat_map(u16::to_be_bytes).collect();
         call.push(&priorities[..]);

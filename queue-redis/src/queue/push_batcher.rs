@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{Handle, bodies::StagedBodies};
 use crate::{
     batching::{Batcher, SendBatch},
-    call::Call,
+    call::ScriptCall,
     frame::{self, Pack, Payload},
     reply::Reply,
     script::Script,
@@ -27,10 +27,10 @@ pub(crate) trait PushEntry: Clone + Debug + Send + Sync + 'static {
     fn push(&self) -> &Push;
 
     /// Adds the arguments between the number of messages and their payloads.
-    fn add_before(_batch: &[Self], _way: usize, _call: &mut Call) {}
+    fn add_before(_batch: &[Self], _way: usize, _call: &mut ScriptCall) {}
 
     /// Adds the arguments between the payloads and the terms of single messages.
-    fn add_behind(_batch: &[Self], _call: &mut Call) {}
+    fn add_behind(_batch: &[Self], _call: &mut ScriptCall) {}
 
     fn replies(reply: Reply, messages: usize) -> Result<Vec<Self::Reply>>;
 }
@@ -73,7 +73,7 @@ impl<P: PushEntry> SendBatch for PushSender<P> {
             true => payloads().collect(),
             false => Vec::new(),
         };
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             if let Some(packs) = Pack::several(&packable) {
                 call.push("packs");
                 packs.for_each(|pack| call.push(pack));

@@ -10,7 +10,7 @@ use queue_core::{
 
 use super::{Handle, bodies::StagedBodies, cursors::cursor, leasing::add_ids};
 use crate::{
-    call::Call,
+    call::ScriptCall,
     frame::{self, Content, Payload},
     reply::Reply,
     scripts,
@@ -43,7 +43,7 @@ impl RotatingQueue for Ring {
             items.map(|Insert { headers, body, .. }| Payload { headers, body })
         };
         let uploads = StagedBodies::of(payloads(), self.handle.backend().large());
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(items.len());
             uploads.add_payloads(payloads(), call);
             for (entry, item) in items.iter().enumerate() {
@@ -73,7 +73,7 @@ impl RotatingQueue for Ring {
 
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
         self.checked(limits::check_max(max.get()))?;
-        let fill = |call: &mut Call| call.push(max.get());
+        let fill = |call: &mut ScriptCall| call.push(max.get());
         let arrival = self.handle.arrival();
         let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, &fill).await?;
         let mut next = reply.time()?;
@@ -103,7 +103,7 @@ impl RotatingQueue for Ring {
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {
         self.checked(page.check())?;
-        let fill = |call: &mut Call| {
+        let fill = |call: &mut ScriptCall| {
             call.push(page.after.map_or(0, Cursor::get));
             call.push(page.limit);
         };
@@ -121,7 +121,7 @@ impl RotatingQueue for Ring {
 
     async fn remove(&self, ids: &[MessageId]) -> Result<u64> {
         self.checked(limits::check_batch(ids.len()))?;
-        let fill = |call: &mut Call| add_ids(call, ids);
+        let fill = |call: &mut ScriptCall| add_ids(call, ids);
         self.handle
             .call(&scripts::ROTATING_REMOVE, &fill)
             .await?

@@ -10,9 +10,9 @@ use super::{
     lists::{self, Ends, Places},
     pops::{BlockingPop, Pops},
     published::{Opened, Opening, Recipe},
-    server::{Key, Server},
+    server::{Connection, Key},
     settings::check_time,
-    strategy::{Entry, Strategy, Taken},
+    strategy::{NewEntry, Strategy, Taken},
 };
 
 /// A list: `LPUSH` and `BRPOP`, or [`RPUSH` and `BLPOP`](Self::rpush_blpop). A consumer that dies loses what it was at.
@@ -122,26 +122,31 @@ impl Strategy for List {
         Some(&self.places.dead)
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         lists::push(server, self.places.ends.push, &self.places.queue, entries).await
     }
 
-    async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
+    async fn take(
+        &self,
+        server: &Connection,
+        max: usize,
+        _: Duration,
+    ) -> Result<Vec<Taken<Bytes>>> {
         let Places { queue, ends, .. } = &self.places;
         let pop = lists::pop(server.clone(), ends.pop, queue.clone(), max);
         let bodies = self.pops.take(max, pop).await?;
         Ok(bodies.into_iter().map(lists::taken).collect())
     }
 
-    async fn end(&self, server: &Server, body: &Bytes, how: &Disposition) -> Result<Settled> {
+    async fn end(&self, server: &Connection, body: &Bytes, how: &Disposition) -> Result<Settled> {
         self.places.end(server, body, how).await
     }
 
-    async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+    async fn wait(&self, _: &Connection, timeout: Duration) -> Result<()> {
         self.pops.wait(timeout).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         lists::one_length(server, &self.places.queue).await
     }
 }

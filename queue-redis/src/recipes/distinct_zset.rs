@@ -9,8 +9,8 @@ use super::{
     declared,
     lists::accepted,
     published::{Opened, Opening, Recipe},
-    server::{Key, Server},
-    strategy::{Entry, Strategy, half_done},
+    server::{Connection, Key},
+    strategy::{NewEntry, Strategy, half_done},
 };
 
 const DROP_FIRST: &str = "\
@@ -109,7 +109,7 @@ impl Strategy for Zset {
         NonZeroUsize::new(self.capacity)
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         for (nth, entry) in entries.iter().enumerate() {
             let now = server.now().as_millis();
             let arguments = (self.capacity, now, &entry.body()[..]);
@@ -119,13 +119,13 @@ impl Strategy for Zset {
         Ok(accepted(entries))
     }
 
-    async fn recent(&self, server: &Server, n: usize) -> Result<Vec<Bytes>> {
+    async fn recent(&self, server: &Connection, n: usize) -> Result<Vec<Bytes>> {
         let mut range = cmd("ZREVRANGE");
         range.arg(&self.key).arg(0).arg(n as i64 - 1);
         server.ask(&range).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         let ready = server.ask(cmd("ZCARD").arg(&self.key)).await?;
         Ok(Depth {
             ready,

@@ -9,8 +9,8 @@ use super::{
     declared,
     lists::{accepted, one_length},
     published::{Opened, Opening, Recipe},
-    server::{Key, Server},
-    strategy::{Entry, Strategy, half_done},
+    server::{Connection, Key},
+    strategy::{NewEntry, Strategy, half_done},
 };
 
 const NEWEST_LAST: &str = "\
@@ -132,7 +132,7 @@ impl List {
         }
     }
 
-    pub(super) async fn add(&self, server: &Server, body: &[u8]) -> Result<()> {
+    pub(super) async fn add(&self, server: &Connection, body: &[u8]) -> Result<()> {
         let script = match self.method {
             Method::Naive => {
                 let full = self.length(server).await? >= self.capacity as u64;
@@ -162,16 +162,16 @@ impl List {
             .await
     }
 
-    async fn length(&self, server: &Server) -> Result<u64> {
+    async fn length(&self, server: &Connection) -> Result<u64> {
         server.ask(cmd("LLEN").arg(&self.key)).await
     }
 
-    async fn pop(&self, server: &Server) -> Result<()> {
+    async fn pop(&self, server: &Connection) -> Result<()> {
         let _oldest: Option<Bytes> = server.ask(cmd("LPOP").arg(&self.key)).await?;
         Ok(())
     }
 
-    async fn push(&self, server: &Server, body: &[u8]) -> Result<u64> {
+    async fn push(&self, server: &Connection, body: &[u8]) -> Result<u64> {
         server.ask(cmd("RPUSH").arg(&self.key).arg(body)).await
     }
 }
@@ -188,7 +188,7 @@ impl Strategy for List {
         NonZeroUsize::new(self.capacity)
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         for (nth, entry) in entries.iter().enumerate() {
             let added = self.add(server, entry.body()).await;
             added.map_err(|error| half_done(nth, error))?;
@@ -196,7 +196,7 @@ impl Strategy for List {
         Ok(accepted(entries))
     }
 
-    async fn recent(&self, server: &Server, n: usize) -> Result<Vec<Bytes>> {
+    async fn recent(&self, server: &Connection, n: usize) -> Result<Vec<Bytes>> {
         let n = n as i64;
         let newest_first = self.method == Method::NewestFirst;
         let (first, last) = if newest_first { (0, n - 1) } else { (-n, -1) };
@@ -209,7 +209,7 @@ impl Strategy for List {
         Ok(bodies)
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         one_length(server, &self.key).await
     }
 }

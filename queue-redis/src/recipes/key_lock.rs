@@ -10,8 +10,8 @@ use super::{
     declared,
     fixed_length::List,
     published::{Opened, Opening, Recipe},
-    server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, half_done},
+    server::{Connection, Key, id_of},
+    strategy::{NewEntry, Strategy, half_done},
 };
 
 /// Faults after which a producer has a lock and does not push, or never hears that it has the lock.
@@ -90,7 +90,7 @@ struct Locked {
 
 impl Locked {
     /// Takes the lock; answers the id in it if somebody has it.
-    async fn lock(&self, server: &Server, entry: Entry<'_>) -> Result<Option<MessageId>> {
+    async fn lock(&self, server: &Connection, entry: NewEntry<'_>) -> Result<Option<MessageId>> {
         let Some(dedup) = &entry.push.dedup else {
             return Ok(None);
         };
@@ -136,7 +136,7 @@ impl Strategy for Locked {
         self.list.capacity()
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         let mut put = Vec::with_capacity(entries.len());
         for (nth, entry) in entries.iter().enumerate() {
             let locked = self.lock(server, *entry).await;
@@ -154,11 +154,11 @@ impl Strategy for Locked {
         Ok(put)
     }
 
-    async fn recent(&self, server: &Server, n: usize) -> Result<Vec<Bytes>> {
+    async fn recent(&self, server: &Connection, n: usize) -> Result<Vec<Bytes>> {
         self.list.recent(server, n).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         self.list.depth(server).await
     }
 }

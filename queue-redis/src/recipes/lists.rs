@@ -6,8 +6,8 @@ use redis::{Value, cmd};
 
 use super::{
     companions::companion,
-    server::{Server, id_of, read},
-    strategy::{Entry, Taken},
+    server::{Connection, id_of, read},
+    strategy::{NewEntry, Taken},
 };
 
 /// Puts an entry of a backup elsewhere, in one step: the new place first. Keys: the backup, the
@@ -47,10 +47,10 @@ pub(super) const RPUSH_BLPOP: Ends = Ends {
 
 /// Pushes a batch in one command, by `LPUSH` or `RPUSH`.
 pub(super) async fn push(
-    server: &Server,
+    server: &Connection,
     verb: &str,
     list: &str,
-    entries: &[Entry<'_>],
+    entries: &[NewEntry<'_>],
 ) -> Result<Vec<Pushed>> {
     let mut push = cmd(verb);
     push.arg(list);
@@ -62,14 +62,19 @@ pub(super) async fn push(
 }
 
 /// Pushes one body, by `LPUSH` or `RPUSH`.
-pub(super) async fn push_one(server: &Server, verb: &str, list: &str, body: &[u8]) -> Result<()> {
+pub(super) async fn push_one(
+    server: &Connection,
+    verb: &str,
+    list: &str,
+    body: &[u8],
+) -> Result<()> {
     let _length: u64 = server.ask(cmd(verb).arg(list).arg(body)).await?;
     Ok(())
 }
 
 /// Pops up to `max` bodies, by `LPOP` or `RPOP`. It borrows nothing, since a task makes the pop.
 pub(super) async fn pop(
-    server: Server,
+    server: Connection,
     verb: &'static str,
     list: String,
     max: usize,
@@ -79,7 +84,7 @@ pub(super) async fn pop(
 }
 
 /// Entries that are named by their bodies.
-pub(super) fn accepted(entries: &[Entry<'_>]) -> Vec<Pushed> {
+pub(super) fn accepted(entries: &[NewEntry<'_>]) -> Vec<Pushed> {
     let ids = entries.iter().map(|entry| id_of(entry.body()));
     ids.map(Pushed::Accepted).collect()
 }
@@ -96,7 +101,7 @@ pub(super) fn taken(body: Bytes) -> Taken<Bytes> {
 
 /// The lengths of these lists, in one round trip.
 pub(super) async fn lengths(
-    server: &Server,
+    server: &Connection,
     lists: impl IntoIterator<Item = &String>,
 ) -> Result<Vec<u64>> {
     let lengths = lists.into_iter().map(|list| cmd("LLEN").arg(list).take());
@@ -104,7 +109,7 @@ pub(super) async fn lengths(
 }
 
 /// The depth of a queue whose messages stand in one list until they are taken.
-pub(super) async fn one_length(server: &Server, list: &str) -> Result<Depth> {
+pub(super) async fn one_length(server: &Connection, list: &str) -> Result<Depth> {
     let ready = server.ask(cmd("LLEN").arg(list)).await?;
     Ok(Depth {
         ready,
@@ -113,7 +118,11 @@ pub(super) async fn one_length(server: &Server, list: &str) -> Result<Depth> {
 }
 
 /// The depth of a queue whose messages stand in one list, and in another while they are held.
-pub(super) async fn two_lengths(server: &Server, ready: &String, held: &String) -> Result<Depth> {
+pub(super) async fn two_lengths(
+    server: &Connection,
+    ready: &String,
+    held: &String,
+) -> Result<Depth> {
     let lengths = lengths(server, [ready, held]).await?;
     Ok(Depth {
         ready: lengths[0],
@@ -159,7 +168,7 @@ impl Places {
     /// Ends the hold on an entry that is nowhere on the server.
     pub(super) async fn end(
         &self,
-        server: &Server,
+        server: &Connection,
         body: &Bytes,
         how: &Disposition,
     ) -> Result<Settled> {
@@ -172,7 +181,7 @@ impl Places {
     /// Ends the hold on an entry of a backup list.
     pub(super) async fn end_in(
         &self,
-        server: &Server,
+        server: &Connection,
         backup: &str,
         body: &Bytes,
         how: &Disposition,

@@ -22,7 +22,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::server::Server;
+use super::server::Connection;
 use crate::connection::Link;
 
 /// Between two tries to pop, after one that failed.
@@ -33,8 +33,8 @@ type Pop<T> = Pin<Box<dyn Future<Output = Result<Vec<T>>> + Send>>;
 
 /// The pops of a handle.
 pub(super) struct Pops<T> {
-    server: Server,
-    shared: Arc<Shared<T>>,
+    server: Connection,
+    shared: Arc<PopState<T>>,
     pops: mpsc::UnboundedSender<(Pop<T>, oneshot::Sender<Result<()>>)>,
     blocking: OnceLock<Running>,
     pop: BlockingPop<T>,
@@ -59,7 +59,7 @@ impl<T> Clone for BlockingPop<T> {
     }
 }
 
-struct Shared<T> {
+struct PopState<T> {
     popped: Mutex<VecDeque<T>>,
     waiting: AtomicUsize,
     /// Told when somebody begins to wait.
@@ -69,8 +69,8 @@ struct Shared<T> {
 }
 
 impl<T: Send + 'static> Pops<T> {
-    pub(super) fn new(server: &Server, pop: BlockingPop<T>) -> Self {
-        let shared = Arc::new(Shared {
+    pub(super) fn new(server: &Connection, pop: BlockingPop<T>) -> Self {
+        let shared = Arc::new(PopState {
             popped: Mutex::default(),
             waiting: AtomicUsize::new(0),
             wanted: Notify::new(),
@@ -118,7 +118,7 @@ impl<T: Send + 'static> Pops<T> {
             let blocking = block(self.server.clone(), self.pop.clone(), Arc::clone(shared));
             self.server.spawn().spawn(Box::pin(blocking))
         });
-        let _waiting = Waiting::begin(shared);
+        let _waiting = WaitingPop::begin(shared);
         let deadline = Instant::now() + timeout.min(LONGEST_WAIT);
         loop {
             let arrived = shared.arrived.notified();
@@ -134,7 +134,7 @@ impl<T: Send + 'static> Pops<T> {
 
 /// Makes the pops of takes, one by one.
 async fn take_each<T>(
-    shared: Arc<Shared<T>>,
+    shared: Arc<PopState<T>>,
     mut queue: mpsc::UnboundedReceiver<(Pop<T>, oneshot::Sender<Result<()>>)>,
 ) {
     while let Some((pop, done)) = queue.recv().await {
@@ -145,7 +145,11 @@ async fn take_each<T>(
 }
 
 /// Pops while somebody waits. It survives every error.
-async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: Arc<Shared<T>>) {
+async fn block<T: Send + 'static>(
+    server: Connection,
+    pop: BlockingPop<T>,
+    shared: Arc<PopState<T>>,
+) {
     let (mut command, longest) = (pop.command, pop.longest);
     match longest.subsec_nanos() {
         0 => command.arg(longest.as_secs()),
@@ -177,7 +181,7 @@ async fn block<T: Send + 'static>(server: Server, pop: BlockingPop<T>, shared: A
 
 /// Sends a blocking pop; `None` if no answer came, or an error.
 async fn pop_once(
-    server: &Server,
+    server: &Connection,
     command: &Cmd,
     longest: Duration,
     link: &mut Option<Link>,
@@ -193,7 +197,7 @@ async fn pop_once(
     }
 }
 
-impl<T> Shared<T> {
+impl<T> PopState<T> {
     fn popped(&self) -> MutexGuard<'_, VecDeque<T>> {
         // Nothing panics while it is held.
         self.popped.lock().unwrap_or_else(PoisonError::into_inner)
@@ -206,17 +210,17 @@ impl<T> Shared<T> {
 }
 
 /// Somebody waits; dropping it ends that.
-struct Waiting<'a, T>(&'a Shared<T>);
+struct WaitingPop<'a, T>(&'a PopState<T>);
 
-impl<'a, T> Waiting<'a, T> {
-    fn begin(shared: &'a Shared<T>) -> Self {
+impl<'a, T> WaitingPop<'a, T> {
+    fn begin(shared: &'a PopState<T>) -> Self {
         shared.waiting.fetch_add(1, Ordering::AcqRel);
         shared.wanted.notify_one();
         Self(shared)
     }
 }
 
-impl<T> Drop for Waiting<'_, T> {
+impl<T> Drop for WaitingPop<'_, T> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }

@@ -20,9 +20,9 @@ use super::{
     lists::{self, Places},
     pops::{BlockingPop, Pops},
     published::{Opened, Opening, Recipe},
-    server::{Key, Server, read},
+    server::{Connection, Key, read},
     settings::check_time,
-    strategy::{Entry, Strategy, Taken},
+    strategy::{NewEntry, Strategy, Taken},
 };
 
 /// A backup list for each client: `RPOPLPUSH` into it, `LREM` from it. A client that comes back
@@ -147,9 +147,9 @@ struct Lists {
 }
 
 /// The end of the hold, also where its caller drops it half-way.
-struct Ending<'a>(&'a Lists);
+struct SettleLists<'a>(&'a Lists);
 
-impl Drop for Ending<'_> {
+impl Drop for SettleLists<'_> {
     fn drop(&mut self) {
         self.0.in_flight.store(false, Ordering::Release);
         self.0.ended.notify_waiters();
@@ -169,11 +169,11 @@ impl Strategy for Lists {
         Some(&self.places.dead)
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         lists::push(server, self.places.ends.push, &self.places.queue, entries).await
     }
 
-    async fn take(&self, server: &Server, _: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
+    async fn take(&self, server: &Connection, _: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
         let _taking = self.taking.lock().await;
         if self.in_flight.load(Ordering::Acquire) {
             return Ok(Vec::new());
@@ -190,8 +190,8 @@ impl Strategy for Lists {
         Ok(body.map(lists::taken).into_iter().collect())
     }
 
-    async fn end(&self, server: &Server, body: &Bytes, how: &Disposition) -> Result<Settled> {
-        let ending = Ending(self);
+    async fn end(&self, server: &Connection, body: &Bytes, how: &Disposition) -> Result<Settled> {
+        let ending = SettleLists(self);
         let ended = self.places.end_in(server, &self.backup, body, how).await;
         if matches!(&ended, Err(error) if error.outcome() == Outcome::NotApplied) {
             std::mem::forget(ending);
@@ -199,7 +199,7 @@ impl Strategy for Lists {
         ended
     }
 
-    async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+    async fn wait(&self, _: &Connection, timeout: Duration) -> Result<()> {
         let ended = self.ended.notified();
         if self.in_flight.load(Ordering::Acquire) {
             // Only its end makes room for another.
@@ -209,11 +209,11 @@ impl Strategy for Lists {
         self.pops.wait(timeout).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         lists::two_lengths(server, &self.places.queue, &self.backup).await
     }
 }
 
-async fn rotate(server: &Server, from: &str, to: &str) -> Result<Option<Bytes>> {
+async fn rotate(server: &Connection, from: &str, to: &str) -> Result<Option<Bytes>> {
     server.ask(cmd("RPOPLPUSH").arg(from).arg(to)).await
 }

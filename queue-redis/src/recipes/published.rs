@@ -9,7 +9,7 @@ use queue_core::{
     limits,
 };
 
-use super::{server::Server, shell::Shell, strategy::Strategy};
+use super::{server::Connection, shell::Shell, strategy::Strategy};
 use crate::backend::RedisBackend;
 
 /// A published strategy, with its keys and intervals.
@@ -66,10 +66,10 @@ impl<'a> Opening<'a> {
         self,
         guarantees: Guarantees,
         key: String,
-        make: impl FnOnce(&Server) -> S + Send + 'a,
+        make: impl FnOnce(&Connection) -> S + Send + 'a,
     ) -> Opened<'a> {
         Box::pin(async move {
-            let server = Server::of(self.backend, key);
+            let server = Connection::of(self.backend, key);
             let strategy = make(&server);
             let strategy = Box::new(strategy);
             let max_body = self.config.max_body();

@@ -8,9 +8,9 @@ use redis::cmd;
 use super::{
     declared, lists,
     published::{Opened, Opening, Recipe},
-    server::{Key, Server, id_of},
+    server::{Connection, Key, id_of},
     settings::check_time,
-    strategy::{Entry, Strategy, half_done},
+    strategy::{NewEntry, Strategy, half_done},
 };
 
 /// A ring on one list: `RPOPLPUSH` from the list to itself.
@@ -104,11 +104,11 @@ impl Strategy for Ring {
         self.poll
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         lists::push(server, "LPUSH", &self.list, entries).await
     }
 
-    async fn rotate(&self, server: &Server, max: usize) -> Result<Vec<Bytes>> {
+    async fn rotate(&self, server: &Connection, max: usize) -> Result<Vec<Bytes>> {
         let length = self.depth(server).await?.ready;
         let visits = max.min(usize::try_from(length).unwrap_or(max));
         let mut visit = cmd("RPOPLPUSH");
@@ -117,7 +117,7 @@ impl Strategy for Ring {
         Ok(items.into_iter().flatten().collect())
     }
 
-    async fn list(&self, server: &Server, from: usize, most: usize) -> Result<Vec<Bytes>> {
+    async fn list(&self, server: &Connection, from: usize, most: usize) -> Result<Vec<Bytes>> {
         // The list stands the other way round.
         let (first, last) = (from as i64, (from + most) as i64);
         let mut range = cmd("LRANGE");
@@ -127,7 +127,7 @@ impl Strategy for Ring {
         Ok(items)
     }
 
-    async fn remove(&self, server: &Server, ids: &[MessageId]) -> Result<u64> {
+    async fn remove(&self, server: &Connection, ids: &[MessageId]) -> Result<u64> {
         let mut range = cmd("LRANGE");
         range.arg(&self.list).arg(0).arg(-1);
         let items: Vec<Bytes> = server.ask(&range).await?;
@@ -144,7 +144,7 @@ impl Strategy for Ring {
         Ok(removed)
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         lists::one_length(server, &self.list).await
     }
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// The server, as a strategy sees it: of a cluster, the node that has the strategy's keys.
 #[derive(Debug, Clone)]
-pub(super) struct Server {
+pub(super) struct Connection {
     backend: RedisBackend,
     client: Client,
     /// One of the strategy's keys.
@@ -28,7 +28,7 @@ pub(super) struct Server {
     seed: u64,
 }
 
-impl Server {
+impl Connection {
     /// The backend's server that has this key, for one handle.
     pub(super) fn of(backend: &RedisBackend, key: String) -> Self {
         let now = backend.client().own_time().as_millis();

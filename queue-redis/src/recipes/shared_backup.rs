@@ -12,9 +12,9 @@ use super::{
     declared,
     lists::{self, Places},
     published::{Opened, Opening, Recipe},
-    server::{Key, Server},
+    server::{Connection, Key},
     settings::check_time,
-    strategy::{Entry, Strategy, Taken},
+    strategy::{NewEntry, Strategy, Taken},
 };
 
 /// Puts an entry that was too long in the backup back, in one step.
@@ -171,29 +171,34 @@ impl Strategy for Lists {
         self.poll
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         lists::push(server, self.places.ends.push, &self.places.queue, entries).await
     }
 
-    async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
+    async fn take(
+        &self,
+        server: &Connection,
+        max: usize,
+        _: Duration,
+    ) -> Result<Vec<Taken<Bytes>>> {
         let mut take = cmd("RPOPLPUSH");
         take.arg(&self.places.queue).arg(&self.backup);
         let bodies: Vec<Option<Bytes>> = server.pipeline(vec![take; max]).await?;
         Ok(bodies.into_iter().flatten().map(lists::taken).collect())
     }
 
-    async fn end(&self, server: &Server, body: &Bytes, how: &Disposition) -> Result<Settled> {
+    async fn end(&self, server: &Connection, body: &Bytes, how: &Disposition) -> Result<Settled> {
         self.places.end_in(server, &self.backup, body, how).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         lists::two_lengths(server, &self.places.queue, &self.backup).await
     }
 }
 
 /// The task that puts back what stays in the backup.
 struct Checker {
-    server: Server,
+    server: Connection,
     queue: String,
     backup: String,
     after: Duration,

@@ -23,17 +23,17 @@ use queue_core::{
 };
 
 use super::{
-    server::{Key, Server, id_of},
-    strategy::{Entry, Held, Strategy, Taken},
+    server::{Connection, Key, id_of},
+    strategy::{HeldMessage, NewEntry, Strategy, Taken},
 };
 
 /// A handle of a strategy's queue. Strategies whose entries are found again alike share its code.
 #[derive(Debug)]
-pub(super) struct Shell<H: Held> {
+pub(super) struct Shell<H: HeldMessage> {
     name: QueueName,
     guarantees: Guarantees,
     max_body: usize,
-    server: Server,
+    server: Connection,
     strategy: Box<dyn Strategy<Held = H>>,
     /// What this handle has taken and not settled. No other handle can settle it.
     held: Mutex<HashMap<Receipt, H>>,
@@ -41,20 +41,20 @@ pub(super) struct Shell<H: Held> {
 }
 
 #[async_trait]
-impl<H: Held> Service for Shell<H> {
+impl<H: HeldMessage> Service for Shell<H> {
     async fn call(&self, call: Call) -> Result<Answer> {
         let answer = self.answer(call).await;
         answer.map_err(|error| error.with_queue(&self.name))
     }
 }
 
-impl<H: Held> Shell<H> {
+impl<H: HeldMessage> Shell<H> {
     /// A handle, once the slots and the types of the strategy's keys are checked.
     pub(super) async fn open(
         name: &QueueName,
         guarantees: Guarantees,
         max_body: usize,
-        server: Server,
+        server: Connection,
         strategy: Box<dyn Strategy<Held = H>>,
     ) -> Result<Self> {
         let keys = strategy.keys();
@@ -79,38 +79,41 @@ impl<H: Held> Shell<H> {
         Ok(match call {
             Call::Push(messages) => {
                 Push::check_all(messages.iter(), self.max_body)?;
-                let entries: Vec<_> = messages.iter().map(Entry::new).collect();
+                let entries: Vec<_> = messages.iter().map(NewEntry::new).collect();
                 Answer::Pushed(strategy.put(server, &entries).await?)
             }
             Call::Schedule(messages) => {
                 Scheduled::check_all(&messages, self.max_body)?;
-                let due = |each: &Scheduled, entry| Entry {
+                let due = |each: &Scheduled, entry| NewEntry {
                     due: each.due,
                     ..entry
                 };
                 let entries = messages
                     .iter()
-                    .map(|each| due(each, Entry::new(&each.push)));
+                    .map(|each| due(each, NewEntry::new(&each.push)));
                 Answer::Pushed(strategy.put(server, &entries.collect::<Vec<_>>()).await?)
             }
             Call::Enqueue(messages) => {
                 Prioritized::check_all(&messages, self.max_body)?;
-                let entries = messages.iter().map(|each| Entry {
+                let entries = messages.iter().map(|each| NewEntry {
                     priority: each.priority,
-                    ..Entry::new(&each.push)
+                    ..NewEntry::new(&each.push)
                 });
                 Answer::Pushed(strategy.put(server, &entries.collect::<Vec<_>>()).await?)
             }
             Call::Offer(messages, _) => {
                 Offer::check_all(&messages, self.max_body)?;
-                let entries: Vec<_> = messages.iter().map(|each| Entry::new(&each.push)).collect();
+                let entries: Vec<_> = messages
+                    .iter()
+                    .map(|each| NewEntry::new(&each.push))
+                    .collect();
                 let put = strategy.put(server, &entries).await?;
                 Answer::Offered(put.into_iter().map(offered).collect())
             }
             Call::Insert(items) => {
                 Insert::check_all(&items, self.max_body)?;
                 let pushes: Vec<_> = items.into_iter().map(|item| Push::new(item.body)).collect();
-                let entries: Vec<_> = pushes.iter().map(Entry::new).collect();
+                let entries: Vec<_> = pushes.iter().map(NewEntry::new).collect();
                 let put = strategy.put(server, &entries).await?;
                 Answer::Inserted(
                     put.into_iter()

@@ -10,17 +10,17 @@ use queue_core::{
 };
 use redis::cmd;
 
-use super::server::{Key, Server, id_of};
+use super::server::{Connection, Key, id_of};
 
 /// A message to put in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'a> {
+pub(super) struct NewEntry<'a> {
     pub(super) push: &'a Push,
     pub(super) due: Due,
     pub(super) priority: i16,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> NewEntry<'a> {
     /// A message that is due at once, of priority 0.
     pub(super) const fn new(push: &'a Push) -> Self {
         Self {
@@ -47,9 +47,9 @@ pub(super) struct Taken<H> {
 }
 
 /// What finds a taken entry again.
-pub(super) trait Held: Debug + Clone + Send + Sync + 'static {}
+pub(super) trait HeldMessage: Debug + Clone + Send + Sync + 'static {}
 
-impl<T: Debug + Clone + Send + Sync + 'static> Held for T {}
+impl<T: Debug + Clone + Send + Sync + 'static> HeldMessage for T {}
 
 /// What a strategy does to the server: no more than was published, and one step to put an entry
 /// back.
@@ -60,7 +60,7 @@ impl<T: Debug + Clone + Send + Sync + 'static> Held for T {}
 pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// What finds a taken entry again. Where none is taken, the body, as for most: each other type is one more
     /// shell to compile.
-    type Held: Held;
+    type Held: HeldMessage;
 
     /// Its keys, whose types an open checks.
     fn keys(&self) -> Vec<Key>;
@@ -79,7 +79,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// reason, attempts nor time.
     async fn dead_letters(
         &self,
-        server: &Server,
+        server: &Connection,
         from: usize,
         most: usize,
     ) -> Result<Vec<DeadLetter>> {
@@ -102,17 +102,17 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     }
 
     /// Makes what has to be there before the first call.
-    async fn prepare(&self, _server: &Server) -> Result<()> {
+    async fn prepare(&self, _server: &Connection) -> Result<()> {
         Ok(())
     }
 
     /// Puts messages in.
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>>;
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>>;
 
     /// Takes up to `max` messages, for so long where leases expire.
     async fn take(
         &self,
-        _server: &Server,
+        _server: &Connection,
         _max: usize,
         _lease_time: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
@@ -122,7 +122,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// Ends the hold on a taken entry, in one step.
     async fn end(
         &self,
-        _server: &Server,
+        _server: &Connection,
         _held: &Self::Held,
         _how: &Disposition,
     ) -> Result<Settled> {
@@ -132,7 +132,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// Keeps the entry for so long from now on. Says whether it is still held.
     async fn extend(
         &self,
-        _server: &Server,
+        _server: &Connection,
         _held: &Self::Held,
         _lease_time: Duration,
     ) -> Result<bool> {
@@ -140,16 +140,16 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     }
 
     /// Waits for something to take, up to `timeout`.
-    async fn wait(&self, _server: &Server, timeout: Duration) -> Result<()> {
+    async fn wait(&self, _server: &Connection, timeout: Duration) -> Result<()> {
         tokio::time::sleep(timeout.min(self.poll())).await;
         Ok(())
     }
 
     /// The messages in each place.
-    async fn depth(&self, server: &Server) -> Result<Depth>;
+    async fn depth(&self, server: &Connection) -> Result<Depth>;
 
     /// The newest `n` bodies, the newest first.
-    async fn recent(&self, _server: &Server, _n: usize) -> Result<Vec<Bytes>> {
+    async fn recent(&self, _server: &Connection, _n: usize) -> Result<Vec<Bytes>> {
         Err(undeclared("recent"))
     }
 
@@ -159,17 +159,17 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     }
 
     /// Visits up to `max` items of a ring.
-    async fn rotate(&self, _server: &Server, _max: usize) -> Result<Vec<Bytes>> {
+    async fn rotate(&self, _server: &Connection, _max: usize) -> Result<Vec<Bytes>> {
         Err(undeclared("rotate"))
     }
 
     /// The items of a ring from the nth on, in the order of visits.
-    async fn list(&self, _server: &Server, _from: usize, _most: usize) -> Result<Vec<Bytes>> {
+    async fn list(&self, _server: &Connection, _from: usize, _most: usize) -> Result<Vec<Bytes>> {
         Err(undeclared("list"))
     }
 
     /// Takes an item of this id out of a ring.
-    async fn remove(&self, _server: &Server, _ids: &[MessageId]) -> Result<u64> {
+    async fn remove(&self, _server: &Connection, _ids: &[MessageId]) -> Result<u64> {
         Err(undeclared("remove"))
     }
 }

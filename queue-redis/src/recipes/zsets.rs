@@ -4,13 +4,18 @@
 use queue_core::{Depth, Result};
 use redis::{FromRedisValue, cmd};
 
-use super::server::Server;
+use super::server::Connection;
 
 /// The least score of what is due.
 const LEAST: &str = "-inf";
 
 /// Takes what is due, up to `most` members: who removes one has it.
-pub(super) async fn claim<T>(server: &Server, key: &str, until: u64, most: usize) -> Result<Vec<T>>
+pub(super) async fn claim<T>(
+    server: &Connection,
+    key: &str,
+    until: u64,
+    most: usize,
+) -> Result<Vec<T>>
 where
     T: FromRedisValue + AsRef<[u8]> + Send + Sync,
 {
@@ -26,7 +31,7 @@ where
 }
 
 /// The depth of a sorted set whose scores up to `until` are due.
-pub(super) async fn depth(server: &Server, key: &str, until: u64) -> Result<Depth> {
+pub(super) async fn depth(server: &Connection, key: &str, until: u64) -> Result<Depth> {
     let due = cmd("ZCOUNT").arg(key).arg(LEAST).arg(until).take();
     let all = cmd("ZCARD").arg(key).take();
     let counts: Vec<u64> = server.pipeline(vec![due, all]).await?;

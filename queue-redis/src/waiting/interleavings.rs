@@ -25,7 +25,7 @@ enum Event {
 /// A marker with the behaviour of `lua/shared/arm.lua`, `lua/shared/hand_over.lua` and
 /// `lua/waiting/join.lua`, and the number of messages in its queue.
 #[derive(Debug)]
-struct Server {
+struct FakeServer {
     ready: AtomicUsize,
     marker: Mutex<Marker>,
     says: UnboundedSender<Event>,
@@ -38,7 +38,7 @@ struct Marker {
     registered: Option<Option<u64>>,
 }
 
-impl Server {
+impl FakeServer {
     fn arm(&self, changes: usize) {
         step();
         let mut marker = self.marker.lock().unwrap();
@@ -92,7 +92,7 @@ impl Server {
 }
 
 /// What goes back is ready again.
-impl ReturnLease for Server {
+impl ReturnLease for FakeServer {
     fn give_back(&self, _handed: Bytes) {
         step();
         self.ready.fetch_add(1, SeqCst);
@@ -102,14 +102,14 @@ impl ReturnLease for Server {
 
 struct Scene {
     board: Arc<WaiterRegistry>,
-    server: Arc<Server>,
+    server: Arc<FakeServer>,
     watch: JoinHandle<()>,
 }
 
 impl Scene {
     fn new() -> Self {
         let (says, said) = unbounded_channel();
-        let server = Arc::new(Server {
+        let server = Arc::new(FakeServer {
             ready: AtomicUsize::new(0),
             marker: Mutex::default(),
             says,
@@ -128,7 +128,7 @@ impl Scene {
 
     fn thread(
         &self,
-        run: impl FnOnce(&Arc<WaiterRegistry>, &Arc<Server>) + Send + 'static,
+        run: impl FnOnce(&Arc<WaiterRegistry>, &Arc<FakeServer>) + Send + 'static,
     ) -> JoinHandle<()> {
         let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
         spawn(move || run(&board, &server))
@@ -144,7 +144,7 @@ impl Scene {
         self.consumer_by(|server| Some(terms(server)))
     }
 
-    fn consumer_by(&self, terms: fn(&Arc<Server>) -> Option<HandoffTerms>) -> JoinHandle<()> {
+    fn consumer_by(&self, terms: fn(&Arc<FakeServer>) -> Option<HandoffTerms>) -> JoinHandle<()> {
         self.thread(move |board, server| {
             while !server.take() {
                 let mut place = board.join(&MARKER, terms(server));
@@ -180,15 +180,15 @@ fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N
     });
 }
 
-fn terms(server: &Arc<Server>) -> HandoffTerms {
-    let returns: std::sync::Weak<Server> = Arc::downgrade(server);
+fn terms(server: &Arc<FakeServer>) -> HandoffTerms {
+    let returns: std::sync::Weak<FakeServer> = Arc::downgrade(server);
     HandoffTerms {
         text: "30".into(),
         returns,
     }
 }
 
-fn tell(board: &WaiterRegistry, said: &Event) {
+fn notify(board: &WaiterRegistry, said: &Event) {
     match said {
         Event::Changes(changes) => board.notify(&MARKER, *changes),
         Event::HandedOver(serial) => {
@@ -204,7 +204,7 @@ fn tell(board: &WaiterRegistry, said: &Event) {
 }
 
 /// The work of the task of `watch.rs`, with the server at hand.
-async fn watch(board: &WaiterRegistry, server: &Server, mut said: UnboundedReceiver<Event>) {
+async fn watch(board: &WaiterRegistry, server: &FakeServer, mut said: UnboundedReceiver<Event>) {
     let mut over = false;
     loop {
         for order in board.orders(usize::MAX) {
@@ -217,7 +217,7 @@ async fn watch(board: &WaiterRegistry, server: &Server, mut said: UnboundedRecei
                     // answer.
                     while let Ok(said) = said.try_recv() {
                         over |= matches!(said, Event::End);
-                        tell(board, &said);
+                        notify(board, &said);
                     }
                     board.joined(&MARKER, waiting, changes);
                 }
@@ -230,7 +230,7 @@ async fn watch(board: &WaiterRegistry, server: &Server, mut said: UnboundedRecei
             biased;
             said = said.recv() => match said {
                 None | Some(Event::End) => return,
-                Some(said) => tell(board, &said),
+                Some(said) => notify(board, &said),
             },
             () = board.changed() => {}
         }

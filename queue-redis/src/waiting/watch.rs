@@ -13,7 +13,7 @@ use super::{
     registry::{HandedOver, ServerRequest, WaiterRegistry},
 };
 use crate::{
-    call::Call,
+    call::ScriptCall,
     connection::{Channel, Connector, Dial, Role, Settings, Supervised, Timeouts, open},
     error::Failure,
     keys,
@@ -161,7 +161,7 @@ impl Watch {
         channel: &Channel,
         orders: &[ServerRequest],
     ) -> Result<Vec<Result<Value, Failure>>, Failure> {
-        let calls: Vec<Call> = orders.iter().map(|order| self.call(order)).collect();
+        let calls: Vec<ScriptCall> = orders.iter().map(|order| self.call(order)).collect();
         let commands = calls.iter().map(|call| call.command.clone());
         let mut answers = channel.request_each(commands).await?;
         let forgotten = |answer: &Result<Value, Failure>| matches!(answer, Err(failure) if failure.is_unknown_script());
@@ -179,7 +179,7 @@ impl Watch {
         Ok(answers)
     }
 
-    fn call(&self, order: &ServerRequest) -> Call {
+    fn call(&self, order: &ServerRequest) -> ScriptCall {
         match order {
             ServerRequest::Register {
                 marker,
@@ -204,7 +204,7 @@ impl Watch {
         }
     }
 
-    fn call_at(&self, script: &'static Script, marker: &Bytes) -> Call {
+    fn call_at(&self, script: &'static Script, marker: &Bytes) -> ScriptCall {
         let now = self.settings.clock.as_ref();
         let now = now.map_or_else(String::new, |clock| clock().as_millis().to_string());
         let (meta, guard) = (keys::meta_beside(marker), keys::guard_beside(marker));
@@ -214,7 +214,7 @@ impl Watch {
         } else {
             &keys[..2]
         };
-        Call::new(script, needed, &now)
+        ScriptCall::new(script, needed, &now)
     }
 
     /// Answers whether a queue is at another node now, or soon.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use queue_conformance::Harness;
 use queue_core::Backend;
 use queue_redis::{RedisBackend, access_rules};
-use real_redis::Place;
+use real_redis::ServerPlace;
 use redis::Cmd;
 
 use crate::harness::{FALL_BACK, fresh, left};
@@ -18,7 +18,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// A harness in real time: two threads, asynchronous connections, and queues on the server's clock,
 /// for a user that has the least rights. It skips cases that need an exact clock.
 pub(crate) struct ServerTimeHarness {
-    place: Place,
+    place: ServerPlace,
     user: String,
 }
 
@@ -74,7 +74,7 @@ impl Drop for ServerTimeHarness {
     }
 }
 
-fn run(place: &Place, command: &Cmd) {
+fn run(place: &ServerPlace, command: &Cmd) {
     let mut connection = place.connect().expect("the server takes us");
     command.exec(&mut connection).expect("the server does it");
 }

@@ -11,7 +11,7 @@ use std::{
 
 use queue_core::*;
 use queue_redis::RedisBackend;
-use real_redis::Place;
+use real_redis::ServerPlace;
 use redis::{RedisError, Value};
 
 use crate::{
@@ -51,7 +51,7 @@ fn refused() -> RedisError {
 }
 
 /// What is stored, but for who waits.
-fn stored(place: &Place) -> BTreeMap<Vec<u8>, Vec<u8>> {
+fn stored(place: &ServerPlace) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut connection = place.connect().expect("the server takes us");
     let mut list = redis::cmd("KEYS");
     list.arg(format!("{}:*", place.prefix()));
@@ -73,7 +73,7 @@ async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
             "{} in {parts:?} parts, refused after {before} commands",
             verb.name
         );
-        let place = Place::fresh().unwrap_or_else(|error| panic!("{error}"));
+        let place = ServerPlace::fresh().unwrap_or_else(|error| panic!("{error}"));
         let refusal = Arc::new(Refusal(NEVER.into()));
         let connector = MeddledConnector::new(place.url(), Arc::clone(&refusal));
         let backend = RedisBackend::with_connector(connector.expect("the URL is understood"))

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use queue_conformance::{Capabilities, Ending, Harness, Play};
 use queue_core::{Backend, Timestamp};
 use queue_redis::{LEFTOVERS, RedisBackend};
-use real_redis::Place;
+use real_redis::ServerPlace;
 use redis::Script;
 use tokio::time::Instant;
 
@@ -35,7 +35,7 @@ struct Planted(BTreeMap<String, String>);
 
 impl Planted {
     /// Plants the bug in all scripts that have its texts.
-    fn new(place: &Place, bug: Bug) -> Self {
+    fn new(place: &ServerPlace, bug: Bug) -> Self {
         let mut hashes = BTreeMap::new();
         let mut connection = place.connect().expect("the server takes us");
         for (find, _) in bug {
@@ -69,7 +69,7 @@ impl Meddler for Planted {
 
 /// A harness in virtual time whose scripts have a bug.
 struct Buggy {
-    place: Place,
+    place: ServerPlace,
     planted: Arc<Planted>,
     start: Arc<OnceLock<Instant>>,
 }
@@ -123,7 +123,7 @@ impl fmt::Debug for Buggy {
 
 /// Whether the case holds with this bug.
 fn holds(case: &str, bug: Bug) -> bool {
-    let place = Place::fresh().unwrap_or_else(|error| panic!("{error}"));
+    let place = ServerPlace::fresh().unwrap_or_else(|error| panic!("{error}"));
     let harness = Buggy {
         planted: Arc::new(Planted::new(&place, bug)),
         place,

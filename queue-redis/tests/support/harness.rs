@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use queue_conformance::{Capabilities, Harness, Play};
 use queue_core::{Backend, Partitioned, QueueKind, Timestamp};
 use queue_redis::{LEFTOVERS, RedisBackend};
-use real_redis::Place;
+use real_redis::ServerPlace;
 use tokio::{
     runtime::Builder,
     time::{self, Instant},
@@ -27,7 +27,7 @@ pub(crate) const FALL_BACK: Duration = Duration::from_secs(3600);
 /// A harness in virtual time: commands run on the real server, the queues use tokio's paused clock,
 /// and every case of the suite can run.
 pub(crate) struct VirtualTimeHarness {
-    place: Place,
+    place: ServerPlace,
     connector: VirtualConnector,
     start: Arc<OnceLock<Instant>>,
     all_apart: bool,
@@ -117,15 +117,15 @@ impl Harness for VirtualTimeHarness {
     }
 }
 
-pub(crate) fn left(place: &Place) -> Vec<String> {
+pub(crate) fn left(place: &ServerPlace) -> Vec<String> {
     let mut connection = place.connect().expect("the server takes us");
     let mut look = redis::cmd("EVAL");
     look.arg(LEFTOVERS).arg(0).arg(place.prefix());
     look.query(&mut connection).expect("the server answers")
 }
 
-pub(crate) fn fresh() -> Place {
-    Place::fresh().unwrap_or_else(|error| panic!("{error}"))
+pub(crate) fn fresh() -> ServerPlace {
+    ServerPlace::fresh().unwrap_or_else(|error| panic!("{error}"))
 }
 
 impl fmt::Debug for VirtualTimeHarness {

@@ -7,7 +7,7 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use crate::history::{Event, History, Moment, Outcome, Record};
+use crate::history::{CallEnd, Event, History, Moment, Record};
 
 /// The calls of one branch that took effect, or may have. Each roll-back ends a branch; the
 /// surviving part begins the next.
@@ -88,7 +88,7 @@ fn branch<'a>(
     let whole = is_last && undone.is_empty();
     let calls = history.records.iter().filter_map(|record| {
         let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
-        if matches!(outcome, Some(Outcome::NotApplied(..))) {
+        if matches!(outcome, Some(CallEnd::NotApplied(..))) {
             return None;
         }
         if whole || record.executed.is_empty() {

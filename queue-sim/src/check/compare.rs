@@ -13,7 +13,7 @@ use queue_core::{MessageId, Rotated, call::Answer};
 /// line that has changed, and a rotation may leave out what is `gone` by the time that it answers.
 pub(super) fn agree(
     answer: &Answer,
-    expected: &model::Answer<Answer>,
+    expected: &model::ModelResult<Answer>,
     model: &Model,
     gone: &[MessageId],
 ) -> bool {

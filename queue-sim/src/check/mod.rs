@@ -123,7 +123,7 @@ impl<'a> Case<'a> {
 pub(crate) fn first_wrong(
     config: &QueueConfig,
     history: &History,
-) -> Option<(CallId, model::Answer<Answer>)> {
+) -> Option<(CallId, model::ModelResult<Answer>)> {
     if !history.has_truth || history.has_roll_back() {
         return None;
     }

@@ -18,7 +18,7 @@ use super::{
     panics::said,
     ready::{Ready, TaskId, TaskWaker},
 };
-use crate::plan::{Chance, Decisions, Lane, Site, What};
+use crate::plan::{Chance, ChoicePoint, Decisions, Lane, What};
 
 /// A run with this many polls in one instant of virtual time counts as spinning, unless
 /// [`Executor::spins_after`] sets another number.
@@ -26,9 +26,9 @@ const SPINNING: u32 = 200_000;
 
 /// Runs the tasks of a run, one at a time. Clones are handles to the same executor.
 #[derive(Clone)]
-pub struct Executor(Arc<Inner>);
+pub struct Executor(Arc<ExecutorInner>);
 
-struct Inner {
+struct ExecutorInner {
     ready: Arc<Ready>,
     tasks: Mutex<Tasks>,
     decisions: Decisions,
@@ -121,7 +121,7 @@ impl Executor {
     /// An executor without tasks. `preemption` is the chance that the next task to poll is another
     /// ready one than the last, in percent.
     pub fn new(decisions: Decisions, preemption: Chance) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ExecutorInner {
             ready: Arc::default(),
             tasks: Mutex::default(),
             decisions,
@@ -237,7 +237,7 @@ impl Executor {
             let lane = tasks.slots.get(&tasks.last).map(|slot| slot.lane);
             let lane = lane.unwrap_or_default();
             let nth = tasks.picks.entry(lane).or_default();
-            let site = Site::new(lane, *nth, What::Pick);
+            let site = ChoicePoint::new(lane, *nth, What::Pick);
             *nth += 1;
             drop(tasks);
             let options = u32::try_from(ready.len()).unwrap_or(u32::MAX);

@@ -10,10 +10,10 @@ pub(super) type TaskId = u64;
 
 /// The ready tasks, and the waker for the next one.
 #[derive(Debug, Default)]
-pub(super) struct Ready(Mutex<State>);
+pub(super) struct Ready(Mutex<ReadyState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct ReadyState {
     /// Sorted. There are never many.
     tasks: Vec<TaskId>,
     outer: Option<Waker>,
@@ -50,7 +50,7 @@ impl Ready {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ReadyState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,21 +10,21 @@ use queue_core::{
 };
 use tokio::time::Instant;
 
-use super::{CallId, Ended, Event, History, Moment, Outcome, Record};
+use super::{CallEnd, CallId, Ended, Event, History, Moment, Record};
 use crate::plan::Lane;
 
 /// Writes the history of a run. Clones write to the same one.
 #[derive(Clone)]
-pub struct Journal(Arc<Inner>);
+pub struct Journal(Arc<JournalInner>);
 
-struct Inner {
+struct JournalInner {
     start: Instant,
     epoch: Timestamp,
-    state: Mutex<State>,
+    state: Mutex<JournalState>,
 }
 
 #[derive(Default)]
-struct State {
+struct JournalState {
     history: History,
     order: u64,
     /// A list, since goals are few and the journal reads them often.
@@ -45,9 +45,9 @@ impl Journal {
     /// An empty history that begins now, at this time of the backend's clock. `has_truth` promises
     /// that the backend's executions will be noted.
     pub fn new(epoch: Timestamp, has_truth: bool) -> Self {
-        let mut state = State::default();
+        let mut state = JournalState::default();
         state.history.has_truth = has_truth;
-        Self(Arc::new(Inner {
+        Self(Arc::new(JournalInner {
             start: Instant::now(),
             epoch,
             state: Mutex::new(state),
@@ -80,7 +80,7 @@ impl Journal {
     }
 
     /// Notes that a call has ended for its caller.
-    pub fn ended(&self, id: CallId, outcome: Outcome) {
+    pub fn ended(&self, id: CallId, outcome: CallEnd) {
         let now = self.now();
         let mut state = self.lock();
         let at = state.next(now);
@@ -164,12 +164,12 @@ impl Journal {
         std::mem::take(&mut state.history)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, JournalState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl JournalState {
     fn next(&mut self, at: Timestamp) -> Moment {
         self.order += 1;
         Moment {
@@ -179,8 +179,8 @@ impl State {
     }
 
     /// Makes the lease of a message that this call brings an execution of this call.
-    fn tell_apart(&mut self, id: CallId, outcome: &Outcome) {
-        let Outcome::Ok(Answer::Leased(leased)) = outcome else {
+    fn tell_apart(&mut self, id: CallId, outcome: &CallEnd) {
+        let CallEnd::Ok(Answer::Leased(leased)) = outcome else {
             return;
         };
         let [delivery] = &leased.deliveries[..] else {

@@ -11,6 +11,6 @@ mod recorder;
 
 pub use self::{
     journal::Journal,
-    record::{CallId, Ended, Event, History, Moment, Outcome, Record},
+    record::{CallEnd, CallId, Ended, Event, History, Moment, Record},
     recorder::{Recorder, current_call},
 };

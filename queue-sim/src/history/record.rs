@@ -47,12 +47,12 @@ pub struct Ended {
     /// The moment.
     pub at: Moment,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: CallEnd,
 }
 
 /// The caller's knowledge of a call that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum CallEnd {
     /// The backend executed it, and answered this.
     Ok(Answer),
     /// It failed, and the error says that the backend did not execute it.
@@ -169,12 +169,12 @@ impl Record {
     /// leased to it: that came too late.
     pub fn answer(&self) -> Option<&Answer> {
         match &self.ended.as_ref()?.outcome {
-            Outcome::Ok(Answer::Leased(leased))
+            CallEnd::Ok(Answer::Leased(leased))
                 if leased.is_empty() && self.call.is_wait() && !self.executed.is_empty() =>
             {
                 None
             }
-            Outcome::Ok(answer) => Some(answer),
+            CallEnd::Ok(answer) => Some(answer),
             _ => None,
         }
     }

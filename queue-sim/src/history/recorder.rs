@@ -12,7 +12,7 @@ use queue_core::{
     call::{Answer, Call, Layer, Service, Step},
 };
 
-use super::{CallId, Journal, Outcome};
+use super::{CallEnd, CallId, Journal};
 use crate::plan::Lane;
 
 thread_local! {
@@ -50,7 +50,7 @@ impl Recorder {
         let id = journal.began(*lane, name, call);
         let open = Open { journal, id };
         let answered = Marked { id, future }.await;
-        journal.ended(id, Outcome::of(answered.as_ref().map(told)));
+        journal.ended(id, CallEnd::of(answered.as_ref().map(told)));
         drop(open);
         answered
     }
@@ -73,7 +73,7 @@ impl Layer for Recorder {
     }
 }
 
-impl Outcome {
+impl CallEnd {
     fn of(answer: Result<Answer, &Error>) -> Self {
         match answer {
             Ok(answer) => Self::Ok(answer),
@@ -96,7 +96,7 @@ struct Open<'a> {
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         // This changes nothing if the call has ended.
-        self.journal.ended(self.id, Outcome::Dropped);
+        self.journal.ended(self.id, CallEnd::Dropped);
     }
 }
 

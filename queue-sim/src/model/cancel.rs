@@ -2,7 +2,7 @@
 
 use queue_core::{Cancelled, MessageId, Timestamp};
 
-use super::{Answer, LeasingModel, entry::Exit, limits};
+use super::{LeasingModel, ModelResult, entry::Exit, limits};
 
 impl LeasingModel {
     /// Takes undelivered messages out, one after another.
@@ -10,7 +10,7 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn cancel(&mut self, now: Timestamp, ids: &[MessageId]) -> Answer<Vec<Cancelled>> {
+    pub fn cancel(&mut self, now: Timestamp, ids: &[MessageId]) -> ModelResult<Vec<Cancelled>> {
         limits::batch(ids.len())?;
         self.begin(now);
         let mut cancelled = Vec::new();

@@ -7,7 +7,7 @@ use super::limits;
 
 /// An accepted message. It stays in the model when it is gone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Entry {
+pub(super) struct ModelEntry {
     pub(super) id: MessageId,
     pub(super) body: Bytes,
     pub(super) headers: Headers,
@@ -28,10 +28,10 @@ pub(super) struct Entry {
     pub(super) distinct: Option<Bytes>,
     /// The end of its time to live, and what becomes of it then (L17).
     pub(super) outdates: Option<(u64, Outdated)>,
-    pub(super) place: Place,
+    pub(super) place: ModelPlace,
 }
 
-impl Entry {
+impl ModelEntry {
     pub(super) fn size(&self) -> usize {
         limits::size(&self.body, &self.headers)
     }
@@ -47,7 +47,7 @@ impl Entry {
     /// The deadline of its lease, live or expired.
     pub(super) fn deadline(&self) -> Option<u64> {
         match self.place {
-            Place::Leased { deadline, .. } => Some(deadline),
+            ModelPlace::Leased { deadline, .. } => Some(deadline),
             _ => None,
         }
     }
@@ -55,7 +55,7 @@ impl Entry {
     /// Its due time, if it waits for one.
     pub(super) fn due(&self) -> Option<u64> {
         match self.place {
-            Place::Delayed { due } => Some(due),
+            ModelPlace::Delayed { due } => Some(due),
             _ => None,
         }
     }
@@ -70,25 +70,25 @@ impl Entry {
     pub(super) fn is_undelivered(&self) -> bool {
         matches!(
             self.place,
-            Place::Ready | Place::Returned | Place::Delayed { .. }
+            ModelPlace::Ready | ModelPlace::Returned | ModelPlace::Delayed { .. }
         )
     }
 
     /// Its death, if it is a dead letter.
     pub(super) fn death(&self) -> Option<&Death> {
         match &self.place {
-            Place::Dead(death) => Some(death),
+            ModelPlace::Dead(death) => Some(death),
             _ => None,
         }
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        matches!(self.place, Place::Gone(_))
+        matches!(self.place, ModelPlace::Gone(_))
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum ModelPlace {
     /// Ready, in the order of joining.
     Ready,
     /// Ready again after a release or an expiry.

@@ -8,11 +8,11 @@ use queue_core::{
 };
 
 use super::{
-    Answer,
-    entry::{Entry, Exit, Place},
+    ModelResult,
+    entry::{Exit, ModelEntry, ModelPlace},
     limits,
     mark::FirstPush,
-    order::Order,
+    order::ReadyOrder,
 };
 
 /// The model of every leasing kind: all of [`Leasing`](queue_core::Leasing) and of the kinds' own
@@ -23,11 +23,11 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LeasingModel {
     pub(super) config: LeasingConfig,
-    pub(super) order: Order,
+    pub(super) order: ReadyOrder,
     /// The capacity, on a bounded queue.
     pub(super) capacity: Option<usize>,
     /// Every message ever accepted, by id.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<ModelEntry>,
     /// Every dedup mark ever made.
     pub(super) marks: Vec<FirstPush>,
     pub(super) last_token: u64,
@@ -48,7 +48,7 @@ pub(super) struct Events {
 }
 
 impl LeasingModel {
-    pub(super) fn new(config: &LeasingConfig, order: Order, capacity: Option<usize>) -> Self {
+    pub(super) fn new(config: &LeasingConfig, order: ReadyOrder, capacity: Option<usize>) -> Self {
         Self {
             config: config.clone(),
             order,
@@ -72,7 +72,7 @@ impl LeasingModel {
         now: Timestamp,
         max: NonZeroUsize,
         lease_time: Duration,
-    ) -> Answer<Leased> {
+    ) -> ModelResult<Leased> {
         self.lease_to(None, now, max, lease_time)
     }
 
@@ -82,7 +82,7 @@ impl LeasingModel {
         now: Timestamp,
         max: NonZeroUsize,
         lease_time: Duration,
-    ) -> Answer<Leased> {
+    ) -> ModelResult<Leased> {
         limits::max(max.get())?;
         let lease_time = limits::lease(lease_time)?;
         let now = self.begin(now);
@@ -110,7 +110,11 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn settle(&mut self, now: Timestamp, settlements: &[Settlement]) -> Answer<Vec<Settled>> {
+    pub fn settle(
+        &mut self,
+        now: Timestamp,
+        settlements: &[Settlement],
+    ) -> ModelResult<Vec<Settled>> {
         limits::batch(settlements.len())?;
         limits::settlements(settlements)?;
         let now = self.begin(now);
@@ -132,7 +136,7 @@ impl LeasingModel {
         max: NonZeroUsize,
         lease_time: Duration,
         holder: Option<&Holder>,
-    ) -> Answer<(Vec<Settled>, Leased)> {
+    ) -> ModelResult<(Vec<Settled>, Leased)> {
         limits::settlements(settlements)?;
         limits::max(max.get())?;
         limits::lease(lease_time)?;
@@ -154,7 +158,7 @@ impl LeasingModel {
         now: Timestamp,
         receipts: &[Receipt],
         lease_time: Duration,
-    ) -> Answer<Vec<Extended>> {
+    ) -> ModelResult<Vec<Extended>> {
         limits::batch(receipts.len())?;
         let lease_time = limits::lease(lease_time)?;
         let now = self.begin(now);
@@ -164,7 +168,7 @@ impl LeasingModel {
                 extended.push(Extended::LeaseLost);
                 continue;
             };
-            if let Place::Leased { deadline, .. } = &mut self.entries[at].place {
+            if let ModelPlace::Leased { deadline, .. } = &mut self.entries[at].place {
                 *deadline = now + lease_time;
             }
             extended.push(Extended::Extended);
@@ -176,7 +180,7 @@ impl LeasingModel {
     fn held(&self, receipt: Receipt, now: u64) -> Option<usize> {
         self.entries.iter().position(|entry| {
             entry.id == receipt.id
-                && matches!(entry.place, Place::Leased { token, deadline, .. }
+                && matches!(entry.place, ModelPlace::Leased { token, deadline, .. }
                     if token == receipt.token && now < deadline)
         })
     }
@@ -192,7 +196,7 @@ impl LeasingModel {
         let token = Token::new(self.last_token);
         let entry = &mut self.entries[at];
         entry.attempts += 1;
-        entry.place = Place::Leased {
+        entry.place = ModelPlace::Leased {
             token,
             deadline: now + lease_time,
             holder: holder.cloned(),
@@ -225,13 +229,13 @@ impl LeasingModel {
                 self.events.retried += 1;
                 let due = now + limits::millis(*delay);
                 self.entries[at].arrival = due;
-                self.entries[at].place = Place::Delayed { due };
+                self.entries[at].place = ModelPlace::Delayed { due };
             }
             Disposition::Defer { delay } => {
                 self.events.deferred += 1;
                 let due = now + limits::millis(*delay);
                 self.entries[at].attempts -= 1;
-                self.entries[at].place = Place::Delayed { due };
+                self.entries[at].place = ModelPlace::Delayed { due };
             }
             Disposition::Release => {
                 self.events.released += 1;

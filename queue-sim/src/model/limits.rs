@@ -10,9 +10,9 @@ use queue_core::{
     },
 };
 
-use super::Answer;
+use super::ModelResult;
 
-pub(super) fn require(valid: bool) -> Answer<()> {
+pub(super) fn require(valid: bool) -> ModelResult<()> {
     if valid {
         Ok(())
     } else {
@@ -25,28 +25,28 @@ pub(super) fn millis(duration: Duration) -> u64 {
     duration.as_nanos().div_ceil(1_000_000) as u64
 }
 
-pub(super) fn batch(entries: usize) -> Answer<()> {
+pub(super) fn batch(entries: usize) -> ModelResult<()> {
     require((1..=MAX_BATCH).contains(&entries))
 }
 
-pub(super) fn max(count: usize) -> Answer<()> {
+pub(super) fn max(count: usize) -> ModelResult<()> {
     require(count <= MAX_BATCH)
 }
 
-pub(super) fn page(count: usize) -> Answer<()> {
+pub(super) fn page(count: usize) -> ModelResult<()> {
     require((1..=MAX_PAGE).contains(&count))
 }
 
-pub(super) fn lease(lease_time: Duration) -> Answer<u64> {
+pub(super) fn lease(lease_time: Duration) -> ModelResult<u64> {
     require(lease_time > Duration::ZERO && lease_time <= MAX_LEASE)?;
     Ok(millis(lease_time))
 }
 
-pub(super) fn key(key: &[u8]) -> Answer<()> {
+pub(super) fn key(key: &[u8]) -> ModelResult<()> {
     require((1..=MAX_KEY).contains(&key.len()))
 }
 
-pub(super) fn sizes(sizes: &[usize], max_body: usize) -> Answer<()> {
+pub(super) fn sizes(sizes: &[usize], max_body: usize) -> ModelResult<()> {
     require(sizes.iter().all(|size| *size <= max_body))?;
     require(sizes.iter().sum::<usize>() <= MAX_BATCH_BYTES)
 }
@@ -54,7 +54,7 @@ pub(super) fn sizes(sizes: &[usize], max_body: usize) -> Answer<()> {
 pub(super) fn pushes<'a>(
     batch_of: impl Iterator<Item = &'a Push> + Clone,
     max_body: usize,
-) -> Answer<()> {
+) -> ModelResult<()> {
     let size = |push: &Push| size(&push.body, &push.headers);
     let all: Vec<usize> = batch_of.clone().map(size).collect();
     batch(all.len())?;
@@ -78,7 +78,7 @@ pub(super) fn size(body: &[u8], headers: &Headers) -> usize {
 }
 
 /// Checks a batch's delays. The batch may be empty.
-pub(super) fn settlements(batch: &[Settlement]) -> Answer<()> {
+pub(super) fn settlements(batch: &[Settlement]) -> ModelResult<()> {
     max(batch.len())?;
     for settlement in batch {
         if let Disposition::Retry { delay, .. } | Disposition::Defer { delay } =
@@ -90,7 +90,7 @@ pub(super) fn settlements(batch: &[Settlement]) -> Answer<()> {
     Ok(())
 }
 
-pub(super) fn due(due: Due) -> Answer<()> {
+pub(super) fn due(due: Due) -> ModelResult<()> {
     match due {
         Due::After(delay) => require(delay <= MAX_DELAY),
         Due::At(time) => require(time.as_millis() < MAX_TIME),
@@ -98,7 +98,7 @@ pub(super) fn due(due: Due) -> Answer<()> {
 }
 
 /// A time to live is longer than the delay of its message.
-pub(super) fn time_to_live(time_to_live: Option<TimeToLive>, due: Option<Due>) -> Answer<()> {
+pub(super) fn time_to_live(time_to_live: Option<TimeToLive>, due: Option<Due>) -> ModelResult<()> {
     let Some(TimeToLive { limit, .. }) = time_to_live else {
         return Ok(());
     };

@@ -1,6 +1,6 @@
 //! The messages of each place, in its order (L11, and 'Lines' of the fine print).
 
-use super::{LeasingModel, entry::Entry};
+use super::{LeasingModel, entry::ModelEntry};
 
 impl LeasingModel {
     /// The ready messages, in delivery order.
@@ -26,7 +26,7 @@ impl LeasingModel {
 
     /// The leased messages, by (deadline, id), also those whose leases are over and not reclaimed.
     pub(super) fn leased(&self) -> Vec<usize> {
-        self.by(Entry::deadline)
+        self.by(ModelEntry::deadline)
     }
 
     /// The dead letters, in the order of their deaths.
@@ -35,7 +35,7 @@ impl LeasingModel {
     }
 
     /// The messages that have such a number, by (number, id).
-    pub(super) fn by(&self, number: impl Fn(&Entry) -> Option<u64>) -> Vec<usize> {
+    pub(super) fn by(&self, number: impl Fn(&ModelEntry) -> Option<u64>) -> Vec<usize> {
         let entries = self.entries.iter().enumerate();
         let mut numbered: Vec<(u64, usize)> = entries
             .filter_map(|(at, entry)| Some((number(entry)?, at)))

@@ -23,4 +23,4 @@ pub(crate) use self::peek::UNDETERMINED;
 pub use self::{kinds::*, leasing::LeasingModel};
 
 /// A model's answer: what the backend must answer, or the kind of its error.
-pub type Answer<T> = std::result::Result<T, queue_core::ErrorKind>;
+pub type ModelResult<T> = std::result::Result<T, queue_core::ErrorKind>;

@@ -8,10 +8,10 @@ use queue_core::{
 };
 
 use super::{
-    Answer, LeasingModel,
-    entry::{Entry, Exit, Place},
+    LeasingModel, ModelResult,
+    entry::{Exit, ModelEntry, ModelPlace},
     limits,
-    order::Order,
+    order::ReadyOrder,
 };
 
 impl LeasingModel {
@@ -25,7 +25,7 @@ impl LeasingModel {
     /// more, up to [`marks_ever`](Self::marks_ever).
     pub fn counters(&mut self, now: Timestamp) -> Counters {
         let now = self.begin(now);
-        let left = |exit| self.count(|entry| entry.place == Place::Gone(exit));
+        let left = |exit| self.count(|entry| entry.place == ModelPlace::Gone(exit));
         let mut counters = Counters::default();
         counters.accepted = self.entries.len() as u64;
         counters.acked = left(Exit::Acked);
@@ -64,11 +64,13 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid` for another ageing while a message is ready.
-    pub fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> Answer<()> {
+    pub fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> ModelResult<()> {
         self.begin(now);
         if let QueueConfig::Priority(priority) = config {
-            let order = Order::of_priority(priority);
-            let ready = |entry: &Entry| matches!(entry.place, Place::Ready | Place::Returned);
+            let order = ReadyOrder::of_priority(priority);
+            let ready = |entry: &ModelEntry| {
+                matches!(entry.place, ModelPlace::Ready | ModelPlace::Returned)
+            };
             if order != self.order && self.entries.iter().any(ready) {
                 return Err(ErrorKind::Invalid);
             }
@@ -94,7 +96,7 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn dead_letters(&mut self, now: Timestamp, page: Page) -> Answer<Paged<DeadLetter>> {
+    pub fn dead_letters(&mut self, now: Timestamp, page: Page) -> ModelResult<Paged<DeadLetter>> {
         limits::page(page.limit)?;
         self.begin(now);
         let after = page.after.map_or(0, Cursor::get);
@@ -124,7 +126,7 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn revive(&mut self, now: Timestamp, ids: &[MessageId]) -> Answer<Vec<Revived>> {
+    pub fn revive(&mut self, now: Timestamp, ids: &[MessageId]) -> ModelResult<Vec<Revived>> {
         limits::batch(ids.len())?;
         let now = self.begin(now);
         let mut revived = Vec::new();
@@ -139,7 +141,9 @@ impl LeasingModel {
                     self.entries[at].outdates = None;
                     self.entries[at].arrival = now;
                     match self.order {
-                        Order::Due => self.entries[at].place = Place::Delayed { due: now },
+                        ReadyOrder::Due => {
+                            self.entries[at].place = ModelPlace::Delayed { due: now }
+                        }
                         _ => self.join(at, now),
                     }
                     Revived::Revived
@@ -154,7 +158,7 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn discard(&mut self, now: Timestamp, ids: &[MessageId]) -> Answer<u64> {
+    pub fn discard(&mut self, now: Timestamp, ids: &[MessageId]) -> ModelResult<u64> {
         limits::batch(ids.len())?;
         self.begin(now);
         let mut discarded = 0;
@@ -182,7 +186,7 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn purge(&mut self, now: Timestamp, max: NonZeroUsize) -> Answer<u64> {
+    pub fn purge(&mut self, now: Timestamp, max: NonZeroUsize) -> ModelResult<u64> {
         limits::page(max.get())?;
         let now = self.begin(now);
         let mut line = self.undelivered(now);
@@ -199,7 +203,7 @@ impl LeasingModel {
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
         let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
-        let ends = self.entries.iter().filter_map(Entry::end);
+        let ends = self.entries.iter().filter_map(ModelEntry::end);
         let windows = self.marks.iter().map(|mark| mark.until);
         let times = times.chain(ends).chain(windows);
         let later = times.filter(|time| *time > now.as_millis());
@@ -208,7 +212,7 @@ impl LeasingModel {
 
     /// The first due time of the delayed messages, after `now`.
     pub(crate) fn first_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let dues = self.entries.iter().filter_map(Entry::due);
+        let dues = self.entries.iter().filter_map(ModelEntry::due);
         let later = dues.filter(|due| *due > now.as_millis());
         later.min().map(Timestamp::from_millis)
     }
@@ -268,7 +272,7 @@ impl LeasingModel {
             }
             lines.push(line);
             let since = match self.order {
-                Order::Due => entry.due().unwrap_or(now),
+                ReadyOrder::Due => entry.due().unwrap_or(now),
                 _ => entry.ready_since,
             };
             oldest = oldest.max(Some(Duration::from_millis(now.saturating_sub(since))));
@@ -276,12 +280,12 @@ impl LeasingModel {
         oldest
     }
 
-    fn count(&self, which: impl Fn(&Entry) -> bool) -> u64 {
+    fn count(&self, which: impl Fn(&ModelEntry) -> bool) -> u64 {
         self.entries.iter().filter(|entry| which(entry)).count() as u64
     }
 }
 
-fn letter(entry: &Entry) -> Option<DeadLetter> {
+fn letter(entry: &ModelEntry) -> Option<DeadLetter> {
     let death = entry.death()?;
     Some(DeadLetter {
         id: entry.id,

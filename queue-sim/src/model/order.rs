@@ -3,13 +3,13 @@
 use queue_core::PriorityConfig;
 
 use super::{
-    entry::{Entry, Place},
+    entry::{ModelEntry, ModelPlace},
     limits,
 };
 
 /// The delivery order of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Order {
+pub(super) enum ReadyOrder {
     /// Messages that came back, by id; then the others in the order of joining. Reliable and
     /// bounded.
     Joining,
@@ -21,7 +21,7 @@ pub(super) enum Order {
     Ageing(u64),
 }
 
-impl Order {
+impl ReadyOrder {
     pub(super) fn of_priority(config: &PriorityConfig) -> Self {
         match config.ageing {
             None => Self::Priority,
@@ -29,17 +29,17 @@ impl Order {
         }
     }
 
-    pub(super) fn is_ready(self, entry: &Entry, now: u64) -> bool {
+    pub(super) fn is_ready(self, entry: &ModelEntry, now: u64) -> bool {
         match entry.place {
-            Place::Ready | Place::Returned => true,
-            Place::Delayed { due } => self == Self::Due && due <= now,
+            ModelPlace::Ready | ModelPlace::Returned => true,
+            ModelPlace::Delayed { due } => self == Self::Due && due <= now,
             _ => false,
         }
     }
 
     /// The rank of a ready message; a smaller rank goes first.
-    pub(super) fn rank(self, entry: &Entry) -> (i64, bool, u64) {
-        let came_back = entry.place == Place::Returned;
+    pub(super) fn rank(self, entry: &ModelEntry) -> (i64, bool, u64) {
+        let came_back = entry.place == ModelPlace::Returned;
         let id = entry.id.get();
         let within = if came_back { id } else { entry.joined };
         match self {
@@ -54,8 +54,8 @@ impl Order {
     }
 
     /// The line of a ready message.
-    pub(super) fn line(self, entry: &Entry) -> (i16, bool) {
-        let came_back = entry.place == Place::Returned;
+    pub(super) fn line(self, entry: &ModelEntry) -> (i16, bool) {
+        let came_back = entry.place == ModelPlace::Returned;
         match self {
             Self::Joining => (0, came_back),
             Self::Priority => (entry.priority, came_back),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, Timestamp};
 
 use super::{
-    Answer, LeasingModel,
-    entry::{Entry, Place},
+    LeasingModel, ModelResult,
+    entry::{ModelEntry, ModelPlace},
     limits,
 };
 
@@ -38,7 +38,7 @@ impl LeasingModel {
         now: Timestamp,
         place: queue_core::Place,
         page: Page,
-    ) -> Answer<Paged<Peeked>> {
+    ) -> ModelResult<Paged<Peeked>> {
         limits::page(page.limit)?;
         let now = self.begin(now);
         let mut line = match place {
@@ -73,7 +73,7 @@ impl LeasingModel {
     }
 }
 
-fn peeked(entry: &Entry, place: queue_core::Place, now: u64) -> Peeked {
+fn peeked(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Peeked {
     let until = |time: u64| Duration::from_millis(time.saturating_sub(now));
     Peeked {
         message: entry.message(),
@@ -81,7 +81,7 @@ fn peeked(entry: &Entry, place: queue_core::Place, now: u64) -> Peeked {
         age: Duration::from_millis(now.saturating_sub(entry.pushed)),
         failure: entry.failure.clone(),
         standing: match &entry.place {
-            Place::Leased {
+            ModelPlace::Leased {
                 token,
                 deadline,
                 holder,
@@ -91,9 +91,11 @@ fn peeked(entry: &Entry, place: queue_core::Place, now: u64) -> Peeked {
                 holder: holder.clone(),
             },
             // On a delay queue, a due message is ready.
-            Place::Delayed { due } if place == queue_core::Place::Delayed => Standing::Delayed {
-                due_in: until(*due),
-            },
+            ModelPlace::Delayed { due } if place == queue_core::Place::Delayed => {
+                Standing::Delayed {
+                    due_in: until(*due),
+                }
+            }
             _ => Standing::Ready,
         },
     }

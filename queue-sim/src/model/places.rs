@@ -4,8 +4,8 @@ use queue_core::{DeathReason, Outdated, Timestamp, limits::MAX_BATCH};
 
 use super::{
     LeasingModel,
-    entry::{Death, Entry, Exit, Place},
-    order::Order,
+    entry::{Death, Exit, ModelEntry, ModelPlace},
+    order::ReadyOrder,
 };
 
 impl LeasingModel {
@@ -13,7 +13,7 @@ impl LeasingModel {
     /// due messages, then ends up to 128 outdated ones (L7, L11, L17).
     pub(super) fn begin(&mut self, now: Timestamp) -> u64 {
         let now = now.as_millis();
-        for at in self.first_by(Entry::deadline, now) {
+        for at in self.first_by(ModelEntry::deadline, now) {
             self.events.expired += 1;
             if self.entries[at].attempts >= self.config.max_attempts {
                 self.die(at, now, DeathReason::Expired);
@@ -23,13 +23,13 @@ impl LeasingModel {
             }
         }
         // On a delay queue, a due message is ready without a promotion.
-        if self.order != Order::Due {
-            for at in self.first_by(Entry::due, now) {
+        if self.order != ReadyOrder::Due {
+            for at in self.first_by(ModelEntry::due, now) {
                 let due = self.entries[at].due().unwrap_or(now);
                 self.join(at, due);
             }
         }
-        for at in self.first_by(Entry::end, now) {
+        for at in self.first_by(ModelEntry::end, now) {
             match self.entries[at].outdates {
                 Some((_, Outdated::Bury)) => self.die(at, now, DeathReason::Outdated),
                 _ => self.leave(at, Exit::Outdated),
@@ -41,7 +41,7 @@ impl LeasingModel {
     /// Whether an outdated message is left, since there were more than one call ends. No lease
     /// hands out anything then.
     pub(super) fn is_outdated(&self, now: u64) -> bool {
-        !self.first_by(Entry::end, now).is_empty()
+        !self.first_by(ModelEntry::end, now).is_empty()
     }
 
     /// Lets every message live for ever.
@@ -52,7 +52,7 @@ impl LeasingModel {
     }
 
     /// The first 128 messages, by (time, id), whose time has come.
-    fn first_by(&self, time: impl Fn(&Entry) -> Option<u64>, now: u64) -> Vec<usize> {
+    fn first_by(&self, time: impl Fn(&ModelEntry) -> Option<u64>, now: u64) -> Vec<usize> {
         let mut come = self.by(|entry| time(entry).filter(|time| *time <= now));
         come.truncate(MAX_BATCH);
         come
@@ -61,8 +61,8 @@ impl LeasingModel {
     /// Puts a message back whose lease was released or expired at this time.
     pub(super) fn come_back(&mut self, at: usize, time: u64) {
         self.entries[at].place = match self.order {
-            Order::Due => Place::Delayed { due: time },
-            _ => Place::Returned,
+            ReadyOrder::Due => ModelPlace::Delayed { due: time },
+            _ => ModelPlace::Returned,
         };
     }
 
@@ -72,7 +72,7 @@ impl LeasingModel {
         let entry = &mut self.entries[at];
         entry.joined = self.joins;
         entry.ready_since = ready_since;
-        entry.place = Place::Ready;
+        entry.place = ModelPlace::Ready;
     }
 
     fn end_mark(&mut self, at: usize) {
@@ -83,14 +83,14 @@ impl LeasingModel {
     pub(super) fn leave(&mut self, at: usize, exit: Exit) {
         self.end_mark(at);
         self.entries[at].distinct = None;
-        self.entries[at].place = Place::Gone(exit);
+        self.entries[at].place = ModelPlace::Gone(exit);
     }
 
     pub(super) fn die(&mut self, at: usize, now: u64, reason: DeathReason) {
         self.events.died += 1;
         self.end_mark(at);
         self.entries[at].distinct = None;
-        self.entries[at].place = Place::Dead(Death {
+        self.entries[at].place = ModelPlace::Dead(Death {
             reason,
             at: now,
             order: self.events.died,

@@ -4,8 +4,8 @@
 use queue_core::{Dedup, Due, MessageId, Prioritized, Push, Pushed, Timestamp};
 
 use super::{
-    Answer, LeasingModel,
-    entry::{Entry, Place},
+    LeasingModel, ModelResult,
+    entry::{ModelEntry, ModelPlace},
     limits,
     mark::FirstPush,
 };
@@ -16,7 +16,7 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn push(&mut self, now: Timestamp, messages: &[Push]) -> Answer<Vec<Pushed>> {
+    pub fn push(&mut self, now: Timestamp, messages: &[Push]) -> ModelResult<Vec<Pushed>> {
         self.put(now, messages, |push| push, |_, _| {})
     }
 
@@ -25,9 +25,13 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn enqueue(&mut self, now: Timestamp, messages: &[Prioritized]) -> Answer<Vec<Pushed>> {
+    pub fn enqueue(
+        &mut self,
+        now: Timestamp,
+        messages: &[Prioritized],
+    ) -> ModelResult<Vec<Pushed>> {
         let prioritize =
-            |entry: &mut Entry, message: &Prioritized| entry.priority = message.priority;
+            |entry: &mut ModelEntry, message: &Prioritized| entry.priority = message.priority;
         self.put(now, messages, |message| &message.push, prioritize)
     }
 
@@ -37,8 +41,8 @@ impl LeasingModel {
         now: Timestamp,
         messages: &[M],
         push: impl Fn(&M) -> &Push,
-        finish: impl Fn(&mut Entry, &M),
-    ) -> Answer<Vec<Pushed>> {
+        finish: impl Fn(&mut ModelEntry, &M),
+    ) -> ModelResult<Vec<Pushed>> {
         limits::pushes(messages.iter().map(&push), self.config.max_body)?;
         let now = self.begin(now);
         let mut pushed = Vec::new();
@@ -76,7 +80,7 @@ impl LeasingModel {
                 until_done: dedup.until_done,
             });
         }
-        self.entries.push(Entry {
+        self.entries.push(ModelEntry {
             id,
             body: push.body.clone(),
             headers: push.headers.clone(),
@@ -91,12 +95,12 @@ impl LeasingModel {
             outdates: push
                 .time_to_live
                 .map(|time| (now + limits::millis(time.limit), time.then)),
-            place: Place::Ready,
+            place: ModelPlace::Ready,
         });
         match push.due.map(|due| resolve(due, now)) {
             Some(due) if due > now => {
                 self.entries[at].arrival = due;
-                self.entries[at].place = Place::Delayed { due };
+                self.entries[at].place = ModelPlace::Delayed { due };
             }
             _ => self.join(at, now),
         }

@@ -9,39 +9,36 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-use super::{Lane, Plan, Site, What};
+use super::{ChoicePoint, Lane, Plan, What};
 
 /// The chance that a decision is not the simplest, in percent.
 pub type Chance = u32;
 
 /// Takes decisions, and remembers them. Clones share them.
 #[derive(Clone)]
-pub struct Decisions(Arc<Mutex<State>>);
+pub struct Decisions(Arc<Mutex<DecisionState>>);
 
-struct State {
+struct DecisionState {
     source: Source,
     /// In the order in which they were taken: sorting once costs less than keeping them sorted.
-    taken: Vec<(Site, u32)>,
+    taken: Vec<(ChoicePoint, u32)>,
     /// Each lane's place, by its number.
-    places: Vec<Place>,
+    places: Vec<ChoiceCounter>,
 }
 
 /// A lane's step, and the number of its decisions about each matter in this step.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct ChoiceCounter {
     step: u32,
     taken: [u32; What::ALL.len()],
 }
 
 enum Source {
     /// By chance, except where `given` decides.
-    Seed {
-        rng: Box<ChaCha8Rng>,
-        given: Plan,
-    },
+    Seed { rng: Box<ChaCha8Rng>, given: Plan },
     Plan {
         plan: Plan,
-        met: BTreeSet<Site>,
+        met: BTreeSet<ChoicePoint>,
     },
 }
 
@@ -66,7 +63,7 @@ impl Decisions {
     }
 
     fn of(source: Source) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(DecisionState {
             source,
             taken: Vec::new(),
             places: Vec::new(),
@@ -80,17 +77,17 @@ impl Decisions {
         let place = state.place(lane);
         if place.step != step {
             let taken = [0; What::ALL.len()];
-            *place = Place { step, taken };
+            *place = ChoiceCounter { step, taken };
         }
     }
 
     /// The site of the lane's next decision about this: the lane's current step, and the next free
     /// number.
-    pub fn site(&self, lane: Lane, what: What) -> Site {
+    pub fn site(&self, lane: Lane, what: What) -> ChoicePoint {
         let mut state = self.lock();
         let place = state.place(lane);
         let nth = &mut place.taken[what as usize];
-        let site = Site {
+        let site = ChoicePoint {
             lane,
             step: place.step,
             what,
@@ -101,7 +98,7 @@ impl Decisions {
     }
 
     /// Decides between this many options: mostly the simplest, 0; with this chance any other.
-    pub fn draw(&self, site: Site, options: u32, chance: Chance) -> u32 {
+    pub fn draw(&self, site: ChoicePoint, options: u32, chance: Chance) -> u32 {
         self.decide(site, options, |rng| {
             if below(rng, 100) < chance {
                 1 + below(rng, options - 1)
@@ -112,12 +109,12 @@ impl Decisions {
     }
 
     /// Decides between this many options, all as likely.
-    pub fn choose(&self, site: Site, options: u32) -> u32 {
+    pub fn choose(&self, site: ChoicePoint, options: u32) -> u32 {
         self.decide(site, options, |rng| below(rng, options))
     }
 
     /// Decides between as many options as there are weights. The weights give their likelihoods.
-    pub fn weigh(&self, site: Site, weights: &[u32]) -> u32 {
+    pub fn weigh(&self, site: ChoicePoint, weights: &[u32]) -> u32 {
         let options = u32::try_from(weights.len()).unwrap_or(u32::MAX);
         self.decide(site, options, |rng| {
             let mut left = below(rng, weights.iter().sum());
@@ -130,7 +127,12 @@ impl Decisions {
         })
     }
 
-    fn decide(&self, site: Site, options: u32, roll: impl FnOnce(&mut ChaCha8Rng) -> u32) -> u32 {
+    fn decide(
+        &self,
+        site: ChoicePoint,
+        options: u32,
+        roll: impl FnOnce(&mut ChaCha8Rng) -> u32,
+    ) -> u32 {
         if options < 2 {
             return 0;
         }
@@ -161,7 +163,7 @@ impl Decisions {
 
     /// The plan's decisions that the run did not ask for. If there are any, the plan belongs to
     /// another program, or to another version of it.
-    pub fn unmet(&self) -> Vec<Site> {
+    pub fn unmet(&self) -> Vec<ChoicePoint> {
         match &self.lock().source {
             Source::Seed { .. } => Vec::new(),
             Source::Plan { plan, met } => {
@@ -171,16 +173,16 @@ impl Decisions {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DecisionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn place(&mut self, lane: Lane) -> &mut Place {
+impl DecisionState {
+    fn place(&mut self, lane: Lane) -> &mut ChoiceCounter {
         let at = usize::from(lane.0);
         if self.places.len() <= at {
-            self.places.resize(at + 1, Place::default());
+            self.places.resize(at + 1, ChoiceCounter::default());
         }
         &mut self.places[at]
     }
@@ -209,8 +211,8 @@ mod tests {
         *,
     };
 
-    fn site(step: u32) -> Site {
-        Site::new(Lane(1), step, What::Verb)
+    fn site(step: u32) -> ChoicePoint {
+        ChoicePoint::new(Lane(1), step, What::Verb)
     }
 
     #[test]
@@ -268,14 +270,14 @@ mod tests {
         let decisions = Decisions::seeded(1);
         let next = || decisions.site(Lane(2), What::Reply);
         decisions.enter(Lane(2), 5);
-        assert_eq!(next(), Site::new(Lane(2), 5, What::Reply));
+        assert_eq!(next(), ChoicePoint::new(Lane(2), 5, What::Reply));
         decisions.enter(Lane(2), 5);
-        assert_eq!(next(), Site::new(Lane(2), 5, What::Reply).nth(1));
+        assert_eq!(next(), ChoicePoint::new(Lane(2), 5, What::Reply).nth(1));
         decisions.enter(Lane(2), 6);
-        assert_eq!(next(), Site::new(Lane(2), 6, What::Reply));
+        assert_eq!(next(), ChoicePoint::new(Lane(2), 6, What::Reply));
         assert_eq!(
             decisions.site(Lane(1), What::Reply),
-            Site::new(Lane(1), 0, What::Reply)
+            ChoicePoint::new(Lane(1), 0, What::Reply)
         );
     }
 

@@ -7,17 +7,17 @@
 //! plan is shrunk and kept ([`Regressions`]), never the seed, which dies at the first change of
 //! code.
 
+mod choice_point;
 mod decisions;
 mod kept;
 mod shrink;
-mod site;
 mod text;
 
 pub use self::{
+    choice_point::{ChoicePoint, Lane, What},
     decisions::{Chance, Decisions},
     kept::{Misfit, Regression, Regressions},
     shrink::shrink,
-    site::{Lane, Site, What},
     text::PlanError,
 };
 
@@ -34,13 +34,13 @@ pub use self::{
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Plan(
     /// By site.
-    Vec<(Site, u32)>,
+    Vec<(ChoicePoint, u32)>,
 );
 
-impl FromIterator<(Site, u32)> for Plan {
+impl FromIterator<(ChoicePoint, u32)> for Plan {
     /// Makes a plan of these decisions; of two at one site, the last.
-    fn from_iter<I: IntoIterator<Item = (Site, u32)>>(decisions: I) -> Self {
-        let mut plan: Vec<(Site, u32)> = decisions.into_iter().collect();
+    fn from_iter<I: IntoIterator<Item = (ChoicePoint, u32)>>(decisions: I) -> Self {
+        let mut plan: Vec<(ChoicePoint, u32)> = decisions.into_iter().collect();
         plan.sort_by_key(|(site, _)| *site);
         plan.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
@@ -56,12 +56,12 @@ impl FromIterator<(Site, u32)> for Plan {
 
 impl Plan {
     /// The decision at this site.
-    pub fn get(&self, site: Site) -> u32 {
+    pub fn get(&self, site: ChoicePoint) -> u32 {
         self.find(site).map_or(0, |at| self.0[at].1)
     }
 
     /// Sets the decision at this site; 0 takes it out.
-    pub fn set(&mut self, site: Site, value: u32) {
+    pub fn set(&mut self, site: ChoicePoint, value: u32) {
         match self.find(site) {
             Ok(at) if value == 0 => drop(self.0.remove(at)),
             Ok(at) => self.0[at].1 = value,
@@ -71,11 +71,11 @@ impl Plan {
     }
 
     /// The decisions, by site.
-    pub fn iter(&self) -> impl Iterator<Item = (Site, u32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ChoicePoint, u32)> {
         self.0.iter().copied()
     }
 
-    fn find(&self, site: Site) -> Result<usize, usize> {
+    fn find(&self, site: ChoicePoint) -> Result<usize, usize> {
         self.0.binary_search_by_key(&site, |(site, _)| *site)
     }
 

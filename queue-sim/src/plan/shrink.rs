@@ -3,7 +3,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use super::{Plan, Site};
+use super::{ChoicePoint, Plan};
 
 /// Makes a plan smaller while its run still fails: takes decisions out, first all about one matter or
 /// all of one lane, then in ever smaller chunks, and then lowers the rest. `fails` plays a plan. If
@@ -69,7 +69,7 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
 
     /// Takes out all decisions of a group at once, the largest group first: most groups have nothing
     /// to do with the failure.
-    fn drop_groups<G: Ord>(&mut self, group: impl Fn(Site) -> G) {
+    fn drop_groups<G: Ord>(&mut self, group: impl Fn(ChoicePoint) -> G) {
         let mut sizes = BTreeMap::<G, usize>::new();
         for (site, _) in self.best.iter() {
             *sizes.entry(group(site)).or_default() += 1;
@@ -130,15 +130,15 @@ fn is_simpler(plan: &Plan, than: &Plan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Lane, Site, What},
+        super::{ChoicePoint, Lane, What},
         *,
     };
 
-    fn site(step: u32) -> Site {
-        Site::new(Lane(1), step, What::Verb)
+    fn site(step: u32) -> ChoicePoint {
+        ChoicePoint::new(Lane(1), step, What::Verb)
     }
 
-    fn plan(decisions: impl IntoIterator<Item = (Site, u32)>) -> Plan {
+    fn plan(decisions: impl IntoIterator<Item = (ChoicePoint, u32)>) -> Plan {
         decisions.into_iter().collect()
     }
 
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_is_of_another_matter_or_lane_goes_at_once() {
-        let one = Site::new(Lane(3), 5, What::Reply);
+        let one = ChoicePoint::new(Lane(3), 5, What::Reply);
         let others = [
             (1, What::Pick),
             (1, What::Reply),
@@ -178,7 +178,7 @@ mod tests {
             (3, What::Pick),
         ];
         let others = others.into_iter().flat_map(|(lane, what)| {
-            (0..300).map(move |step| (Site::new(Lane(lane), step, what), 1))
+            (0..300).map(move |step| (ChoicePoint::new(Lane(lane), step, what), 1))
         });
         let (small, played) = shrunk(plan(others.chain([(one, 1)])), |plan| plan.get(one) > 0);
         assert_eq!(small, "v1:3.5.reply=1");

@@ -3,7 +3,7 @@
 
 use std::{error::Error, fmt, str::FromStr};
 
-use super::{Lane, Plan, Site, What};
+use super::{ChoicePoint, Lane, Plan, What};
 
 const VERSION: &str = "v1:";
 
@@ -54,7 +54,7 @@ impl FromStr for Plan {
     }
 }
 
-fn decision(entry: &str) -> Option<(Site, u32)> {
+fn decision(entry: &str) -> Option<(ChoicePoint, u32)> {
     let (site, value) = entry.split_once('=')?;
     let mut parts = site.split('.');
     let lane = Lane(parts.next()?.parse().ok()?);
@@ -68,7 +68,10 @@ fn decision(entry: &str) -> Option<(Site, u32)> {
     if parts.next().is_some() {
         return None;
     }
-    Some((Site::new(lane, step, *what).nth(nth), value.parse().ok()?))
+    Some((
+        ChoicePoint::new(lane, step, *what).nth(nth),
+        value.parse().ok()?,
+    ))
 }
 
 #[cfg(test)]
@@ -80,8 +83,11 @@ mod tests {
         let mut plan = Plan::default();
         for (index, what) in What::ALL.iter().enumerate() {
             let index = index as u32;
-            plan.set(Site::new(Lane(index as u8), index * 7, *what), index + 1);
-            plan.set(Site::new(Lane(3), 1, *what).nth(index + 1), 9);
+            plan.set(
+                ChoicePoint::new(Lane(index as u8), index * 7, *what),
+                index + 1,
+            );
+            plan.set(ChoicePoint::new(Lane(3), 1, *what).nth(index + 1), 9);
         }
         assert_eq!(plan.to_string().parse::<Plan>().unwrap(), plan);
         assert_eq!("v1:".parse::<Plan>().unwrap(), Plan::default());

@@ -9,7 +9,7 @@ use queue_core::{
 
 use super::{
     leases::effect,
-    rows::Row,
+    rows::TimelineRow,
     wording::{Words, deliveries},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The owner of the leases, and the leases.
-type Held = (Lane, QueueName, Vec<Receipt>);
+type HeldReceipts = (Lane, QueueName, Vec<Receipt>);
 
 /// Extensions of the same leases, with only extensions between them.
 struct Again {
@@ -33,17 +33,17 @@ struct Again {
 pub(super) fn extended_once(
     history: &History,
     words: &Words,
-    rows: Vec<Row>,
+    rows: Vec<TimelineRow>,
     kept: impl Fn(CallId) -> bool,
-) -> Vec<Row> {
+) -> Vec<TimelineRow> {
     let mut leased: BTreeMap<(&QueueName, Receipt), Timestamp> = BTreeMap::new();
     for record in &history.records {
         for delivery in deliveries(record) {
             leased.insert((&record.queue, delivery.receipt), effect(record).at);
         }
     }
-    let mut told: Vec<Row> = Vec::with_capacity(rows.len());
-    let mut again: BTreeMap<Held, Again> = BTreeMap::new();
+    let mut told: Vec<TimelineRow> = Vec::with_capacity(rows.len());
+    let mut again: BTreeMap<HeldReceipts, Again> = BTreeMap::new();
     for row in rows {
         let call = row.call.filter(|call| row.ends.is_some() && !kept(*call));
         let record = call.and_then(|CallId(id)| history.records.get(id as usize - 1));
@@ -87,7 +87,7 @@ fn extension(record: &Record) -> Option<(&Record, &[Receipt])> {
     (whole && ended.at.at == record.began.at).then_some((record, receipts))
 }
 
-fn tell(told: &mut [Row], again: BTreeMap<Held, Again>, words: &Words) {
+fn tell(told: &mut [TimelineRow], again: BTreeMap<HeldReceipts, Again>, words: &Words) {
     for again in again.into_values().filter(|again| again.times > 1) {
         let Again {
             place,

@@ -4,12 +4,12 @@ use queue_core::call::{Answer, Call};
 
 use super::{
     held::extended_once,
-    layout::{Line, columns},
-    rows::{Row, lanes, rows},
+    layout::{LayoutLine, columns},
+    rows::{TimelineRow, lanes, rows},
     wording::Words,
 };
 use crate::{
-    history::{CallId, History, Outcome, Record},
+    history::{CallEnd, CallId, History, Record},
     plan::Lane,
 };
 
@@ -24,13 +24,13 @@ pub(crate) fn named_lanes(
 ) -> String {
     let words = Words::of(history);
     let mut rows = shown(history, &words, names, marked);
-    let shows = |row: &Row| {
+    let shows = |row: &TimelineRow| {
         row.ends.is_some_and(|id| marked.contains_key(&id)) || effects.contains_key(&row.order)
     };
     if let Some(last) = rows.iter().rposition(shows) {
         rows.truncate(last + 1);
     }
-    let beside = |row: &Row| match row.ends {
+    let beside = |row: &TimelineRow| match row.ends {
         Some(id) => marked.get(&id).cloned(),
         None => effects.get(&row.order).cloned(),
     };
@@ -49,7 +49,7 @@ pub(crate) fn parting_lanes(
         shown(first, &words[0], names, &BTreeMap::new()),
         shown(second, &words[1], names, &BTreeMap::new()),
     ];
-    let told = |words: &Words, row: &Row| (words.time(row.at), row.lane, row.text.clone());
+    let told = |words: &Words, row: &TimelineRow| (words.time(row.at), row.lane, row.text.clone());
     let mut both = rows[0].iter().zip(&rows[1]);
     let alike = both.position(|(one, other)| told(&words[0], one) != told(&words[1], other));
     let alike = alike.unwrap_or_else(|| rows[0].len().min(rows[1].len()));
@@ -79,7 +79,7 @@ fn shown(
     words: &Words,
     names: &BTreeMap<Lane, String>,
     marked: &BTreeMap<CallId, String>,
-) -> Vec<Row> {
+) -> Vec<TimelineRow> {
     let idle: BTreeSet<CallId> = history
         .records
         .iter()
@@ -96,15 +96,15 @@ fn shown(
 
 /// Lays rows out, with the notes beside them. Says how many more are left out, if any.
 pub(super) fn page(
-    rows: &[Row],
+    rows: &[TimelineRow],
     left_out: usize,
     words: &Words,
     heading: impl Fn(Lane) -> String,
-    beside: impl Fn(&Row) -> Option<String>,
+    beside: impl Fn(&TimelineRow) -> Option<String>,
 ) -> String {
     let lanes: Vec<Lane> = lanes(rows).into_iter().collect();
     let headings: Vec<String> = lanes.iter().map(|lane| heading(*lane)).collect();
-    let lines = rows.iter().map(|row| Line {
+    let lines = rows.iter().map(|row| LayoutLine {
         time: words.time(row.at).to_string(),
         column: row
             .lane
@@ -112,9 +112,9 @@ pub(super) fn page(
         text: row.text.clone(),
         beside: beside(row),
     });
-    let rest = (left_out > 0).then(|| Line {
+    let rest = (left_out > 0).then(|| LayoutLine {
         text: format!("== and {left_out} more rows, which do not matter"),
-        ..Line::default()
+        ..LayoutLine::default()
     });
     columns(&headings, lines.chain(rest).collect())
 }
@@ -128,12 +128,12 @@ fn is_idle(record: &Record) -> bool {
         return false;
     };
     match &ended.outcome {
-        Outcome::Ok(Answer::Leased(leased)) => leased.is_empty(),
-        Outcome::Ok(Answer::SettledAndLeased(settled, leased)) => {
+        CallEnd::Ok(Answer::Leased(leased)) => leased.is_empty(),
+        CallEnd::Ok(Answer::SettledAndLeased(settled, leased)) => {
             settled.is_empty() && leased.is_empty()
         }
         // A worker asks again; any other caller needs the answer.
-        Outcome::NotApplied(..) => match &record.call {
+        CallEnd::NotApplied(..) => match &record.call {
             Call::Lease(..) => true,
             Call::SettleAndLease(batch, ..) => batch.is_empty(),
             _ => false,

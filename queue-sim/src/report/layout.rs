@@ -13,7 +13,7 @@ const TEXT: usize = 600;
 
 /// A row: its time, its column, the text in it, and the note beside it.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct LayoutLine {
     pub(super) time: String,
     /// `None`: across all columns.
     pub(super) column: Option<usize>,
@@ -33,9 +33,9 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 /// Takes the middle out of a long story, but for lines with a note.
-fn without_middle(lines: Vec<Line>) -> Vec<Line> {
+fn without_middle(lines: Vec<LayoutLine>) -> Vec<LayoutLine> {
     let count = lines.len();
-    let mut kept: Vec<Line> = Vec::with_capacity(count.min(2 * LONGEST));
+    let mut kept: Vec<LayoutLine> = Vec::with_capacity(count.min(2 * LONGEST));
     let mut left_out = 0;
     for (index, line) in lines.into_iter().enumerate() {
         let near_an_end = index < LONGEST / 2 || index + LONGEST / 2 >= count;
@@ -44,9 +44,9 @@ fn without_middle(lines: Vec<Line>) -> Vec<Line> {
             continue;
         }
         if left_out > 0 {
-            kept.push(Line {
+            kept.push(LayoutLine {
                 text: format!("== {left_out} rows are left out"),
-                ..Line::default()
+                ..LayoutLine::default()
             });
             left_out = 0;
         }
@@ -56,7 +56,7 @@ fn without_middle(lines: Vec<Line>) -> Vec<Line> {
 }
 
 /// Lays lines out under these headings, and takes the middle out of a long story.
-pub(super) fn columns(headings: &[String], lines: Vec<Line>) -> String {
+pub(super) fn columns(headings: &[String], lines: Vec<LayoutLine>) -> String {
     let mut lines = without_middle(lines);
     for line in &mut lines {
         line.text = shortened(&line.text);

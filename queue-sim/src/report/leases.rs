@@ -10,7 +10,7 @@ use queue_core::{
 
 use super::wording::deliveries;
 use crate::{
-    history::{History, Moment, Outcome, Record},
+    history::{CallEnd, History, Moment, Record},
     plan::Lane,
 };
 
@@ -26,11 +26,11 @@ pub(super) struct Expired {
 }
 
 /// The key has the queue, since two queues may give out the same receipt.
-type Held = BTreeMap<(QueueName, Receipt), Expired>;
+type ExpiredLeases = BTreeMap<(QueueName, Receipt), Expired>;
 
 /// The leases that expired before the history ended.
 pub(super) fn expired(history: &History) -> Vec<Expired> {
-    let mut held: Held = BTreeMap::new();
+    let mut held: ExpiredLeases = BTreeMap::new();
     let mut records: Vec<&Record> = history.records.iter().collect();
     records.sort_by_key(|record| effect(record).order);
     for record in &records {
@@ -75,7 +75,7 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
     held.into_values().collect()
 }
 
-fn settle(held: &mut Held, record: &Record, batch: &[Settlement]) {
+fn settle(held: &mut ExpiredLeases, record: &Record, batch: &[Settlement]) {
     let at = effect(record).at;
     for (index, settlement) in batch.iter().enumerate() {
         let ended = match record.answer() {
@@ -102,7 +102,7 @@ pub(super) fn effect(record: &Record) -> Moment {
 fn may_have_acted(record: &Record) -> bool {
     let refused = matches!(
         record.ended.as_ref().map(|ended| &ended.outcome),
-        Some(Outcome::NotApplied(..))
+        Some(CallEnd::NotApplied(..))
     );
     !refused && !record.executed.is_empty()
 }

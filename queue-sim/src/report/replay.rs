@@ -3,7 +3,7 @@ use std::fmt::Write;
 use super::timeline::timeline;
 use crate::{
     plan::{Plan, Regression},
-    run::{Failure, Played, Relapse, Scenario},
+    run::{Played, Relapse, RunFailure, Scenario},
 };
 
 /// The command that plays this plan again.
@@ -32,9 +32,9 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
 pub fn story(
     scenario: &Scenario,
     backend: &str,
-    (seed, failure): &(u64, Failure<Played>),
+    (seed, failure): &(u64, RunFailure<Played>),
 ) -> String {
-    let Failure {
+    let RunFailure {
         finding,
         run,
         operations_before,

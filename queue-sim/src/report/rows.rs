@@ -6,7 +6,7 @@ use queue_core::Timestamp;
 
 use super::{leases, wording::Words};
 use crate::{
-    history::{CallId, Event, History, Moment, Outcome, Record},
+    history::{CallEnd, CallId, Event, History, Moment, Record},
     plan::Lane,
     world::Fault,
 };
@@ -16,7 +16,7 @@ const STALLED: &str = Fault::Stalled.as_str();
 
 /// One event.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct TimelineRow {
     pub(super) at: Timestamp,
     /// `None`: all lanes.
     pub(super) lane: Option<Lane>,
@@ -37,7 +37,7 @@ enum Part {
 }
 
 /// All events, by order. With `lengths`, also the lengths that the environment asked for.
-pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> {
+pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<TimelineRow> {
     let mut moments: Vec<(Moment, Option<(&Record, Part)>)> = Vec::new();
     for record in &history.records {
         moments.push((record.began, Some((record, Part::Began))));
@@ -48,7 +48,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
             moments.push((ended.at, Some((record, Part::Ended))));
         }
     }
-    let events: Vec<Row> = history
+    let events: Vec<TimelineRow> = history
         .events
         .iter()
         .filter_map(|(moment, event)| event_row(*moment, event, words, lengths))
@@ -80,7 +80,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
             .collect();
         rest = &rest[many..];
         if let Some(text) = text(history, record, &parts, words) {
-            rows.push(Row {
+            rows.push(TimelineRow {
                 at: moment.at,
                 lane: Some(record.lane),
                 text,
@@ -92,9 +92,9 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Row> 
     }
     rows.sort_by_key(|row| row.order);
     for lease in leases::expired(history) {
-        let before = |row: &Row| row.order <= lease.since || row.at < lease.deadline;
+        let before = |row: &TimelineRow| row.order <= lease.since || row.at < lease.deadline;
         let place = rows.iter().position(|row| !before(row));
-        let row = Row {
+        let row = TimelineRow {
             at: lease.deadline,
             lane: Some(lease.lane),
             text: format!(
@@ -149,18 +149,18 @@ fn outcome(history: &History, record: &Record, words: &Words) -> String {
         }
     };
     match &ended.outcome {
-        Outcome::Ok(answer) => {
+        CallEnd::Ok(answer) => {
             let executed = record.executed.first();
             words.answer(&record.queue, answer, executed.unwrap_or(&ended.at).at)
         }
-        Outcome::NotApplied(kind, _) if record.executed.is_empty() => format!("{kind:?}"),
-        Outcome::NotApplied(kind, _) => format!("{kind:?}, not applied{}", truth()),
-        Outcome::Unknown(kind, _) => format!("{kind:?}, unknown{}", truth()),
-        Outcome::Dropped => format!("dropped{}", truth()),
+        CallEnd::NotApplied(kind, _) if record.executed.is_empty() => format!("{kind:?}"),
+        CallEnd::NotApplied(kind, _) => format!("{kind:?}, not applied{}", truth()),
+        CallEnd::Unknown(kind, _) => format!("{kind:?}, unknown{}", truth()),
+        CallEnd::Dropped => format!("dropped{}", truth()),
     }
 }
 
-fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Option<Row> {
+fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Option<TimelineRow> {
     let (lane, text) = match event {
         Event::Crashed(lane) => (Some(*lane), "  . crashes, and forgets".to_owned()),
         Event::Stalled(lane, until) => {
@@ -189,7 +189,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
         Event::Length(..) => return None,
         Event::Broken(rule, how) => (None, format!("== {rule} is broken: {how}")),
     };
-    Some(Row {
+    Some(TimelineRow {
         at: moment.at,
         lane,
         text,
@@ -200,6 +200,6 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
 }
 
 /// The lanes with an event, in order.
-pub(super) fn lanes(rows: &[Row]) -> BTreeSet<Lane> {
+pub(super) fn lanes(rows: &[TimelineRow]) -> BTreeSet<Lane> {
     rows.iter().filter_map(|row| row.lane).collect()
 }

@@ -5,7 +5,7 @@ use queue_core::QueueConfig;
 use super::{
     lanes::page,
     layout::{shortened, wrap},
-    rows::{Row, rows},
+    rows::{TimelineRow, rows},
     rules::rule,
     wording::Words,
 };
@@ -89,7 +89,7 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
     };
 
     // Events after the last call that shows the finding tell nothing more.
-    let named = |row: &Row| row.ends.is_some_and(|id| marked.contains_key(&id));
+    let named = |row: &TimelineRow| row.ends.is_some_and(|id| marked.contains_key(&id));
     let end = rows
         .iter()
         .rposition(named)

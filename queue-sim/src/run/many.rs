@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use queue_core::QueueKind;
 
-use super::{Failure, Played, Runner, Scenario, Simulation, Totals};
+use super::{Played, RunFailure, Runner, Scenario, Simulation, Totals};
 use crate::{
     check::{Finding, Verdict, goals, reached},
     plan::{Decisions, Plan},
@@ -28,7 +28,7 @@ pub struct Runs<'a> {
     runner: Runner<'a, Scenario>,
     missing: BTreeSet<&'static str>,
     totals: Totals,
-    failures: Vec<(u64, Failure<Played>)>,
+    failures: Vec<(u64, RunFailure<Played>)>,
 }
 
 impl<'a> Runs<'a> {
@@ -62,7 +62,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The first run that broke each rule, shrunk, and its seed.
-    pub fn failures(&self) -> &[(u64, Failure<Played>)] {
+    pub fn failures(&self) -> &[(u64, RunFailure<Played>)] {
         &self.failures
     }
 

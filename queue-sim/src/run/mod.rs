@@ -13,7 +13,7 @@ pub use self::{
     many::Runs,
     play::Scenario,
     played::Played,
-    runner::{Failure, Relapse, Replayed, Runner},
+    runner::{Relapse, Replayed, RunFailure, Runner},
     simulation::Simulation,
     totals::Totals,
 };

@@ -9,7 +9,7 @@ use super::{Frame, Played, Simulation, queue_name};
 use crate::{
     check::{Budget, Finding, Verdict, check},
     engine::{End, in_virtual_time},
-    plan::{Decisions, Lane, Plan, Site, What},
+    plan::{ChoicePoint, Decisions, Lane, Plan, What},
     workload::{Fit, Mode, Player, Pool, Workload, drain, remove},
     world::{Environment, Fault, Faults},
 };
@@ -109,7 +109,7 @@ async fn run(
     decisions: &Decisions,
 ) -> Played {
     let mode = scenario.mode.unwrap_or_else(|| {
-        let site = Site::new(Lane::WORLD, 0, What::Parameter);
+        let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter);
         match decisions.draw(site, 2, 30) {
             0 => Mode::Faults,
             _ => Mode::Waiting,

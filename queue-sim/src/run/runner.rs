@@ -1,7 +1,7 @@
 use super::Simulation;
 use crate::{
     check::{Finding, Verdict},
-    plan::{Decisions, Misfit, Plan, Regression, Site, shrink},
+    plan::{ChoicePoint, Decisions, Misfit, Plan, Regression, shrink},
     world::Environment,
 };
 
@@ -26,7 +26,7 @@ pub struct Replayed<R> {
     pub verdict: Verdict,
     /// The plan's decisions that the run did not ask for. If there are any, the plan belongs to
     /// other code than this, and a run that passes says little.
-    pub unmet: Vec<Site>,
+    pub unmet: Vec<ChoicePoint>,
 }
 
 /// The reason why a kept plan does not pass.
@@ -42,7 +42,7 @@ pub enum Relapse<R> {
 
 /// A run that broke a rule, shrunk.
 #[derive(Debug, Clone)]
-pub struct Failure<R> {
+pub struct RunFailure<R> {
     /// The broken rule, and how the run breaks it.
     pub finding: Finding,
     /// The shrunk run, which breaks the same rule.
@@ -131,7 +131,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
     }
 
     /// Shrinks a run that breaks a rule.
-    pub fn shrink(&mut self, run: S::Run, finding: Finding) -> Failure<S::Run> {
+    pub fn shrink(&mut self, run: S::Run, finding: Finding) -> RunFailure<S::Run> {
         self.shrink_while(run, finding, || true)
     }
 
@@ -141,7 +141,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
         run: S::Run,
         finding: Finding,
         may_play: impl Fn() -> bool,
-    ) -> Failure<S::Run> {
+    ) -> RunFailure<S::Run> {
         let operations_before = self.simulation.operations(&run);
         let plan = self.simulation.plan(&run).clone();
         let plan = shrink(plan, SHRINKING, |candidate| {
@@ -158,7 +158,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
             // A run that is not deterministic may not fail again.
             None => (run, finding),
         };
-        Failure {
+        RunFailure {
             finding,
             run,
             operations_before,

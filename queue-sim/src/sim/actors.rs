@@ -25,17 +25,17 @@ const MOST_CRASHES: u32 = 3;
 
 /// All lanes of a run.
 #[derive(Clone)]
-pub(super) struct Actors(Arc<Inner>);
+pub(super) struct Actors(Arc<ActorsInner>);
 
-struct Inner {
+struct ActorsInner {
     context: RunContext,
     /// The workers' lease: most bugs are near its end.
     lease: Duration,
-    state: Mutex<State>,
+    state: Mutex<ActorState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ActorState {
     members: BTreeMap<Lane, Member>,
     calm: bool,
 }
@@ -51,7 +51,7 @@ struct Member {
 
 impl Actors {
     pub(super) fn new(context: RunContext, lease: Duration) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ActorsInner {
             context,
             lease,
             state: Mutex::default(),
@@ -136,7 +136,7 @@ impl Actors {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ActorState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

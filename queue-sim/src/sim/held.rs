@@ -12,7 +12,7 @@ use crate::{history::Moment, plan::Lane};
 
 /// The unacked message that a worker held the longest, and still held after the last fault.
 #[derive(Debug)]
-pub(super) struct Held<'a> {
+pub(super) struct HeldJobs<'a> {
     queue: &'a QueueName,
     id: MessageId,
     lane: &'a str,
@@ -27,7 +27,7 @@ struct Lease {
     until: Moment,
 }
 
-impl<'a> Held<'a> {
+impl<'a> HeldJobs<'a> {
     pub(super) fn longest(story: &'a Story) -> Option<Self> {
         let healed = story.history.healed()?;
         let mut leases: BTreeMap<(&QueueName, Receipt), Lease> = BTreeMap::new();
@@ -79,7 +79,7 @@ impl<'a> Held<'a> {
     }
 }
 
-impl fmt::Display for Held<'_> {
+impl fmt::Display for HeldJobs<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             queue,

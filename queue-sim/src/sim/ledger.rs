@@ -59,10 +59,10 @@ impl std::error::Error for Stale {}
 
 /// The ledgers of a run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Books(Arc<Mutex<State>>);
+pub(super) struct Books(Arc<Mutex<LedgerState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct LedgerState {
     effects: Vec<Effect>,
     opened: BTreeMap<Arc<str>, BTreeSet<Lane>>,
     newest: BTreeMap<(Arc<str>, String), Token>,
@@ -90,7 +90,7 @@ impl Books {
         self.lock().opened.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, LedgerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

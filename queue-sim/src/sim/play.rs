@@ -23,12 +23,12 @@ use super::{
     builder::{LaneScript, Role, Sim},
     ledger::Books,
     panics::guarded,
-    run::Run,
+    run::RunHandle,
 };
 use crate::{
     engine::{in_virtual_time, yield_now},
     history::{Event, Recorder},
-    plan::{Decisions, Lane, Site, What},
+    plan::{ChoicePoint, Decisions, Lane, What},
     run::Frame,
     world::{Environment, Fault, Faults, World, by_rule},
 };
@@ -46,7 +46,7 @@ const LOOKS_PER_LEASE: u32 = 2;
 /// Plays one run.
 pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Decisions) -> Story {
     in_virtual_time(async {
-        let parameter = |nth| Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
+        let parameter = |nth| ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(nth);
         let preemption = [5, 20, 50, 90][decisions.choose(parameter(0), 4) as usize];
         let possible = environment.faults().iter().copied();
         let possible: Vec<Fault> = possible
@@ -113,7 +113,7 @@ fn lane_number(index: usize) -> Lane {
 
 /// Facts that only the end of a run tells.
 #[derive(Debug, Default)]
-struct Told {
+struct PlayLog {
     drained: Option<Duration>,
     dead: BTreeMap<(QueueName, MessageId), DeathReason>,
     counters: BTreeMap<QueueName, Counters>,
@@ -128,7 +128,7 @@ struct Director {
     actors: Actors,
     books: Books,
     shutdown: watch::Sender<bool>,
-    told: Mutex<Told>,
+    told: Mutex<PlayLog>,
 }
 
 impl Director {
@@ -283,7 +283,7 @@ impl Director {
                 ..
             } = &*director;
             let run = loop {
-                match Run::connect(world, actors, actor.clone(), books, asked.clone()).await {
+                match RunHandle::connect(world, actors, actor.clone(), books, asked.clone()).await {
                     Ok(run) => break run,
                     // Waits, as a process does that cannot connect yet.
                     Err(_) => time::sleep(Duration::from_millis(100)).await,
@@ -316,7 +316,7 @@ impl Director {
         self.tell(|told| told.failures.push((lane.to_owned(), failure)));
     }
 
-    fn tell(&self, what: impl FnOnce(&mut Told)) {
+    fn tell(&self, what: impl FnOnce(&mut PlayLog)) {
         what(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -18,7 +18,7 @@ use crate::{
     check::{Finding, Verdict},
     engine::End,
     plan::{Decisions, Lane, Plan},
-    run::{Failure, Replayed, Runner, Simulation},
+    run::{Replayed, RunFailure, Runner, Simulation},
     world::{Environment, MemoryEnvironment},
 };
 
@@ -137,10 +137,10 @@ impl Sim {
     pub(super) fn shortest(
         &self,
         runner: &mut Runner<'_, Self>,
-        mut best: Failure<Story>,
+        mut best: RunFailure<Story>,
         seeds: Range<u64>,
         may_play: &dyn Fn() -> bool,
-    ) -> Failure<Story> {
+    ) -> RunFailure<Story> {
         let mut others = 0;
         for seed in seeds {
             if others == OTHERS || best.run.plan.len() <= SHORT || !may_play() {
@@ -271,8 +271,8 @@ impl Sim {
     }
 
     /// Tells a failure.
-    pub(super) fn broken(&self, failure: &Failure<Story>) -> Box<Broken> {
-        let Failure {
+    pub(super) fn broken(&self, failure: &RunFailure<Story>) -> Box<Broken> {
+        let RunFailure {
             finding,
             run,
             operations_before,

@@ -13,7 +13,7 @@ use queue_core::{
 use super::ledger::Effect;
 use crate::{
     engine::End,
-    history::{Event, History, Outcome},
+    history::{CallEnd, Event, History},
     plan::{Lane, Plan},
 };
 
@@ -72,9 +72,9 @@ impl Story {
                 continue;
             }
             match record.ended.as_ref().map(|ended| &ended.outcome) {
-                Some(Outcome::Ok(answer)) => fates.learn(&record.call, answer),
-                Some(Outcome::NotApplied(..)) => {}
-                Some(Outcome::Unknown(..) | Outcome::Dropped) | None => {
+                Some(CallEnd::Ok(answer)) => fates.learn(&record.call, answer),
+                Some(CallEnd::NotApplied(..)) => {}
+                Some(CallEnd::Unknown(..) | CallEnd::Dropped) | None => {
                     let pushed = record.call.pushes().unwrap_or_default();
                     fates.unknown += pushed.len() as u64;
                 }

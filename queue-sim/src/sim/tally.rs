@@ -6,7 +6,7 @@ use std::{
 use queue_core::call::Answer;
 
 use super::Story;
-use crate::history::Outcome;
+use crate::history::CallEnd;
 
 /// The totals of a simulation's runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Tally {
                 _ => {}
             }
             let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
-            self.unknown += u64::from(matches!(outcome, Some(Outcome::Unknown(..))));
+            self.unknown += u64::from(matches!(outcome, Some(CallEnd::Unknown(..))));
         }
         for failure in story.failed() {
             self.failed += 1;

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::{Row, Strategy, TrialCondition, kept::Kept, trial::Trial};
+use super::{Strategy, StrategyRow, TrialCondition, kept::Kept, trial::Trial};
 
 /// In this many runs, the fault of each condition strikes.
 const STRIKES: u64 = 200;
@@ -23,7 +23,7 @@ pub fn judge_all(
     seeds: Range<u64>,
     keeps: bool,
     told: impl Fn(&str) + Sync,
-) -> (Vec<Row>, Vec<String>) {
+) -> (Vec<StrategyRow>, Vec<String>) {
     let left = Mutex::new(strategies.into_iter().enumerate());
     let judged = Mutex::new((BTreeMap::new(), Vec::new()));
     thread::scope(|scope| {
@@ -54,7 +54,7 @@ fn judge(
     conditions: &[TrialCondition],
     seeds: Range<u64>,
     keeps: bool,
-) -> (Row, String, Vec<String>) {
+) -> (StrategyRow, String, Vec<String>) {
     let guarantees = &strategy.guarantees;
     let mut report = format!("{} ({})\n", guarantees.name, guarantees.kind);
     let mut cells = Vec::new();
@@ -93,5 +93,5 @@ fn judge(
         }
         cells.push((condition, cell));
     }
-    (Row { strategy, cells }, report, faults)
+    (StrategyRow { strategy, cells }, report, faults)
 }

@@ -17,5 +17,5 @@ pub use self::{
     condition::TrialCondition,
     judge::judge_all,
     list::{Strategy, all},
-    table::{Row, markdown},
+    table::{StrategyRow, markdown},
 };

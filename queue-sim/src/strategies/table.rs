@@ -8,14 +8,14 @@ use super::{Cell, Strategy, TrialCondition, kept::is_shown_elsewhere};
 
 /// A strategy and its runs.
 #[derive(Debug)]
-pub struct Row {
+pub struct StrategyRow {
     /// The strategy.
     pub strategy: Strategy,
     /// Its runs, by condition.
     pub cells: Vec<(TrialCondition, Cell)>,
 }
 
-impl Row {
+impl StrategyRow {
     /// What is declared and was found, as text: each rule with its runs, or what else shows it.
     fn broken(&self, when: impl Fn(TrialCondition) -> bool) -> String {
         let guarantees = &self.strategy.guarantees;
@@ -67,7 +67,7 @@ impl Row {
 }
 
 /// The table, for docs/strategies.md.
-pub fn markdown(rows: &[Row]) -> String {
+pub fn markdown(rows: &[StrategyRow]) -> String {
     let mut table = String::from(
         "| strategy | kind | broken alone | besides, under a fault | equal bodies | clock ahead | not there |\n\
          | --- | --- | --- | --- | --- | --- | --- |\n",

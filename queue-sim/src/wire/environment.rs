@@ -12,7 +12,7 @@ use real_redis::{Aof, ServerBuilder, ServerError};
 use redis::{RedisResult, aio::MultiplexedConnection};
 
 use super::{
-    Counts, Rewrite,
+    Rewrite, WireCounts,
     affinity::{Held, OneCore},
     connector::{Shims, WireConnector},
     network::{Network, Serves},
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     engine::Executor,
     history::current_call,
-    plan::{Lane, Site, What},
+    plan::{ChoicePoint, Lane, What},
     world::{Environment, Fault, RunContext, World},
 };
 
@@ -73,7 +73,7 @@ impl RedisEnvironment {
     }
 
     /// The environment's requests to its server so far.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> WireCounts {
         self.machine().counts()
     }
 
@@ -234,7 +234,7 @@ impl Environment for RedisEnvironment {
 
 /// Whether no process of this run keeps bodies apart.
 fn is_plain(context: &RunContext) -> bool {
-    let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(14);
+    let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(14);
     context.decisions.choose(site, 2) == 1
 }
 

@@ -80,5 +80,5 @@ pub use self::{
     reply::Reply,
     request::Request,
     rewrite::{Rewrite, Steps},
-    server_connection::Counts,
+    server_connection::WireCounts,
 };

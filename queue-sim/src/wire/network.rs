@@ -27,15 +27,15 @@ const MOST: Chance = 30;
 
 /// The parts that all wires of one run share. Clones share one state.
 #[derive(Clone)]
-pub(super) struct Network(Arc<Inner>);
+pub(super) struct Network(Arc<WireInner>);
 
-struct Inner {
+struct WireInner {
     trouble: Trouble,
     machine: Arc<Mutex<Machine>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
     serves: Option<Arc<Serves>>,
-    state: Mutex<State>,
+    state: Mutex<WireState>,
     healed: watch::Sender<bool>,
     cut: watch::Sender<u64>,
     executed: watch::Sender<()>,
@@ -55,7 +55,7 @@ pub(super) struct Serves {
 type Serve = dyn Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync;
 
 #[derive(Default)]
-struct State {
+struct WireState {
     last_connection: ConnectionId,
     /// The time until which the server takes no connections.
     down: Option<Instant>,
@@ -75,7 +75,7 @@ impl Network {
         rewrite: Option<Arc<dyn Rewrite>>,
         serves: Option<Arc<Serves>>,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(WireInner {
             trouble: Trouble::new(context),
             machine,
             durable,
@@ -297,7 +297,7 @@ impl Network {
         let _ = healed.wait_for(|healed| *healed).await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WireState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -53,7 +53,7 @@ const SERVER: &[Fault] = &[
 /// A fault that strikes all lanes strikes at one in this many of its chances.
 const SERVER_RARELY: Chance = 4;
 /// The connection is over.
-struct Over;
+struct ConnectionOver;
 
 pub(super) struct Shim {
     network: Network,
@@ -88,7 +88,7 @@ impl Shim {
         }
     }
 
-    async fn serve(&mut self) -> Result<(), Over> {
+    async fn serve(&mut self) -> Result<(), ConnectionOver> {
         let mut heard = None;
         loop {
             let request = tokio::select! {
@@ -130,7 +130,7 @@ impl Shim {
                 }
                 Sort::Hello | Sort::Setup => {
                     self.travel(ONCE, rarely).await?;
-                    classify::set_up(&self.network, self.id, &request).ok_or(Over)?
+                    classify::set_up(&self.network, self.id, &request).ok_or(ConnectionOver)?
                 }
             };
             drop(under_way);
@@ -141,19 +141,19 @@ impl Shim {
     }
 
     /// Reads the next whole request.
-    async fn next(&mut self) -> Result<Request, Over> {
+    async fn next(&mut self) -> Result<Request, ConnectionOver> {
         loop {
             if let Some(length) = resp::value_len(&self.received) {
                 let bytes = self.received.split_to(length).freeze();
-                return self.understood(&bytes).ok_or(Over);
+                return self.understood(&bytes).ok_or(ConnectionOver);
             }
             self.read().await?;
         }
     }
 
-    async fn read(&mut self) -> Result<(), Over> {
+    async fn read(&mut self) -> Result<(), ConnectionOver> {
         match self.stream.read_buf(&mut self.received).await {
-            Ok(0) | Err(_) => Err(Over),
+            Ok(0) | Err(_) => Err(ConnectionOver),
             Ok(_) => Ok(()),
         }
     }
@@ -187,19 +187,23 @@ impl Shim {
     }
 
     /// `SUBSCRIBE channel`.
-    fn listen(&self, request: &Request) -> Result<Heard, Over> {
-        let channel = request.words.get(1).ok_or(Over)?;
+    fn listen(&self, request: &Request) -> Result<Heard, ConnectionOver> {
+        let channel = request.words.get(1).ok_or(ConnectionOver)?;
         let network = &self.network;
         let heard = network.with_machine(|machine| machine.listen(self.id, channel));
         Ok(Heard {
-            pushes: heard.ok_or(Over)?,
+            pushes: heard.ok_or(ConnectionOver)?,
             network: network.clone(),
             id: self.id,
         })
     }
 
     /// Carries a request to the server, has it executed, and answers its reply.
-    async fn exchange(&mut self, request: Request, rarely: Chance) -> Result<Reply, Over> {
+    async fn exchange(
+        &mut self,
+        request: Request,
+        rarely: Chance,
+    ) -> Result<Reply, ConnectionOver> {
         let faults = if request.call.is_some() || self.network.serves().is_some() {
             REQUEST
         } else {
@@ -208,7 +212,9 @@ impl Shim {
         let struck = self.travel(faults, rarely).await?;
         let again = (struck == Some(Fault::Repeated)).then(|| request.clone());
         let own = self.own.then(|| request.clone());
-        let reply = server::execute(&self.network, request).await.ok_or(Over)?;
+        let reply = server::execute(&self.network, request)
+            .await
+            .ok_or(ConnectionOver)?;
         if let Some(request) = own {
             self.tell(&request, &reply);
         }
@@ -220,12 +226,12 @@ impl Shim {
 
     /// Has the server pop as soon as there is something, until the request's time to block is over
     /// or its client has gone.
-    async fn block(&mut self, request: Request) -> Result<Reply, Over> {
-        let blocking = Blocking::of(request).ok_or(Over)?;
+    async fn block(&mut self, request: Request) -> Result<Reply, ConnectionOver> {
+        let blocking = Blocking::of(request).ok_or(ConnectionOver)?;
         let mut executed = self.network.executed();
         loop {
             executed.mark_unchanged();
-            let reply = blocking.pop(&self.network).await.ok_or(Over)?;
+            let reply = blocking.pop(&self.network).await.ok_or(ConnectionOver)?;
             if !reply.is_nil() || Instant::now() >= blocking.deadline {
                 return Ok(reply);
             }
@@ -286,7 +292,11 @@ impl Shim {
     }
 
     /// Carries a request under these faults. Writes down those that strike without stopping it.
-    async fn travel(&mut self, faults: &[Fault], rarely: Chance) -> Result<Option<Fault>, Over> {
+    async fn travel(
+        &mut self,
+        faults: &[Fault],
+        rarely: Chance,
+    ) -> Result<Option<Fault>, ConnectionOver> {
         let lane = self.lane;
         let struck = self.network.strike(lane, What::Request, faults, rarely);
         if let Some(fault) = struck {
@@ -294,7 +304,7 @@ impl Shim {
         }
         match struck {
             Some(Fault::RequestLost) => return Err(self.swallow().await),
-            Some(Fault::Cut) => return Err(Over),
+            Some(Fault::Cut) => return Err(ConnectionOver),
             Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
             Some(Fault::Late) => self.delay(self.network.patience()).await,
             _ => {}
@@ -304,7 +314,7 @@ impl Shim {
     }
 
     /// Carries a reply under faults.
-    async fn answer(&mut self, reply: &[u8], rarely: Chance) -> Result<(), Over> {
+    async fn answer(&mut self, reply: &[u8], rarely: Chance) -> Result<(), ConnectionOver> {
         let lane = self.lane;
         let struck = self.network.strike(lane, What::Reply, REPLY, rarely);
         if let Some(fault) = struck {
@@ -312,7 +322,7 @@ impl Shim {
         }
         match struck {
             Some(Fault::ReplyLost) => return Err(self.swallow().await),
-            Some(Fault::Cut) => return Err(Over),
+            Some(Fault::Cut) => return Err(ConnectionOver),
             Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
             Some(Fault::CutInFrame) => {
                 let parts = [1, reply.len() / 2, reply.len() - 1];
@@ -320,12 +330,15 @@ impl Shim {
                 let part = &reply[..parts[way as usize]];
                 // A client that has gone misses nothing.
                 let _ = self.stream.write_all(part).await;
-                return Err(Over);
+                return Err(ConnectionOver);
             }
             _ => {}
         }
         self.network.pass(lane).await;
-        self.stream.write_all(reply).await.map_err(|_| Over)
+        self.stream
+            .write_all(reply)
+            .await
+            .map_err(|_| ConnectionOver)
     }
 
     async fn delay(&self, more: Duration) {
@@ -335,7 +348,7 @@ impl Shim {
 
     /// From here on nothing arrives, in neither direction: the connection is half open. The client
     /// notices it by itself, or when the faults are over.
-    async fn swallow(&mut self) -> Over {
+    async fn swallow(&mut self) -> ConnectionOver {
         let network = self.network.clone();
         let swallow = async {
             loop {
@@ -347,7 +360,7 @@ impl Shim {
         };
         tokio::select! {
             biased;
-            () = network.healed() => Over,
+            () = network.healed() => ConnectionOver,
             over = swallow => over,
         }
     }

@@ -36,12 +36,12 @@ pub(super) fn hash(text: &str) -> String {
     redis::Script::new(text).get_hash().to_owned()
 }
 
-pub(super) struct Scripts(Vec<Script>);
+pub(super) struct Scripts(Vec<KnownScript>);
 
 /// No text has this hash.
 const OF_NO_SCRIPT: &str = "0000000000000000000000000000000000000000";
 
-struct Script {
+struct KnownScript {
     original: &'static Original,
     /// The text that runs: the script's own, or its replacement.
     text: Cow<'static, str>,
@@ -62,7 +62,7 @@ impl Scripts {
             if let Some(text) = &replaced {
                 accepted(&socket.ask(&["SCRIPT", "LOAD", text])?)?;
             }
-            scripts.push(Script {
+            scripts.push(KnownScript {
                 original,
                 loaded: replaced.is_some(),
                 found: true,

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     engine::yield_now,
-    history::{Event, Outcome},
+    history::{CallEnd, Event},
     run::queue_name,
 };
 
@@ -191,7 +191,7 @@ impl Executing<'_> {
         let journal = self.network.journal();
         let call = journal.began(request.lane, &name, Call::Settle(settlements));
         journal.executed(call, self.now());
-        journal.ended(call, Outcome::Dropped);
+        journal.ended(call, CallEnd::Dropped);
         true
     }
 

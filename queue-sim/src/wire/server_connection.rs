@@ -31,7 +31,7 @@ pub(super) struct Machine {
     listeners: Listeners,
     scripts: Scripts,
     known: BTreeMap<Bytes, Vec<u8>>,
-    counts: Counts,
+    counts: WireCounts,
 }
 
 /// Commands whose replies no caller waits for. They travel in one piece with the next command whose
@@ -51,7 +51,7 @@ impl Ahead {
 
 /// The environment's requests to its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct WireCounts {
     /// Runs that began.
     pub runs: u64,
     /// Commands that the server executed, with those of the wire itself.
@@ -72,11 +72,11 @@ impl Machine {
             listeners: Listeners::default(),
             scripts,
             known: BTreeMap::new(),
-            counts: Counts::default(),
+            counts: WireCounts::default(),
         })
     }
 
-    pub(super) const fn counts(&self) -> Counts {
+    pub(super) const fn counts(&self) -> WireCounts {
         self.counts
     }
 

@@ -40,7 +40,7 @@ use queue_core::{QueueConfig, QueueKind};
 pub(crate) use self::{drain::drain, driver::Player, fit::Fit, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
 use crate::{
-    plan::{Chance, Decisions, Lane, Site, What},
+    plan::{Chance, ChoicePoint, Decisions, Lane, What},
     world::Fault,
 };
 
@@ -99,11 +99,11 @@ impl Workload {
     /// Draws the parameters of one run.
     pub fn draw(kind: QueueKind, mode: Mode, decisions: &Decisions) -> Self {
         let choose = |nth, options: usize| {
-            let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(nth);
+            let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(nth);
             decisions.choose(site, options as u32) as usize
         };
         let audience = || {
-            let site = Site::new(Lane::WORLD, 0, What::Parameter).nth(11);
+            let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(11);
             decisions.weigh(site, &AUDIENCES) as u8
         };
         let millis = Duration::from_millis;

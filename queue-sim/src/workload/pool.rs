@@ -5,10 +5,10 @@ use queue_core::{MessageId, Offered, Pushed, Receipt, Timestamp};
 /// The receipts and ids that all lanes of a run have seen. Lanes take from it stale receipts, other
 /// lanes' receipts, and old ids. Clones share one state.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pool(Arc<Mutex<Seen>>);
+pub(crate) struct Pool(Arc<Mutex<SeenMessage>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenMessage {
     receipts: Vec<Receipt>,
     ids: Vec<MessageId>,
     /// The times of changes that come by themselves, as far as the lanes know.
@@ -96,7 +96,7 @@ impl Pool {
         seen.bodies
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, SeenMessage> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

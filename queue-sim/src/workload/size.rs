@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use queue_core::limits::{MAX_BATCH, MAX_BATCH_BYTES, MAX_PAGE};
 
-use crate::plan::{Decisions, Lane, Plan, Site, What};
+use crate::plan::{ChoicePoint, Decisions, Lane, Plan, What};
 
 /// The size of batches and bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'x'; MAX_BATC
 
 impl Size {
     /// The site that decides the size.
-    const SITE: Site = Site::new(Lane::WORLD, 0, What::Parameter).nth(12);
+    const SITE: ChoicePoint = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(12);
 
     pub(super) fn draw(decisions: &Decisions) -> Self {
         match decisions.weigh(Self::SITE, &SIZES) {

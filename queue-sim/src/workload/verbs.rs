@@ -3,7 +3,7 @@ use queue_core::QueueKind;
 use super::{Size, Workload};
 use crate::{
     named::named,
-    plan::{Decisions, Lane, Site, What},
+    plan::{ChoicePoint, Decisions, Lane, What},
     workload::Mode,
 };
 
@@ -91,7 +91,7 @@ pub(super) struct Leaning(Vec<u32>);
 impl Leaning {
     /// Draws this lane's leaning.
     pub(super) fn draw(lane: Lane, workload: &Workload, decisions: &Decisions) -> Self {
-        let site = Site::new(lane, 0, What::Parameter);
+        let site = ChoicePoint::new(lane, 0, What::Parameter);
         let role = decisions.weigh(site, &[40, 25, 25, 10]) as usize;
         let weight = |verb: &Verb| {
             let verb = *verb;

@@ -1,6 +1,6 @@
 use crate::{
     named::named,
-    plan::{Chance, Decisions, Lane, Site, What},
+    plan::{Chance, ChoicePoint, Decisions, Lane, What},
 };
 
 named! {
@@ -71,11 +71,11 @@ impl Faults {
     /// more from each other than draws from one mix would (swarm testing: Groce and others, 2012).
     pub fn drawn(decisions: &Decisions, possible: &[Fault]) -> Self {
         let mut mix = Vec::new();
-        let site = Site::new(Lane::WORLD, 1, What::Parameter).nth(Fault::ALL.len() as u32);
+        let site = ChoicePoint::new(Lane::WORLD, 1, What::Parameter).nth(Fault::ALL.len() as u32);
         let density = [0, 10, 25, 50][decisions.choose(site, 4) as usize];
         for fault in possible {
             let nth = *fault as u32;
-            let site = Site::new(Lane::WORLD, 1, What::Parameter).nth(nth);
+            let site = ChoicePoint::new(Lane::WORLD, 1, What::Parameter).nth(nth);
             let chance = match decisions.draw(site, 4, density) {
                 0 => continue,
                 1 => 3,

@@ -19,22 +19,22 @@ use crate::plan::{Chance, Lane, What};
 ///
 /// A late message travels by itself: it arrives even if its sender crashes or drops the call.
 #[derive(Clone)]
-pub struct Network(Arc<Inner>);
+pub struct Network(Arc<NetworkInner>);
 
-struct Inner {
+struct NetworkInner {
     context: RunContext,
     trouble: Trouble,
     carriers: Mutex<Vec<Running>>,
     /// By lane: each delayed message takes its turn here, so that they arrive in order.
-    turns: Mutex<BTreeMap<Lane, Turn>>,
+    turns: Mutex<BTreeMap<Lane, SendLock>>,
 }
 
-type Turn = Arc<tokio::sync::Mutex<()>>;
+type SendLock = Arc<tokio::sync::Mutex<()>>;
 
 impl Network {
     /// The network of a run.
     pub fn new(context: RunContext) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(NetworkInner {
             trouble: Trouble::new(&context),
             context,
             carriers: Mutex::default(),

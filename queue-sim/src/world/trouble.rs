@@ -21,20 +21,20 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 /// Draws the faults of requests and replies, knows which lanes are cut off, and counts messages on
 /// their way. Clones share one state.
 #[derive(Clone)]
-pub(crate) struct Trouble(Arc<Inner>);
+pub(crate) struct Trouble(Arc<TroubleInner>);
 
-struct Inner {
+struct TroubleInner {
     // Not the whole context: its executor holds the tasks that hold this.
     decisions: Decisions,
     journal: Journal,
     faults: Faults,
     lease_time: Duration,
-    state: Mutex<State>,
+    state: Mutex<TroubleState>,
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct TroubleState {
     over: bool,
     under_way: usize,
     /// The times until which nothing passes to or from a lane.
@@ -46,7 +46,7 @@ pub(crate) type Weights = [Chance; 8];
 
 impl Trouble {
     pub(crate) fn new(context: &RunContext) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(TroubleInner {
             decisions: context.decisions.clone(),
             journal: context.journal.clone(),
             faults: context.faults.clone(),
@@ -171,7 +171,7 @@ impl Trouble {
         self.0.arrived.notified().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, TroubleState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,7 +5,7 @@ use queue_core::{
     call::{Answer, Call},
 };
 use queue_sim::{
-    history::{Ended, Outcome},
+    history::{CallEnd, Ended},
     plan::Lane,
 };
 
@@ -40,7 +40,7 @@ fn who_is_handed_a_message_has_its_lease() {
 fn a_wait_that_brings_nothing_leases_nothing() {
     let mut story = Story::reliable();
     story.push("a");
-    story.record(wait(), Some(Outcome::Ok(wait().waited())), false);
+    story.record(wait(), Some(CallEnd::Ok(wait().waited())), false);
     let taken = story.take();
     story.settle(Settlement::ack(taken.receipt));
     story.holds();
@@ -50,9 +50,9 @@ fn a_wait_that_brings_nothing_leases_nothing() {
 fn what_comes_too_late_for_its_caller_goes_back() {
     let mut story = Story::reliable();
     let late = handed_over(&mut story).receipt;
-    story.last().ended.as_mut().unwrap().outcome = Outcome::Ok(wait().waited());
+    story.last().ended.as_mut().unwrap().outcome = CallEnd::Ok(wait().waited());
     story.call(Call::Settle(vec![Settlement::release(late)]));
-    story.last().ended.as_mut().unwrap().outcome = Outcome::Dropped;
+    story.last().ended.as_mut().unwrap().outcome = CallEnd::Dropped;
     assert_eq!(story.take().attempt, 1);
     story.holds_with_truth();
 }
@@ -103,7 +103,7 @@ fn who_is_handed_a_message_looks_at_no_other() {
     let at = story.moment();
     story.nth(sleeper).ended = Some(Ended {
         at,
-        outcome: Outcome::Ok(Answer::Nothing),
+        outcome: CallEnd::Ok(Answer::Nothing),
     });
     story.call(lease(1));
     story.breaks_first("waiting");

@@ -4,7 +4,7 @@ use queue_core::{
     call::{Answer, Call},
     *,
 };
-use queue_sim::history::{Event, Outcome};
+use queue_sim::history::{CallEnd, Event};
 
 use crate::story::{LEASE_TIME, Story, again, keyed, lease, leased, ms, push};
 
@@ -76,7 +76,7 @@ fn l8_a_message_is_lost() {
 #[test]
 fn l8_not_applied_is_not_true() {
     let mut story = Story::reliable();
-    let outcome = Outcome::NotApplied(ErrorKind::Unavailable, "no connection".to_owned());
+    let outcome = CallEnd::NotApplied(ErrorKind::Unavailable, "no connection".to_owned());
     story.record(push("a"), Some(outcome), true);
     story.breaks_first("outcome");
 }
@@ -84,7 +84,7 @@ fn l8_not_applied_is_not_true() {
 #[test]
 fn what_is_valid_is_called_invalid() {
     let mut story = Story::reliable();
-    let outcome = Outcome::NotApplied(ErrorKind::Invalid, "an empty body".to_owned());
+    let outcome = CallEnd::NotApplied(ErrorKind::Invalid, "an empty body".to_owned());
     story.record(push("a"), Some(outcome), false);
     story.breaks("limits");
 }

@@ -5,7 +5,7 @@ use queue_core::{
 use queue_sim::{
     check::{Budget, Verdict},
     engine::End,
-    history::{Event, Outcome},
+    history::{CallEnd, Event},
     plan::{Decisions, Lane},
     run::{Scenario, Simulation},
     workload::Mode,
@@ -85,7 +85,7 @@ fn what_was_seen_on_the_way_is_told() {
         "outcome",
         "unknown, and never sent".to_owned(),
     ));
-    let unavailable = Outcome::NotApplied(ErrorKind::Unavailable, "refused".to_owned());
+    let unavailable = CallEnd::NotApplied(ErrorKind::Unavailable, "refused".to_owned());
     story.record(push("a"), Some(unavailable), false);
     story.breaks("outcome");
 }

@@ -10,7 +10,7 @@ use queue_core::{
 use queue_sim::{
     check::{Budget, Case, Finding, Verdict},
     engine::End,
-    history::{CallId, Ended, Event, History, Moment, Outcome, Record},
+    history::{CallEnd, CallId, Ended, Event, History, Moment, Record},
     model::Model,
     plan::Lane,
     world::EPOCH,
@@ -86,19 +86,19 @@ impl Story {
     pub(crate) fn call(&mut self, call: Call) -> Answer {
         let answer = self.model.apply(EPOCH.plus_millis(self.now), &call);
         let answer = answer.unwrap_or_else(|kind| panic!("{call:?} is {kind:?}"));
-        self.record(call, Some(Outcome::Ok(answer.clone())), true);
+        self.record(call, Some(CallEnd::Ok(answer.clone())), true);
         answer
     }
 
     /// Makes a call that the backend executes, with this answer.
     pub(crate) fn says(&mut self, call: Call, answer: Answer) {
         let _ = self.model.apply(EPOCH.plus_millis(self.now), &call);
-        self.record(call, Some(Outcome::Ok(answer)), true);
+        self.record(call, Some(CallEnd::Ok(answer)), true);
     }
 
     /// Makes a call with this answer that changes nothing.
     pub(crate) fn claims(&mut self, call: Call, answer: Answer) {
-        self.record(call, Some(Outcome::Ok(answer)), true);
+        self.record(call, Some(CallEnd::Ok(answer)), true);
     }
 
     /// Makes a call whose answer is lost.
@@ -106,11 +106,11 @@ impl Story {
         if executed {
             let _ = self.model.apply(EPOCH.plus_millis(self.now), &call);
         }
-        let outcome = Outcome::Unknown(ErrorKind::Unavailable, "no reply".to_owned());
+        let outcome = CallEnd::Unknown(ErrorKind::Unavailable, "no reply".to_owned());
         self.record(call, Some(outcome), executed);
     }
 
-    pub(crate) fn record(&mut self, call: Call, outcome: Option<Outcome>, executed: bool) {
+    pub(crate) fn record(&mut self, call: Call, outcome: Option<CallEnd>, executed: bool) {
         let began = self.moment();
         let executed = if executed {
             vec![self.moment()]
@@ -220,7 +220,7 @@ impl Story {
         for (record, (mut delivery, token)) in records.zip([(first, tokens.1), (second, tokens.0)])
         {
             delivery.receipt.token = token;
-            let answer = Outcome::Ok(leased(&delivery));
+            let answer = CallEnd::Ok(leased(&delivery));
             record.ended.as_mut().expect("it was answered").outcome = answer;
         }
     }

@@ -7,7 +7,7 @@ use queue_core::{
 };
 use queue_sim::{
     engine::End,
-    history::{Ended, Outcome},
+    history::{CallEnd, Ended},
     plan::Lane,
 };
 
@@ -26,7 +26,7 @@ fn is_told(story: &mut Story, wait: usize) {
     let at = story.moment();
     story.nth(wait).ended = Some(Ended {
         at,
-        outcome: Outcome::Ok(Answer::Nothing),
+        outcome: CallEnd::Ok(Answer::Nothing),
     });
 }
 

@@ -12,7 +12,7 @@ use queue_core::{QueueKind, call::Call};
 use queue_sim::{
     plan::{Misfit, Plan, Regressions},
     report::{relapse, story},
-    run::{Failure, Played, Relapse, Runs, Scenario},
+    run::{Played, Relapse, RunFailure, Runs, Scenario},
     sim::seeds_or,
     workload::Size,
     world::Environment,
@@ -174,15 +174,15 @@ fn missed(runs: &Runs<'_>, kind: QueueKind) -> Vec<String> {
         .collect()
 }
 
-fn told(scenario: &Scenario, backend: &str, failures: &[(u64, Failure<Played>)]) -> String {
+fn told(scenario: &Scenario, backend: &str, failures: &[(u64, RunFailure<Played>)]) -> String {
     let stories = failures
         .iter()
         .map(|failure| story(scenario, backend, failure));
     stories.collect()
 }
 
-fn keep(regressions: &Regressions, failures: &[(u64, Failure<Played>)]) -> String {
-    for (_, Failure { finding, run, .. }) in failures {
+fn keep(regressions: &Regressions, failures: &[(u64, RunFailure<Played>)]) -> String {
+    for (_, RunFailure { finding, run, .. }) in failures {
         if let Err(error) = regressions.keep(&finding.rule, &run.plan) {
             return format!("the plan could not be kept: {error}");
         }

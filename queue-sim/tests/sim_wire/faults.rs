@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue_core::*;
 use queue_sim::{
-    history::{Event, Outcome},
+    history::{CallEnd, Event},
     plan::Lane,
     wire::RedisEnvironment,
     world::{EPOCH, Fault},
@@ -139,7 +139,7 @@ fn a_lane_that_is_cut_off_is_so_for_a_while() {
     let late = history.records[0].executed[0].at;
     assert_eq!(late, EPOCH.plus_millis(44));
     let outcome = &history.records[0].ended.as_ref().unwrap().outcome;
-    assert!(matches!(outcome, Outcome::Unknown(..)));
+    assert!(matches!(outcome, CallEnd::Unknown(..)));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{future::Future, pin::pin, task::Poll, time::Duration};
 use queue_core::*;
 use queue_sim::{
     engine::yield_now,
-    history::{Event, Outcome, Record},
+    history::{CallEnd, Event, Record},
     plan::Decisions,
     wire::RedisEnvironment,
     world::{EPOCH, Fault},
@@ -55,7 +55,7 @@ fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
         let Some(ended) = &record.ended else {
             panic!("{fault}: {record:?}");
         };
-        let unknown = Outcome::Unknown(ErrorKind::Unavailable, String::new());
+        let unknown = CallEnd::Unknown(ErrorKind::Unavailable, String::new());
         let same = std::mem::discriminant(&ended.outcome) == std::mem::discriminant(&unknown);
         assert_eq!(same, !certain, "{fault}: {record:?}");
         assert_eq!(record.answer().is_some(), certain, "{fault}");
@@ -97,7 +97,7 @@ fn a_dropped_call_is_known_to_have_been_executed_or_not() {
         let executed = pushes.iter().map(|push| push.executed.len() as u64);
         assert_eq!(depth.ready, executed.sum::<u64>(), "{seed}");
         for push in pushes {
-            if push.ended.as_ref().unwrap().outcome == Outcome::Dropped {
+            if push.ended.as_ref().unwrap().outcome == CallEnd::Dropped {
                 dropped[push.executed.len()] += 1;
             }
         }

@@ -13,11 +13,11 @@ use tokio::time::Instant;
 use super::{
     Runner,
     alarm::Alarm,
-    served::{Answer, Call, Pending, ServedQueue},
+    served::{CallAnswer, CallInFlight, Pending, ServedQueue},
 };
 use crate::{
     Stop,
-    event::{Event, Verb},
+    event::{CallKind, Event},
     later::after,
     lease::Lease,
     shares::Demand,
@@ -128,14 +128,14 @@ impl Runner {
                     leased_next.map(|(settled, leased)| (settled, Some(leased)))
                 }
             };
-            Answer { batch, result }
+            CallAnswer { batch, result }
         });
         if slots > 0 {
             // This call looks; a hint that comes meanwhile ends the next wait at once.
             served.wait = None;
             self.freed = None;
         }
-        served.call = Some(Call {
+        served.call = Some(CallInFlight {
             future,
             sent: now,
             slots,
@@ -144,7 +144,7 @@ impl Runner {
         self.events.emit(
             &served.name,
             &Event::Called {
-                verb: Verb::SettleAndLease,
+                verb: CallKind::SettleAndLease,
             },
         );
         max
@@ -154,7 +154,7 @@ impl Runner {
         let Some(call) = &mut self.queues[index].call else {
             return false;
         };
-        let Poll::Ready(Answer { batch, result }) = call.future.as_mut().poll(cx) else {
+        let Poll::Ready(CallAnswer { batch, result }) = call.future.as_mut().poll(cx) else {
             return false;
         };
         let (sent, max) = (call.sent, call.max);
@@ -166,7 +166,12 @@ impl Runner {
             Ok((settled, leased)) => {
                 let complete = self.settled(index, batch, settled, now);
                 if whole || complete.is_err() {
-                    self.note_result(index, Verb::SettleAndLease, complete.as_ref().err(), now);
+                    self.note_result(
+                        index,
+                        CallKind::SettleAndLease,
+                        complete.as_ref().err(),
+                        now,
+                    );
                 } else {
                     self.queues[index].call_outage.try_now();
                 }
@@ -181,7 +186,7 @@ impl Runner {
                     served.reach.lost(max, took, served.terms.lease);
                 }
                 self.put_back(index, batch, unknown, now);
-                self.note_result(index, Verb::SettleAndLease, Some(&error), now);
+                self.note_result(index, CallKind::SettleAndLease, Some(&error), now);
             }
         }
         true
@@ -296,7 +301,7 @@ impl Runner {
         if now < lease.deadline() {
             return true;
         }
-        lease.tell(Stop::LeaseLost);
+        lease.stop(Stop::LeaseLost);
         let (name, lease, stop) = (&self.queues[index].name, &*lease, Stop::LeaseLost);
         self.events.emit(name, &Event::Told { lease, stop });
         self.events.emit(name, &Event::Discarded { lease });
@@ -307,21 +312,21 @@ impl Runner {
     pub(super) fn note_result(
         &mut self,
         index: usize,
-        verb: Verb,
+        verb: CallKind,
         error: Option<&Error>,
         now: Instant,
     ) {
         let served = &mut self.queues[index];
         let outage = match verb {
-            Verb::SettleAndLease => &mut served.call_outage,
-            Verb::Extend => &mut served.heartbeat_outage,
-            Verb::Wait => &mut served.wait_outage,
+            CallKind::SettleAndLease => &mut served.call_outage,
+            CallKind::Extend => &mut served.heartbeat_outage,
+            CallKind::Wait => &mut served.wait_outage,
         };
         if let Some(error) = error {
             let until = outage.failed(now, error);
             self.events
                 .emit(&served.name, &Event::Failed { verb, error });
-            if verb == Verb::Wait {
+            if verb == CallKind::Wait {
                 // Without hints, the timer decides.
                 served.look = served.look.min(until);
             }
@@ -332,8 +337,8 @@ impl Runner {
         }
         // Without a handler there is nothing to extend, so no heartbeat would show that extending
         // works again.
-        if error.is_none() && verb == Verb::SettleAndLease && self.queues[index].jobs == 0 {
-            self.note_result(index, Verb::Extend, None, now);
+        if error.is_none() && verb == CallKind::SettleAndLease && self.queues[index].jobs == 0 {
+            self.note_result(index, CallKind::Extend, None, now);
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Stop,
-    event::{Event, Verb},
+    event::{CallKind, Event},
     later::after,
     lease::Lease,
     task_message::ExtendRequest,
@@ -139,8 +139,12 @@ impl Runner {
             lease_time,
             entries,
         });
-        self.events
-            .emit(&served.name, &Event::Called { verb: Verb::Extend });
+        self.events.emit(
+            &served.name,
+            &Event::Called {
+                verb: CallKind::Extend,
+            },
+        );
         true
     }
 
@@ -163,7 +167,7 @@ impl Runner {
             Ok(answers) if answers.len() < heartbeat.entries.len() => Err(Error::unanswered()),
             result => result,
         };
-        self.note_result(index, Verb::Extend, result.as_ref().err(), now);
+        self.note_result(index, CallKind::Extend, result.as_ref().err(), now);
         match result {
             Ok(answers) => self.extended(index, heartbeat, answers, now),
             Err(error) => {
@@ -221,7 +225,7 @@ impl Runner {
         if lease.is_lost() {
             return;
         }
-        lease.tell(Stop::LeaseLost);
+        lease.stop(Stop::LeaseLost);
         if running.leases.iter().all(|lease| lease.is_lost()) {
             let cut_at = after(now, self.settings.cleanup);
             running.cut_at = earlier(running.cut_at, Some(cut_at));

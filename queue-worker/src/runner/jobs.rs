@@ -145,7 +145,7 @@ impl Runner {
             }
             // A handler that stopped on request has not failed.
             Some(HandlerResult::Returned(_))
-                if lease.told().is_some() && failure.remedy() != Remedy::Bury =>
+                if lease.stopped().is_some() && failure.remedy() != Remedy::Bury =>
             {
                 return (Settlement::release(receipt), None);
             }

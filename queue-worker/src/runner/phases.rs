@@ -53,7 +53,7 @@ impl Runner {
                 shutdown.until = after(alarm.now, self.settings.cleanup);
                 shutdown.in_time = self.jobs.is_empty();
                 self.enter(Phase::Stopping);
-                self.tell_all();
+                self.stop_all();
                 true
             }
             Phase::Stopping => {
@@ -68,12 +68,12 @@ impl Runner {
         }
     }
 
-    fn tell_all(&self) {
+    fn stop_all(&self) {
         let stop = Stop::Shutdown;
         for job in self.jobs.values() {
             let name = &self.queues[job.queue].name;
             for lease in job.leases.iter().filter(|lease| !lease.is_lost()) {
-                lease.tell(stop);
+                lease.stop(stop);
                 self.events.emit(name, &Event::Told { lease, stop });
             }
         }

@@ -24,7 +24,7 @@ pub(super) struct ServedQueue {
     /// Running jobs.
     pub(super) jobs: usize,
     /// The `settle_and_lease` or `settle` in flight: one at a time, and never dropped.
-    pub(super) call: Option<Call>,
+    pub(super) call: Option<CallInFlight>,
     pub(super) call_outage: Outage,
     pub(super) reach: BatchLimit,
     /// Results to settle.
@@ -55,8 +55,8 @@ pub(super) struct Wait {
     pub(super) has_slot: bool,
 }
 
-pub(super) struct Call {
-    pub(super) future: InFlight<Answer>,
+pub(super) struct CallInFlight {
+    pub(super) future: InFlight<CallAnswer>,
     pub(super) sent: Instant,
     /// Slots that the call may fill.
     pub(super) slots: usize,
@@ -64,7 +64,7 @@ pub(super) struct Call {
     pub(super) max: usize,
 }
 
-pub(super) struct Answer {
+pub(super) struct CallAnswer {
     pub(super) batch: Vec<Pending>,
     pub(super) result: Result<(Vec<Settled>, Option<Leased>)>,
 }

@@ -15,7 +15,7 @@ use super::{
     calls::may_try,
     served::{InFlight, ServedQueue, Wait},
 };
-use crate::event::Verb;
+use crate::event::CallKind;
 
 /// A wait of a worker that has free slots is at most this part of a lease: what is handed over while it
 /// waits may have been leased when the wait began, as far as the worker knows.
@@ -46,7 +46,7 @@ impl Runner {
             }
             Err(error) => Some(error),
         };
-        self.note_result(index, Verb::Wait, failed.as_ref(), now);
+        self.note_result(index, CallKind::Wait, failed.as_ref(), now);
         true
     }
 

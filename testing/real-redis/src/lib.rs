@@ -57,7 +57,7 @@ pub use self::{
     builder::{Aof, ServerBuilder},
     cluster::Cluster,
     error::ServerError,
-    place::Place,
+    place::ServerPlace,
     proxy::{Direction, Proxy},
     server::Server,
     stats::{CommandCounts, command_counts},

@@ -27,12 +27,12 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 ///
 /// Dropping it removes the keys under its prefix, and no others.
 #[derive(Debug)]
-pub struct Place {
+pub struct ServerPlace {
     url: String,
     prefix: String,
 }
 
-impl Place {
+impl ServerPlace {
     /// A fresh prefix.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ServerPlace {
     fn drop(&mut self) {
         if let Err(error) = self.clear() {
             eprintln!(

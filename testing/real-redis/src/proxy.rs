@@ -69,12 +69,12 @@ pub struct Proxy {
     server_url: String,
     server: PathBuf,
     socket: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     listening: AbortHandle,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ProxyState {
     requests: DirectionState,
     replies: DirectionState,
     /// Counts the cuts; a connection ends when it changes.
@@ -169,7 +169,7 @@ impl Proxy {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let socket = server.folder().join(format!("proxy-{number}.sock"));
         let listener = UnixListener::bind(&socket)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             requests: DirectionState::open(),
             replies: DirectionState::open(),
             cuts: watch::Sender::new(0),
@@ -257,7 +257,7 @@ impl Drop for Proxy {
 }
 
 /// Accepts connections. When it is dropped, they end with the set that holds them.
-async fn accept(listener: UnixListener, server: PathBuf, shared: Arc<Shared>) {
+async fn accept(listener: UnixListener, server: PathBuf, shared: Arc<ProxyState>) {
     let mut connections = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         let (server, shared) = (server.clone(), Arc::clone(&shared));

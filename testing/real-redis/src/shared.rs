@@ -12,10 +12,10 @@ const WHERE: &str = "QUEUE_TEST_REDIS";
 const IN_CONTAINER: &str = "container";
 
 /// It is never dropped. Its watchdog, or what holds its container, ends it with the process.
-static SHARED: LazyLock<Result<Shared, ServerError>> = LazyLock::new(Shared::choose);
+static SHARED: LazyLock<Result<SharedServer, ServerError>> = LazyLock::new(SharedServer::choose);
 
 #[derive(Debug)]
-enum Shared {
+enum SharedServer {
     Existing(String),
     Process(Server),
     Container(Container),
@@ -24,14 +24,14 @@ enum Shared {
 /// The URL of the shared server. The first caller starts it.
 pub(super) fn url() -> Result<String, ServerError> {
     match &*SHARED {
-        Ok(Shared::Existing(url)) => Ok(url.clone()),
-        Ok(Shared::Process(server)) => Ok(server.url()),
-        Ok(Shared::Container(container)) => Ok(container.url().to_owned()),
+        Ok(SharedServer::Existing(url)) => Ok(url.clone()),
+        Ok(SharedServer::Process(server)) => Ok(server.url()),
+        Ok(SharedServer::Container(container)) => Ok(container.url().to_owned()),
         Err(error) => Err(error.clone()),
     }
 }
 
-impl Shared {
+impl SharedServer {
     fn choose() -> Result<Self, ServerError> {
         let named =
             |variable| env::var_os(variable).map(|value| value.to_string_lossy().into_owned());

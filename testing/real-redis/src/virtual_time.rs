@@ -79,7 +79,7 @@ impl VirtualClient {
     }
 
     fn wrap(&self, connection: Connection) -> VirtualConnection {
-        VirtualConnection(Arc::new(Inner {
+        VirtualConnection(Arc::new(VirtualTimeInner {
             connection: Mutex::new(connection),
             ran: Arc::clone(&self.ran),
         }))
@@ -87,7 +87,11 @@ impl VirtualClient {
 }
 
 /// Passes on the server's pushes, until the connection is dropped.
-async fn listen(inner: Weak<Inner>, hears: Receiver<PushInfo>, pushes: UnboundedSender<PushInfo>) {
+async fn listen(
+    inner: Weak<VirtualTimeInner>,
+    hears: Receiver<PushInfo>,
+    pushes: UnboundedSender<PushInfo>,
+) {
     while let Some(inner) = inner.upgrade() {
         let ran = Arc::clone(&inner.ran);
         let ran = ran.notified();
@@ -113,7 +117,7 @@ impl fmt::Debug for VirtualClient {
 
 /// A connection of a [`VirtualClient`]. Clones share it.
 #[derive(Clone)]
-pub struct VirtualConnection(Arc<Inner>);
+pub struct VirtualConnection(Arc<VirtualTimeInner>);
 
 impl fmt::Debug for VirtualConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,12 +125,12 @@ impl fmt::Debug for VirtualConnection {
     }
 }
 
-struct Inner {
+struct VirtualTimeInner {
     connection: Mutex<Connection>,
     ran: Arc<Notify>,
 }
 
-impl Inner {
+impl VirtualTimeInner {
     /// Makes one round trip. No time passes, but other tasks may run before and after: so a future
     /// can be dropped before it has sent anything, or after the server has run the command.
     async fn pass<T>(&self, trip: impl FnOnce(&mut Connection) -> T) -> T {
@@ -138,7 +142,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for VirtualTimeInner {
     fn drop(&mut self) {
         // The listening task ends.
         self.ran.notify_waiters();

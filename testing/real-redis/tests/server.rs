@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use real_redis::{Place, Server};
+use real_redis::{Server, ServerPlace};
 use redis::Commands;
 
 type Test = Result<(), Box<dyn Error>>;
@@ -271,8 +271,8 @@ fn a_bad_configuration_is_an_error_with_the_log() {
 
 #[test]
 fn a_place_clears_its_own_keys_only() -> Test {
-    let one = Place::fresh()?;
-    let other = Place::fresh()?;
+    let one = ServerPlace::fresh()?;
+    let other = ServerPlace::fresh()?;
     assert_ne!(one.prefix(), other.prefix());
     assert_eq!(one.url(), other.url());
     let mut connection = one.connect()?;
@@ -292,7 +292,7 @@ fn a_place_clears_its_own_keys_only() -> Test {
 #[test]
 #[ignore = "run by the test that names a server"]
 fn a_test_that_asks_for_a_place() -> Test {
-    println!("\nplace: {}", Place::fresh()?.url());
+    println!("\nplace: {}", ServerPlace::fresh()?.url());
     Ok(())
 }
 

@@ -6,16 +6,16 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
-    let (coalescer, sent) = echo();
-    let mut aside = pin!(coalescer.submit(&[1]));
+    let (batcher, sent) = echo();
+    let mut aside = pin!(batcher.submit(&[1]));
     assert!(aside.as_mut().now_or_never().is_none());
     let before = Instant::now();
-    assert_eq!(coalescer.submit(&[2]).await.unwrap(), [2]);
+    assert_eq!(batcher.submit(&[2]).await.unwrap(), [2]);
     assert_eq!(before.elapsed(), 2 * TRIP);
     sleep(10 * PATIENCE).await;
     // It is alone again, although nobody has polled the one set aside since.
     let before = Instant::now();
-    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
+    assert_eq!(batcher.submit(&[3]).await.unwrap(), [3]);
     assert_eq!(before.elapsed(), TRIP);
     assert_eq!(aside.await.unwrap(), [1]);
     assert_eq!(*sent.lock().unwrap(), [[1], [2], [3]]);
@@ -23,12 +23,12 @@ async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_and_is_set_aside_holds_up_nobody() {
-    let (coalescer, sent) = echo();
-    let (mut first, mut second) = (pin!(coalescer.submit(&[1])), pin!(coalescer.submit(&[2])));
+    let (batcher, sent) = echo();
+    let (mut first, mut second) = (pin!(batcher.submit(&[1])), pin!(batcher.submit(&[2])));
     assert!(first.as_mut().now_or_never().is_none());
     assert!(second.as_mut().now_or_never().is_none());
-    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
-    assert_eq!(coalescer.submit(&[4]).await.unwrap(), [4]);
+    assert_eq!(batcher.submit(&[3]).await.unwrap(), [3]);
+    assert_eq!(batcher.submit(&[4]).await.unwrap(), [4]);
     assert_eq!(second.await.unwrap(), [2]);
     assert_eq!(first.await.unwrap(), [1]);
     assert_eq!(*sent.lock().unwrap(), [vec![1], vec![2, 3], vec![4]]);
@@ -36,16 +36,16 @@ async fn who_waits_and_is_set_aside_holds_up_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience() {
-    let (coalescer, _) = echo();
+    let (batcher, _) = echo();
     // No timer ends it: its caller's runtime, say, has a timer that nobody drives.
-    let mut aside = pin!(coalescer.submit(&[ENDLESS]));
+    let mut aside = pin!(batcher.submit(&[ENDLESS]));
     assert!(aside.as_mut().now_or_never().is_none());
     let before = Instant::now();
     // Sent just in time, or given up just before.
-    let _ = coalescer.submit(&[2]).await;
+    let _ = batcher.submit(&[2]).await;
     assert!(before.elapsed() <= PATIENCE + TRIP);
     let before = Instant::now();
-    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
+    assert_eq!(batcher.submit(&[3]).await.unwrap(), [3]);
     assert_eq!(before.elapsed(), TRIP);
     assert!(aside.now_or_never().is_none());
 }
@@ -54,17 +54,17 @@ async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience()
 async fn who_is_dropped_in_the_middle_of_a_call_leaves_the_others_their_own_answers() {
     const CALLERS: usize = 5;
     for dropped in 0..CALLERS {
-        let (coalescer, sent) = echo();
+        let (batcher, sent) = echo();
         let mut set = JoinSet::new();
-        start(&mut set, &coalescer, &[1_000]);
+        start(&mut set, &batcher, &[1_000]);
         tokio::task::yield_now().await;
         let mut handles = Vec::new();
         for caller in 0..CALLERS {
             // Batches of one, two, three entries, so that a wrong number of answers shows.
             let first = 10 * caller as u32;
             let batch: Vec<_> = (first..=first + caller as u32 % 3).collect();
-            let (coalescer, expected) = (Arc::clone(&coalescer), batch.clone());
-            let handle = set.spawn(async move { coalescer.submit(&batch).await });
+            let (batcher, expected) = (Arc::clone(&batcher), batch.clone());
+            let handle = set.spawn(async move { batcher.submit(&batch).await });
             handles.push((handle, expected));
         }
         sleep(TRIP + TRIP / 2).await;
@@ -86,16 +86,16 @@ async fn who_is_dropped_in_the_middle_of_a_call_leaves_the_others_their_own_answ
 
 #[tokio::test(start_paused = true)]
 async fn what_was_dropped_before_it_was_sent_is_never_sent() {
-    let (coalescer, sent, up) = with_outages();
+    let (batcher, sent, up) = with_outages();
     up.send_replace(false);
     {
-        let (first, second) = (pin!(coalescer.submit(&[1])), pin!(coalescer.submit(&[2])));
+        let (first, second) = (pin!(batcher.submit(&[1])), pin!(batcher.submit(&[2])));
         assert!(first.now_or_never().is_none());
         // From now on the task sees to the first call, too.
         assert!(second.now_or_never().is_none());
         tokio::task::yield_now().await;
     }
-    let mut third = pin!(coalescer.submit(&[3]));
+    let mut third = pin!(batcher.submit(&[3]));
     assert!(third.as_mut().now_or_never().is_none());
     up.send_replace(true);
     assert_eq!(third.await.unwrap(), [3]);

@@ -1,4 +1,4 @@
-//! The coalescer in many orders in which threads can take turns, while time stands still: no timer
+//! The batcher in many orders in which threads can take turns, while time stands still: no timer
 //! makes up for a lost wake-up.
 
 use std::{future::poll_fn, pin::pin, task::Poll};
@@ -82,7 +82,7 @@ fn with_room(room: usize) -> (Subject, Sent, OnThreads) {
         sent: Arc::clone(&sent),
     };
     let subject = Batcher {
-        shared: Arc::new(Shared::new(verb, room)),
+        shared: Arc::new(BatcherState::new(verb, room)),
         patience: PATIENCE,
         spawn: Arc::new(threads.clone()),
         running: OnceLock::new(),

@@ -1,4 +1,4 @@
-//! The coalescer on a verb that takes a trip and answers each entry with itself, in virtual time.
+//! The batcher on a verb that takes a trip and answers each entry with itself, in virtual time.
 
 mod aside;
 mod interleavings;
@@ -78,9 +78,9 @@ impl SendBatch for Echo {
 }
 
 fn echo() -> (Arc<Batcher<Echo>>, Sent) {
-    let (coalescer, sent, up) = with_outages();
+    let (batcher, sent, up) = with_outages();
     drop(up);
-    (coalescer, sent)
+    (batcher, sent)
 }
 
 /// The same, and a sender that says whether the verb can send.
@@ -96,29 +96,29 @@ fn with_outages() -> (Arc<Batcher<Echo>>, Sent, watch::Sender<bool>) {
     (Arc::new(Batcher::new(verb, PATIENCE, spawn)), sent, is_up)
 }
 
-fn start(set: &mut JoinSet<Result<Vec<u32>>>, coalescer: &Arc<Batcher<Echo>>, batch: &[u32]) {
-    let (coalescer, batch) = (Arc::clone(coalescer), batch.to_vec());
-    set.spawn(async move { coalescer.submit(&batch).await });
+fn start(set: &mut JoinSet<Result<Vec<u32>>>, batcher: &Arc<Batcher<Echo>>, batch: &[u32]) {
+    let (batcher, batch) = (Arc::clone(batcher), batch.to_vec());
+    set.spawn(async move { batcher.submit(&batch).await });
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_comes_alone_sends_at_once_and_without_a_task() {
-    let (coalescer, sent) = echo();
+    let (batcher, sent) = echo();
     for n in 0..3 {
         let before = Instant::now();
-        assert_eq!(coalescer.submit(&[n]).await.unwrap(), [n]);
+        assert_eq!(batcher.submit(&[n]).await.unwrap(), [n]);
         assert_eq!(before.elapsed(), TRIP);
     }
     assert_eq!(*sent.lock().unwrap(), [[0], [1], [2]]);
-    assert!(coalescer.running.get().is_none());
+    assert!(batcher.running.get().is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn those_who_come_meanwhile_go_together_and_get_their_own_answers() {
-    let (coalescer, sent) = echo();
+    let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     for n in 0..64 {
-        start(&mut set, &coalescer, &[2 * n, 2 * n + 1]);
+        start(&mut set, &batcher, &[2 * n, 2 * n + 1]);
     }
     let before = Instant::now();
     while let Some(answer) = set.join_next().await {
@@ -134,13 +134,13 @@ async fn those_who_come_meanwhile_go_together_and_get_their_own_answers() {
 #[tokio::test(start_paused = true)]
 async fn those_who_come_again_with_each_answer_go_together_and_later_who_comes_alone_goes_at_once()
 {
-    let (coalescer, sent) = echo();
+    let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     for rounds in [2, 3, 3] {
-        let coalescer = Arc::clone(&coalescer);
+        let batcher = Arc::clone(&batcher);
         set.spawn(async move {
             for _ in 0..rounds {
-                coalescer.submit(&[1]).await.unwrap();
+                batcher.submit(&[1]).await.unwrap();
             }
         });
     }
@@ -151,19 +151,19 @@ async fn those_who_come_again_with_each_answer_go_together_and_later_who_comes_a
     assert_eq!(calls(&sent), [1, 3, 2, 2]);
     // The task rests by then, so who comes alone sends by itself again.
     sleep(TRIP).await;
-    let mut alone = std::pin::pin!(coalescer.submit(&[2]));
+    let mut alone = std::pin::pin!(batcher.submit(&[2]));
     assert!(alone.as_mut().now_or_never().is_none());
-    assert_eq!(coalescer.shared.waiting(), 0);
+    assert_eq!(batcher.shared.waiting(), 0);
     assert_eq!(alone.await.unwrap(), [2]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_batch_is_larger_than_one_call_may_be() {
-    let (coalescer, sent) = echo();
+    let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     for n in 0..200 {
-        start(&mut set, &coalescer, &[n]);
-        start(&mut set, &coalescer, &[60_000]);
+        start(&mut set, &batcher, &[n]);
+        start(&mut set, &batcher, &[60_000]);
     }
     while let Some(answer) = set.join_next().await {
         answer.unwrap().unwrap();
@@ -180,10 +180,10 @@ async fn no_batch_is_larger_than_one_call_may_be() {
 
 #[tokio::test(start_paused = true)]
 async fn a_large_batch_goes_by_itself_and_waits_for_nobody() {
-    let (coalescer, sent) = echo();
+    let (batcher, sent) = echo();
     let mut set = JoinSet::new();
-    start(&mut set, &coalescer, &[1]);
-    start(&mut set, &coalescer, &[7; SMALL + 1]);
+    start(&mut set, &batcher, &[1]);
+    start(&mut set, &batcher, &[7; SMALL + 1]);
     let before = Instant::now();
     while set.join_next().await.is_some() {}
     assert_eq!(before.elapsed(), TRIP);
@@ -192,16 +192,16 @@ async fn a_large_batch_goes_by_itself_and_waits_for_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_dropped_takes_nobody_along() {
-    let (coalescer, sent) = echo();
+    let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     // The caller that sends is dropped in the middle; so is a caller that is not sent yet.
-    let first = coalescer.submit(&[1]);
+    let first = batcher.submit(&[1]);
     assert!(
         timeout(TRIP / 2, async {
             tokio::join!(first, async {
-                start(&mut set, &coalescer, &[2]);
-                start(&mut set, &coalescer, &[3]);
-                assert!(timeout(TRIP / 4, coalescer.submit(&[4])).await.is_err());
+                start(&mut set, &batcher, &[2]);
+                start(&mut set, &batcher, &[3]);
+                assert!(timeout(TRIP / 4, batcher.submit(&[4])).await.is_err());
             })
         })
         .await
@@ -215,44 +215,44 @@ async fn who_is_dropped_takes_nobody_along() {
     assert_eq!(answers, [2, 3]);
     assert_eq!(*sent.lock().unwrap(), [vec![1], vec![2, 3]]);
     // So is a caller whose entries are under way with others'.
-    start(&mut set, &coalescer, &[5]);
+    start(&mut set, &batcher, &[5]);
     tokio::task::yield_now().await;
-    start(&mut set, &coalescer, &[6]);
-    let dropped = timeout(TRIP + TRIP / 2, coalescer.submit(&[7]));
+    start(&mut set, &batcher, &[6]);
+    let dropped = timeout(TRIP + TRIP / 2, batcher.submit(&[7]));
     assert!(dropped.await.is_err());
     while let Some(answer) = set.join_next().await {
         answer.unwrap().unwrap();
     }
-    assert_eq!(coalescer.submit(&[8]).await.unwrap(), [8]);
-    assert_eq!(*coalescer.sender().given_back.lock().unwrap(), [7]);
+    assert_eq!(batcher.submit(&[8]).await.unwrap(), [8]);
+    assert_eq!(*batcher.sender().given_back.lock().unwrap(), [7]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_nobody_takes_is_given_back() {
-    let (coalescer, _) = echo();
+    let (batcher, _) = echo();
     let mut set = JoinSet::new();
-    start(&mut set, &coalescer, &[1]);
+    start(&mut set, &batcher, &[1]);
     tokio::task::yield_now().await;
-    let mut aside = Box::pin(coalescer.submit(&[2]));
+    let mut aside = Box::pin(batcher.submit(&[2]));
     assert!(timeout(TRIP / 2, &mut aside).await.is_err());
     // Its answer comes meanwhile, and nobody polls the future any more.
     sleep(3 * TRIP).await;
-    assert!(coalescer.sender().given_back.lock().unwrap().is_empty());
+    assert!(batcher.sender().given_back.lock().unwrap().is_empty());
     drop(aside);
     sleep(TRIP).await;
-    assert_eq!(*coalescer.sender().given_back.lock().unwrap(), [2]);
+    assert_eq!(*batcher.sender().given_back.lock().unwrap(), [2]);
     // So is nothing that a caller took.
-    assert_eq!(coalescer.submit(&[3]).await.unwrap(), [3]);
+    assert_eq!(batcher.submit(&[3]).await.unwrap(), [3]);
     set.join_next().await.unwrap().unwrap().unwrap();
-    assert_eq!(coalescer.sender().given_back.lock().unwrap().len(), 1);
+    assert_eq!(batcher.sender().given_back.lock().unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_error_is_told_to_everybody_in_the_call() {
-    let (coalescer, _) = echo();
+    let (batcher, _) = echo();
     let mut set = JoinSet::new();
     for n in 1_312..1_315 {
-        start(&mut set, &coalescer, &[n]);
+        start(&mut set, &batcher, &[n]);
     }
     let mut failed = 0;
     while let Some(answer) = set.join_next().await {
@@ -262,17 +262,17 @@ async fn an_error_is_told_to_everybody_in_the_call() {
         }
     }
     assert_eq!(failed, 2);
-    assert!(coalescer.submit(&[1]).await.is_ok());
+    assert!(batcher.submit(&[1]).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_told_to_everybody_in_the_call_and_to_nobody_else() {
-    let (coalescer, _) = echo();
+    let (batcher, _) = echo();
     let mut set = JoinSet::new();
-    start(&mut set, &coalescer, &[1]);
+    start(&mut set, &batcher, &[1]);
     tokio::task::yield_now().await;
-    start(&mut set, &coalescer, &[666]);
-    start(&mut set, &coalescer, &[2]);
+    start(&mut set, &batcher, &[666]);
+    start(&mut set, &batcher, &[2]);
     assert!(set.join_next().await.unwrap().unwrap().is_ok());
     for _ in 0..2 {
         let error = set.join_next().await.unwrap().unwrap().unwrap_err();
@@ -281,7 +281,7 @@ async fn a_panic_is_told_to_everybody_in_the_call_and_to_nobody_else() {
         assert!(error.to_string().contains("as planned"), "{error}");
     }
     for n in 0..3 {
-        start(&mut set, &coalescer, &[n]);
+        start(&mut set, &batcher, &[n]);
     }
     while let Some(answer) = set.join_next().await {
         assert!(answer.unwrap().is_ok());

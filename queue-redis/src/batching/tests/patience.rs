@@ -10,19 +10,19 @@ const LARGE: u32 = SMALL_BYTES as u32;
 
 #[tokio::test(start_paused = true)]
 async fn who_is_not_sent_in_time_is_told_so_and_who_is_sent_waits_for_the_answer() {
-    let (coalescer, sent, up) = with_outages();
+    let (batcher, sent, up) = with_outages();
     let mut set = JoinSet::new();
     let start_of_all = Instant::now();
-    start(&mut set, &coalescer, &[1]);
+    start(&mut set, &batcher, &[1]);
     tokio::task::yield_now().await;
-    start(&mut set, &coalescer, &[2]);
+    start(&mut set, &batcher, &[2]);
     // The call of the second caller is under way when the trouble starts, and stays so.
     sleep(TRIP + TRIP / 2).await;
     up.send_replace(false);
     assert_eq!(set.join_next().await.unwrap().unwrap().unwrap(), [1]);
     sleep(PATIENCE / 3).await;
     let before = Instant::now();
-    start(&mut set, &coalescer, &[3]);
+    start(&mut set, &batcher, &[3]);
     let error = set.join_next().await.unwrap().unwrap().unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotApplied);
     assert_eq!(error.to_string(), "not in time");
@@ -35,16 +35,16 @@ async fn who_is_not_sent_in_time_is_told_so_and_who_is_sent_waits_for_the_answer
 
 #[tokio::test(start_paused = true)]
 async fn who_finds_no_room_in_the_line_waits_for_some() {
-    let (coalescer, sent, up) = with_outages();
+    let (batcher, sent, up) = with_outages();
     up.send_replace(false);
     let callers = LINE_BYTES / SMALL_BYTES + 100;
     let mut set = JoinSet::new();
     for _ in 0..callers {
-        start(&mut set, &coalescer, &[LARGE]);
+        start(&mut set, &batcher, &[LARGE]);
     }
     sleep(PATIENCE / 2).await;
     // The first caller waits by itself, and some wait for room.
-    let waiting = coalescer.shared.waiting();
+    let waiting = batcher.shared.waiting();
     assert!(waiting < callers - 50, "{waiting} of {callers} are in line");
     assert!(
         waiting > callers - 150,
@@ -112,11 +112,11 @@ fn one_call_takes_no_more_entries_than_a_batch_may_have() {
 
 #[tokio::test(start_paused = true)]
 async fn who_finds_no_room_has_no_more_patience_than_others() {
-    let (coalescer, sent, up) = with_outages();
+    let (batcher, sent, up) = with_outages();
     up.send_replace(false);
     let mut set = JoinSet::new();
     for _ in 0..LINE_BYTES / SMALL_BYTES + 100 {
-        start(&mut set, &coalescer, &[LARGE]);
+        start(&mut set, &batcher, &[LARGE]);
     }
     let before = Instant::now();
     // Only the verb can give up the first call.
@@ -126,7 +126,7 @@ async fn who_finds_no_room_has_no_more_patience_than_others() {
         assert!(error.is_transient());
         assert_eq!(before.elapsed(), PATIENCE);
     }
-    assert_eq!(coalescer.shared.waiting(), 0);
+    assert_eq!(batcher.shared.waiting(), 0);
     up.send_replace(true);
     assert!(set.join_next().await.unwrap().unwrap().is_ok());
     assert_eq!(sent.lock().unwrap().concat(), [LARGE]);
@@ -147,11 +147,11 @@ fn whose_task_has_ended_is_told_and_sends_alone_from_then_on() {
     // Nobody drives it, and it ends before anybody's patience does.
     let elsewhere = runtime();
     let spawn = Arc::new(TokioSpawn::on(elsewhere.handle().clone()));
-    let coalescer = Arc::new(Batcher::new(verb, 100 * PATIENCE, spawn));
+    let batcher = Arc::new(Batcher::new(verb, 100 * PATIENCE, spawn));
     runtime().block_on(async {
         let mut set = JoinSet::new();
         for n in 1..4 {
-            start(&mut set, &coalescer, &[n]);
+            start(&mut set, &batcher, &[n]);
         }
         assert_eq!(set.join_next().await.unwrap().unwrap().unwrap(), [1]);
         elsewhere.shutdown_background();
@@ -161,7 +161,7 @@ fn whose_task_has_ended_is_told_and_sends_alone_from_then_on() {
             assert!(error.to_string().contains("stopped"), "{error}");
         }
         for n in 4..6 {
-            assert_eq!(coalescer.submit(&[n]).await.unwrap(), [n]);
+            assert_eq!(batcher.submit(&[n]).await.unwrap(), [n]);
         }
     });
     assert_eq!(*sent.lock().unwrap(), [[1], [4], [5]]);

@@ -15,7 +15,7 @@ const CASES: u32 = 6_000;
 
 /// All that a URL tells.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct LoggedWarnings {
     /// In order; a socket is one without a port.
     places: Vec<(String, Option<u16>)>,
     is_secure: bool,
@@ -40,7 +40,7 @@ impl Login {
 }
 
 /// What this crate takes a URL for; `None` if it refuses it.
-fn taken(url: &str) -> Option<Told> {
+fn taken(url: &str) -> Option<LoggedWarnings> {
     let login = |handshake: &RedisConnectionInfo| Login {
         user: handshake.username().map(str::to_owned),
         password: handshake.password().map(str::to_owned),
@@ -70,19 +70,19 @@ fn taken(url: &str) -> Option<Told> {
     } else {
         let targets = match names_cluster(url) {
             true => seeds::targets(url).expect(known),
-            false => vec![Target::parse(url).expect(known)],
+            false => vec![UrlTarget::parse(url).expect(known)],
         };
         let first = targets[0].clone();
         (targets, first, None, Login::default())
     };
     let logins: Vec<Login> = targets.iter().map(|each| login(&each.handshake)).collect();
     assert!(logins.iter().all(|each| *each == logins[0]), "{logins:?}");
-    let place = |target: &Target| match &target.server {
+    let place = |target: &UrlTarget| match &target.server {
         ConnectionAddr::Tcp(host, port) => (host.clone(), Some(*port)),
         ConnectionAddr::Unix(path) => (path.display().to_string(), None),
         other => panic!("{other:?}"),
     };
-    Some(Told {
+    Some(LoggedWarnings {
         places: targets.iter().map(place).collect(),
         is_secure: first.is_secure,
         login: login(&first.handshake),
@@ -108,8 +108,8 @@ fn plain(text: &str) -> String {
 }
 
 /// Reads a URL as a person does, from left to right. It believes that the URL is good.
-fn read(url: &str) -> Told {
-    let mut told = Told::default();
+fn read(url: &str) -> LoggedWarnings {
+    let mut told = LoggedWarnings::default();
     let (scheme, rest) = url.split_once(':').expect("a scheme");
     let scheme = scheme.to_ascii_lowercase();
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));

@@ -6,7 +6,7 @@ use redis::{ProtocolVersion, RedisConnectionInfo};
 use crate::connection::{
     hosts::{Form, Hosts},
     parameters::{OF_SENTINELS, Parameters},
-    target::Target,
+    target::UrlTarget,
 };
 
 const FORM: Form = Form {
@@ -18,10 +18,10 @@ const FORM: Form = Form {
 
 /// What a URL of sentinels says.
 pub(in crate::connection) struct Address {
-    pub(in crate::connection) sentinels: Vec<Target>,
+    pub(in crate::connection) sentinels: Vec<UrlTarget>,
     pub(in crate::connection) service: String,
     /// How to greet the servers that the sentinels name.
-    pub(in crate::connection) primary: Target,
+    pub(in crate::connection) primary: UrlTarget,
 }
 
 /// Whether a URL names sentinels.

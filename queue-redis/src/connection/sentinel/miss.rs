@@ -45,7 +45,7 @@ impl Miss {
         let is_absent = error.is_io_error();
         Self {
             is_absent,
-            ..Self::told(&cannot_connect(error, &format!("the sentinel {place}")))
+            ..Self::message(&cannot_connect(error, &format!("the sentinel {place}")))
         }
     }
 
@@ -67,7 +67,7 @@ impl Miss {
         let place = sentinel.place();
         Self {
             text: format!("the sentinel {place} names a server: {error}"),
-            ..Self::told(&error)
+            ..Self::message(&error)
         }
     }
 
@@ -84,7 +84,7 @@ impl Miss {
         }
     }
 
-    fn told(error: &Error) -> Self {
+    fn message(error: &Error) -> Self {
         Self {
             text: error.to_string(),
             lasts: !error.is_transient(),

@@ -17,7 +17,7 @@ const FOR_EVER: Duration = Duration::from_secs(1_000_000);
 type Life = Option<Duration>;
 
 /// Opens these connections, the last one again and again, and records the times.
-struct Script {
+struct DialScript {
     lives: Mutex<VecDeque<Life>>,
     dialled: watch::Sender<Vec<Instant>>,
 }
@@ -45,7 +45,7 @@ impl ConnectionLike for Mute {
 }
 
 #[async_trait]
-impl Dial for Script {
+impl Dial for DialScript {
     async fn dial(&self) -> Result<Channel> {
         self.dialled
             .send_modify(|dialled| dialled.push(Instant::now()));
@@ -64,7 +64,7 @@ async fn pauses(lives: impl IntoIterator<Item = Life>) -> Vec<Duration> {
     let lives: VecDeque<Life> = lives.into_iter().collect();
     let count = lives.len() + 1;
     let (publish, mut dialled) = watch::channel(Vec::new());
-    let script = Script {
+    let script = DialScript {
         lives: Mutex::new(lives),
         dialled: publish,
     };

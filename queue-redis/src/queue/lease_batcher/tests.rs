@@ -8,8 +8,8 @@ fn ack() -> Settlement {
     Settlement::ack(Receipt::new(MessageId::new(1), Token::new(1)))
 }
 
-fn settle_and_lease(settlements: &[Settlement], max: usize) -> Turn<'_> {
-    Turn {
+fn settle_and_lease(settlements: &[Settlement], max: usize) -> LeaseCall<'_> {
+    LeaseCall {
         settlements,
         max,
         lease_time: LEASE_TIME,
@@ -17,14 +17,15 @@ fn settle_and_lease(settlements: &[Settlement], max: usize) -> Turn<'_> {
     }
 }
 
-fn share(acks: usize, max: usize) -> Share {
-    Share::of(settle_and_lease(&vec![ack(); acks], max)).expect("is small")
+fn share(acks: usize, max: usize) -> BatchedCall {
+    BatchedCall::of(settle_and_lease(&vec![ack(); acks], max)).expect("is small")
 }
 
 #[test]
 fn a_share_is_a_few_acks_and_a_small_lease() {
-    let may =
-        |settlements: &[Settlement], max| Share::of(settle_and_lease(settlements, max)).is_some();
+    let may = |settlements: &[Settlement], max| {
+        BatchedCall::of(settle_and_lease(settlements, max)).is_some()
+    };
     assert!(may(&vec![ack(); SMALL], SMALL));
     assert!(!may(&vec![ack(); SMALL + 1], 1));
     assert!(!may(&[ack()], SMALL + 1));
@@ -33,11 +34,11 @@ fn a_share_is_a_few_acks_and_a_small_lease() {
 
 #[test]
 fn those_that_lease_alike_agree_and_so_do_all_that_only_ack() {
-    let longer = Share {
+    let longer = BatchedCall {
         lease_time: 2 * LEASE_TIME,
         ..share(0, 1)
     };
-    let named = Share {
+    let named = BatchedCall {
         holder: Holder::new("somebody").ok(),
         ..share(0, 1)
     };
@@ -55,13 +56,13 @@ fn a_call_acks_a_batch_and_leases_one_at_most() {
     let full = limits::MAX_BATCH / SMALL;
     let (acks, leases) = (share(SMALL, 0), share(0, SMALL));
     for (some, one) in [(&acks, &share(1, 0)), (&leases, &share(0, 1))] {
-        let mut call = Together::default();
+        let mut call = CombinedCall::default();
         for _ in 0..full {
             assert!(call.fits(some));
             call.add(some);
         }
         assert!(!call.fits(one));
-        let mut nearly = Together::default();
+        let mut nearly = CombinedCall::default();
         for _ in 0..full - 1 {
             nearly.add(some);
         }
@@ -71,7 +72,7 @@ fn a_call_acks_a_batch_and_leases_one_at_most() {
         }
         assert!(!nearly.fits(one));
     }
-    let mut call = Together::default();
+    let mut call = CombinedCall::default();
     for _ in 0..full {
         call.add(&acks);
     }
@@ -80,12 +81,12 @@ fn a_call_acks_a_batch_and_leases_one_at_most() {
 
 #[test]
 fn a_call_leases_by_the_terms_of_one() {
-    let longer = Share {
+    let longer = BatchedCall {
         lease_time: 2 * LEASE_TIME,
         ..share(0, 1)
     };
     let (acks, leases) = (share(1, 0), share(0, 1));
-    let mut call = Together::of(&acks);
+    let mut call = CombinedCall::of(&acks);
     call.add(&leases);
     assert!(
         !call.fits(&longer),

@@ -10,8 +10,8 @@ use redis::cmd;
 use crate::recipes::{
     lists::{self, Places},
     pops::Pops,
-    server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, Taken},
+    server::{Connection, Key, id_of},
+    strategy::{NewEntry, Strategy, Taken},
 };
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Strategy for Levels {
         Some(&self.dead)
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         let mut pushes = Vec::new();
         for (priority, list) in &self.levels {
             let mut push = cmd("LPUSH");
@@ -54,7 +54,7 @@ impl Strategy for Levels {
 
     async fn take(
         &self,
-        server: &Server,
+        server: &Connection,
         max: usize,
         _: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
@@ -66,7 +66,7 @@ impl Strategy for Levels {
 
     async fn end(
         &self,
-        server: &Server,
+        server: &Connection,
         (list, body): &(String, Bytes),
         how: &Disposition,
     ) -> Result<Settled> {
@@ -78,11 +78,11 @@ impl Strategy for Levels {
         places.end(server, body, how).await
     }
 
-    async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+    async fn wait(&self, _: &Connection, timeout: Duration) -> Result<()> {
         self.pops.wait(timeout).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         let levels = self.levels.iter().map(|(_, list)| list);
         let lengths = lists::lengths(server, levels).await?;
         Ok(Depth {
@@ -93,7 +93,7 @@ impl Strategy for Levels {
 }
 
 /// Takes from the most urgent list that has something, then from the next, up to `max`.
-async fn pop(server: Server, lists: Vec<String>, max: usize) -> Result<Vec<(String, Bytes)>> {
+async fn pop(server: Connection, lists: Vec<String>, max: usize) -> Result<Vec<(String, Bytes)>> {
     let mut popped = Vec::new();
     while popped.len() < max {
         let mut pop = cmd("LMPOP");
@@ -124,7 +124,7 @@ fn keep(popped: Vec<(String, Bytes)>, error: Error) -> Result<Vec<(String, Bytes
 }
 
 async fn pop_in_turn(
-    server: Server,
+    server: Connection,
     lists: Vec<String>,
     max: usize,
 ) -> Result<Vec<(String, Bytes)>> {

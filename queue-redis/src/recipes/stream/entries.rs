@@ -5,10 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queue_core::{Depth, Disposition, Pushed, Result, Settled};
 
-use super::{group::Group, held::Held};
+use super::{group::Group, held::ClaimedEntry};
 use crate::recipes::{
-    server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, Taken},
+    server::{Connection, Key, id_of},
+    strategy::{NewEntry, Strategy, Taken},
 };
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Entries {
 
 #[async_trait]
 impl Strategy for Entries {
-    type Held = Held;
+    type Held = ClaimedEntry;
 
     fn keys(&self) -> Vec<Key> {
         let Group { stream, dead, .. } = &self.group;
@@ -35,11 +35,11 @@ impl Strategy for Entries {
         self.poll
     }
 
-    async fn prepare(&self, server: &Server) -> Result<()> {
+    async fn prepare(&self, server: &Connection) -> Result<()> {
         self.group.create(server).await
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         let ids = self.group.add(server, entries).await?;
         let ids = ids.iter().map(|id| id_of(id.as_bytes()));
         Ok(ids.map(Pushed::Accepted).collect())
@@ -47,7 +47,7 @@ impl Strategy for Entries {
 
     async fn take(
         &self,
-        server: &Server,
+        server: &Connection,
         max: usize,
         lease_time: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
@@ -62,7 +62,7 @@ impl Strategy for Entries {
         let mut taken = Vec::new();
         for entry in claimed {
             let delivered = self.group.attempts(server, &entry.0).await?;
-            let Some(held) = Held::read(entry, delivered) else {
+            let Some(held) = ClaimedEntry::read(entry, delivered) else {
                 continue;
             };
             if held.attempt > self.max_attempts {
@@ -74,13 +74,20 @@ impl Strategy for Entries {
         let room = max.saturating_sub(taken.len());
         if room > 0 {
             let new = self.group.read_new(server, room).await?;
-            let new = new.into_iter().filter_map(|entry| Held::read(entry, 1));
-            taken.extend(new.map(Held::taken));
+            let new = new
+                .into_iter()
+                .filter_map(|entry| ClaimedEntry::read(entry, 1));
+            taken.extend(new.map(ClaimedEntry::taken));
         }
         Ok(taken)
     }
 
-    async fn end(&self, server: &Server, held: &Held, how: &Disposition) -> Result<Settled> {
+    async fn end(
+        &self,
+        server: &Connection,
+        held: &ClaimedEntry,
+        how: &Disposition,
+    ) -> Result<Settled> {
         let dead = match how {
             Disposition::Bury { .. } => true,
             Disposition::Retry { .. } => held.attempt >= self.max_attempts,
@@ -106,11 +113,11 @@ impl Strategy for Entries {
         })
     }
 
-    async fn extend(&self, server: &Server, held: &Held, _: Duration) -> Result<bool> {
+    async fn extend(&self, server: &Connection, held: &ClaimedEntry, _: Duration) -> Result<bool> {
         self.group.extend(server, held).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         self.group.depth(server).await
     }
 }

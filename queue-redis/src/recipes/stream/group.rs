@@ -5,10 +5,10 @@ use std::{collections::HashMap, time::Duration};
 use queue_core::{Depth, Result, millis_ceil};
 use redis::{Value, cmd};
 
-use super::held::{BODY, Held, StreamEntry};
+use super::held::{BODY, ClaimedEntry, StreamEntry};
 use crate::recipes::{
-    server::{Server, read},
-    strategy::Entry,
+    server::{Connection, read},
+    strategy::NewEntry,
 };
 
 const GROUP: &str = "queue-kit";
@@ -47,7 +47,7 @@ pub(super) struct Group {
 
 impl Group {
     /// Makes the group, and with it the stream.
-    pub(super) async fn create(&self, server: &Server) -> Result<()> {
+    pub(super) async fn create(&self, server: &Connection) -> Result<()> {
         let mut create = cmd("XGROUP");
         create
             .arg("CREATE")
@@ -62,7 +62,11 @@ impl Group {
     }
 
     /// Adds entries. Answers their ids.
-    pub(super) async fn add(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<String>> {
+    pub(super) async fn add(
+        &self,
+        server: &Connection,
+        entries: &[NewEntry<'_>],
+    ) -> Result<Vec<String>> {
         let adds = entries.iter().map(|entry| {
             let mut add = cmd("XADD");
             add.arg(&self.stream).arg("*");
@@ -75,7 +79,7 @@ impl Group {
     /// Takes entries over that idled for so long.
     pub(super) async fn claim(
         &self,
-        server: &Server,
+        server: &Connection,
         max: usize,
         lease_time: Duration,
     ) -> Result<Vec<StreamEntry>> {
@@ -100,7 +104,11 @@ impl Group {
     }
 
     /// Reads entries that no consumer has read.
-    pub(super) async fn read_new(&self, server: &Server, max: usize) -> Result<Vec<StreamEntry>> {
+    pub(super) async fn read_new(
+        &self,
+        server: &Connection,
+        max: usize,
+    ) -> Result<Vec<StreamEntry>> {
         let mut new = cmd("XREADGROUP");
         new.arg("GROUP")
             .arg(GROUP)
@@ -117,7 +125,7 @@ impl Group {
     }
 
     /// How often an entry was delivered.
-    pub(super) async fn attempts(&self, server: &Server, entry: &str) -> Result<u32> {
+    pub(super) async fn attempts(&self, server: &Connection, entry: &str) -> Result<u32> {
         let mut pending = cmd("XPENDING");
         pending
             .arg(&self.stream)
@@ -132,8 +140,8 @@ impl Group {
     /// Puts a message back, with the attempts that count; without them it is dead.
     pub(super) async fn put_elsewhere(
         &self,
-        server: &Server,
-        held: &Held,
+        server: &Connection,
+        held: &ClaimedEntry,
         attempts: Option<u32>,
     ) -> Result<bool> {
         let attempts = attempts.map_or_else(String::new, |attempts| attempts.to_string());
@@ -145,7 +153,7 @@ impl Group {
     }
 
     /// Ends an entry. Says whether it was pending.
-    pub(super) async fn ack(&self, server: &Server, held: &Held) -> Result<bool> {
+    pub(super) async fn ack(&self, server: &Connection, held: &ClaimedEntry) -> Result<bool> {
         let (mut ack, mut delete) = (cmd("XACK"), cmd("XDEL"));
         ack.arg(&self.stream).arg(GROUP).arg(&held.entry);
         delete.arg(&self.stream).arg(&held.entry);
@@ -154,12 +162,12 @@ impl Group {
     }
 
     /// Makes an entry's time begin again. Says whether it is still this consumer's.
-    pub(super) async fn extend(&self, server: &Server, held: &Held) -> Result<bool> {
+    pub(super) async fn extend(&self, server: &Connection, held: &ClaimedEntry) -> Result<bool> {
         let arguments = (GROUP, &held.entry, &self.consumer);
         server.eval(EXTEND, &[&self.stream], arguments).await
     }
 
-    pub(super) async fn depth(&self, server: &Server) -> Result<Depth> {
+    pub(super) async fn depth(&self, server: &Connection) -> Result<Depth> {
         let (mut all, mut pending) = (cmd("XLEN"), cmd("XPENDING"));
         all.arg(&self.stream);
         pending.arg(&self.stream).arg(GROUP);

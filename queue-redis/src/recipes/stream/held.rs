@@ -17,7 +17,7 @@ pub(super) type StreamEntry = (String, Option<HashMap<String, Bytes>>);
 
 /// A delivered entry.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct ClaimedEntry {
     pub(super) entry: String,
     pub(super) body: Bytes,
     /// The entry that the message first was: its name.
@@ -26,7 +26,7 @@ pub(super) struct Held {
     pub(super) delivered: u32,
 }
 
-impl Held {
+impl ClaimedEntry {
     /// An entry that was delivered so often. `None` if it is gone, or has no body.
     pub(super) fn read((entry, fields): StreamEntry, delivered: u32) -> Option<Self> {
         let mut fields = fields?;

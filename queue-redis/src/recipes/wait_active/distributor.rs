@@ -7,7 +7,7 @@ use redis::cmd;
 use tokio::time;
 
 use super::keys::{ACTIVE_TOPICS, WAITING_TOPICS, active_of};
-use crate::recipes::server::Server;
+use crate::recipes::server::Connection;
 
 const DISTRIBUTE: &str = "\
 local val = redis.call('zrangebyscore', KEYS[1], '-inf', ARGV[1], 'limit', 0, ARGV[3])
@@ -20,7 +20,7 @@ end
 return 1";
 
 pub(super) struct Distributor {
-    pub(super) server: Server,
+    pub(super) server: Connection,
     /// The time between two rounds.
     pub(super) tick: Duration,
     /// The most messages of a topic that one round moves.

@@ -14,8 +14,8 @@ use super::{
 use crate::recipes::{
     lists::{self, settled},
     pops::Pops,
-    server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, Taken, half_done},
+    server::{Connection, Key, id_of},
+    strategy::{NewEntry, Strategy, Taken, half_done},
 };
 
 const PUSH: &str = "\
@@ -36,7 +36,7 @@ pub(super) struct Topic {
 }
 
 impl Topic {
-    async fn push(&self, server: &Server, member: &[u8], due: u64) -> Result<()> {
+    async fn push(&self, server: &Connection, member: &[u8], due: u64) -> Result<()> {
         let arguments = (&self.waiting, due, member);
         server
             .eval(PUSH, &[WAITING_TOPICS, &self.waiting], arguments)
@@ -67,7 +67,7 @@ impl Strategy for Topic {
         read(message)
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         let now = server.now();
         // All of them before anything is sent: a body may be none that JSON can hold.
         let messages = entries.iter().map(|entry| {
@@ -84,13 +84,23 @@ impl Strategy for Topic {
         Ok(ids.map(Pushed::Accepted).collect())
     }
 
-    async fn take(&self, server: &Server, max: usize, _: Duration) -> Result<Vec<Taken<Bytes>>> {
+    async fn take(
+        &self,
+        server: &Connection,
+        max: usize,
+        _: Duration,
+    ) -> Result<Vec<Taken<Bytes>>> {
         let pop = lists::pop(server.clone(), "LPOP", self.active.clone(), max);
         let messages = self.pops.take(max, pop).await?;
         Ok(messages.into_iter().map(taken).collect())
     }
 
-    async fn end(&self, server: &Server, message: &Bytes, how: &Disposition) -> Result<Settled> {
+    async fn end(
+        &self,
+        server: &Connection,
+        message: &Bytes,
+        how: &Disposition,
+    ) -> Result<Settled> {
         match how {
             Disposition::Ack => {}
             Disposition::Bury { .. } => {
@@ -108,11 +118,11 @@ impl Strategy for Topic {
         Ok(settled(how))
     }
 
-    async fn wait(&self, _: &Server, timeout: Duration) -> Result<()> {
+    async fn wait(&self, _: &Connection, timeout: Duration) -> Result<()> {
         self.pops.wait(timeout).await
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         let (mut ready, mut delayed) = (cmd("LLEN"), cmd("ZCARD"));
         ready.arg(&self.active);
         delayed.arg(&self.waiting);

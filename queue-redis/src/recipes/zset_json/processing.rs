@@ -6,7 +6,7 @@ use bytes::Bytes;
 use queue_core::{Due, Result, Settled, Timestamp, millis_ceil};
 use redis::{Value, cmd};
 
-use crate::recipes::server::Server;
+use crate::recipes::server::Connection;
 
 /// Moves what is past its lease back, then what is due into the processing set. Keys: the queue, the
 /// processing set; arguments: now, the score of the leases, the most messages, the last score of a claim
@@ -60,7 +60,7 @@ impl Processing {
 
     pub(super) async fn claim(
         &self,
-        server: &Server,
+        server: &Connection,
         max: usize,
         lease_time: Duration,
     ) -> Result<Vec<Bytes>> {
@@ -72,14 +72,14 @@ impl Processing {
     }
 
     /// The retries of a message so far.
-    pub(super) async fn retries(&self, server: &Server, body: &Bytes) -> Result<u32> {
+    pub(super) async fn retries(&self, server: &Connection, body: &Bytes) -> Result<u32> {
         let mut get = cmd("HGET");
         get.arg(&self.retries).arg(&body[..]);
         let retries: Option<u32> = server.ask(&get).await?;
         Ok(retries.unwrap_or(0))
     }
 
-    pub(super) async fn ack(&self, server: &Server, body: &Bytes) -> Result<Settled> {
+    pub(super) async fn ack(&self, server: &Connection, body: &Bytes) -> Result<Settled> {
         let remove = cmd("ZREM").arg(&self.claimed).arg(&body[..]).take();
         let forget = cmd("HDEL").arg(&self.retries).arg(&body[..]).take();
         let removed: Vec<u64> = server.pipeline(vec![remove, forget]).await?;
@@ -92,7 +92,7 @@ impl Processing {
     /// Puts a message back, due then.
     pub(super) async fn put_back(
         &self,
-        server: &Server,
+        server: &Connection,
         body: &Bytes,
         due: i64,
         counts: bool,
@@ -102,13 +102,13 @@ impl Processing {
     }
 
     /// Buries a message: as its last retry.
-    pub(super) async fn bury(&self, server: &Server, body: &Bytes) -> Result<Settled> {
+    pub(super) async fn bury(&self, server: &Connection, body: &Bytes) -> Result<Settled> {
         self.end(server, body, 0, true, 0).await
     }
 
     async fn end(
         &self,
-        server: &Server,
+        server: &Connection,
         body: &Bytes,
         due: i64,
         counts: bool,
@@ -127,7 +127,7 @@ impl Processing {
     /// Makes a lease end so long from now on. Says whether there is one.
     pub(super) async fn extend(
         &self,
-        server: &Server,
+        server: &Connection,
         body: &Bytes,
         lease_time: Duration,
     ) -> Result<bool> {
@@ -141,7 +141,7 @@ impl Processing {
         Ok(answers.last() != Some(&Value::Nil))
     }
 
-    pub(super) async fn count(&self, server: &Server) -> Result<u64> {
+    pub(super) async fn count(&self, server: &Connection) -> Result<u64> {
         server.ask(cmd("ZCARD").arg(&self.claimed)).await
     }
 }

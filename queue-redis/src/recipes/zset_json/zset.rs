@@ -10,8 +10,8 @@ use redis::cmd;
 use super::{ZsetJson, fields, processing::Processing};
 use crate::recipes::{
     lists::accepted,
-    server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, Taken, buried},
+    server::{Connection, Key, id_of},
+    strategy::{NewEntry, Strategy, Taken, buried},
     zsets,
 };
 
@@ -31,7 +31,7 @@ impl Zset {
         self.recipe.processing.then_some(&self.processing)
     }
 
-    fn score(&self, server: &Server, due: Due, body: &Bytes) -> i64 {
+    fn score(&self, server: &Connection, due: Due, body: &Bytes) -> i64 {
         let due = due.resolve(server.now()).as_millis();
         let due = i64::try_from(due).unwrap_or(i64::MAX);
         let priority = match self.recipe.priority {
@@ -42,7 +42,12 @@ impl Zset {
         due.saturating_sub(priority).max(0)
     }
 
-    async fn claim(&self, server: &Server, max: usize, lease_time: Duration) -> Result<Vec<Bytes>> {
+    async fn claim(
+        &self,
+        server: &Connection,
+        max: usize,
+        lease_time: Duration,
+    ) -> Result<Vec<Bytes>> {
         match self.processing() {
             Some(processing) => processing.claim(server, max, lease_time).await,
             None => zsets::claim(server, &self.queue, server.now().as_millis(), max).await,
@@ -54,7 +59,7 @@ impl Zset {
         fields::named(body, self.recipe.once_by.as_ref()?)
     }
 
-    async fn is_consumed(&self, server: &Server, body: &Bytes) -> Result<bool> {
+    async fn is_consumed(&self, server: &Connection, body: &Bytes) -> Result<bool> {
         match self.once_key(body) {
             Some(key) => {
                 server
@@ -65,7 +70,7 @@ impl Zset {
         }
     }
 
-    async fn ack(&self, server: &Server, body: &Bytes) -> Result<Settled> {
+    async fn ack(&self, server: &Connection, body: &Bytes) -> Result<Settled> {
         if let Some(key) = self.once_key(body) {
             let _added: u64 = server.ask(cmd("SADD").arg(&self.consumed).arg(key)).await?;
         }
@@ -78,7 +83,7 @@ impl Zset {
     /// Puts a message back, due after the delay.
     async fn put_back(
         &self,
-        server: &Server,
+        server: &Connection,
         body: &Bytes,
         delay: Duration,
         counts: bool,
@@ -93,7 +98,7 @@ impl Zset {
         Ok(Settled::Done)
     }
 
-    async fn bury(&self, server: &Server, body: &Bytes) -> Result<Settled> {
+    async fn bury(&self, server: &Connection, body: &Bytes) -> Result<Settled> {
         if let Some(processing) = self.processing() {
             return processing.bury(server, body).await;
         }
@@ -123,7 +128,7 @@ impl Strategy for Zset {
     /// In the order of their deaths.
     async fn dead_letters(
         &self,
-        server: &Server,
+        server: &Connection,
         from: usize,
         most: usize,
     ) -> Result<Vec<DeadLetter>> {
@@ -141,7 +146,7 @@ impl Strategy for Zset {
         self.recipe.poll
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         let mut add = cmd("ZADD");
         add.arg(&self.queue);
         for entry in entries {
@@ -154,7 +159,7 @@ impl Strategy for Zset {
 
     async fn take(
         &self,
-        server: &Server,
+        server: &Connection,
         max: usize,
         lease_time: Duration,
     ) -> Result<Vec<Taken<Bytes>>> {
@@ -178,7 +183,7 @@ impl Strategy for Zset {
         Ok(taken)
     }
 
-    async fn end(&self, server: &Server, body: &Bytes, how: &Disposition) -> Result<Settled> {
+    async fn end(&self, server: &Connection, body: &Bytes, how: &Disposition) -> Result<Settled> {
         match how {
             Disposition::Ack => self.ack(server, body).await,
             Disposition::Retry { delay, .. } => self.put_back(server, body, *delay, true).await,
@@ -188,14 +193,19 @@ impl Strategy for Zset {
         }
     }
 
-    async fn extend(&self, server: &Server, body: &Bytes, lease_time: Duration) -> Result<bool> {
+    async fn extend(
+        &self,
+        server: &Connection,
+        body: &Bytes,
+        lease_time: Duration,
+    ) -> Result<bool> {
         match self.processing() {
             Some(processing) => processing.extend(server, body, lease_time).await,
             None => Ok(true),
         }
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         let mut depth = zsets::depth(server, &self.queue, server.now().as_millis()).await?;
         depth.dead = server.ask(cmd("ZCARD").arg(&self.dead)).await?;
         if let Some(processing) = self.processing() {

@@ -10,8 +10,8 @@ use redis::{Value, cmd};
 use super::ZsetString;
 use crate::recipes::{
     lists,
-    server::{Key, Server, id_of},
-    strategy::{Entry, Strategy, Taken},
+    server::{Connection, Key, id_of},
+    strategy::{NewEntry, Strategy, Taken},
     zsets,
 };
 
@@ -34,13 +34,13 @@ impl Zset {
     }
 
     /// The score of a message that is due then.
-    fn score(&self, server: &Server, due: Due) -> u64 {
+    fn score(&self, server: &Connection, due: Due) -> u64 {
         let due = due.resolve(server.now()).as_millis();
         self.units(due.saturating_sub(millis_ceil(self.recipe.previous)))
     }
 
     /// The last score that is due.
-    fn until(&self, server: &Server) -> u64 {
+    fn until(&self, server: &Connection) -> u64 {
         let previous = self.units(millis_ceil(self.recipe.previous));
         self.units(server.now().as_millis())
             .saturating_sub(previous)
@@ -68,7 +68,7 @@ impl Strategy for Zset {
         self.recipe.poll
     }
 
-    async fn put(&self, server: &Server, entries: &[Entry<'_>]) -> Result<Vec<Pushed>> {
+    async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         let mut commands = Vec::with_capacity(2 * entries.len());
         let mut put = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -84,7 +84,7 @@ impl Strategy for Zset {
 
     async fn take(
         &self,
-        server: &Server,
+        server: &Connection,
         max: usize,
         _: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
@@ -109,7 +109,7 @@ impl Strategy for Zset {
 
     async fn end(
         &self,
-        server: &Server,
+        server: &Connection,
         (key, body): &(String, Bytes),
         how: &Disposition,
     ) -> Result<Settled> {
@@ -129,7 +129,7 @@ impl Strategy for Zset {
         Ok(lists::settled(how))
     }
 
-    async fn depth(&self, server: &Server) -> Result<Depth> {
+    async fn depth(&self, server: &Connection) -> Result<Depth> {
         zsets::depth(server, &self.key, self.until(server)).await
     }
 }

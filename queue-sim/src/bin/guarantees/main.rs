@@ -5,7 +5,7 @@ mod arguments;
 
 use std::{fs, num::NonZeroUsize, path::Path, process::ExitCode, thread};
 
-use queue_sim::strategies::{Row, TrialCondition, all, judge_all, markdown};
+use queue_sim::strategies::{StrategyRow, TrialCondition, all, judge_all, markdown};
 
 use self::arguments::Arguments;
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
 
 /// Writes the table into the page of the strategies, or checks that the page has it. How many runs broke
 /// a rule changes with the seeds, so only the rules are compared.
-fn write(rows: &[Row], checks: bool, faults: &mut Vec<String>) -> Result<(), String> {
+fn write(rows: &[StrategyRow], checks: bool, faults: &mut Vec<String>) -> Result<(), String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/strategies.md");
     let told = |error: std::io::Error| format!("{}: {error}", page.display());
     let text = fs::read_to_string(&page).map_err(told)?;

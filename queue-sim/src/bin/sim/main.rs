@@ -21,7 +21,7 @@ use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
     report::{lanes_in_time, relapse, story, summary, timeline},
-    run::{Failure, Played, Relapse, Replayed, Runner, Runs, Scenario, Totals},
+    run::{Played, Relapse, Replayed, RunFailure, Runner, Runs, Scenario, Totals},
     world::Environment,
 };
 
@@ -103,8 +103,8 @@ fn play(
     // At once, so that a user who stops the program early has seen the failure, and its plan is
     // kept.
     let told = Mutex::new(BTreeSet::new());
-    let tell = |failure: &(u64, Failure<Played>)| {
-        let Failure { finding, run, .. } = &failure.1;
+    let tell = |failure: &(u64, RunFailure<Played>)| {
+        let RunFailure { finding, run, .. } = &failure.1;
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
         if !told.insert(finding.rule.clone()) {
             return Ok(());
@@ -135,7 +135,7 @@ fn play(
 }
 
 /// Tells a failure, and keeps its plan.
-type Tell<'a> = dyn Fn(&(u64, Failure<Played>)) -> io::Result<()> + Sync + 'a;
+type Tell<'a> = dyn Fn(&(u64, RunFailure<Played>)) -> io::Result<()> + Sync + 'a;
 
 /// Plays the seeds, each thread its share, and tells the first failure of each rule that a thread
 /// finds.

@@ -13,9 +13,9 @@ use crate::{
 const GRAIN: u64 = 2;
 
 /// The latest time that the backend's clock had shown at each execution.
-pub(super) struct Clock(Vec<(u64, u64)>);
+pub(super) struct TokenClock(Vec<(u64, u64)>);
 
-impl Clock {
+impl TokenClock {
     pub(super) fn of(branch: &Branch<'_>) -> Self {
         let moments = branch.calls.iter().flat_map(|done| done.executed.iter());
         let mut told: Vec<(u64, u64)> = moments

@@ -7,7 +7,7 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use super::{Facts, Happened, Pushing, Put, What, millis};
+use super::{Facts, Happened, PushFact, Pushing, What, millis};
 use crate::check::{branch::Done, span::Span};
 
 impl<'a> Facts<'a> {
@@ -20,8 +20,8 @@ impl<'a> Facts<'a> {
                 };
                 for (at, item) in items.iter().enumerate() {
                     let put = inserted.get(at).map(|inserted| match inserted {
-                        Inserted::Added(id) => Put::Accepted(*id),
-                        Inserted::Present(id) => Put::Present(*id),
+                        Inserted::Added(id) => PushFact::Accepted(*id),
+                        Inserted::Present(id) => PushFact::Present(*id),
                     });
                     let key = item.key.as_ref();
                     let push = Pushing::of(&item.body, &item.headers);
@@ -194,8 +194,8 @@ impl<'a> Facts<'a> {
         self.happened.push(Happened { id, span, what });
     }
 
-    fn push(&mut self, span: Span, push: Pushing<'a>, put: Option<Put>) {
-        if let Some(Put::Accepted(id)) = put {
+    fn push(&mut self, span: Span, push: Pushing<'a>, put: Option<PushFact>) {
+        if let Some(PushFact::Accepted(id)) = put {
             self.add(id, span, What::Accepted(self.pushes.len()));
         }
         self.pushes.push(Pushing { span, put, ..push });
@@ -207,14 +207,14 @@ impl<'a> Facts<'a> {
                 if let Some(evicted) = evicted {
                     self.add(evicted, span, What::Evicted);
                 }
-                Put::Accepted(id)
+                PushFact::Accepted(id)
             }
             Offered::Replaced { id, replaced } => {
                 self.add(replaced, span, What::Replaced);
-                Put::Accepted(id)
+                PushFact::Accepted(id)
             }
-            Offered::Duplicate(first) => Put::Present(first),
-            Offered::Full => Put::Full,
+            Offered::Duplicate(first) => PushFact::Present(first),
+            Offered::Full => PushFact::Full,
         });
         self.push(span, push, put);
     }
@@ -257,9 +257,9 @@ fn entry(span: Span, at: usize) -> Span {
     }
 }
 
-fn put(pushed: Option<&Pushed>) -> Option<Put> {
+fn put(pushed: Option<&Pushed>) -> Option<PushFact> {
     pushed.map(|pushed| match *pushed {
-        Pushed::Accepted(id) => Put::Accepted(id),
-        Pushed::Duplicate(id) => Put::Present(id),
+        Pushed::Accepted(id) => PushFact::Accepted(id),
+        Pushed::Duplicate(id) => PushFact::Present(id),
     })
 }

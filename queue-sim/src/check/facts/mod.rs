@@ -13,7 +13,7 @@ use queue_core::{
     Settled, TimeToLive, Token, call::Call,
 };
 
-use self::clock::Clock;
+use self::clock::TokenClock;
 pub(in crate::check) use self::life::{Lease, Life};
 use super::{
     Case,
@@ -49,11 +49,11 @@ pub(in crate::check) struct Pushing<'a> {
     /// The distinct key, or the key of a ring's item.
     pub(in crate::check) key: Option<&'a Bytes>,
     /// The answer, if there was one.
-    pub(in crate::check) put: Option<Put>,
+    pub(in crate::check) put: Option<PushFact>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::check) enum Put {
+pub(in crate::check) enum PushFact {
     Accepted(MessageId),
     /// Present already: a duplicate, or an item whose key the ring has.
     Present(MessageId),
@@ -112,7 +112,7 @@ impl What<'_> {
 
 impl<'a> Facts<'a> {
     pub(in crate::check) fn of(case: &'a Case<'a>, branch: &'a Branch<'a>) -> Self {
-        let clock = Clock::of(branch);
+        let clock = TokenClock::of(branch);
         let spans = branch.calls.iter().map(|done| clock.span(done));
         let mut facts = Self {
             case,

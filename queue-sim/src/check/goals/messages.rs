@@ -10,7 +10,7 @@ use queue_core::{
 
 use crate::{
     check::{
-        facts::{Facts, Lease, Life, Put, What},
+        facts::{Facts, Lease, Life, PushFact, What},
         span::Span,
     },
     history::Event,
@@ -21,7 +21,7 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     crashes(facts, goals);
     let leasing = facts.kind() != QueueKind::Rotating;
     for push in &facts.pushes {
-        if let Some(Put::Present(_)) = push.put {
+        if let Some(PushFact::Present(_)) = push.put {
             goals.insert(if leasing {
                 "duplicate refused"
             } else {
@@ -149,16 +149,16 @@ fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
             continue;
         };
         match push.put {
-            Some(Put::Present(first)) => {
+            Some(PushFact::Present(first)) => {
                 let first = facts.push_of(first);
                 if first.is_some_and(|first| first.is_unique()) {
                     goals.insert("duplicate of a unique message");
                 }
             }
-            Some(Put::Accepted(_)) => {
+            Some(PushFact::Accepted(_)) => {
                 let had_it = facts.pushes.iter().any(|first| {
                     first.is_unique()
-                        && matches!(first.put, Some(Put::Accepted(_)))
+                        && matches!(first.put, Some(PushFact::Accepted(_)))
                         && first.dedup.is_some_and(|other| other.key == dedup.key)
                         && first.span.before(&push.span)
                         && push.span.clock < first.window_ends().0
@@ -167,7 +167,7 @@ fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                     goals.insert("accepted anew when done");
                 }
             }
-            Some(Put::Full) | None => {}
+            Some(PushFact::Full) | None => {}
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{
     facts::Facts,
 };
 use crate::{
-    history::{Outcome, Record},
+    history::{CallEnd, Record},
     run::Played,
 };
 
@@ -143,14 +143,14 @@ fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static st
                 true => "handed over in vain",
                 false => "handed over",
             }),
-            (_, Outcome::Ok(_)) if waited >= timeout => Some("waited in vain"),
-            (Call::WaitForRoom(_), Outcome::Ok(_)) => Some("room waited for"),
-            (_, Outcome::Ok(_)) => Some("woken"),
+            (_, CallEnd::Ok(_)) if waited >= timeout => Some("waited in vain"),
+            (Call::WaitForRoom(_), CallEnd::Ok(_)) => Some("room waited for"),
+            (_, CallEnd::Ok(_)) => Some("woken"),
             _ => None,
         });
         return;
     }
-    if !matches!(ended.outcome, Outcome::Unknown(..) | Outcome::Dropped) || !case.history.has_truth
+    if !matches!(ended.outcome, CallEnd::Unknown(..) | CallEnd::Dropped) || !case.history.has_truth
     {
         return;
     }

@@ -20,7 +20,7 @@ use crate::{history::CallId, model};
 pub(super) fn first_wrong(
     config: &QueueConfig,
     branch: &Branch<'_>,
-) -> Option<(CallId, model::Answer<Answer>)> {
+) -> Option<(CallId, model::ModelResult<Answer>)> {
     let deviation = replay::deviation(config, branch, &Steps::of(branch))?;
     let call = branch.calls[deviation.call].record.id;
     Some((call, deviation.expected))

@@ -6,10 +6,10 @@ use crate::check::branch::Branch;
 
 /// Every execution, in order.
 #[derive(Debug)]
-pub(in crate::check) struct Steps(pub(in crate::check) Vec<Step>);
+pub(in crate::check) struct Steps(pub(in crate::check) Vec<CallStep>);
 
 #[derive(Debug, Clone, Copy)]
-pub(in crate::check) struct Step {
+pub(in crate::check) struct CallStep {
     pub(in crate::check) order: u64,
     pub(in crate::check) at: Timestamp,
     /// The call's place in the branch.
@@ -19,9 +19,9 @@ pub(in crate::check) struct Step {
 impl Steps {
     pub(in crate::check) fn of(branch: &Branch<'_>) -> Self {
         let calls = branch.calls.iter().enumerate();
-        let mut steps: Vec<Step> = calls
+        let mut steps: Vec<CallStep> = calls
             .flat_map(|(call, done)| {
-                done.executed.iter().map(move |moment| Step {
+                done.executed.iter().map(move |moment| CallStep {
                     order: moment.order,
                     at: moment.at,
                     call,

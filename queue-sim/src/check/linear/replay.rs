@@ -14,7 +14,7 @@ pub(super) struct Deviation {
     /// The call's place in the branch.
     pub(super) call: usize,
     /// The model's answer.
-    pub(super) expected: model::Answer<Answer>,
+    pub(super) expected: model::ModelResult<Answer>,
 }
 
 /// Applies the calls to the model in the order of their executions. If the backend executed a call

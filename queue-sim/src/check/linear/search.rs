@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Search<'a> {
     config: &'a QueueConfig,
-    items: Vec<Item<'a>>,
+    items: Vec<SearchItem<'a>>,
     /// Whether no call may have an earlier time than the one before it.
     in_time: bool,
 }
@@ -39,7 +39,7 @@ pub(super) enum Searched {
 
 /// A call to be placed.
 #[derive(Debug)]
-struct Item<'a> {
+struct SearchItem<'a> {
     call: &'a Call,
     /// `None` if the caller got no answer.
     answer: Option<&'a Answer>,
@@ -68,7 +68,7 @@ struct Node {
 
 impl<'a> Search<'a> {
     pub(super) fn of(config: &'a QueueConfig, branch: &'a Branch<'a>, steps: &Steps) -> Self {
-        let mut items: Vec<Item<'a>> = Vec::new();
+        let mut items: Vec<SearchItem<'a>> = Vec::new();
         let mut met = vec![false; branch.calls.len()];
         for step in &steps.0 {
             let done = &branch.calls[step.call];
@@ -82,7 +82,7 @@ impl<'a> Search<'a> {
                 Some(_) => done.executed.iter().map(|moment| moment.at).collect(),
                 None => vec![step.at],
             };
-            items.push(Item {
+            items.push(SearchItem {
                 call: &done.record.call,
                 answer,
                 gone: &done.gone,

@@ -8,7 +8,7 @@ use queue_core::{
 use super::{Found, changes::Changes};
 use crate::{
     check::{
-        facts::{Facts, Happened, Life, Put, What},
+        facts::{Facts, Happened, Life, PushFact, What},
         span::Span,
     },
     history::{CallId, Event},
@@ -286,7 +286,7 @@ fn recent(
     for pair in messages.windows(2) {
         if let (Some(newer), Some(older)) = (fresh(pair[0].id), fresh(pair[1].id))
             && newer.span.before(&older.span)
-            && newer.put != Some(Put::Full)
+            && newer.put != Some(PushFact::Full)
         {
             let message = format!(
                 "message {} is shown before message {}, which is newer",

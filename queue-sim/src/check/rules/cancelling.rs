@@ -4,7 +4,7 @@ use queue_core::{Cancelled, Disposition, Settled};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Happened, Life, Put, What},
+    facts::{Facts, Happened, Life, PushFact, What},
     span::Span,
 };
 
@@ -98,7 +98,7 @@ fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut
         return;
     }
     let accepted = facts.pushes.iter().filter(|push| {
-        matches!(push.put, None | Some(Put::Accepted(_))) && push.span.may_precede(span)
+        matches!(push.put, None | Some(PushFact::Accepted(_))) && push.span.may_precede(span)
     });
     let (id, accepted) = (life.id().get(), accepted.count() as u64);
     if !(1..=accepted).contains(&id) {

@@ -9,7 +9,7 @@ use queue_core::{
 use super::Found;
 use crate::{
     check::{
-        facts::{Facts, Happened, Put, What},
+        facts::{Facts, Happened, PushFact, What},
         span::Span,
     },
     named::named,
@@ -93,7 +93,7 @@ fn was_pushed(
 }
 
 /// The least and the most that a call adds to the queue's counters.
-struct Tally {
+struct Balance {
     span: Span,
     what: Count,
     least: u64,
@@ -172,10 +172,10 @@ fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-fn tally(facts: &Facts<'_>) -> Vec<Tally> {
+fn tally(facts: &Facts<'_>) -> Vec<Balance> {
     let mut tallies = Vec::new();
     let mut add = |span: Span, what, least, most| {
-        tallies.push(Tally {
+        tallies.push(Balance {
             span,
             what,
             least,
@@ -184,7 +184,7 @@ fn tally(facts: &Facts<'_>) -> Vec<Tally> {
     };
     for push in &facts.pushes {
         match push.put {
-            Some(Put::Accepted(_)) => add(push.span, Count::Accepted, 1, 1),
+            Some(PushFact::Accepted(_)) => add(push.span, Count::Accepted, 1, 1),
             Some(_) => {}
             None => add(push.span, Count::Accepted, 0, 1),
         }

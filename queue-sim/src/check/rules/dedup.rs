@@ -8,7 +8,7 @@ use queue_core::{Cancelled, Disposition, MessageId, Settled};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Life, Pushing, Put, What},
+    facts::{Facts, Life, PushFact, Pushing, What},
     span::Span,
 };
 
@@ -17,7 +17,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for push in &facts.pushes {
         if let Some(dedup) = push.dedup {
             keys.entry(&dedup.key).or_default().push(push);
-        } else if let Some(Put::Present(first)) = push.put {
+        } else if let Some(PushFact::Present(first)) = push.put {
             let message = format!("a push without a key is called a duplicate of {first}");
             found.push(Found::at("L9", &[&push.span], message));
         }
@@ -25,9 +25,9 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for (key, pushes) in &keys {
         for push in pushes {
             match push.put {
-                Some(Put::Accepted(id)) => accepted(facts, key, push, id, pushes, found),
-                Some(Put::Present(first)) => duplicate(facts, key, push, first, pushes, found),
-                Some(Put::Full) | None => {}
+                Some(PushFact::Accepted(id)) => accepted(facts, key, push, id, pushes, found),
+                Some(PushFact::Present(first)) => duplicate(facts, key, push, first, pushes, found),
+                Some(PushFact::Full) | None => {}
             }
         }
     }
@@ -43,7 +43,7 @@ fn accepted(
     found: &mut Vec<Found>,
 ) {
     for first in pushes {
-        let Some(Put::Accepted(holder)) = first.put else {
+        let Some(PushFact::Accepted(holder)) = first.put else {
             continue;
         };
         let (until, _) = first.window_ends();
@@ -69,7 +69,7 @@ fn duplicate(
 ) {
     let could_be = |other: &&&Pushing<'_>| {
         let accepted = match other.put {
-            Some(Put::Accepted(id)) => id == first,
+            Some(PushFact::Accepted(id)) => id == first,
             Some(_) => false,
             None => true,
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::Found;
-use crate::check::facts::{Facts, Happened, Pushing, Put, What};
+use crate::check::facts::{Facts, Happened, PushFact, Pushing, What};
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for life in facts.lives() {
@@ -46,13 +46,13 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 fn side_by_side(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let mut keys: BTreeMap<&Bytes, Vec<&Pushing<'_>>> = BTreeMap::new();
     for push in &facts.pushes {
-        if let (Some(key), Some(Put::Accepted(_))) = (push.key, push.put) {
+        if let (Some(key), Some(PushFact::Accepted(_))) = (push.key, push.put) {
             keys.entry(key).or_default().push(push);
         }
     }
     for pushes in keys.values() {
         for first in pushes {
-            let Some(Put::Accepted(id)) = first.put else {
+            let Some(PushFact::Accepted(id)) = first.put else {
                 continue;
             };
             // A revived message has lost its key.

@@ -5,7 +5,7 @@ use queue_core::{ErrorKind, Timestamp, call::Call};
 use super::Found;
 use crate::{
     check::{Case, Finding},
-    history::{Event, Outcome, Record},
+    history::{CallEnd, Event, Record},
     model::Model,
     world::Fault,
 };
@@ -16,7 +16,7 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
             continue;
         };
         match &ended.outcome {
-            Outcome::NotApplied(kind, message) => {
+            CallEnd::NotApplied(kind, message) => {
                 unexplained(case, record, *kind, message, found);
                 if let Some(executed) = record.executed.first() {
                     let message = format!(
@@ -31,8 +31,8 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
                 }
             }
             // Nobody executes this on a queue that is not there.
-            Outcome::Ok(_) if matches!(record.call, Call::Reconfigure(_)) => {}
-            Outcome::Ok(_) if case.history.has_truth && !record.only_waited() => {
+            CallEnd::Ok(_) if matches!(record.call, Call::Reconfigure(_)) => {}
+            CallEnd::Ok(_) if case.history.has_truth && !record.only_waited() => {
                 if record.executed.is_empty() {
                     let message = format!("{:?} is answered, and was never executed", record.call);
                     found.push(broken("outcome", ended.at.order, record, message));

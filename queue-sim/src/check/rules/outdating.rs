@@ -5,7 +5,7 @@ use queue_core::{DeadLetter, DeathReason, Outdated, Revived, call::Answer};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Happened, Life, Pushing, Put, What, millis},
+    facts::{Facts, Happened, Life, PushFact, Pushing, What, millis},
     span::Span,
 };
 
@@ -109,7 +109,7 @@ fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
             continue;
         }
         let may_be = facts.pushes.iter().filter(|push| {
-            matches!(push.put, None | Some(Put::Accepted(_)))
+            matches!(push.put, None | Some(PushFact::Accepted(_)))
                 && is_to(push, Outdated::Drop)
                 && push.span.may_precede(&span)
                 && push.ends().is_some_and(|(end, _)| end <= span.clock)

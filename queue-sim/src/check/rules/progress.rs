@@ -12,7 +12,7 @@ use crate::{
         facts::{Facts, Life, What, removes_untold},
         span::Span,
     },
-    history::{Event, Outcome},
+    history::{CallEnd, Event},
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
@@ -91,7 +91,7 @@ fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
             let dropped = records.any(|record| {
                 let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
                 !record.call.is_wait()
-                    && matches!(outcome, Some(Outcome::Dropped | Outcome::Unknown(..)))
+                    && matches!(outcome, Some(CallEnd::Dropped | CallEnd::Unknown(..)))
             });
             let rule = if dropped { "L8" } else { "L5" };
             let message = format!("message {} is lost", life.id());

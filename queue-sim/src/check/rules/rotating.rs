@@ -7,7 +7,7 @@ use queue_core::{
 
 use super::{Found, changes::Changes};
 use crate::check::{
-    facts::{Facts, Life, Put, What, millis},
+    facts::{Facts, Life, PushFact, What, millis},
     span::Span,
 };
 
@@ -194,7 +194,7 @@ fn full_turn(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &m
 fn length(facts: &Facts<'_>, span: &Span, count: u64, found: &mut Vec<Found>) {
     let (mut least, mut most) = (0, 0);
     for push in &facts.pushes {
-        let Some(Put::Accepted(id)) = push.put else {
+        let Some(PushFact::Accepted(id)) = push.put else {
             most += u64::from(push.put.is_none() && push.span.may_precede(span));
             continue;
         };
@@ -212,7 +212,7 @@ fn length(facts: &Facts<'_>, span: &Span, count: u64, found: &mut Vec<Found>) {
 fn present(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for push in &facts.pushes {
         match (push.put, push.key) {
-            (Some(Put::Present(id)), key) => {
+            (Some(PushFact::Present(id)), key) => {
                 let Some(first) = facts.push_of(id) else {
                     continue;
                 };
@@ -222,9 +222,9 @@ fn present(facts: &Facts<'_>, found: &mut Vec<Found>) {
                     found.push(Found::at("T2", &[&first.span, &push.span], message));
                 }
             }
-            (Some(Put::Accepted(id)), Some(key)) => {
+            (Some(PushFact::Accepted(id)), Some(key)) => {
                 let twin = facts.pushes.iter().find(|first| {
-                    let Some(Put::Accepted(id)) = first.put else {
+                    let Some(PushFact::Accepted(id)) = first.put else {
                         return false;
                     };
                     first.key == Some(key)

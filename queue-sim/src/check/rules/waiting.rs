@@ -12,7 +12,7 @@ use super::Found;
 use crate::{
     check::{
         facts::{Facts, millis},
-        linear::order::{Step, Steps},
+        linear::order::{CallStep, Steps},
     },
     engine::End,
     history::{CallId, Event, Record},
@@ -117,7 +117,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
     executions.retain(|step| !matches!(calls[step.call].record.call, Call::Capacity));
     let mut model = Model::new(facts.case.config);
     let mut stills = Vec::new();
-    for (nth, Step { order, at, call }) in executions.iter().enumerate() {
+    for (nth, CallStep { order, at, call }) in executions.iter().enumerate() {
         let record = calls[*call].record;
         let until = executions
             .get(nth + 1)

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use bytes::Bytes;
 use queue_core::{Message, MessageId, Offer, Offered, Overflow, Timestamp};
 
-use crate::model::{Answer, LeasingModel, entry::Exit, limits};
+use crate::model::{LeasingModel, ModelResult, entry::Exit, limits};
 
 impl LeasingModel {
     /// Puts messages at the tail of a bounded queue while there is room.
@@ -18,7 +18,7 @@ impl LeasingModel {
         now: Timestamp,
         messages: &[Offer],
         overflow: Overflow,
-    ) -> Answer<Vec<Offered>> {
+    ) -> ModelResult<Vec<Offered>> {
         let pushes = messages.iter().map(|message| &message.push);
         limits::pushes(pushes, self.config.max_body)?;
         let mut keys = messages
@@ -37,7 +37,7 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn recent(&mut self, now: Timestamp, n: usize) -> Answer<Vec<Message>> {
+    pub fn recent(&mut self, now: Timestamp, n: usize) -> ModelResult<Vec<Message>> {
         limits::page(n)?;
         let now = self.begin(now);
         let mut line = self.ready(now);
@@ -53,7 +53,11 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn resize(&mut self, now: Timestamp, capacity: NonZeroUsize) -> Answer<Vec<MessageId>> {
+    pub fn resize(
+        &mut self,
+        now: Timestamp,
+        capacity: NonZeroUsize,
+    ) -> ModelResult<Vec<MessageId>> {
         limits::require(capacity.get() <= u32::MAX as usize)?;
         let now = self.begin(now);
         self.capacity = Some(capacity.get());
@@ -73,7 +77,7 @@ impl LeasingModel {
         &mut self,
         now: Timestamp,
         capacity: NonZeroUsize,
-    ) -> Answer<()> {
+    ) -> ModelResult<()> {
         if self.capacity != Some(capacity.get()) {
             self.resize(now, capacity)?;
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use queue_core::{Due, MessageId, Pushed, Rescheduled, Scheduled, Timestamp};
 
 use crate::model::{
-    Answer, LeasingModel,
-    entry::{Entry, Place},
+    LeasingModel, ModelResult,
+    entry::{ModelEntry, ModelPlace},
     limits,
     push::resolve,
 };
@@ -17,16 +17,16 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Answer<Vec<Pushed>> {
+    pub fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> ModelResult<Vec<Pushed>> {
         for message in messages {
             limits::due(message.due)?;
             limits::time_to_live(message.push.time_to_live, Some(message.due))?;
             // It has one due time already.
             limits::require(message.push.due.is_none())?;
         }
-        let delay = |entry: &mut Entry, message: &Scheduled| {
+        let delay = |entry: &mut ModelEntry, message: &Scheduled| {
             let due = resolve(message.due, now.as_millis());
-            entry.place = Place::Delayed { due };
+            entry.place = ModelPlace::Delayed { due };
         };
         self.put(now, messages, |message| &message.push, delay)
     }
@@ -36,7 +36,12 @@ impl LeasingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn reschedule(&mut self, now: Timestamp, id: MessageId, due: Due) -> Answer<Rescheduled> {
+    pub fn reschedule(
+        &mut self,
+        now: Timestamp,
+        id: MessageId,
+        due: Due,
+    ) -> ModelResult<Rescheduled> {
         limits::due(due)?;
         let now = self.begin(now);
         let mut entries = self.entries.iter();
@@ -44,7 +49,7 @@ impl LeasingModel {
             return Ok(Rescheduled::TooLate);
         };
         let due = resolve(due, now);
-        self.entries[at].place = Place::Delayed { due };
+        self.entries[at].place = ModelPlace::Delayed { due };
         Ok(Rescheduled::Moved)
     }
 

@@ -12,7 +12,7 @@ use queue_core::{
 };
 
 pub use self::rotating::RotatingModel;
-use crate::model::{self, LeasingModel, order::Order};
+use crate::model::{self, LeasingModel, order::ReadyOrder};
 
 /// The reference model of any kind. It takes calls as data.
 ///
@@ -54,11 +54,13 @@ impl Model {
     /// A new queue.
     pub fn new(config: &QueueConfig) -> Self {
         let (leasing, order, capacity) = match config {
-            QueueConfig::Reliable(config) => (&config.leasing, Order::Joining, None),
-            QueueConfig::Delay(config) => (&config.leasing, Order::Due, None),
-            QueueConfig::Priority(config) => (&config.leasing, Order::of_priority(config), None),
+            QueueConfig::Reliable(config) => (&config.leasing, ReadyOrder::Joining, None),
+            QueueConfig::Delay(config) => (&config.leasing, ReadyOrder::Due, None),
+            QueueConfig::Priority(config) => {
+                (&config.leasing, ReadyOrder::of_priority(config), None)
+            }
             QueueConfig::Bounded(config) => {
-                (&config.leasing, Order::Joining, Some(config.capacity))
+                (&config.leasing, ReadyOrder::Joining, Some(config.capacity))
             }
             QueueConfig::Rotating(config) => return Self::Rotating(RotatingModel::new(config)),
         };
@@ -72,7 +74,7 @@ impl Model {
     ///
     /// The error with which the backend must refuse it; `Invalid` also for a call that the kind
     /// does not have.
-    pub fn apply(&mut self, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+    pub fn apply(&mut self, now: Timestamp, call: &Call) -> model::ModelResult<Answer> {
         if let Call::WaitToLease(lease_time, holder, _) = call {
             // A message is handed over as a lease of one would bring it.
             let lease =
@@ -98,7 +100,7 @@ impl Model {
         }
     }
 
-    fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> model::Answer<()> {
+    fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> model::ModelResult<()> {
         match (self, config) {
             (Self::Leasing(kind, model), config) if *kind == config.kind() => {
                 model.reconfigure(now, config)
@@ -175,7 +177,7 @@ fn has(kind: QueueKind, call: &Call) -> bool {
     }
 }
 
-fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::ModelResult<Answer> {
     Ok(match call {
         Call::Push(messages) => Answer::Pushed(model.push(now, messages)?),
         Call::Enqueue(messages) => Answer::Pushed(model.enqueue(now, messages)?),
@@ -224,7 +226,7 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Answ
     })
 }
 
-fn rotating(model: &mut RotatingModel, now: Timestamp, call: &Call) -> model::Answer<Answer> {
+fn rotating(model: &mut RotatingModel, now: Timestamp, call: &Call) -> model::ModelResult<Answer> {
     Ok(match call {
         Call::Insert(items) => Answer::Inserted(model.insert(items)?),
         Call::Rotate(max) => Answer::Rotated(model.rotate(now, *max)?),

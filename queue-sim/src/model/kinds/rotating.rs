@@ -6,21 +6,21 @@ use queue_core::{
     Cursor, Insert, Inserted, Message, MessageId, Page, Paged, Rotated, RotatingConfig, Timestamp,
 };
 
-use crate::model::{Answer, limits};
+use crate::model::{ModelResult, limits};
 
 /// The model of a rotating queue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RotatingModel {
     config: RotatingConfig,
     /// The items from the head to the tail.
-    ring: Vec<Item>,
+    ring: Vec<ModelItem>,
     inserted: u64,
     /// The number of times that an item joined the tail.
     joins: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Item {
+struct ModelItem {
     id: MessageId,
     insert: Insert,
     /// Zero if it is due at any time, even if the clock steps back: it was never visited, or there
@@ -30,7 +30,7 @@ struct Item {
     joined: u64,
 }
 
-impl Item {
+impl ModelItem {
     fn size(&self) -> usize {
         size(&self.insert)
     }
@@ -60,7 +60,7 @@ impl RotatingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn insert(&mut self, items: &[Insert]) -> Answer<Vec<Inserted>> {
+    pub fn insert(&mut self, items: &[Insert]) -> ModelResult<Vec<Inserted>> {
         limits::batch(items.len())?;
         let sizes: Vec<usize> = items.iter().map(size).collect();
         limits::sizes(&sizes, self.config.max_body)?;
@@ -69,7 +69,7 @@ impl RotatingModel {
         let mut answers = Vec::new();
         for insert in items {
             let mut ring = self.ring.iter();
-            let same = |item: &&Item| insert.key.is_some() && item.insert.key == insert.key;
+            let same = |item: &&ModelItem| insert.key.is_some() && item.insert.key == insert.key;
             if let Some(present) = ring.find(same) {
                 answers.push(Inserted::Present(present.id));
                 continue;
@@ -77,7 +77,7 @@ impl RotatingModel {
             self.inserted += 1;
             let id = MessageId::new(self.inserted);
             self.joins += 1;
-            self.ring.push(Item {
+            self.ring.push(ModelItem {
                 id,
                 insert: insert.clone(),
                 due: 0,
@@ -103,22 +103,22 @@ impl RotatingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn rotate(&mut self, now: Timestamp, max: NonZeroUsize) -> Answer<Rotated> {
+    pub fn rotate(&mut self, now: Timestamp, max: NonZeroUsize) -> ModelResult<Rotated> {
         limits::max(max.get())?;
         let now = now.as_millis();
-        let due: Vec<Item> = self
+        let due: Vec<ModelItem> = self
             .ring
             .iter()
             .filter(|item| self.config.pace.is_none() || item.due <= now)
             .cloned()
             .collect();
-        let sizes: Vec<usize> = due.iter().map(Item::size).collect();
+        let sizes: Vec<usize> = due.iter().map(ModelItem::size).collect();
         let visited = &due[..limits::carried(&sizes, max.get())];
         let pace = self.config.pace.map(limits::millis);
         for item in visited {
             self.ring.retain(|other| other.id != item.id);
             self.joins += 1;
-            self.ring.push(Item {
+            self.ring.push(ModelItem {
                 joined: self.joins,
                 due: pace.map_or(0, |pace| now + pace),
                 ..item.clone()
@@ -127,7 +127,7 @@ impl RotatingModel {
         let soonest = self.ring.iter().map(|item| item.due).min();
         let wait = |due: u64| Duration::from_millis(due.saturating_sub(now));
         Ok(Rotated {
-            items: visited.iter().map(Item::message).collect(),
+            items: visited.iter().map(ModelItem::message).collect(),
             next: soonest.filter(|_| visited.is_empty()).map(wait),
         })
     }
@@ -138,16 +138,16 @@ impl RotatingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn list(&self, page: Page) -> Answer<Paged<Message>> {
+    pub fn list(&self, page: Page) -> ModelResult<Paged<Message>> {
         limits::page(page.limit)?;
         let after = page.after.map_or(0, Cursor::get);
         let start = self.ring.partition_point(|item| item.joined <= after);
         let rest = &self.ring[start..];
-        let sizes: Vec<usize> = rest.iter().map(Item::size).collect();
+        let sizes: Vec<usize> = rest.iter().map(ModelItem::size).collect();
         let count = limits::carried(&sizes, page.limit);
         let more = count < rest.len();
         Ok(Paged {
-            entries: rest[..count].iter().map(Item::message).collect(),
+            entries: rest[..count].iter().map(ModelItem::message).collect(),
             next: rest[..count]
                 .last()
                 .filter(|_| more)
@@ -160,7 +160,7 @@ impl RotatingModel {
     /// # Errors
     ///
     /// `Invalid`.
-    pub fn remove(&mut self, ids: &[MessageId]) -> Answer<u64> {
+    pub fn remove(&mut self, ids: &[MessageId]) -> ModelResult<u64> {
         limits::batch(ids.len())?;
         let before = self.ring.len();
         self.ring.retain(|item| !ids.contains(&item.id));

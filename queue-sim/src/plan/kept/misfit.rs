@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{super::Site, Regression};
+use super::{super::ChoicePoint, Regression};
 
 /// A kept plan whose run passes, but which no longer fits the code: the run never asked for some of
 /// its decisions.
@@ -13,7 +13,7 @@ use super::{super::Site, Regression};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     regression: Regression,
-    unmet: Vec<Site>,
+    unmet: Vec<ChoicePoint>,
     /// Whether the plan decides nothing in the run any more.
     dead: bool,
 }
@@ -25,11 +25,11 @@ impl Regression {
     /// Parameters say what may happen, and not what does. So if the run still asks for parameters
     /// of a plan, but for none of its other decisions, the plan shows nothing, whatever its line
     /// grants.
-    pub fn misfit(&self, unmet: &[Site]) -> Option<Misfit> {
-        let acts = |site: &Site| !site.is_parameter();
-        let sites: Vec<Site> = self.plan.iter().map(|(site, _)| site).collect();
+    pub fn misfit(&self, unmet: &[ChoicePoint]) -> Option<Misfit> {
+        let acts = |site: &ChoicePoint| !site.is_parameter();
+        let sites: Vec<ChoicePoint> = self.plan.iter().map(|(site, _)| site).collect();
         let all_parameters = !sites.iter().any(acts);
-        let counts = |site: &&Site| all_parameters || acts(site);
+        let counts = |site: &&ChoicePoint| all_parameters || acts(site);
         let deciding = sites.iter().filter(counts).count();
         let dead = deciding > 0 && unmet.iter().filter(counts).count() == deciding;
         (dead || unmet.len() > self.unmet).then(|| Misfit {
@@ -73,7 +73,7 @@ impl fmt::Display for Misfit {
         if !regression.broke.is_empty() {
             write!(f, "; it once broke {}", regression.broke)?;
         }
-        let sites: Vec<String> = unmet.iter().map(Site::to_string).collect();
+        let sites: Vec<String> = unmet.iter().map(ChoicePoint::to_string).collect();
         write!(
             f,
             "\n  It passes, but {} of its {} decisions were never asked for",

@@ -85,7 +85,7 @@ impl fmt::Display for Regression {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Site;
+    use crate::plan::ChoicePoint;
 
     fn read(line: &str) -> Result<Regression, String> {
         Regression::parse(Path::new("kept.txt"), 3, line)
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_plan_fits_as_long_as_no_more_is_unmet_than_its_line_grants() {
         let kept = read("L4 unmet=1 v1:0.1.parameter=2,1.0.verb=3,2.0.pick=1").expect("a plan");
-        let sites: Vec<Site> = kept.plan.iter().map(|(site, _)| site).collect();
+        let sites: Vec<ChoicePoint> = kept.plan.iter().map(|(site, _)| site).collect();
         assert_eq!(kept.misfit(&[]), None);
         assert_eq!(kept.misfit(&sites[1..2]), None);
         let misfit = kept.misfit(&sites[..2]).expect("one more");
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_plan_that_nothing_is_left_of_cannot_be_granted() {
         let kept = read("L4 unmet=3 v1:0.1.parameter=2,1.0.verb=3,2.0.pick=1").expect("a plan");
-        let sites: Vec<Site> = kept.plan.iter().map(|(site, _)| site).collect();
+        let sites: Vec<ChoicePoint> = kept.plan.iter().map(|(site, _)| site).collect();
         for unmet in [&sites[..], &sites[1..]] {
             let misfit = kept.misfit(unmet).expect("it is dead");
             assert_eq!(misfit.replacement(), None);
@@ -157,7 +157,7 @@ mod tests {
         }
         // A plan of parameters alone fits if the run meets them.
         let kept = read("L4 unmet=1 v1:0.1.parameter=2,0.2.parameter=3").expect("a plan");
-        let sites: Vec<Site> = kept.plan.iter().map(|(site, _)| site).collect();
+        let sites: Vec<ChoicePoint> = kept.plan.iter().map(|(site, _)| site).collect();
         assert_eq!(kept.misfit(&sites[..1]), None);
         assert_eq!(kept.misfit(&sites).and_then(|it| it.replacement()), None);
         // The simplest run of all always fits.

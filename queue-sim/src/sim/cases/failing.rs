@@ -34,11 +34,11 @@ pub(super) struct Failing {
     /// The simulation's name.
     name: String,
     until: Instant,
-    state: Mutex<State>,
+    state: Mutex<FailingState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct FailingState {
     /// The plan that failed last.
     plan: Plan,
     /// The rule that it breaks, if one of the simulation's own checks fails.
@@ -59,7 +59,7 @@ impl Failing {
         let failing = Arc::new(Self {
             name: sim.name.clone(),
             until: Instant::now() + patience.map_or(TIME, |patience| patience.min(TIME)),
-            state: Mutex::new(State {
+            state: Mutex::new(FailingState {
                 plan,
                 rule: None,
                 drawn: 0,
@@ -152,7 +152,7 @@ impl Failing {
         goes_on
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FailingState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use super::{
     failing::Failing,
 };
 use crate::{
-    plan::{Plan, Site},
+    plan::{ChoicePoint, Plan},
     sim::builder::Sim,
 };
 
@@ -135,7 +135,7 @@ impl ValueTree for CaseTree {
 /// The smaller plan with this number: without the last half, the first half, the quarters, and so
 /// on to single decisions; then with one decision lowered.
 fn smaller(plan: &Plan, nth: usize) -> Option<Plan> {
-    let sites: Vec<Site> = plan.iter().map(|(site, _)| site).collect();
+    let sites: Vec<ChoicePoint> = plan.iter().map(|(site, _)| site).collect();
     let mut left = nth;
     let mut size = sites.len().div_ceil(2);
     while size > 0 {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{Check, Finding};
-use crate::sim::{Story, held::Held};
+use crate::sim::{Story, held::HeldJobs};
 
 /// All work ends (L7): nothing is left but dead letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Check for Drained {
             None => {
                 let left =
                     "messages are left that nobody finishes, although nothing fails any more";
-                let held = Held::longest(story);
+                let held = HeldJobs::longest(story);
                 let held = held.map_or_else(String::new, |held| format!(": {held}"));
                 vec![Finding::new("drained", format!("{left}{held}"))]
             }

@@ -13,7 +13,7 @@ fn connect(url: &str) -> redis::RedisResult<redis::Connection> {
 #[test]
 #[ignore = "run by the test that kills it"]
 fn a_test_that_waits_to_be_killed() -> Test {
-    println!("\nplace: {}", Place::fresh()?.url());
+    println!("\nplace: {}", ServerPlace::fresh()?.url());
     // This ends only with its parent process, or when run by hand.
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())

@@ -26,19 +26,19 @@ const PAUSE: u32 = 16;
 /// the run up. So a handle whose callers ack few at a time, or break runs up, asks for no runs for a while.
 /// Nothing but speed depends on what is known here.
 #[derive(Debug, Default)]
-pub(super) struct Runs(Mutex<State>);
+pub(super) struct BatchLeases(Mutex<RunsState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct RunsState {
     /// By the first token.
-    known: BTreeMap<u64, Known>,
+    known: BTreeMap<u64, KnownRun>,
     /// Turns to come that ask for no run.
     pause: u32,
 }
 
 #[derive(Debug)]
-struct Known {
-    run: Run,
+struct KnownRun {
+    run: BatchLease,
     acked: usize,
     /// So many calls acked these.
     calls: usize,
@@ -46,7 +46,7 @@ struct Known {
 
 /// Messages that were leased with consecutive tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct BatchLease {
     /// The least id, and the first token.
     first: Receipt,
     count: usize,
@@ -57,21 +57,21 @@ pub(super) struct Run {
 /// What a call acks of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    run: Run,
+    run: BatchLease,
     /// The places of these messages in the run, in order.
     places: Vec<usize>,
 }
 
 /// Settlements in the order in which a call sends them.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct SplitSettlements {
     /// Acks of runs; they come first.
     pub(super) parts: Vec<Part>,
     /// The numbers of all settlements.
     pub(super) numbers: Vec<usize>,
 }
 
-impl Run {
+impl BatchLease {
     /// These messages, leased with consecutive tokens from this one on; `None` if there are none.
     pub(super) fn new(token: Token, ids: impl Iterator<Item = MessageId>) -> Option<Self> {
         let ids: Arc<[MessageId]> = ids.collect();
@@ -126,7 +126,7 @@ impl Part {
     }
 }
 
-impl Order {
+impl SplitSettlements {
     /// Those of the settlements that are not of runs.
     pub(super) fn singles<'a>(
         &'a self,
@@ -148,22 +148,22 @@ impl Order {
     }
 }
 
-impl State {
+impl RunsState {
     /// The run of this receipt.
-    fn find(&self, receipt: Receipt) -> Option<Run> {
+    fn find(&self, receipt: Receipt) -> Option<BatchLease> {
         let (_, known) = self.known.range(..=receipt.token.get()).next_back()?;
         known.run.place_of(receipt)?;
         Some(known.run.clone())
     }
 
     /// Forgets a run, to which something else happens than acks of many.
-    fn break_up(&mut self, run: &Run) {
+    fn break_up(&mut self, run: &BatchLease) {
         self.known.remove(&run.first.token.get());
         self.pause = PAUSE;
     }
 
     /// Notes that a call acks so many messages of a run.
-    fn ack(&mut self, run: &Run, count: usize) {
+    fn ack(&mut self, run: &BatchLease, count: usize) {
         let token = run.first.token.get();
         let Some(known) = self.known.get_mut(&token) else {
             return;
@@ -179,9 +179,9 @@ impl State {
     }
 }
 
-impl Runs {
+impl BatchLeases {
     // Nothing in here panics half-way.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RunsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,10 +197,10 @@ impl Runs {
     }
 
     /// Notes this one, which the server has.
-    pub(super) fn note(&self, run: Run) {
+    pub(super) fn note(&self, run: BatchLease) {
         let mut state = self.lock();
         let token = run.first.token.get();
-        let known = Known {
+        let known = KnownRun {
             run,
             acked: 0,
             calls: 0,
@@ -212,7 +212,7 @@ impl Runs {
     }
 
     /// Notes that the server may still have the runs that a call acked.
-    pub(super) fn note_again(&self, order: &Order) {
+    pub(super) fn note_again(&self, order: &SplitSettlements) {
         for part in &order.parts {
             self.note(part.run.clone());
         }
@@ -229,8 +229,8 @@ impl Runs {
     }
 
     /// How a call sends these settlements.
-    pub(super) fn order(&self, settlements: &[Settlement]) -> Order {
-        let mut order = Order {
+    pub(super) fn order(&self, settlements: &[Settlement]) -> SplitSettlements {
+        let mut order = SplitSettlements {
             parts: Vec::new(),
             numbers: (0..settlements.len()).collect(),
         };
@@ -239,7 +239,7 @@ impl Runs {
             return order;
         }
         // For each run that is touched, the places in it and the numbers of their settlements.
-        let mut touched: Vec<(Run, Vec<(usize, usize)>)> = Vec::new();
+        let mut touched: Vec<(BatchLease, Vec<(usize, usize)>)> = Vec::new();
         for (number, settlement) in settlements.iter().enumerate() {
             let receipt = settlement.receipt;
             let mut latest_first = touched.iter_mut().rev();

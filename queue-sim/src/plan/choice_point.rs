@@ -23,7 +23,7 @@ impl fmt::Display for Lane {
 /// A site depends on nothing outside its lane, so taking one decision out of a plan leaves the
 /// others in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Site {
+pub struct ChoicePoint {
     /// The lane that decides.
     pub lane: Lane,
     /// The lane's step.
@@ -34,7 +34,7 @@ pub struct Site {
     pub nth: u32,
 }
 
-impl Site {
+impl ChoicePoint {
     /// The first decision about this matter at this step.
     pub const fn new(lane: Lane, step: u32, what: What) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Site {
     }
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for ChoicePoint {
     /// `lane.step.what`, and `.nth` if it is not the first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.lane, self.step, self.what)?;

@@ -6,9 +6,9 @@ fn receipt(id: u64, token: u64) -> Receipt {
     Receipt::new(MessageId::new(id), Token::new(token))
 }
 
-fn run(id: u64, token: u64, count: usize) -> Run {
+fn run(id: u64, token: u64, count: usize) -> BatchLease {
     let ids = (id..).map(MessageId::new).take(count);
-    Run::new(Token::new(token), ids).expect("a run of some")
+    BatchLease::new(Token::new(token), ids).expect("a run of some")
 }
 
 fn acks(receipts: impl IntoIterator<Item = (u64, u64)>) -> Vec<Settlement> {
@@ -17,18 +17,18 @@ fn acks(receipts: impl IntoIterator<Item = (u64, u64)>) -> Vec<Settlement> {
         .collect()
 }
 
-fn runs(known: &[Run]) -> Runs {
-    let runs = Runs::default();
+fn runs(known: &[BatchLease]) -> BatchLeases {
+    let runs = BatchLeases::default();
     known.iter().for_each(|run| runs.note(run.clone()));
     runs
 }
 
-fn part(run: Run, places: impl IntoIterator<Item = usize>) -> Part {
+fn part(run: BatchLease, places: impl IntoIterator<Item = usize>) -> Part {
     let places = places.into_iter().collect();
     Part { run, places }
 }
 
-fn is_paused(runs: &Runs) -> bool {
+fn is_paused(runs: &BatchLeases) -> bool {
     let paused = (0..PAUSE).map(|_| !runs.may_lease(4)).collect::<Vec<_>>();
     assert!(runs.may_lease(4), "a pause has an end");
     paused.iter().all(|paused| *paused)
@@ -91,7 +91,7 @@ fn a_part_of_a_run_names_its_places() {
 #[test]
 fn a_run_of_other_ids_names_them() {
     let ids = [9, 3, 20, 4].map(MessageId::new);
-    let run = Run::new(Token::new(100), ids.into_iter()).expect("a run");
+    let run = BatchLease::new(Token::new(100), ids.into_iter()).expect("a run");
     let runs = runs(std::slice::from_ref(&run));
     let order = runs.order(&acks([(4, 103), (20, 102), (3, 100), (9, 101), (9, 100)]));
     assert_eq!(order.parts, [part(run, [0, 2, 3])]);
@@ -155,7 +155,7 @@ fn a_run_whose_acks_may_not_have_been_done_is_known_again() {
 
 #[test]
 fn no_more_runs_are_known_than_the_limit() {
-    let many: Vec<Run> = (0..1025).map(|k| run(4 * k + 1, 4 * k + 1, 4)).collect();
+    let many: Vec<BatchLease> = (0..1025).map(|k| run(4 * k + 1, 4 * k + 1, 4)).collect();
     let runs = runs(&many);
     assert_eq!(runs.order(&acks((1..5).map(|k| (k, k)))).parts, []);
     let second = part(many[1].clone(), 0..4);
@@ -164,6 +164,6 @@ fn no_more_runs_are_known_than_the_limit() {
 
 #[test]
 fn few_messages_make_no_run() {
-    assert!(!Runs::default().may_lease(3));
-    assert!(Runs::default().may_lease(4));
+    assert!(!BatchLeases::default().may_lease(3));
+    assert!(BatchLeases::default().may_lease(4));
 }
