@@ -281,8 +281,8 @@ impl Client {
     /// Until when its server may answer nothing, or did, since it waits for copies.
     pub(crate) fn held_up(&self) -> Option<Instant> {
         match self.node().commands().state() {
-            State::Up(channel) => Some(channel.held_up()),
-            State::Down(_) => None,
+            ConnectionState::Up(channel) => Some(channel.held_up()),
+            ConnectionState::Down(_) => None,
         }
     }
 

@@ -140,7 +140,11 @@ impl<V: SendBatch> Batcher<V> {
             if let Ok(answer) = time::timeout_at(*since + self.patience, &mut future).await {
                 return Some(answer);
             }
-            *since = self.shared.sender.held_up().filter(|until| *until > *since)?;
+            *since = self
+                .shared
+                .sender
+                .held_up()
+                .filter(|until| *until > *since)?;
         }
     }
 
@@ -150,7 +154,11 @@ impl<V: SendBatch> Batcher<V> {
         self.start();
     }
 
-    async fn wait(&self, mut place: QueuedCall<'_, V>, mut since: Instant) -> Result<Vec<V::Reply>> {
+    async fn wait(
+        &self,
+        mut place: QueuedCall<'_, V>,
+        mut since: Instant,
+    ) -> Result<Vec<V::Reply>> {
         let answer = match self.in_time(&mut since, place.answer()).await {
             Some(answer) => answer,
             None if place.leave() => Some(Err(self.shared.sender.unsent())),

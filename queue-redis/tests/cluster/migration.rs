@@ -109,7 +109,12 @@ async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
     let owner = cluster.owner(slot)?;
     let other = 1 - owner;
     cluster.begin_to_migrate(slot, owner, other, 0)?;
-    let lease = async || hasty.lease(one, lease_time).await.expect_err("the slot is moving");
+    let lease = async || {
+        hasty
+            .lease(one, lease_time)
+            .await
+            .expect_err("the slot is moving")
+    };
     let error = again_until(lease, |error| error.to_string().contains("on its way")).await;
     assert_passes(&error, &["on its way"]);
     for server in [owner, other] {

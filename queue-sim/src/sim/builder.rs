@@ -9,7 +9,7 @@ use queue_core::{
 use queue_worker::{Context, IntoVerdict, Worker};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Chaos, RunHandle, check::Check, handled::told};
+use super::{Chaos, Run, check::Check, handled::told};
 use crate::world::Environment;
 
 /// The most lanes that have numbers of their own; the auditor has another.
@@ -21,7 +21,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type Life = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
 /// A lane's code, called once for each of its lives.
-pub(super) type Scene = Arc<dyn Fn(RunHandle) -> Life + Send + Sync>;
+pub(super) type Scene = Arc<dyn Fn(Run) -> Life + Send + Sync>;
 
 type MakeEnvironment = Arc<dyn Fn() -> Box<dyn Environment> + Send + Sync>;
 
@@ -173,11 +173,7 @@ impl Sim {
     /// Adds any other participant: `script` runs until it ends, crashes like a worker, and starts
     /// again. It opens queues through [`Run::queues`]. If it loops, it must end at
     /// [`Run::shutdown`].
-    pub fn lane<F>(
-        self,
-        name: &str,
-        script: impl Fn(RunHandle) -> F + Send + Sync + 'static,
-    ) -> Self
+    pub fn lane<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
@@ -260,7 +256,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
         let (open, produce) = (Arc::clone(&self.open), Arc::new(produce));
-        let script = move |run: RunHandle| -> Life {
+        let script = move |run: Run| -> Life {
             let (opening, produce) = (open(run.queues()), Arc::clone(&produce));
             Box::pin(async move { produce(opening.await?).await })
         };
@@ -288,7 +284,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
     /// Sets the handler. Each life of each worker calls `make` for a new one, so that no state
     /// leaks from one run into another, nor through a crash. State that outlives a worker belongs
     /// into a ledger of the [`Run`].
-    pub fn handler<H, F>(mut self, make: impl Fn(&RunHandle) -> H + Send + Sync + 'static) -> Self
+    pub fn handler<H, F>(mut self, make: impl Fn(&Run) -> H + Send + Sync + 'static) -> Self
     where
         Q: Into<Consumer<T>>,
         H: Fn(T, Context) -> F + Send + Sync + 'static,
@@ -297,7 +293,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         let (open, tune) = (Arc::clone(&self.open), Arc::clone(&self.tune));
         let (lease, name) = (self.sim.lease, self.name.clone());
         self.sim.handled.push(name.clone());
-        let script = move |run: RunHandle| -> Life {
+        let script = move |run: Run| -> Life {
             let handler = told(make(&run), run.actor.clone());
             let opening = open(run.queues());
             let (tune, name) = (Arc::clone(&tune), name.clone());

@@ -29,7 +29,7 @@ pub use self::{
     chaos::Chaos,
     check::{Check, Drained, Effects, Finding, Rules},
     ledger::{Effect, Ledger, Stale},
-    run::RunHandle,
+    run::Run,
     story::{Fates, Story},
     tally::Tally,
     variables::{first_seed_of_the_day, seeds_or},

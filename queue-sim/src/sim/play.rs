@@ -23,7 +23,7 @@ use super::{
     builder::{LaneScript, Role, Sim},
     ledger::Books,
     panics::guarded,
-    run::RunHandle,
+    run::Run,
 };
 use crate::{
     engine::{in_virtual_time, yield_now},
@@ -283,7 +283,7 @@ impl Director {
                 ..
             } = &*director;
             let run = loop {
-                match RunHandle::connect(world, actors, actor.clone(), books, asked.clone()).await {
+                match Run::connect(world, actors, actor.clone(), books, asked.clone()).await {
                     Ok(run) => break run,
                     // Waits, as a process does that cannot connect yet.
                     Err(_) => time::sleep(Duration::from_millis(100)).await,

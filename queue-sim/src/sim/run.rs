@@ -15,7 +15,7 @@ use crate::{
 
 /// A lane's access to its run. Each life of each lane has its own.
 #[derive(Clone)]
-pub struct RunHandle {
+pub struct Run {
     pub(super) queues: Queues,
     pub(super) actor: Actor,
     pub(super) actors: Actors,
@@ -26,7 +26,7 @@ pub struct RunHandle {
     pub(super) world: Arc<dyn World>,
 }
 
-impl RunHandle {
+impl Run {
     /// Connects a lane to the world, behind the layers that record and interrupt it.
     pub(super) async fn connect(
         world: &Arc<dyn World>,
@@ -125,7 +125,7 @@ impl RunHandle {
     }
 }
 
-impl fmt::Debug for RunHandle {
+impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Run")
             .field("lane", &self.actor.lane())

@@ -17,7 +17,7 @@ use proptest::{
     },
 };
 use queue_core::ReliableConfig;
-use queue_sim::sim::{Case, Drained, Effects, RunHandle, Sim, sim};
+use queue_sim::sim::{Case, Drained, Effects, Run, Sim, sim};
 use queue_worker::Context;
 
 use crate::jobs::harmful;
@@ -43,7 +43,7 @@ fn payments(orders: Orders, runs: Arc<AtomicU64>) -> Sim {
             }
         })
         .workers(2)
-        .handler(|run: &RunHandle| {
+        .handler(|run: &Run| {
             let paid = run.ledger("payment");
             move |order: u32, _cx: Context| {
                 let paid = paid.clone();

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use queue_sim::{
-    sim::{BoxError, Chaos, RunHandle, sim},
+    sim::{BoxError, Chaos, Run, sim},
     wire::RedisEnvironment,
 };
 use redis::AsyncCommands;
@@ -13,7 +13,7 @@ use redis::AsyncCommands;
 const SHOWN: usize = 3;
 
 /// Three commands, each of them atomic.
-async fn give(run: RunHandle) -> Result<(), BoxError> {
+async fn give(run: Run) -> Result<(), BoxError> {
     let mut redis = run.redis().await?;
     for gift in 0..3 {
         let gift = format!("gift {gift} of lane {}", run.lane());
@@ -26,7 +26,7 @@ async fn give(run: RunHandle) -> Result<(), BoxError> {
     Ok(())
 }
 
-async fn show(run: RunHandle) -> Result<(), BoxError> {
+async fn show(run: Run) -> Result<(), BoxError> {
     let mut redis = run.redis().await?;
     for _ in 0..6 {
         let shown: usize = redis.llen("gifts").await?;

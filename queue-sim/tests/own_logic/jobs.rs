@@ -1,7 +1,7 @@
 //! A job or two, and workers that do them.
 
 use queue_core::{Reliable, ReliableConfig};
-use queue_sim::sim::{BoxError, Effects, RunHandle, Sim, sim};
+use queue_sim::sim::{BoxError, Effects, Run, Sim, sim};
 use queue_worker::Context;
 
 pub(crate) async fn push_one(jobs: Reliable<u32>) -> Result<(), BoxError> {
@@ -40,7 +40,7 @@ pub(crate) fn harmful(name: &str) -> Sim {
     })
 }
 
-fn jobs<H, F>(name: &str, handler: impl Fn(&RunHandle) -> H + Send + Sync + 'static) -> Sim
+fn jobs<H, F>(name: &str, handler: impl Fn(&Run) -> H + Send + Sync + 'static) -> Sim
 where
     H: Fn(u32, Context) -> F + Send + Sync + 'static,
     F: Future<Output = ()> + Send + 'static,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{DelayConfig, ReliableConfig};
-use queue_sim::sim::{BoxError, Drained, Effects, Rules, RunHandle, Sim, sim};
+use queue_sim::sim::{BoxError, Drained, Effects, Rules, Run, Sim, sim};
 use queue_worker::Context;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ const fn secs(n: u64) -> Duration {
 }
 
 /// Takes an order and schedules its reminder, with or without the order's number as dedup key.
-async fn take(run: &RunHandle, order: &Order, dedup: bool) -> Result<(), BoxError> {
+async fn take(run: &Run, order: &Order, dedup: bool) -> Result<(), BoxError> {
     let reminders = run.queues().delay::<Remind>("reminders").await?;
     let remind = Remind {
         order: order.number,
@@ -47,7 +47,7 @@ fn shop(dedup: bool) -> Sim {
             Ok(())
         })
         .workers(2)
-        .handler(move |run: &RunHandle| {
+        .handler(move |run: &Run| {
             let run = run.clone();
             move |order: Order, _cx: Context| {
                 let run = run.clone();
@@ -56,7 +56,7 @@ fn shop(dedup: bool) -> Sim {
         })
         .delay::<Remind>("reminders", DelayConfig::default())
         .workers(1)
-        .handler(|run: &RunHandle| {
+        .handler(|run: &Run| {
             let mails = run.ledger("mail");
             move |remind: Remind, _cx: Context| {
                 let mails = mails.clone();

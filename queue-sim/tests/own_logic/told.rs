@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{Delay, DelayConfig, ReliableConfig, Token};
-use queue_sim::sim::{BoxError, Chaos, Drained, Effects, RunHandle, Sim, seeds_or, sim};
+use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, seeds_or, sim};
 use queue_worker::{Backoff, Context, Failure};
 
 use crate::jobs::push_one;
@@ -13,7 +13,7 @@ const fn secs(n: u64) -> Duration {
 }
 
 /// One job with this handler, without faults.
-fn calm<F, R>(name: &str, handler: fn(RunHandle, u32) -> F) -> Sim
+fn calm<F, R>(name: &str, handler: fn(Run, u32) -> F) -> Sim
 where
     F: Future<Output = Result<(), R>> + Send + 'static,
     R: Into<Failure> + Send + 'static,
@@ -22,7 +22,7 @@ where
         .reliable::<u32>("jobs", ReliableConfig::default())
         .producer(push_one)
         .workers(1)
-        .handler(move |run: &RunHandle| {
+        .handler(move |run: &Run| {
             let run = run.clone();
             move |job: u32, _cx: Context| handler(run.clone(), job)
         })
@@ -152,13 +152,13 @@ fn hand_over(mail: fn(queue_sim::sim::Ledger, u32) -> Mailing) -> Sim {
             Ok(())
         })
         .workers(1)
-        .handler(|run: &RunHandle| {
+        .handler(|run: &Run| {
             let run = run.clone();
             move |table: u32, _cx: Context| book(run.clone(), table)
         })
         .delay::<u32>("reminders", DelayConfig::default())
         .workers(1)
-        .handler(move |run: &RunHandle| {
+        .handler(move |run: &Run| {
             let mails = run.ledger("mail");
             move |table: u32, _cx: Context| mail(mails.clone(), table)
         })
@@ -169,7 +169,7 @@ fn hand_over(mail: fn(queue_sim::sim::Ledger, u32) -> Mailing) -> Sim {
 
 type Mailing = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-async fn book(run: RunHandle, table: u32) -> Result<(), Failure> {
+async fn book(run: Run, table: u32) -> Result<(), Failure> {
     run.ledger("book").apply_once(table).await;
     let reminders: Delay<u32> = run.queues().delay("reminders").await?;
     let reminder = reminders.message(&table).delay(secs(600));

@@ -4,7 +4,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{ReliableConfig, Rotating, RotatingConfig};
-use queue_sim::sim::{BoxError, Broken, Chaos, Drained, Effects, RunHandle, Sim, sim};
+use queue_sim::sim::{BoxError, Broken, Chaos, Drained, Effects, Run, Sim, sim};
 use queue_worker::{Context, Failure};
 
 use crate::jobs::{push_one, push_two};
@@ -28,7 +28,7 @@ fn one_message(name: &str, config: ReliableConfig) -> Sim {
         .reliable::<u32>("jobs", config)
         .producer(push_one)
         .workers(1)
-        .handler(|run: &RunHandle| {
+        .handler(|run: &Run| {
             let done = run.ledger("job");
             move |job: u32, _cx: Context| {
                 let done = done.clone();
@@ -103,7 +103,7 @@ fn what_is_purged_is_not_done() {
     );
 }
 
-async fn look(run: RunHandle) -> Result<(), BoxError> {
+async fn look(run: Run) -> Result<(), BoxError> {
     let ring: Rotating<u32> = run.queues().rotating("ring").await?;
     ring.visit(secs(1)).await?;
     Ok(())

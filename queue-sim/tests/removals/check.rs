@@ -7,7 +7,7 @@ use queue_core::{
     Bytes, Receipt, Settled,
     call::{Answer, Call},
 };
-use queue_sim::{history::Outcome, sim::Story};
+use queue_sim::{history::CallEnd, sim::Story};
 
 use crate::scene::NAME;
 
@@ -48,7 +48,7 @@ pub(crate) fn survives(story: &Story) -> Result<(), String> {
         .filter(|record| record.queue.as_str() == NAME)
     {
         let Some(ended) = &record.ended else { continue };
-        let Outcome::Ok(answer) = &ended.outcome else {
+        let CallEnd::Ok(answer) = &ended.outcome else {
             continue;
         };
         match (&record.call, answer) {
@@ -70,7 +70,7 @@ pub(crate) fn survives(story: &Story) -> Result<(), String> {
         .filter(|record| record.queue.as_str() == NAME)
     {
         let Some(ended) = &record.ended else { continue };
-        let (began, Outcome::Ok(answer)) = (record.began.order, &ended.outcome) else {
+        let (began, CallEnd::Ok(answer)) = (record.began.order, &ended.outcome) else {
             continue;
         };
         match (&record.call, answer) {

@@ -33,9 +33,9 @@ fn a_queue_in_memory_is_removed_in_use() {
 }
 
 #[test]
-fn a_queue_of_parts_in_memory_is_removed_in_use() {
+fn a_queue_of_partitions_in_memory_is_removed_in_use() {
     let environment = || MemoryEnvironment::over(|| in_parts(memory())).without_truth();
-    scene("removals of parts in memory")
+    scene("removals of partitions in memory")
         .backend(environment)
         .seeds(400)
         .run();
@@ -51,13 +51,13 @@ fn a_queue_on_redis_is_removed_in_use() {
 }
 
 #[test]
-fn a_queue_of_parts_on_redis_is_removed_in_use() {
+fn a_queue_of_partitions_on_redis_is_removed_in_use() {
     let environment = || {
         let builder = RedisEnvironment::builder();
         let served = builder.serving(None, false, |backend, _| in_parts(Arc::new(backend)));
         served.start().expect("a redis-server")
     };
-    scene("removals of parts on redis")
+    scene("removals of partitions on redis")
         .backend(environment)
         .seeds(60)
         .run();

@@ -59,7 +59,7 @@ fn a_queue_that_is_made_without_a_mark_is_found() {
     assert_eq!(rule, "operators", "{how}");
 }
 
-/// A removal that leaves one part out.
+/// A removal that leaves one partition out.
 #[derive(Debug)]
 struct LeavesPart(Arc<dyn Backend>);
 
@@ -99,6 +99,6 @@ fn a_part_that_survives_a_removal_is_found() {
         let backend = || in_parts(Arc::new(LeavesPart(memory())));
         MemoryEnvironment::over(backend).without_truth()
     };
-    let (rule, how) = found(&scene("surviving parts").backend(environment));
+    let (rule, how) = found(&scene("surviving partitions").backend(environment));
     assert!(["R1", "operators"].contains(&&*rule), "{how}");
 }

@@ -154,7 +154,7 @@ async fn operator(run: Run) -> Result<(), BoxError> {
     let is_listed = listed().await?.contains(&target);
     let is_there = match backend.open_stored(&target).await {
         Ok(stored) => stored.is_some(),
-        // Some of its parts are there.
+        // Some of its partitions are there.
         Err(error) if error.kind() == ErrorKind::Configuration => true,
         Err(error) => return Err(error.into()),
     };
