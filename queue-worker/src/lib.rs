@@ -62,24 +62,23 @@ mod backoff;
 mod batch;
 mod context;
 mod counts;
-mod ending;
 mod event;
 mod events;
 #[cfg(feature = "tracing")]
 mod failures;
-mod fate;
 mod guard;
 mod handler;
+mod handler_result;
 mod health;
 mod holder;
 mod later;
 mod lease;
 #[cfg(feature = "metrics")]
 pub mod metrics;
-mod note;
 mod outage;
 #[cfg(feature = "tracing")]
 mod outages;
+mod outcome;
 mod rate;
 mod report;
 mod route;
@@ -89,6 +88,7 @@ mod shares;
 mod single;
 mod source;
 mod stop;
+mod task_message;
 mod test_context;
 #[cfg(feature = "tracing")]
 pub mod tracing;

@@ -6,11 +6,11 @@
 //! until the earliest time that any part asked for.
 
 mod alarm;
+mod batch_limit;
 mod calls;
 mod heartbeats;
 mod jobs;
 mod phases;
-mod reach;
 mod samples;
 mod served;
 mod waits;
@@ -36,11 +36,11 @@ use super::{
     Health, Report,
     event::{Event, Phase},
     events::Events,
-    note::Note,
     rate::Limiter,
     settings::WorkerSettings,
     shares::Shares,
     source::Source,
+    task_message::TaskMessage,
 };
 
 pub(crate) struct Runner {
@@ -52,9 +52,9 @@ pub(crate) struct Runner {
     shares: Shares,
     jobs: BTreeMap<u64, Job>,
     last_job: u64,
-    notes: mpsc::UnboundedReceiver<Note>,
+    notes: mpsc::UnboundedReceiver<TaskMessage>,
     /// Handlers' tasks send notes through clones of this.
-    note_sender: mpsc::UnboundedSender<Note>,
+    note_sender: mpsc::UnboundedSender<TaskMessage>,
     phase: Phase,
     /// The shutdown, once it has begun.
     shutdown: Option<Shutdown>,
@@ -169,15 +169,15 @@ impl Runner {
         }
     }
 
-    fn take(&mut self, note: Note, now: Instant) {
+    fn take(&mut self, note: TaskMessage, now: Instant) {
         match note {
-            Note::Ended {
+            TaskMessage::Ended {
                 job,
                 endings,
                 panic,
                 took,
             } => self.ended(job, endings.as_deref(), panic, took, now),
-            Note::Extend(request) => self.request_extension(request),
+            TaskMessage::Extend(request) => self.request_extension(request),
         }
     }
 
