@@ -106,7 +106,7 @@ async fn an_unknown_scheme_is_named_beside_the_known_ones() {
 }
 
 #[tokio::test]
-async fn what_is_no_url_is_told_so() {
+async fn texts_that_are_no_urls_are_refused() {
     for url in [
         "",
         "memory",

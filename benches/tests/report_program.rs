@@ -158,7 +158,7 @@ fn one_scenario_alone_can_be_asked_for() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_the_way_out() {
+fn errors_name_the_way_out() {
     let folder = Folder::new("wrong");
     let unknown = report(&["--only", "everything"], &folder.0);
     assert_eq!(unknown.status.code(), Some(2));

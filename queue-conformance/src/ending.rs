@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skip_in_a_task_ends_a_case_that_waits_for_what_never_comes() {
+    fn a_skip_in_a_task_ends_a_case_that_waits_for_ever() {
         let exit = Exit::default();
         let task = exit.clone();
         let case = async move {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_plays_to_its_end_is_played() {
+    fn a_case_that_completes_is_played() {
         assert_eq!(ending(async {}, &Exit::default()), Ending::Played);
     }
 }

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_what_never_comes_is_told() {
+    fn an_endless_wait_is_reported() {
         stands_still(std::future::pending());
     }
 

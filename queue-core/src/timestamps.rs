@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn malformed_times_in_headers_are_none() {
         let headers = Headers::new().with(PUSHED, "yesterday").with(DUE, "-1");
         assert_eq!((headers.pushed_at(), headers.due_at()), (None, None));
     }

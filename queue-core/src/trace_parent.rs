@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn malformed_trace_parents_are_refused() {
         let zero_trace = format!("00-{:032x}-b7ad6b7169203331-01", 0);
         let zero_span = format!("00-0af7651916cd43dd8448eb211c80319c-{:016x}-01", 0);
         let wrong = [

@@ -113,7 +113,7 @@ fn a_float_without_a_number_in_json_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn what_is_null_in_json_and_no_float_is_written() {
+fn null_values_other_than_floats_are_encoded() {
     let values = (
         None::<u8>,
         (),

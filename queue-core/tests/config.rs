@@ -99,7 +99,7 @@ fn after_a_resize_the_stored_capacity_wins() {
 }
 
 #[test]
-fn what_is_stored_in_milliseconds_is_compared_in_milliseconds() {
+fn a_pace_is_compared_in_milliseconds_as_stored() {
     let stored = RotatingConfig::default().with_pace(MS);
     let asked = RotatingConfig::default().with_pace(Duration::from_micros(300));
     assert!(asked.check_stored(&stored).is_ok());

@@ -166,7 +166,7 @@ fn reads<T: DeserializeOwned + Serialize + PartialEq + Debug>(bytes: &[u8]) {
 
 /// What programs store or send of the library's own types.
 #[test]
-fn what_is_read_of_our_types_is_written_as_the_same() {
+fn our_types_are_encoded_as_they_were_decoded() {
     let number = prop_oneof![any::<i64>().prop_map(|n| n.to_string()), "-?[0-9.e]{1,25}"];
     let receipt = (number.clone(), number)
         .prop_map(|(id, token)| format!("{{\"id\":{id},\"token\":{token}}}").into_bytes());

@@ -191,7 +191,7 @@ async fn any_number_of_cancelled_messages_may_stand_before_a_pack() -> Test {
 /// A lease and a place in line whose message somebody deleted: the queue skips them, hands them out
 /// to nobody, and lets nothing else wait for them.
 #[tokio::test]
-async fn what_foreign_hands_deleted_blocks_nothing() -> Test {
+async fn messages_deleted_by_others_block_nothing() -> Test {
     let server = Server::start()?;
     let backend = patient(&server.url()).connect().await?;
     let queue = backend
@@ -283,7 +283,7 @@ async fn a_removal_that_was_cut_short_is_finished() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_not_known_or_not_ours_is_not_removed() -> Test {
+async fn a_removal_refuses_unknown_layouts_and_foreign_keys() -> Test {
     let server = Server::start()?;
     let backend = patient(&server.url()).connect().await?;
     let queue = name("job");

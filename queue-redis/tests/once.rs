@@ -110,7 +110,7 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
 
 /// Only live data stays, and no key has an expiry by which a server could evict it.
 #[tokio::test]
-async fn what_has_ended_is_cleared_away() -> Test {
+async fn ended_claims_and_marks_are_cleared_away() -> Test {
     let server = Server::start()?;
     let store = open(&server).await?;
     let short = Duration::from_millis(1);

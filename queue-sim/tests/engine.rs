@@ -82,7 +82,7 @@ fn calls_are_recorded_with_what_came_back() {
 }
 
 #[test]
-fn who_waits_for_what_never_comes_is_found_to_hang() {
+fn an_endless_wait_is_found_to_hang() {
     let end = in_virtual_time(async {
         let executor = Executor::new(Decisions::planned(Plan::default()), 0);
         let never = Notify::new();

@@ -92,7 +92,7 @@ fn without_faults_a_call_is_executed_when_it_is_made() {
 }
 
 #[test]
-fn what_is_refused_is_not_executed_and_says_so() {
+fn a_refused_call_is_not_executed_and_says_so() {
     let history = history(&[Fault::Refused], "v1:1.0.request=1", push_once);
     let (executed, ended, outcome) = story(&history, 0);
     assert_eq!((executed, ended), (vec![], 0));
@@ -120,14 +120,14 @@ fn a_call_whose_reply_is_lost_was_executed_and_its_caller_does_not_know() {
 }
 
 #[test]
-fn what_is_delayed_is_executed_later_and_still_answered() {
+fn a_delayed_call_is_executed_later_and_still_answered() {
     let plan = "v1:1.0.request=3,1.0.delay=3,1.0.reply=2,1.0.delay.1=1";
     let history = history(&[Fault::Delayed], plan, push_once);
     assert_eq!(story(&history, 0), (vec![21], 40, accepted(1)));
 }
 
 #[test]
-fn what_is_late_is_executed_after_its_caller_gave_up() {
+fn a_late_call_is_executed_after_its_caller_gave_up() {
     let plan = "v1:1.0.request=4,1.0.delay=2";
     let history = history(&[Fault::Late], plan, push_once);
     let (executed, ended, outcome) = story(&history, 0);
@@ -136,14 +136,14 @@ fn what_is_late_is_executed_after_its_caller_gave_up() {
 }
 
 #[test]
-fn what_is_repeated_is_executed_twice_and_answered_once() {
+fn a_repeated_call_is_executed_twice_and_answered_once() {
     let plan = "v1:1.0.request=5,1.0.delay=2";
     let history = history(&[Fault::Repeated], plan, push_once);
     assert_eq!(story(&history, 0), (vec![0, 20], 0, accepted(1)));
 }
 
 #[test]
-fn what_is_held_up_arrives_in_order_when_the_partition_heals() {
+fn calls_held_up_by_a_partition_arrive_in_order_when_it_heals() {
     // A partition of 80 ms, which is more than a client's patience.
     let plan = "v1:1.0.server=1,1.0.delay=3";
     let history = history(&[Fault::Partition], plan, |queue| async move {

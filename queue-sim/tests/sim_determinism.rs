@@ -129,7 +129,7 @@ fn a_plan_of_other_code_does_not_pass() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_a_sentence() {
+fn wrong_arguments_are_named_in_a_sentence() {
     for (arguments, expected) in [
         (&["--seeds", "5"][..], "--kind <KIND>"),
         (&["--kind", "stack"], "invalid value 'stack'"),

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_available_is_charged_only_when_it_is_started() {
+    async fn available_starts_are_charged_only_when_they_start() {
         let rate = Rate::new(10, Duration::from_secs(1)).with_burst(3);
         let mut limiter = Limiter::new(rate, Instant::now()).unwrap();
         for _ in 0..5 {

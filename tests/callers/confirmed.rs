@@ -77,7 +77,7 @@ async fn the_answer_comes_confirmed_or_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_confirms_a_queue_confirms_it_behind_any_pointer() {
+async fn a_queue_can_be_confirmed_behind_any_pointer() {
     for kind in QueueKind::ALL {
         let queue = copied(kind, Copies::Enough).await;
         assert!(queue.confirmer().is_some(), "{kind}");
@@ -110,7 +110,7 @@ async fn an_error_of_the_call_is_the_error_that_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_keeps_no_copies_says_so_before_anything_is_done() {
+async fn a_backend_without_copies_refuses_before_anything_is_done() {
     let queues = Queues::new(MemoryBackend::new());
     let one = Confirmation::replicas(1);
     let error = queues.confirmed(one).await.unwrap_err();

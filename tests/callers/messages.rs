@@ -241,7 +241,7 @@ async fn a_bad_argument_is_refused_as_the_queue_refuses_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_dropped_before_it_is_sent_changes_nothing() {
+async fn a_message_dropped_before_sending_changes_nothing() {
     let mails = queues().reliable::<u64>("mails").await.unwrap();
     drop(mails.message(&1).dedup("key", DAY));
     drop(mails.message(&1).dedup("key", DAY).send());

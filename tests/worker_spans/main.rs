@@ -274,7 +274,7 @@ fn a_link_that_panics_fails_an_attempt_and_not_the_worker() {
 }
 
 #[test]
-fn what_is_cut_off_says_so() {
+fn the_span_of_a_cut_off_handler_says_so() {
     traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push(&1).await.expect("pushes");

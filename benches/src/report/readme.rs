@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn unusable_rows_and_pages_are_refused_with_the_reason() {
         let mut rows = rows();
         rows[3].cores = 8;
         assert!(part(&rows).unwrap_err().contains("several servers"));

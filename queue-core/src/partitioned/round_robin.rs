@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_nothing_looks_at_every_partition_once() {
+    fn a_round_that_finds_nothing_visits_every_partition_once() {
         for partitions in [2, 3, 63, 64] {
             let round_robin = RoundRobin::new(partitions, 1);
             for empty in 0..partitions {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_found_something_skips_what_is_known_to_be_empty() {
+    fn a_round_that_found_something_skips_partitions_known_to_be_empty() {
         let round_robin = RoundRobin::new(4, 0);
         round_robin.looked(1, true);
         round_robin.looked(2, true);

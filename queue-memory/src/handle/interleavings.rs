@@ -87,7 +87,7 @@ fn a_batch_wakes_as_many_consumers_as_it_feeds() {
 }
 
 #[test]
-fn a_wait_that_is_dropped_passes_on_what_it_was_rung_for() {
+fn a_dropped_wait_passes_its_wakeup_on() {
     let orders = every_order(|| {
         let queue = reliable();
         let dropped = spawn({
@@ -109,7 +109,7 @@ fn a_wait_that_is_dropped_passes_on_what_it_was_rung_for() {
 }
 
 #[test]
-fn what_is_released_wakes_another() {
+fn a_release_wakes_another_consumer() {
     let orders = every_order(|| {
         let queue = reliable();
         block_on(queue.push_one("a")).unwrap();
@@ -161,14 +161,14 @@ fn a_removal_while_one_waits() {
 }
 
 #[test]
-fn who_waited_at_a_removed_queue_gets_what_the_next_one_has() {
+fn a_waiter_of_a_removed_queue_gets_the_messages_of_the_next() {
     let orders = every_order(a_removal_while_one_waits);
     assert!(orders > 10, "{orders}");
 }
 
 /// A push goes with the removed queue, or makes the queue anew: none is lost after the removal.
 #[test]
-fn what_is_pushed_after_a_removal_is_there() {
+fn a_push_after_a_removal_is_kept() {
     let orders = every_order(|| {
         let (backend, name) = backend();
         let config = ReliableConfig::default();

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_emptied_is_small() {
+    fn emptied_slots_free_their_memory() {
         let mut slots = filled(MANY);
         for _ in 0..MANY {
             slots.pop();

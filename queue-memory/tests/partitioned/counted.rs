@@ -134,7 +134,7 @@ async fn a_batch_without_keys_is_one_call_and_a_lease_of_what_one_partition_has_
 }
 
 #[tokio::test]
-async fn what_is_known_to_be_empty_is_skipped_while_there_is_work() {
+async fn partitions_known_to_be_empty_are_skipped_while_there_is_work() {
     let (counting, queue) = counted(8).await;
     // A key: all in one partition.
     let keyed = |_| queue_core::Push::new("x").with_header(queue_core::Partitioned::KEY, "one");

@@ -47,7 +47,7 @@ async fn messages_of_one_partition_key_keep_their_order() {
 }
 
 #[tokio::test]
-async fn what_has_no_key_goes_to_each_partition_in_turn_and_a_batch_stays_together() {
+async fn messages_without_keys_rotate_over_the_partitions_and_batches_stay_together() {
     let jobs = reliable(3).await;
     let mut partitions = Vec::new();
     for _ in 0..6 {

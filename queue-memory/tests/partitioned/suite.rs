@@ -32,7 +32,7 @@ mod three_partitions_on_threads {
 /// A rule that holds for each partition alone leaves out the cases that take the queue for one line; all
 /// others play to their end.
 #[test]
-fn what_is_left_out_of_the_suite_is_said_to_hold_for_each_partition() {
+fn skipped_cases_belong_to_rules_that_hold_per_partition() {
     let (mut played, mut skipped) = (0, BTreeMap::<String, usize>::new());
     for case in cases() {
         let harness = InVirtualTime::new(|| fresh(3)).only(divisible());

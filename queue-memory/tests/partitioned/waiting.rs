@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::{HOUR, LEASE, bounded, count, delay, ms, reliable};
 
 #[tokio::test(start_paused = true)]
-async fn each_of_many_who_wait_gets_its_message() {
+async fn each_of_many_waiters_gets_its_message() {
     let jobs = reliable(3).await;
     let mut consumers = tokio::task::JoinSet::new();
     for _ in 0..30 {

@@ -16,7 +16,7 @@ use tokio::{task::JoinSet, time::Instant};
 use super::{LONG, MS, consumer, delay, reliable, settle_down};
 
 #[tokio::test(start_paused = true)]
-async fn of_those_who_wait_one_push_wakes_one_and_a_batch_wakes_as_many_as_it_feeds() {
+async fn a_push_wakes_one_waiter_and_a_batch_one_for_each_message() {
     let queue = reliable().await;
     let mut consumers = JoinSet::new();
     for _ in 0..50 {

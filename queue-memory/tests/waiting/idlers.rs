@@ -17,7 +17,7 @@ use tokio::{
 use super::{LONG, MS, SECOND, consumer, delay, reliable, settle_down};
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_waiter_passes_on_what_it_was_told() {
+async fn a_dropped_waiter_passes_its_wakeup_on() {
     let queue = reliable().await;
     let mut waiters: Vec<_> = (0..3)
         .map(|_| {
@@ -36,7 +36,7 @@ async fn a_dropped_waiter_passes_on_what_it_was_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_one_who_watches_the_clock_leaves_another_takes_its_place() {
+async fn another_waiter_takes_over_the_watch_of_the_clock() {
     let queue = delay().await;
     queue.schedule_one("a", SECOND).await.unwrap();
     let start = Instant::now();
@@ -84,7 +84,7 @@ async fn nothing_is_left_behind() {
 const SLACK: Duration = Duration::from_millis(20);
 
 #[tokio::test(start_paused = true)]
-async fn who_is_told_and_does_nothing_keeps_nothing_from_others() {
+async fn a_notified_caller_that_does_nothing_starves_no_other() {
     let queue = delay().await;
     let start = Instant::now();
     let mut idle = JoinSet::new();

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_owners_are_read_and_who_does_not_know_its_host_is_the_one_that_was_asked() {
+    fn owners_are_read_and_one_without_a_host_is_the_node_that_was_asked() {
         let answer = Value::Array(vec![
             range(0, 100, node(text("10.0.0.1"), 6379)),
             range(101, 200, node(Value::Nil, 7000)),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_slots_is_refused() {
+    fn malformed_slot_lists_are_refused() {
         let primary = || node(text("h"), 1);
         for wrong in [
             Value::Nil,

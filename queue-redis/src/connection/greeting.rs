@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_said_is_heard_though_nothing_can_be_written() {
+    async fn a_refusal_is_read_even_if_nothing_can_be_written() {
         let (near, mut far) = tokio::io::duplex(64);
         let greeting = Arc::new(Greeting::default());
         let mut near = Greeted::new(near, Arc::clone(&greeting));

@@ -133,7 +133,7 @@ mod tests {
     const STEP: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn what_arrives_is_progress() {
+    async fn received_bytes_are_progress() {
         let progress = Arc::new(Progress::new());
         let (near, mut far) = duplex(64);
         let mut near = Watched::new(near, Arc::clone(&progress));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_goes_out_is_progress_only_where_the_peer_made_room_for_it() {
+    async fn sent_bytes_are_progress_only_once_the_peer_reads() {
         let progress = Arc::new(Progress::new());
         let start = Instant::now();
         let (near, mut far) = duplex(64);

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_doubtful_is_warned_of() {
+    fn doubtful_server_settings_give_warnings() {
         let warnings = |field, value| check(&with(field, value), true, false).unwrap();
         assert_eq!(
             warnings("maxmemory_policy", "allkeys-lfu"),
@@ -278,7 +278,7 @@ mod tests {
 
     /// A server's greeting to a user with no further rights.
     #[test]
-    fn what_a_greeting_tells_is_checked_as_what_is_asked_for() {
+    fn fields_of_a_greeting_are_checked_as_those_of_info() {
         let greeted = |version: &str, mode: &str, role: &str| {
             let fields = [("version", version), ("mode", mode), ("role", role)];
             let bulk = |text: &str| Value::BulkString(text.as_bytes().to_vec());

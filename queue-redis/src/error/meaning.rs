@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_at_once_says_how_long_to_pause() {
+    fn immediate_refusals_say_how_long_to_pause() {
         let pause = |code| {
             let error = Refusal::parse(code, INSIDE).into_error("here");
             error.retry_after()
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failover_answers_passes() {
+    fn refusals_of_a_failover_are_transient() {
         for code in [
             "READONLY",
             "MASTERDOWN",
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_has_to_mend_comes_with_its_own_way_out() {
+    fn permanent_refusals_name_their_own_way_out() {
         for (message, way_out) in [
             (
                 "unknown command `HELLO`, with args beginning with: `3`",

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_has_to_mend_before_there_is_a_connection_is_told_with_the_way_out() {
+    fn permanent_connect_errors_name_the_way_out() {
         for (kind, named) in [
             (redis::ErrorKind::RESP3NotSupported, "6.2"),
             (redis::ErrorKind::AuthenticationFailed, "password"),

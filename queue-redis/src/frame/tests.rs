@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_was_not_written_here_is_not_read() {
+fn foreign_bytes_are_not_read_as_frames() {
     for bytes in [
         &b""[..],
         b"\x02",
@@ -71,7 +71,7 @@ fn each_first_byte_has_one_meaning() {
 }
 
 #[test]
-fn what_is_apart_is_told_by_its_reference() {
+fn an_out_of_line_body_is_named_by_its_reference() {
     let told = apart(70_000, &[7; REFERENCE]);
     assert_eq!(told[..5], [2, 0, 1, 17, 112]);
     let read = Content::read(Bytes::copy_from_slice(&told));

@@ -156,7 +156,7 @@ fn a_dead_letter_is_read_or_is_none() {
 }
 
 #[test]
-fn what_a_peek_shows_is_read_or_is_none() {
+fn any_peeked_frame_is_read_or_none() {
     let shown = (any_or_damaged(framed(HEAD)), any_or_damaged(bytes()));
     let times = any::<(u64, u64)>();
     hold_for(CASES, (shown, times), |((frame, lease), (now, time))| {

@@ -55,7 +55,7 @@ mod tests {
 
     /// It is told to look once, and not again and again, if it does not.
     #[tokio::test(start_paused = true)]
-    async fn who_never_looks_does_not_spin() {
+    async fn a_caller_that_never_polls_does_not_spin() {
         let mut unlooked = PollTimer::default();
         assert_eq!(unlooked.waits(SECOND), SECOND);
         advance(9 * SECOND).await;

@@ -245,7 +245,7 @@ fn nobody_sleeps_while_there_is_a_message_for_each() {
 }
 
 #[test]
-fn two_who_push_wake_two() {
+fn two_pushes_wake_two_waiters() {
     leaves(0, |scene| {
         [
             scene.consumer(),
@@ -257,7 +257,7 @@ fn two_who_push_wake_two() {
 }
 
 #[test]
-fn who_is_dropped_takes_no_hint_along() {
+fn a_dropped_waiter_loses_no_hint() {
     leaves(0, |scene| {
         let dropped = scene.thread(|board, _| {
             let place = board.join(&MARKER, None);
@@ -269,7 +269,7 @@ fn who_is_dropped_takes_no_hint_along() {
 }
 
 #[test]
-fn who_gives_up_what_it_was_told_wakes_another() {
+fn a_waiter_that_gives_up_its_hint_wakes_another() {
     leaves(1, |scene| {
         let fails = scene.thread(|board, _| {
             let mut place = board.join(&MARKER, None);
@@ -295,7 +295,7 @@ fn nobody_sleeps_while_there_is_a_message_to_hand_over_to_each() {
 }
 
 #[test]
-fn who_waits_for_a_hint_and_who_waits_for_a_message_get_one_each() {
+fn a_hint_waiter_and_a_message_waiter_get_one_each() {
     leaves(0, |scene| {
         [
             scene.consumer_by_terms(),
@@ -307,7 +307,7 @@ fn who_waits_for_a_hint_and_who_waits_for_a_message_get_one_each() {
 }
 
 #[test]
-fn who_is_dropped_takes_no_message_along() {
+fn a_dropped_waiter_loses_no_message() {
     leaves(0, |scene| {
         let dropped = scene.thread(|board, server| {
             let place = board.join(&MARKER, Some(terms(server)));
@@ -319,7 +319,7 @@ fn who_is_dropped_takes_no_message_along() {
 }
 
 #[test]
-fn who_leaves_takes_its_message_along_or_another_has_it() {
+fn a_leaving_waiter_keeps_its_message_or_another_gets_it() {
     leaves(0, |scene| {
         let leaver = scene.thread(|board, server| {
             let mut place = board.join(&MARKER, Some(terms(server)));

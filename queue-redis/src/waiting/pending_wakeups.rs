@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_does_not_wait_again_soon_has_another_told_before_the_change() {
+    async fn another_waiter_is_notified_before_the_change_if_the_first_does_not_wait_again_soon() {
         let owed = PendingWakeups::default();
         let start = Instant::now();
         owed.add_until(&MARKER, after(1000), after(10));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_and_knows_of_it_takes_it_over() {
+    async fn a_waiter_that_knows_of_the_change_takes_it_over() {
         let owed = PendingWakeups::default();
         let change = after(10);
         owed.add(&MARKER, change);

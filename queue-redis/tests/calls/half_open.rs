@@ -23,7 +23,7 @@ use super::{
 const LEASE: Duration = Duration::from_secs(600);
 
 #[tokio::test]
-async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out() -> Test {
+async fn a_waiter_on_a_half_open_connection_is_notified_once_a_call_detects_it() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     // Nobody looks by a timer within this test.
@@ -59,7 +59,7 @@ async fn who_waits_on_a_half_open_connection_is_told_again_once_a_call_finds_out
 
 /// It is leased all the same, and comes back when that is over, as after any reply that got lost.
 #[tokio::test]
-async fn what_is_handed_over_on_a_half_open_connection_comes_back() -> Test {
+async fn a_message_handed_over_on_a_half_open_connection_comes_back() -> Test {
     const SHORT: Duration = Duration::from_secs(1);
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;

@@ -77,7 +77,7 @@ async fn a_line_that_stops_in_the_middle_of_a_reply_is_silent() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_only_written_is_no_sign_of_life() -> Test {
+async fn written_bytes_are_no_sign_of_life() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     let builder = patient(&proxy.url()).response_timeout(BRIEF);
@@ -103,7 +103,7 @@ async fn what_is_only_written_is_no_sign_of_life() -> Test {
 }
 
 #[tokio::test]
-async fn who_is_not_sent_in_time_on_a_slow_line_is_told_that_it_carries_too_much() -> Test {
+async fn a_call_unsent_in_time_on_a_slow_connection_names_the_waiting_calls() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     let builder = patient(&proxy.url()).response_timeout(BRIEF);

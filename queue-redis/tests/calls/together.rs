@@ -167,7 +167,7 @@ async fn turns_that_differ_in_their_terms_are_calls_of_their_own() -> Test {
 }
 
 #[tokio::test]
-async fn what_comes_for_a_caller_that_is_gone_is_released_at_once() -> Test {
+async fn a_message_for_a_dropped_caller_is_released_at_once() -> Test {
     let (_server, queue) = fresh().await?;
     queue.push(&vec![Push::new("hello"); 3]).await?;
     let mut first = Box::pin(queue.lease(NonZeroUsize::MIN, LEASE));

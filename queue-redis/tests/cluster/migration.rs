@@ -12,7 +12,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_is_told_though_the_slot_has_moved_meanwhile() -> Test {
+async fn a_waiter_is_notified_after_its_slot_moved() -> Test {
     let cluster = Cluster::start(3, 0, Server::builder())?;
     let (here, elsewhere) = (connect(&cluster).await?, connect(&cluster).await?);
     let (waiting, pushing) = (open(&here, "q").await?, open(&elsewhere, "q").await?);
@@ -35,7 +35,7 @@ async fn who_waits_is_told_though_the_slot_has_moved_meanwhile() -> Test {
 
 /// What is told to the cluster is not told there any more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_at_a_node_that_leaves_waits_at_its_successor() -> Test {
+async fn a_waiter_at_a_leaving_node_moves_to_its_successor() -> Test {
     let cluster = Cluster::start(3, 1, Server::builder())?;
     let (here, elsewhere) = (connect(&cluster).await?, connect(&cluster).await?);
     let (waiting, pushing) = (open(&here, "q").await?, open(&elsewhere, "q").await?);

@@ -60,7 +60,7 @@ fn warnings(backend: &RedisBackend) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_scripts_need_is_asked_for_at_connect() -> Test {
+async fn rights_that_scripts_need_are_checked_at_connect() -> Test {
     let server = with("-ltrim -hdel")?;
     if tells(&server) {
         let error = connect(&server)
@@ -84,7 +84,7 @@ async fn what_scripts_need_is_asked_for_at_connect() -> Test {
 }
 
 #[tokio::test]
-async fn what_can_be_done_without_is_warned_of_by_name() -> Test {
+async fn a_missing_optional_right_is_named_in_a_warning() -> Test {
     for (rules, named) in [
         ("-publish", &["PUBLISH qk:wake:*"][..]),
         ("-pubsub", &["PUBSUB NUMSUB"]),

@@ -21,7 +21,7 @@ fn on_disk() -> Confirmation {
 }
 
 #[tokio::test]
-async fn what_is_flushed_survives_and_what_is_not_is_told() -> Test {
+async fn a_push_confirmed_on_disk_survives_a_kill() -> Test {
     for aof in [Aof::Always, Aof::EverySecond] {
         let server = Server::builder().with_aof(aof).start()?;
         if !tells(&server) {

@@ -61,7 +61,7 @@ async fn there(queue: &Reliable) -> Result<BTreeSet<usize>> {
 }
 
 #[tokio::test]
-async fn what_was_only_acknowledged_is_lost_and_what_was_confirmed_is_not() -> Test {
+async fn a_failover_keeps_confirmed_pushes_and_loses_unconfirmed_ones() -> Test {
     let Pair { primary, replica } = pair()?;
     until("the replica follows", || follows(&replica)).await;
     let backend = RedisBackend::connect(&primary.url()).await?;
@@ -95,7 +95,7 @@ async fn what_was_only_acknowledged_is_lost_and_what_was_confirmed_is_not() -> T
 }
 
 #[tokio::test]
-async fn whatever_was_confirmed_under_load_is_there_afterwards() -> Test {
+async fn pushes_confirmed_under_load_survive_a_failover() -> Test {
     let Pair { primary, replica } = pair()?;
     until("the replica follows", || follows(&replica)).await;
     let backend = RedisBackend::connect(&primary.url()).await?;

@@ -106,7 +106,7 @@ async fn a_push_costs_one_round_trip_more() -> Test {
 }
 
 #[tokio::test]
-async fn who_confirms_and_who_does_not_are_woken_by_channels_of_their_own() -> Test {
+async fn confirming_and_plain_handles_are_woken_by_separate_channels() -> Test {
     let pair = Pair::start()?;
     let backend = pair.connect().await?;
     let handles = [

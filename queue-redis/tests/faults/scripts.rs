@@ -124,7 +124,7 @@ fn next_millisecond(server: &Server) {
 }
 
 #[tokio::test]
-async fn a_flushed_queue_still_wakes_who_waits() {
+async fn a_flushed_queue_still_wakes_waiters() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
     for kind in QueueKind::LEASING {

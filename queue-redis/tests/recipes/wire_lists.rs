@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn what_others_push_on_a_blocking_list_is_taken_by_ours_and_is_gone() {
+async fn a_blocking_list_takes_and_removes_messages_that_others_push() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(BlockingList::default(), "jobs").await;
@@ -45,7 +45,7 @@ async fn ours_waits_on_a_blocking_list_and_hears_of_a_push_inside_multi() {
 }
 
 #[tokio::test]
-async fn what_ours_pushes_on_a_blocking_list_is_popped_by_others() {
+async fn others_pop_messages_that_a_blocking_list_pushes() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground

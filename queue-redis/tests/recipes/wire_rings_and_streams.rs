@@ -80,7 +80,7 @@ async fn a_ring_is_listed_page_by_page_in_the_order_of_visits() {
 
 /// Entries of others may have more fields than the body.
 #[tokio::test]
-async fn what_others_add_to_a_stream_is_taken_by_ours_and_is_gone() {
+async fn a_stream_takes_and_removes_entries_that_others_add() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let _: String = foreign.run(&["XADD", "jobs", "*", "body", "before"]);
@@ -99,7 +99,7 @@ fn pending(foreign: &mut Foreign) -> usize {
 }
 
 #[tokio::test]
-async fn what_ours_adds_to_a_stream_is_read_by_others() {
+async fn others_read_entries_that_a_stream_adds() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(Stream::consumer("w7"), "jobs").await;

@@ -107,7 +107,7 @@ async fn a_server_is_told_from_a_sentinel() -> Test {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_the_primary_is_said() -> Test {
+async fn errors_of_the_primary_name_it_and_its_sentinel() -> Test {
     let primary = Server::builder()
         .with_tcp()
         .with_password("secret")

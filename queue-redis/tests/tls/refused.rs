@@ -99,7 +99,7 @@ async fn a_server_without_tls_is_suspected() -> Test {
 }
 
 #[tokio::test]
-async fn what_answers_something_else_speaks_no_tls() -> Test {
+async fn a_server_of_another_protocol_speaks_no_tls() -> Test {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     let _answering = tokio::spawn(async move {

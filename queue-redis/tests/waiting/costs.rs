@@ -16,7 +16,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn many_who_wait_share_one_connection() -> Test {
+async fn many_waiters_share_one_connection() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
     let mut set = JoinSet::new();

@@ -20,7 +20,7 @@ use super::{
 
 /// The push and its hint are all that the server does.
 #[tokio::test]
-async fn who_waits_gets_a_message_without_asking_for_it() -> Test {
+async fn a_waiter_gets_a_message_without_a_further_call() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let mut set = one_waiting(&server, &consumer).await;
     let before = server.command_counts()?;
@@ -94,7 +94,7 @@ async fn a_push_that_leaves_a_mark_hands_over() -> Test {
 
 /// A process is registered, and nobody waits in it any more.
 #[tokio::test]
-async fn what_comes_for_who_is_gone_goes_back_at_once() -> Test {
+async fn a_message_for_a_gone_waiter_goes_back_at_once() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
@@ -130,7 +130,7 @@ async fn a_process_that_is_gone_is_passed_over() -> Test {
 }
 
 #[tokio::test]
-async fn who_may_not_publish_pushes_all_the_same() -> Test {
+async fn a_user_without_publish_can_still_push() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let _set = one_waiting(&server, &consumer).await;
     server.ask::<()>(&["ACL", "SETUSER", "default", "-publish"])?;
@@ -142,7 +142,7 @@ async fn who_may_not_publish_pushes_all_the_same() -> Test {
 
 /// The holder's name is that of who waits.
 #[tokio::test]
-async fn two_who_wait_by_other_terms_get_theirs() -> Test {
+async fn two_waiters_with_different_terms_get_their_messages() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let mut set = JoinSet::new();
     for (name, seconds) in [("first", 40), ("second", 50)] {

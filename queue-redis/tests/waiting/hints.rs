@@ -38,7 +38,7 @@ async fn a_burst_wakes_as_many_as_it_takes() -> Test {
 }
 
 #[tokio::test]
-async fn as_many_who_come_to_wait_look_as_messages_came_that_nobody_was_told_of() -> Test {
+async fn new_waiters_poll_once_for_each_message_that_woke_nobody() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     for _ in 0..3 {
         producer.push_one("hello").await?;
@@ -59,7 +59,7 @@ async fn as_many_who_come_to_wait_look_as_messages_came_that_nobody_was_told_of(
 }
 
 #[tokio::test]
-async fn who_starts_to_wait_for_another_queue_is_woken_too() -> Test {
+async fn a_client_that_starts_to_wait_for_another_queue_is_woken_too() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
     let (first, second) = (open(&here, "a").await?, open(&here, "b").await?);
@@ -130,7 +130,7 @@ async fn a_call_that_failed_passes_its_arrival_on() -> Test {
 /// A process that was killed while it waited leaves a registration behind; it costs nobody a
 /// wake-up.
 #[tokio::test]
-async fn who_died_waiting_is_passed_over() -> Test {
+async fn a_process_that_died_waiting_is_passed_over() -> Test {
     let server = Server::start()?;
     let producer = open(&backend(&server).await?, "a").await?;
     for _ in 0..3 {
@@ -223,7 +223,7 @@ async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
 }
 
 #[tokio::test]
-async fn a_removal_wakes_who_waits() -> Test {
+async fn a_removal_wakes_waiters() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
     let consumer = open(&here, "a").await?;
@@ -246,7 +246,7 @@ async fn a_removal_wakes_who_waits() -> Test {
 /// A process that is registered, and in which nobody waits any more, hears of the removal and passes
 /// nothing on.
 #[tokio::test]
-async fn who_has_gone_leaves_nothing_of_a_removed_queue() -> Test {
+async fn a_gone_waiter_leaves_no_keys_of_a_removed_queue() -> Test {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
     let (job, next) = (open(&here, "a").await?, open(&here, "b").await?);

@@ -17,7 +17,7 @@ use super::{
 
 /// A flush takes registrations along; a call that makes the queue anew registers again.
 #[tokio::test]
-async fn a_flush_is_survived_by_who_looks() -> Test {
+async fn a_waiter_that_polls_survives_a_flush() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
     let consumer = open(&here, "a").await?;
@@ -52,7 +52,7 @@ async fn a_killed_waiter_waits_again() -> Test {
 }
 
 #[tokio::test]
-async fn a_restart_wakes_who_waits() -> Test {
+async fn a_restart_wakes_waiters() -> Test {
     let server = Server::start()?;
     let here = backend(&server).await?;
     let consumer = open(&here, "a").await?;

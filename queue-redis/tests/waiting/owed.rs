@@ -122,7 +122,7 @@ async fn a_process_that_dies_with_a_message_takes_no_other_along() -> Test {
 
 /// The server tells nobody of the end of a lease: it is the process that knows of it.
 #[tokio::test]
-async fn who_is_handed_a_message_has_another_watch_the_end_of_a_lease() -> Test {
+async fn a_handed_over_message_leaves_the_end_of_a_lease_to_another_waiter() -> Test {
     let server = Server::start()?;
     let backends = [
         backend(&server).await?,

@@ -109,7 +109,7 @@ async fn a_queue_of_another_process_is_reconfigured_while_that_works() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_killed_worker_held_is_taken_over_when_its_leases_end() {
+async fn messages_of_a_killed_worker_are_taken_over_when_their_leases_end() {
     const LEASE: Duration = Duration::from_secs(2);
     let server = Server::start().expect("a server");
     let jobs = jobs(&server).await;

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_is_not_left_to_chance() {
+    fn given_decisions_are_not_drawn() {
         let mut given = Plan::default();
         given.set(site(3), 2);
         let decisions = Decisions::seeded_but_for(7, given);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_plan_decides_in_vain_is_told() {
+    fn decisions_that_a_run_never_asks_for_are_unmet() {
         let mut plan = Plan::default();
         plan.set(site(3), 2);
         let decisions = Decisions::planned(plan);

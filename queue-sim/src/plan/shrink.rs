@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_matter_is_taken_out_and_what_does_is_lowered() {
+    fn irrelevant_decisions_are_removed_and_the_others_lowered() {
         let all = plan((0..60).map(|step| (site(step), 1 + step % 9)));
         let fails = |plan: &Plan| plan.get(site(17)) >= 3 && plan.get(site(40)) > 0;
         let (small, played) = shrunk(all, fails);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_matter_or_lane_goes_at_once() {
+    fn decisions_of_other_matters_and_lanes_are_removed_at_once() {
         let one = ChoicePoint::new(Lane(3), 5, What::Reply);
         let others = [
             (1, What::Pick),

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_told() {
+    fn malformed_plans_are_refused() {
         for line in [
             "",
             "v2:1.0.verb=1",

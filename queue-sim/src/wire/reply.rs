@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn replies_are_read_as_written() {
         let reply = Reply::integer(-7);
         assert_eq!(reply.value().unwrap(), Value::Int(-7));
         assert_eq!(reply.number(), Some(-7));

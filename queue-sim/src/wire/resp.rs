@@ -126,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_has_the_same_words() {
+    fn an_encoded_request_has_the_same_words() {
         let (mut request, words_in) = (Vec::new(), ["SET", "", "a\r\nb"]);
         encode(&words_in, &mut request);
         assert_eq!(words(&request.into()).unwrap(), words_in);
     }
 
     #[test]
-    fn what_is_no_request_has_no_words() {
+    fn malformed_requests_have_no_words() {
         let texts: [&[u8]; 7] = [
             b"PING\r\n",
             b"*1\r\n:1\r\n",

@@ -191,7 +191,7 @@ fn a_reconfiguration_with_the_stored_capacity_drops_nothing() {
 }
 
 #[test]
-fn what_opens_a_queue_with_another_capacity_resizes_it() {
+fn an_open_with_another_capacity_resizes_the_queue() {
     let mut story = full_of(&["a", "b", "c"]);
     story.call(Call::OpenOrResize(NonZeroUsize::MIN));
     story.call(Call::Capacity);

@@ -10,7 +10,7 @@ fn says(story: &mut Story, id: MessageId, answer: Cancelled) {
 }
 
 #[test]
-fn what_is_undelivered_is_cancelled_and_the_rest_is_told() {
+fn undelivered_messages_are_cancelled_and_others_answered_one_by_one() {
     let mut story = Story::reliable();
     let ids = ["a", "b", "c"].map(|body| story.push(body));
     let first = story.take();

@@ -10,7 +10,7 @@ fn schedule(story: &mut Story, body: &'static str, after: u64) -> MessageId {
 }
 
 #[test]
-fn what_is_due_comes_and_the_rest_is_moved_or_cancelled() {
+fn due_messages_are_delivered_and_later_ones_moved_or_cancelled() {
     let mut story = Story::delay();
     schedule(&mut story, "a", 50);
     let second = schedule(&mut story, "b", 20);
@@ -94,7 +94,7 @@ fn push_later(body: &'static str, after: u64) -> Call {
 }
 
 #[test]
-fn what_is_due_later_joins_when_it_is_due() {
+fn a_message_due_later_joins_when_due() {
     let mut story = Story::reliable();
     story.call(push_later("a", 20));
     story.call(Call::Push(vec![

@@ -25,7 +25,7 @@ fn handed_over(story: &mut Story) -> Delivery {
 }
 
 #[test]
-fn who_is_handed_a_message_has_its_lease() {
+fn a_handed_over_message_is_leased_to_its_caller() {
     let mut story = Story::reliable();
     let first = handed_over(&mut story);
     story.settle(Settlement::ack(first.receipt));
@@ -47,7 +47,7 @@ fn a_wait_that_brings_nothing_leases_nothing() {
 }
 
 #[test]
-fn what_comes_too_late_for_its_caller_goes_back() {
+fn a_handover_too_late_for_its_caller_is_released() {
     let mut story = Story::reliable();
     let late = handed_over(&mut story).receipt;
     story.last().ended.as_mut().unwrap().outcome = CallEnd::Ok(wait().waited());
@@ -91,7 +91,7 @@ fn the_lease_is_older_than_the_call() {
 }
 
 #[test]
-fn who_is_handed_a_message_looks_at_no_other() {
+fn a_handover_is_no_notice_of_other_messages() {
     let mut story = Story::reliable();
     story.slack = Some(ms(20));
     story.record(Call::WaitForArrival(ms(5000)), None, false);

@@ -82,7 +82,7 @@ fn l8_not_applied_is_not_true() {
 }
 
 #[test]
-fn what_is_valid_is_called_invalid() {
+fn a_valid_call_is_refused_as_invalid() {
     let mut story = Story::reliable();
     let outcome = CallEnd::NotApplied(ErrorKind::Invalid, "an empty body".to_owned());
     story.record(push("a"), Some(outcome), false);
@@ -90,7 +90,7 @@ fn what_is_valid_is_called_invalid() {
 }
 
 #[test]
-fn what_is_invalid_is_answered() {
+fn an_invalid_call_succeeds() {
     let mut story = Story::reliable();
     story.says(Call::Push(Vec::new()), Answer::Pushed(Vec::new()));
     story.breaks_first("linearisable");

@@ -31,7 +31,7 @@ fn of_another(limit: u64) -> Answer {
 }
 
 #[test]
-fn what_is_outdated_is_dropped_or_buried_and_the_rest_goes_on() {
+fn outdated_messages_are_dropped_or_buried_and_others_go_on() {
     let mut story = Story::reliable();
     let first = put(&mut story, dropped_after(20));
     let second = put(&mut story, buried_after(30));

@@ -43,7 +43,7 @@ fn of_all_places() -> Story {
 }
 
 #[test]
-fn what_is_there_is_shown() {
+fn messages_of_each_place_are_shown() {
     let mut story = of_all_places();
     for place in [Place::Ready, Place::Delayed, Place::Leased] {
         let Answer::Peeked(page) = story.call(peek(place)) else {
@@ -68,7 +68,7 @@ fn what_is_there_is_shown() {
 
 /// Whoever peeks has the receipt, also of a lease whose answer is lost.
 #[test]
-fn what_nobody_was_told_of_is_stopped_by_who_peeks() {
+fn a_lease_with_a_lost_answer_is_ended_by_a_peeked_receipt() {
     let mut story = Story::reliable();
     story.push("a");
     story.loses(lease(1), true);

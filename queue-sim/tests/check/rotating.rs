@@ -112,7 +112,7 @@ fn leaves_out_the_first(removal_comes_before_the_answer: bool) -> Story {
 }
 
 #[test]
-fn what_is_removed_before_the_answer_may_be_left_out() {
+fn an_item_removed_before_the_answer_may_be_left_out() {
     let mut story = leaves_out_the_first(true);
     rotate(&mut story);
     assert_eq!(rotate(&mut story).id, MessageId::new(2));
@@ -120,7 +120,7 @@ fn what_is_removed_before_the_answer_may_be_left_out() {
 }
 
 #[test]
-fn what_is_removed_after_the_answer_may_not_be_left_out() {
+fn an_item_removed_after_the_answer_may_not_be_left_out() {
     leaves_out_the_first(false).breaks_first("linearisable");
 }
 

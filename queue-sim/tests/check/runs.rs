@@ -79,7 +79,7 @@ fn a_run_that_ends_badly_is_broken() {
 }
 
 #[test]
-fn what_was_seen_on_the_way_is_told() {
+fn a_fault_seen_during_a_run_is_reported() {
     let mut story = Story::reliable();
     story.event(Event::Broken(
         "outcome",

@@ -31,7 +31,7 @@ fn is_told(story: &mut Story, wait: usize) {
 }
 
 #[test]
-fn who_is_told_in_time_is_content() {
+fn a_wait_notified_in_time_passes() {
     let mut story = Story::reliable();
     let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
     story.after(50).call(push("a"));
@@ -53,7 +53,7 @@ fn a_push_that_tells_nobody() {
 }
 
 #[test]
-fn one_who_waits_for_ever() {
+fn a_wait_that_never_ends() {
     let mut story = Story::reliable();
     waits(&mut story, Call::WaitForArrival(ms(5000)));
     story.after(50).call(push("a"));
@@ -92,7 +92,7 @@ fn d5_a_sooner_message_while_two_sleep() {
 }
 
 #[test]
-fn who_puts_nothing_in_tells_nobody_of_what_is_to_come() {
+fn a_call_that_adds_nothing_need_not_notify_of_later_messages() {
     let mut story = Story::reliable();
     let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
     story.call(push("a"));
@@ -137,7 +137,7 @@ fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
 }
 
 #[test]
-fn who_reads_the_capacity_tells_nobody_of_a_lease_that_has_expired() {
+fn reading_the_capacity_need_not_notify_of_an_expired_lease() {
     let story = |call: Call| {
         let mut story = Story::bounded(1);
         story.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
@@ -152,7 +152,7 @@ fn who_reads_the_capacity_tells_nobody_of_a_lease_that_has_expired() {
 }
 
 #[test]
-fn who_takes_something_and_leaves_what_is_due_later_tells_of_that() {
+fn a_lease_must_notify_of_messages_due_later_that_it_leaves() {
     let mut story = Story::reliable();
     story.call(push("a"));
     story.call(push("b"));
@@ -170,7 +170,7 @@ fn who_takes_something_and_leaves_what_is_due_later_tells_of_that() {
 }
 
 #[test]
-fn who_leaves_due_items_on_a_ring_with_a_pace_tells_of_them() {
+fn a_rotation_must_notify_of_due_items_that_it_leaves() {
     let mut story = Story::of(QueueConfig::Rotating(
         RotatingConfig::default().with_pace(ms(50)),
     ));

@@ -25,7 +25,7 @@ const fn secs(n: u64) -> Duration {
 }
 
 #[test]
-fn what_holds_passes_and_tells_what_it_exercised() {
+fn sound_logic_passes_and_counts_its_faults() {
     let tally = harmless("harmless")
         .check(Drained::within(secs(3600)))
         .try_run()
@@ -39,7 +39,7 @@ fn what_holds_passes_and_tells_what_it_exercised() {
 /// The same on a real redis-server.
 #[cfg(all(unix, feature = "redis"))]
 #[test]
-fn on_redis_what_holds_passes_and_what_is_harmful_is_found() {
+fn on_redis_sound_logic_passes_and_harmful_logic_is_found() {
     let server = || queue_sim::wire::RedisEnvironment::start().expect("a redis-server");
     let tally = harmless("on redis").backend(server).try_run();
     println!("{}", tally.expect("it holds"));

@@ -92,7 +92,7 @@ fn says(message: &str, parts: &[&str]) {
 }
 
 #[test]
-fn what_failed_is_kept_and_played_first_until_it_is_mended() {
+fn a_failing_plan_is_kept_and_played_first_until_fixed() {
     let folder = Folder::new("kept");
     let first = failure(&folder.broken());
     assert!(!first.contains("a kept plan"), "{first}");

@@ -69,7 +69,7 @@ fn shop(dedup: bool) -> Sim {
 }
 
 #[test]
-fn what_one_queue_feeds_to_another_arrives() {
+fn messages_forwarded_to_another_queue_arrive() {
     let tally = shop(true).try_run().expect("every rule holds");
     assert!(tally.redeliveries > 0, "{tally}");
 }

@@ -31,7 +31,7 @@ where
 }
 
 #[test]
-fn what_a_handler_fails_with() {
+fn the_last_error_of_a_handler_is_shown() {
     let broken = calm("failing", |_, _| async {
         Err(Failure::new("the card is expired"))
     })
@@ -47,7 +47,7 @@ fn what_a_handler_fails_with() {
 }
 
 #[test]
-fn what_a_handler_panics_with_and_where() {
+fn the_panic_of_a_handler_and_its_place_are_shown() {
     let broken = calm("panicking", |run, job| async move {
         run.ledger("charge").apply(job).await;
         assert!(run.ledger("charge").has(2), "no such card");
@@ -63,7 +63,7 @@ fn what_a_handler_panics_with_and_where() {
 }
 
 #[test]
-fn a_ledger_on_which_every_effect_is_missing() {
+fn a_ledger_on_which_every_effect_is_missing_is_shown() {
     let broken = calm("half done", |run, job| async move {
         let (debits, _credits) = (run.ledger("debit"), run.ledger("credit"));
         debits.apply_once(job).await;
@@ -77,7 +77,7 @@ fn a_ledger_on_which_every_effect_is_missing() {
 }
 
 #[test]
-fn how_long_a_handler_hangs_instead_of_every_heartbeat() {
+fn the_time_that_a_handler_hangs_is_shown_instead_of_every_heartbeat() {
     let broken = calm("stuck", |_, _| async {
         std::future::pending::<()>().await;
         Ok::<_, BoxError>(())
@@ -110,7 +110,7 @@ fn a_day_in_vain_without_its_middle() {
 }
 
 #[test]
-fn what_was_left_out_since_it_was_done_before() {
+fn an_effect_left_out_as_already_done_is_shown() {
     let broken = calm("done before", |run, job| async move {
         let done = run.ledger("job");
         if !done.apply_once(job).await {
@@ -127,7 +127,7 @@ fn what_was_left_out_since_it_was_done_before() {
 }
 
 #[test]
-fn who_was_refused_since_its_token_is_stale() {
+fn an_effect_refused_for_a_stale_token_is_shown() {
     let broken = calm("refused", |run, job| async move {
         let done = run.ledger("job");
         done.apply_fenced(job, Token::new(2)).await.ok();
@@ -190,7 +190,7 @@ fn each_ledger_is_held_to_the_queue_behind_it() {
 }
 
 #[test]
-fn of_which_queue_a_message_is() {
+fn the_queue_of_a_message_is_shown() {
     let broken = hand_over(|mails, table| {
         Box::pin(async move {
             if table == 1 {

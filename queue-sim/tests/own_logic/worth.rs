@@ -74,7 +74,7 @@ fn a_handler_that_never_ends_does_nothing_even_where_its_messages_die() {
 }
 
 #[test]
-fn what_died_and_was_dropped_is_not_done() {
+fn dropped_dead_letters_are_not_done() {
     let config = ReliableConfig::default();
     let config = config.with_max_attempts(1).with_dead_letter_cap(0);
     proves_nothing(
@@ -87,7 +87,7 @@ fn what_died_and_was_dropped_is_not_done() {
 }
 
 #[test]
-fn what_is_purged_is_not_done() {
+fn purged_messages_are_not_done() {
     proves_nothing(
         &sim("purged")
             .reliable::<u32>("jobs", ReliableConfig::default())

@@ -87,7 +87,7 @@ fn an_expired_lease_beyond_128_is_not_cancelled() {
 
 /// 256 messages are due at once: a call promotes 128 of them, and the others are delayed still.
 #[test]
-fn what_is_due_beyond_128_is_delayed_still() {
+fn messages_due_beyond_128_stay_delayed() {
     let later = vec![Push::new("p").with_due(SOON); MAX_BATCH];
     let peek = |place| call(Call::Peek(place, Page::first(1_000)));
     holds(
@@ -133,7 +133,7 @@ fn nothing_is_leased_while_an_outdated_message_is_left() {
 /// 128 leases expire together with their messages' times to live. Those that come back end in the
 /// same call; the others are leased still.
 #[test]
-fn what_comes_back_outdated_ends_in_the_same_call() {
+fn messages_that_return_outdated_end_in_the_same_call() {
     let round = |time_to_live| Round {
         lease_time: Some(SOON),
         time_to_live: Some(time_to_live),
@@ -212,7 +212,7 @@ fn another_due_time_does_not_move_the_end() {
 }
 
 #[test]
-fn what_is_never_delivered_in_its_time_is_refused() {
+fn pushes_that_end_before_they_are_due_are_refused() {
     let short = |limit| Push::new("p").with_time_to_live(TimeToLive::drop_after(limit));
     holds(
         QueueConfig::of(QueueKind::Reliable, 1),

@@ -141,7 +141,7 @@ impl Rewrite for Forges {
 }
 
 #[test]
-fn what_is_answered_without_the_server_counts_as_executed() {
+fn a_forged_reply_counts_as_executed() {
     let mut environment = RedisEnvironment::builder()
         .with_rewrite(Forges)
         .start()

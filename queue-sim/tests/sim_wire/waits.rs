@@ -27,7 +27,7 @@ fn a_wait_ends_with_its_time_to_the_millisecond() {
 }
 
 #[test]
-fn a_push_wakes_one_who_waits_at_once_and_no_other() {
+fn a_push_wakes_one_waiter_at_once_and_no_other() {
     let mut environment = RedisEnvironment::start().unwrap();
     play(&mut environment, &[], "v1:", async |set| {
         let woken = Arc::new(Mutex::new(Vec::new()));
@@ -55,7 +55,7 @@ fn a_push_wakes_one_who_waits_at_once_and_no_other() {
 }
 
 #[test]
-fn who_waits_for_another_queue_too_is_woken_by_either() {
+fn a_client_that_waits_for_two_queues_is_woken_for_the_right_one() {
     let mut environment = RedisEnvironment::start().unwrap();
     play(&mut environment, &[], "v1:", async |set| {
         let backend = set.backend(2).await;

@@ -17,7 +17,7 @@ async fn handing_over() -> Environment {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_wait_brings_is_handled_without_a_call_for_it() {
+async fn a_handed_over_message_is_handled_without_a_call_for_it() {
     let environment = handing_over().await;
     let spy = environment.spy.clone();
     let worker = environment.worker();
@@ -37,7 +37,7 @@ async fn what_a_wait_brings_is_handled_without_a_call_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_stands_behind_it_is_handled_too() {
+async fn messages_behind_a_handed_over_one_are_handled_too() {
     let environment = handing_over().await;
     let worker = environment.worker().concurrency(4);
     let steps = async {
@@ -117,7 +117,7 @@ async fn a_wait_is_a_part_of_a_lease_and_its_end_no_reason_to_look() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_while_a_worker_stops_goes_back() {
+async fn a_message_that_comes_while_a_worker_stops_goes_back() {
     let environment = handing_over().await;
     let worker = environment.worker();
     let steps = async {

@@ -174,7 +174,7 @@ async fn a_panic_is_a_failed_attempt_and_hurts_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_long_is_cut_off_as_a_failed_attempt() {
+async fn a_handler_that_takes_too_long_is_cut_off_as_a_failed_attempt() {
     let environment = Environment::holding(1).await;
     let start = Instant::now();
     let worker = environment

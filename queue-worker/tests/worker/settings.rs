@@ -23,7 +23,7 @@ fn jittered(share: f64) -> Backoff {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_meant_is_refused_before_anything_is_done() {
+async fn invalid_settings_are_refused_before_anything_is_done() {
     let environment = Environment::holding(1).await;
     let bad: [(&str, Set); 12] = [
         ("holder's name of 0 bytes", |w| w.holder("")),
@@ -78,7 +78,7 @@ fn a_worker_outside_of_a_runtime_is_refused_with_the_way_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_can_just_be_meant_is_served() {
+async fn settings_at_their_limits_are_accepted() {
     let environment = Environment::holding(1).await;
     let edge: [Set; 6] = [
         |w| w.holder("h".repeat(128)),

@@ -32,7 +32,7 @@ async fn handlers_finish_and_nothing_more_is_leased() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_finish_is_told_cut_off_and_released_with_its_attempt() {
+async fn unfinished_handlers_are_stopped_cut_off_and_their_messages_released() {
     let environment = Environment::holding(20).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let news = Arc::clone(&told);
@@ -188,7 +188,7 @@ async fn a_result_that_nobody_confirmed_is_not_drained() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_went_wrong_before_the_shutdown_is_not_held_against_it() {
+async fn a_failure_before_the_shutdown_does_not_spoil_its_drain() {
     let environment = Environment::holding(1).await;
     environment.spy.watched().fault = Some(Fault::NoExtend);
     let spy = environment.spy.clone();

@@ -43,14 +43,14 @@ async fn over_a_slow_line(patience: Option<Duration>) -> Report {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_too_late_is_asked_for_in_smaller_parts() {
+async fn messages_that_come_too_late_are_leased_in_smaller_batches() {
     let report = over_a_slow_line(None).await;
     assert!(report.counts.lost > 0, "{report:?}");
     assert!(report.counts.started < report.counts.leased, "{report:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_given_up_on_its_way_is_asked_for_in_smaller_parts() {
+async fn messages_given_up_under_way_are_leased_in_smaller_batches() {
     let report = over_a_slow_line(Some(6 * SECOND)).await;
     assert!(report.counts.errors > 0, "{report:?}");
 }

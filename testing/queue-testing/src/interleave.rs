@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timer_never_ends_and_who_waits_for_ever_is_found() {
+    fn a_timer_never_ends_and_an_endless_wait_is_found() {
         let played =
             catch_unwind(|| every_order(|| block_on(tokio::time::sleep(Duration::from_millis(1)))));
         let panic = played.unwrap_err();

@@ -46,7 +46,7 @@ async fn a_pipeline_is_answered_entry_by_entry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_listens_hears_at_once_what_others_publish() {
+async fn a_listener_receives_publications_of_others_at_once() {
     let server = Server::start().expect("a server");
     let client = VirtualClient::new(&server.url()).expect("a URL");
     let commands = client.connect().expect("the server runs");

@@ -5,7 +5,7 @@ use std::pin::pin;
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
+async fn an_unpolled_first_caller_blocks_no_other() {
     let (batcher, sent) = echo();
     let mut aside = pin!(batcher.submit(&[1]));
     assert!(aside.as_mut().now_or_never().is_none());
@@ -22,7 +22,7 @@ async fn who_comes_first_and_is_set_aside_holds_up_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_and_is_set_aside_holds_up_nobody() {
+async fn unpolled_waiting_callers_block_no_other() {
     let (batcher, sent) = echo();
     let (mut first, mut second) = (pin!(batcher.submit(&[1])), pin!(batcher.submit(&[2])));
     assert!(first.as_mut().now_or_never().is_none());
@@ -51,7 +51,7 @@ async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience()
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_dropped_in_the_middle_of_a_call_leaves_the_others_their_own_answers() {
+async fn callers_keep_their_own_answers_when_another_is_dropped_mid_call() {
     const CALLERS: usize = 5;
     for dropped in 0..CALLERS {
         let (batcher, sent) = echo();
@@ -85,7 +85,7 @@ async fn who_is_dropped_in_the_middle_of_a_call_leaves_the_others_their_own_answ
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_dropped_before_it_was_sent_is_never_sent() {
+async fn a_request_dropped_before_sending_is_never_sent() {
     let (batcher, sent, up) = with_outages();
     up.send_replace(false);
     {

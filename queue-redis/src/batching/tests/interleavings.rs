@@ -115,7 +115,7 @@ fn each_gets_its_own_answer_and_is_sent_once() {
 }
 
 #[test]
-fn who_is_set_aside_holds_up_nobody() {
+fn an_unpolled_caller_blocks_no_other() {
     in_many_orders(|| {
         let (subject, sent) = subject();
         // The second time, the task exists already and rests.
@@ -133,7 +133,7 @@ fn who_is_set_aside_holds_up_nobody() {
 }
 
 #[test]
-fn who_is_dropped_holds_up_nobody() {
+fn a_dropped_caller_blocks_no_other() {
     in_many_orders(|| {
         let (subject, sent) = subject();
         let other = sender(&subject, 1);
@@ -149,7 +149,7 @@ fn who_is_dropped_holds_up_nobody() {
 }
 
 #[test]
-fn who_finds_no_room_gets_some() {
+fn a_caller_waits_for_room_in_a_full_batcher() {
     in_many_orders(|| {
         // With room for one waiting caller.
         let (subject, sent, _) = with_room(1);
@@ -164,7 +164,7 @@ fn who_finds_no_room_gets_some() {
 }
 
 #[test]
-fn who_comes_as_the_task_ends_is_answered_or_told() {
+fn a_caller_that_comes_as_the_task_ends_gets_an_answer_or_an_error() {
     in_many_orders(|| {
         let (subject, _, threads) = with_room(LINE_BYTES);
         let mut first = pin!(subject.submit(&[1]));

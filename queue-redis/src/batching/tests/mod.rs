@@ -102,7 +102,7 @@ fn start(set: &mut JoinSet<Result<Vec<u32>>>, batcher: &Arc<Batcher<Echo>>, batc
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_comes_alone_sends_at_once_and_without_a_task() {
+async fn a_lone_caller_sends_at_once_without_a_task() {
     let (batcher, sent) = echo();
     for n in 0..3 {
         let before = Instant::now();
@@ -114,7 +114,7 @@ async fn who_comes_alone_sends_at_once_and_without_a_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_come_meanwhile_go_together_and_get_their_own_answers() {
+async fn callers_that_come_meanwhile_share_a_call_and_get_their_own_answers() {
     let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     for n in 0..64 {
@@ -132,8 +132,7 @@ async fn those_who_come_meanwhile_go_together_and_get_their_own_answers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_come_again_with_each_answer_go_together_and_later_who_comes_alone_goes_at_once()
-{
+async fn callers_that_return_with_each_answer_share_calls_and_a_later_lone_caller_sends_at_once() {
     let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     for rounds in [2, 3, 3] {
@@ -191,7 +190,7 @@ async fn a_large_batch_goes_by_itself_and_waits_for_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_dropped_takes_nobody_along() {
+async fn a_dropped_caller_fails_no_other() {
     let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     // The caller that sends is dropped in the middle; so is a caller that is not sent yet.

@@ -9,7 +9,7 @@ use crate::batching::backlog::{Backlog, QueuedRequests};
 const LARGE: u32 = SMALL_BYTES as u32;
 
 #[tokio::test(start_paused = true)]
-async fn who_is_not_sent_in_time_is_told_so_and_who_is_sent_waits_for_the_answer() {
+async fn an_unsent_request_times_out_and_a_sent_one_waits_for_its_answer() {
     let (batcher, sent, up) = with_outages();
     let mut set = JoinSet::new();
     let start_of_all = Instant::now();
@@ -34,7 +34,7 @@ async fn who_is_not_sent_in_time_is_told_so_and_who_is_sent_waits_for_the_answer
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_finds_no_room_in_the_line_waits_for_some() {
+async fn callers_wait_for_room_in_a_full_backlog() {
     let (batcher, sent, up) = with_outages();
     up.send_replace(false);
     let callers = LINE_BYTES / SMALL_BYTES + 100;
@@ -69,7 +69,7 @@ fn join(line: &mut Backlog<Echo>, entries: &[u32]) -> Option<u64> {
 }
 
 #[test]
-fn what_has_no_bytes_of_its_own_takes_room_too() {
+fn entries_without_a_body_take_room_too() {
     let three = 3 * SMALL * size_of::<u32>();
     let mut line = Backlog::new(three);
     let first = join(&mut line, &[0; SMALL]).expect("nobody else is there");
@@ -111,7 +111,7 @@ fn one_call_takes_no_more_entries_than_a_batch_may_have() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_finds_no_room_has_no_more_patience_than_others() {
+async fn a_wait_for_room_counts_toward_the_timeout() {
     let (batcher, sent, up) = with_outages();
     up.send_replace(false);
     let mut set = JoinSet::new();

@@ -112,7 +112,7 @@ fn runs_that_are_acked_one_by_one_pause_runs() {
 }
 
 #[test]
-fn what_else_happens_to_a_run_forgets_it_and_pauses_runs() {
+fn any_other_operation_on_a_run_forgets_it_and_pauses_runs() {
     let release = || vec![Settlement::release(receipt(8, 103))];
     let others = [
         release(),

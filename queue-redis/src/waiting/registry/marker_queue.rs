@@ -119,7 +119,7 @@ impl MarkerQueue {
 
     /// Takes the first waiter out that takes what was handed over: its terms are those of the registration,
     /// which is used up, and it has waited since before the lease.
-    pub(super) fn who_takes(&mut self, handed: &HandedOver) -> Option<WaitingCaller> {
+    pub(super) fn take_recipient(&mut self, handed: &HandedOver) -> Option<WaitingCaller> {
         let registered = self.registered.as_ref();
         let registered = registered.filter(|registered| registered.serial == handed.serial)?;
         let leased = registered.at + handed.age;

@@ -116,7 +116,7 @@ impl WaiterRegistry {
         if !(self.first_serial..state.next_serial).contains(&handed.serial) {
             return;
         }
-        let waiter = state.who_takes(marker, &handed);
+        let waiter = state.take_recipient(marker, &handed);
         let unused = match waiter {
             Some(waiter) => waiter.tell.send(Wake::HandedOver(handed.lease)).err(),
             None => Some(Wake::HandedOver(handed.lease)),

@@ -54,12 +54,12 @@ impl RegistryState {
     }
 
     /// Takes the waiter out that takes what was handed over.
-    pub(super) fn who_takes(
+    pub(super) fn take_recipient(
         &mut self,
         marker: &Bytes,
         handed: &HandedOver,
     ) -> Option<WaitingCaller> {
-        self.lines.get_mut(marker)?.who_takes(handed)
+        self.lines.get_mut(marker)?.take_recipient(handed)
     }
 
     /// Wakes everybody at a marker to look. There is nothing to pass on.

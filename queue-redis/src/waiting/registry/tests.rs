@@ -49,7 +49,7 @@ fn changes_wake_as_many_from_the_head_of_their_line() {
 }
 
 #[test]
-fn who_is_told_of_more_than_it_can_use_passes_the_rest_on() {
+fn surplus_wakeups_are_forwarded() {
     let board = board();
     let mut place = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
@@ -59,7 +59,7 @@ fn who_is_told_of_more_than_it_can_use_passes_the_rest_on() {
 }
 
 #[test]
-fn those_who_were_not_woken_are_registered_again() {
+fn waiters_that_were_not_woken_are_registered_again() {
     let board = board();
     let places: Vec<_> = (0..3).map(|_| board.join(&marker("a"), None)).collect();
     assert_eq!(orders(&board), [join("a", 3)]);
@@ -115,7 +115,7 @@ fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
 }
 
 #[test]
-fn who_joins_takes_a_change_that_nobody_could_use() {
+fn a_joining_waiter_takes_a_change_that_nobody_could_use() {
     let board = board();
     board.notify(&marker("a"), 1);
     let mut other = board.join(&marker("b"), None);
@@ -126,7 +126,7 @@ fn who_joins_takes_a_change_that_nobody_could_use() {
 }
 
 #[test]
-fn what_was_lost_is_asked_for_again() {
+fn lost_registrations_are_requested_again() {
     let board = board();
     let _place = board.join(&marker("a"), None);
     board.unanswered(orders(&board));
@@ -162,7 +162,7 @@ async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_was_refused_is_not_asked_for_again_at_once() {
+async fn a_refused_registration_is_not_requested_again_at_once() {
     let board = board();
     let _first = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
@@ -194,7 +194,7 @@ fn a_connection_that_was_lost_has_everybody_look() {
 }
 
 #[test]
-fn who_waits_at_a_removed_queue_looks_and_passes_nothing_on() {
+fn waiters_of_a_removed_queue_poll_and_forward_nothing() {
     let board = board();
     let mut places: Vec<_> = (0..3).map(|_| board.join(&marker("a"), None)).collect();
     let mut other = board.join(&marker("b"), None);
@@ -216,7 +216,7 @@ fn who_waits_at_a_removed_queue_looks_and_passes_nothing_on() {
 
 /// While a slot is on its way, its old node refuses to register, and whoever looked comes there again.
 #[test]
-fn who_was_refused_for_another_node_looks_and_is_registered_when_it_comes_again() {
+fn a_waiter_whose_slot_moved_polls_and_is_registered_when_it_comes_again() {
     let board = board();
     let mut first = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
@@ -285,7 +285,7 @@ fn join_by(name: &'static str, waiting: usize, terms: &str, before: Option<&str>
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_is_for_who_waited_by_its_terms_when_it_was_leased() {
+async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
     let (board, basket) = (board(), Arc::new(Basket::default()));
     let a = marker("a");
     let mut first = board.join(&a, basket.terms("30 x"));
@@ -340,7 +340,7 @@ async fn a_message_that_nobody_waited_for_goes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_at_the_same_moment_has_it_or_gives_it_back() {
+async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() {
     let (board, basket) = (board(), Arc::new(Basket::default()));
     let a = marker("a");
     let mut leaves = board.join(&a, basket.terms("30 x"));
@@ -420,7 +420,7 @@ fn a_registration_of_which_nobody_knows_whether_it_stands_is_taken_the_place_of(
 }
 
 #[test]
-fn who_waits_for_a_hint_alone_is_registered_without_terms() {
+fn a_hint_waiter_is_registered_without_terms() {
     let (board, basket) = (board(), Arc::new(Basket::default()));
     let a = marker("a");
     let by_hint = board.join(&a, None);

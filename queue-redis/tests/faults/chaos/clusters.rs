@@ -259,7 +259,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_lost_where_slots_move_and_what_is_confirmed_nowhere() {
+async fn moving_slots_lose_nothing_and_failovers_lose_nothing_confirmed() {
     let rounds = Rounds::of_each(ROUNDS);
     let cluster = Scene::start();
     let clients = Clients::connect(&cluster.url()).await;

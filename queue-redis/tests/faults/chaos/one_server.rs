@@ -82,19 +82,19 @@ async fn lose(proxy: &Proxy, direction: Direction) {
 
 /// The server hands its data to the system before it answers, and only a power cut takes it from there (R1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_to_a_server_that_writes_first_every_message_is_accounted_for() {
+async fn every_message_is_accounted_for_at_a_server_that_writes_first() {
     let rounds = Rounds::of_each(ROUNDS_OF_THE_SERVER);
     every_message_is_accounted_for(rounds, &OF_THE_SERVER, Aof::BySystem).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_to_a_server_that_syncs_first_every_message_is_accounted_for() {
+async fn every_message_is_accounted_for_at_a_server_that_syncs_first() {
     let rounds = Rounds::of_each(ROUNDS_OF_THE_SERVER);
     every_message_is_accounted_for(rounds, &OF_THE_SERVER, Aof::Always).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_on_the_line_every_message_is_accounted_for() {
+async fn every_message_is_accounted_for_on_a_faulty_connection() {
     let rounds = Rounds::of_each(ROUNDS_OF_THE_LINE);
     every_message_is_accounted_for(rounds, &OF_THE_LINE, Aof::Always).await;
 }

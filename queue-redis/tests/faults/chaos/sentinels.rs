@@ -177,7 +177,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_confirmed_outlives_every_primary() {
+async fn confirmed_messages_outlive_every_primary() {
     let rounds = Rounds::of_each(ROUNDS);
     let mut scene = Scene::start().await;
     let clients = Clients::connect(&scene.url()).await;

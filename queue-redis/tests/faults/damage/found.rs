@@ -200,7 +200,7 @@ fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
 
 /// Of messages with a lease each, and of several that are kept as one lease.
 #[test]
-fn what_is_damaged_while_it_is_leased_dies_when_its_lease_ends() {
+fn a_message_damaged_while_leased_dies_when_its_lease_ends() {
     for (kind, more) in QueueKind::LEASING
         .map(|kind| [(kind, 0), (kind, 3)])
         .concat()
@@ -273,7 +273,7 @@ fn a_counter_that_is_no_number_counts_anew() {
 }
 
 #[test]
-fn what_only_a_person_can_set_right_is_named() {
+fn damage_that_only_a_person_can_repair_is_named() {
     for (field, value) in [
         ("accepted", "abc"),
         ("accepted", "1e300"),

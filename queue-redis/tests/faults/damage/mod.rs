@@ -104,21 +104,21 @@ impl Ground {
 }
 
 #[test]
-fn what_is_sound_of_a_reliable_queue_is_delivered() {
+fn undamaged_messages_of_a_reliable_queue_are_delivered() {
     Ground::new().fuzz(QueueKind::Reliable);
 }
 
 #[test]
-fn what_is_sound_of_a_delay_queue_is_delivered() {
+fn undamaged_messages_of_a_delay_queue_are_delivered() {
     Ground::new().fuzz(QueueKind::Delay);
 }
 
 #[test]
-fn what_is_sound_of_a_priority_queue_is_delivered() {
+fn undamaged_messages_of_a_priority_queue_are_delivered() {
     Ground::new().fuzz(QueueKind::Priority);
 }
 
 #[test]
-fn what_is_sound_of_a_bounded_queue_is_delivered() {
+fn undamaged_messages_of_a_bounded_queue_are_delivered() {
     Ground::new().fuzz(QueueKind::Bounded);
 }

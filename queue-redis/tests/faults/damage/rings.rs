@@ -153,7 +153,7 @@ impl Ground {
 }
 
 #[test]
-fn what_is_sound_of_a_ring_is_visited() {
+fn undamaged_items_of_a_ring_are_visited() {
     let ground = Ground::new();
     hold_for(CASES, (vec(harm(), 1..=2), bool::ANY), |(harms, paced)| {
         let leased_next = ground.settle_and_lease(paced, &harms);
@@ -162,7 +162,7 @@ fn what_is_sound_of_a_ring_is_visited() {
 }
 
 #[test]
-fn what_is_sound_of_a_once_store_is_remembered() {
+fn undamaged_keys_of_a_once_store_are_remembered() {
     let ground = Ground::new();
     hold_for(CASES, vec(harm(), 1..=2), |harms| {
         let remembered = ground.remember(&harms);

@@ -157,7 +157,7 @@ async fn a_reply_that_is_doubled_costs_a_few_answers_and_the_connection() {
 }
 
 #[tokio::test]
-async fn what_is_stored_damaged_costs_no_connection() {
+async fn a_damaged_stored_value_costs_no_connection() {
     let server = Server::start().expect("a server");
     let mut direct = server.connect().expect("it runs");
     let backend = patient(&server.url()).connect().await;

@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_told() {
+    fn malformed_lines_are_refused() {
         for wrong in ["L4", "L4 unmet=2", "L4 unmet=x v1:", "L4 v2:", "L4 v1: v1:"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn whatever_was_broken_becomes_one_line_that_can_be_read() {
+    fn any_broken_rule_is_written_as_one_readable_line() {
         let long = "x".repeat(500);
         let plan: Plan = "v1:1.0.verb=3".parse().expect("a plan");
         for broke in ["#42 once:\nleft 1\nright 2", "", "# ", &long] {

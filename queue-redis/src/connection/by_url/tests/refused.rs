@@ -14,7 +14,7 @@ fn refused(url: &str) -> String {
 }
 
 #[test]
-fn what_is_wrong_with_a_url_is_named_without_a_password() {
+fn url_errors_name_the_fault_without_a_password() {
     const SEVERAL: &str = "one of its hosts or ports, the login or the database is wrong";
     const HIDDEN: &str = "an unknown parameter, which may be part of a password";
     for (url, named) in [
