@@ -15,70 +15,28 @@
 
 mod backend;
 pub mod call;
-mod cancel;
 mod codec;
-mod config;
-mod confirmation;
-mod counters;
-mod dead;
-mod error;
-mod error_chain;
-mod guarantees;
-mod headers;
-mod holder;
-mod id;
-mod kind;
-pub mod limits;
-mod message;
-mod millis;
-mod name;
 mod once;
-mod page;
 mod partitioned;
-mod peek;
 mod queue;
-mod removal;
-mod sanitized;
-mod settlement;
 mod spawn;
-mod time;
-mod time_to_live;
-mod timestamps;
-mod trace_parent;
 mod typed;
+mod values;
 
 #[cfg(feature = "msgpack")]
 pub use self::codec::MessagePack;
 pub use self::{
-    backend::{Backend, QueueInfo, QueueState, StoredQueue},
-    cancel::Cancelled,
+    backend::{
+        Backend, Caveat, Condition, Feature, Guarantees, QueueInfo, QueueState, Removal,
+        StoredQueue,
+    },
     codec::{Codec, Json, Raw},
-    config::{LAYOUT_VERSION, LeasingConfig, config_mismatch},
-    confirmation::{Confirmation, Confirmed, Confirmer, Copies},
-    counters::{Counters, Depth},
-    dead::{DeadLetter, DeathReason, Revived},
-    error::{Error, ErrorKind, Outcome, Result},
-    error_chain::with_sources,
-    guarantees::{Caveat, Condition, Feature, Guarantees},
-    headers::Headers,
-    holder::Holder,
-    id::{MessageId, Receipt, Token},
-    kind::QueueKind,
-    message::{Dedup, Delivery, Message, Push, Pushed},
-    millis::{in_millis, millis_ceil},
-    name::QueueName,
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
-    page::{Cursor, Page, Paged},
     partitioned::Partitioned,
-    peek::{Peeked, Place, Standing},
     queue::*,
-    removal::Removal,
-    settlement::{Disposition, Extended, Leased, Settled, Settlement},
     spawn::{Running, Spawn, Task, TokioSpawn},
-    time::{Due, Timestamp},
-    time_to_live::{Outdated, TimeToLive},
-    trace_parent::TraceParent,
     typed::*,
+    values::*,
 };
 /// Opaque bytes, as bodies and keys are: cheap to clone.
 pub use bytes::Bytes;

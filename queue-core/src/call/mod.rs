@@ -29,9 +29,9 @@
 //! ```
 
 mod answer;
+mod any;
 mod front;
-mod layer;
-pub(crate) mod verbs;
+mod verbs;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -40,12 +40,8 @@ use async_trait::async_trait;
 use crate::{Confirmer, Result};
 
 pub(crate) use self::answer::Answered;
-pub use self::{
-    answer::Answer,
-    front::Front,
-    layer::{Layer, Layered, Step},
-    verbs::Call,
-};
+pub use self::{answer::Answer, front::Front, verbs::Call};
+pub use crate::backend::{Layer, Layered, Step};
 
 /// Answers calls: a queue, or something in front of one.
 #[async_trait]

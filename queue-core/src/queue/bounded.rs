@@ -5,15 +5,12 @@ use std::{future::Future, num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use super::config::{leasing_setters, mismatch};
 use super::{
     leasing::{Leasing, chunks, half_way, only},
     patience::Patience,
 };
-use crate::{
-    Dedup, Error, LeasingConfig, Message, MessageId, Push, Result,
-    config::{leasing_setters, mismatch},
-    limits,
-};
+use crate::{Dedup, Error, LeasingConfig, Message, MessageId, Push, Result, limits};
 
 const MAX_CAPACITY: usize = u32::MAX as usize;
 

@@ -4,11 +4,9 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
+use super::config::{leasing_setters, plain_checks};
 use super::leasing::{Leasing, chunks, half_way, only};
-use crate::{
-    Due, Error, LeasingConfig, MessageId, Push, Pushed, Result,
-    config::{leasing_setters, plain_checks},
-};
+use crate::{Due, Error, LeasingConfig, MessageId, Push, Pushed, Result};
 
 /// A delay queue: never early (D1), in (due, id) order (D2). A message that comes back is due when
 /// it does: at its deadline, its release, or the end of its retry delay.

@@ -4,11 +4,12 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, sync::Arc, time::Durati
 
 use async_trait::async_trait;
 
+use super::confirmation::confirm;
 use super::patience::Patience;
 use crate::{
     Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Error, Extended,
     Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived,
-    Settled, Settlement, confirmation::confirm, limits,
+    Settled, Settlement, limits,
 };
 
 /// Leases messages and settles them.

@@ -2,36 +2,47 @@
 //! callers, and each kind's configuration; and a queue of any kind.
 
 mod bounded;
+mod cancel;
+mod config;
+mod confirmation;
+mod dead;
 mod delay;
 mod leasing;
+mod message;
 mod patience;
+mod peek;
 mod priority;
 mod reliable;
 mod rotating;
+mod settlement;
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
-
-use self::leasing::chunks;
-pub(crate) use self::leasing::half_way;
 pub use self::{
     bounded::{
         BoundedConfig, BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow, check_capacity,
     },
+    cancel::Cancelled,
+    config::{LAYOUT_VERSION, LeasingConfig, config_mismatch},
+    confirmation::{Confirmation, Confirmed, Confirmer, Copies},
+    dead::{DeadLetter, DeathReason, Revived},
     delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
     leasing::{Leasing, LeasingExt},
+    message::{Dedup, Delivery, Message, Push, Pushed},
+    peek::{Peeked, Place, Standing},
     priority::{Prioritized, PriorityConfig, PriorityQueue, PriorityQueueExt},
     reliable::{ReliableConfig, ReliableQueue, ReliableQueueExt},
     rotating::{Insert, Inserted, Rotated, RotatingConfig, RotatingQueue, RotatingQueueExt},
+    settlement::{Disposition, Extended, Leased, Settled, Settlement},
 };
-use crate::{
-    Confirmer, Error, LeasingConfig, Push, Pushed, QueueKind, Result,
-    call::{Answer, Call, Front, Service, verbs},
-    config_mismatch,
+pub(crate) use self::{
+    confirmation::confirm,
+    leasing::{chunks, half_way},
 };
+use crate::{QueueKind, Result};
 
-/// A queue of any kind. It answers every [`Call`] of its kind, and any other call with `Invalid`.
+/// A queue of any kind. As a [`Service`](crate::call::Service) it makes every call of
+/// its kind, and returns `Invalid` for any other.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the kinds")]
 pub enum AnyQueue {
@@ -54,34 +65,12 @@ pub enum QueueConfig {
 }
 
 macro_rules! any {
-    ($($kind:ident: $config:ident, $queue:ident, $verbs:ident;)*) => {
+    ($($kind:ident: $config:ident, $queue:ident;)*) => {
         impl AnyQueue {
             /// The kind of queue.
             pub const fn kind(&self) -> QueueKind {
                 match self {
                     $(Self::$kind(_) => QueueKind::$kind,)*
-                }
-            }
-
-            /// A queue of this kind that hands its calls to the front's service.
-            pub fn behind(front: Arc<Front>, kind: QueueKind) -> Self {
-                match kind {
-                    $(QueueKind::$kind => Self::$kind(front),)*
-                }
-            }
-        }
-
-        #[async_trait]
-        impl Service for AnyQueue {
-            async fn call(&self, call: Call) -> Result<Answer> {
-                match self {
-                    $(Self::$kind(queue) => verbs::$verbs(&**queue, call).await,)*
-                }
-            }
-
-            fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
-                match self {
-                    $(Self::$kind(queue) => queue.confirmer(),)*
                 }
             }
         }
@@ -123,61 +112,14 @@ macro_rules! any {
 }
 
 any! {
-    Reliable: ReliableConfig, ReliableQueue, reliable;
-    Delay: DelayConfig, DelayQueue, delay;
-    Priority: PriorityConfig, PriorityQueue, priority;
-    Bounded: BoundedConfig, BoundedQueue, bounded;
-    Rotating: RotatingConfig, RotatingQueue, rotating;
+    Reliable: ReliableConfig, ReliableQueue;
+    Delay: DelayConfig, DelayQueue;
+    Priority: PriorityConfig, PriorityQueue;
+    Bounded: BoundedConfig, BoundedQueue;
+    Rotating: RotatingConfig, RotatingQueue;
 }
 
 impl AnyQueue {
-    /// Puts plain messages in, by the kind's own [`Call::put`].
-    ///
-    /// The answers are those of the kind's own call, one for each message: without room `Full`, for a
-    /// ring's item that is there `Duplicate`.
-    ///
-    /// # Errors
-    ///
-    /// Those of that call. So is what a dropped future does.
-    pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
-        let call = Call::put(self.kind(), messages.to_vec());
-        let accepted = |id| Offered::Accepted { id, evicted: None };
-        Ok(match self.call(call).await? {
-            Answer::Offered(offered) => offered,
-            Answer::Pushed(pushed) => {
-                let put = pushed.into_iter().map(|pushed| match pushed {
-                    Pushed::Accepted(id) => accepted(id),
-                    Pushed::Duplicate(id) => Offered::Duplicate(id),
-                });
-                put.collect()
-            }
-            Answer::Inserted(inserted) => {
-                let put = inserted.into_iter().map(|inserted| match inserted {
-                    Inserted::Added(id) => accepted(id),
-                    Inserted::Present(id) => Offered::Duplicate(id),
-                });
-                put.collect()
-            }
-            _ => return Err(Error::unanswered()),
-        })
-    }
-
-    /// [`put`](Self::put)s any number of messages in, split into batches of at most 128 and 8 MiB;
-    /// the splits are neither atomic nor contiguous.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`put`](Self::put). After the first batch, an error's outcome is unknown.
-    pub async fn put_all(&self, messages: &[Push]) -> Result<Vec<Offered>> {
-        let mut put = Vec::with_capacity(messages.len());
-        for chunk in chunks(messages, Push::size) {
-            let answered = self.put(chunk).await;
-            let answered = answered.map_err(|error| half_way(error, !put.is_empty()));
-            put.append(&mut answered?);
-        }
-        Ok(put)
-    }
-
     /// The queue as one that leases; `None` for a ring.
     pub fn leasing(&self) -> Option<Arc<dyn Leasing>> {
         Some(match self {

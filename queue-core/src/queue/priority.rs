@@ -4,11 +4,9 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
+use super::config::{Millis, check_optional, leasing_setters, same};
 use super::leasing::{Leasing, chunks, half_way, only};
-use crate::{
-    Error, LeasingConfig, Push, Pushed, Result,
-    config::{Millis, check_optional, leasing_setters, same},
-};
+use crate::{Error, LeasingConfig, Push, Pushed, Result};
 
 const MAX_AGEING: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -4,11 +4,9 @@ use std::future::Future;
 
 use async_trait::async_trait;
 
+use super::config::{leasing_setters, plain_checks};
 use super::leasing::{Leasing, chunks, half_way, only};
-use crate::{
-    LeasingConfig, Push, Pushed, Result,
-    config::{leasing_setters, plain_checks},
-};
+use crate::{LeasingConfig, Push, Pushed, Result};
 
 /// A reliable queue: it first delivers messages in push order (F1). A message that comes back by a
 /// release or an expired lease goes before all others, by id (L11).

@@ -5,15 +5,14 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, sync::Arc, time::Durati
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use super::config::{Millis, check_max_body, check_optional, same};
+use super::confirmation::confirm;
 use super::{
     leasing::{nonzero, only},
     patience::Patience,
 };
 use crate::{
-    Confirmed, Confirmer, Error, Headers, Message, MessageId, Page, Paged, Result,
-    config::{Millis, check_max_body, check_optional, same},
-    confirmation::confirm,
-    limits,
+    Confirmed, Confirmer, Error, Headers, Message, MessageId, Page, Paged, Result, limits,
 };
 
 const MAX_PACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use super::{Rotating, Typed};
-use crate::{Confirmed, Leasing, Result, confirmation::confirm};
+use crate::{Confirmed, Leasing, Result, queue::confirm};
 
 macro_rules! confirmed {
     () => {

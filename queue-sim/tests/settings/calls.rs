@@ -22,13 +22,13 @@ const BOUNDED: &str = "queue-core/src/typed/bounded.rs";
 const CONSUMER: &str = "queue-core/src/typed/consumer.rs";
 const DELAY: &str = "queue-core/src/typed/delay.rs";
 const DELIVERY: &str = "queue-core/src/typed/delivery.rs";
-const MESSAGE: &str = "queue-core/src/message.rs";
+const MESSAGE: &str = "queue-core/src/queue/message.rs";
 const BUILDER: &str = "queue-core/src/typed/message.rs";
-const LIVES: &str = "queue-core/src/time_to_live.rs";
-const PAGE: &str = "queue-core/src/page.rs";
+const LIVES: &str = "queue-core/src/values/time_to_live.rs";
+const PAGE: &str = "queue-core/src/values/page.rs";
 const RING: &str = "queue-core/src/typed/rotating.rs";
-const SETTLEMENT: &str = "queue-core/src/settlement.rs";
-const STAMP: &str = "queue-core/src/stamp.rs";
+const SETTLEMENT: &str = "queue-core/src/queue/settlement.rs";
+const STAMP: &str = "queue-core/src/values/timestamps.rs";
 
 pub(crate) fn rows() -> Vec<Row> {
     [pushes(), settlements(), waits(), others()]
@@ -263,7 +263,7 @@ fn waits() -> Vec<Row> {
             },
         ),
         times(
-            ("queue-core/src/error.rs", "with_retry_after"),
+            ("queue-core/src/values/error/mod.rs", "with_retry_after"),
             Serve,
             Serve,
             |pause| {

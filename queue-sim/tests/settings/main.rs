@@ -22,7 +22,7 @@ use self::{row::Row, sources::Setting};
 const NO_SETTINGS: &[(&str, &[&str])] = &[
     // These are the checks themselves.
     (
-        "queue-core/src/limits.rs",
+        "queue-core/src/values/limits.rs",
         &[
             "lease_millis",
             "window_millis",
@@ -38,9 +38,9 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
             "fitting",
         ],
     ),
-    ("queue-core/src/message.rs", &["check_all"]),
-    ("queue-core/src/removal.rs", &["check"]),
-    ("queue-core/src/time_to_live.rs", &["check"]),
+    ("queue-core/src/queue/message.rs", &["check_all"]),
+    ("queue-core/src/backend/removal.rs", &["check"]),
+    ("queue-core/src/values/time_to_live.rs", &["check"]),
     (
         "queue-core/src/queue/bounded.rs",
         &["check_all", "check_capacity"],
@@ -55,12 +55,18 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
         &["check_all", "pace_of_many"],
     ),
     // Values, of which each is as good as another.
-    ("queue-core/src/id.rs", &["new"]),
-    ("queue-core/src/page.rs", &["new"]),
-    ("queue-core/src/time.rs", &["from_millis", "plus_millis"]),
-    ("queue-core/src/trace_parent.rs", &["new"]),
-    ("queue-core/src/settlement.rs", &["nothing"]),
-    ("queue-core/src/millis.rs", &["millis_ceil", "in_millis"]),
+    ("queue-core/src/values/id.rs", &["new"]),
+    ("queue-core/src/values/page.rs", &["new"]),
+    (
+        "queue-core/src/values/time.rs",
+        &["from_millis", "plus_millis"],
+    ),
+    ("queue-core/src/values/trace_parent.rs", &["new"]),
+    ("queue-core/src/queue/settlement.rs", &["nothing"]),
+    (
+        "queue-core/src/values/millis.rs",
+        &["millis_ceil", "in_millis"],
+    ),
     ("queue-worker/src/settings.rs", &["seed"]),
     ("queue-redis/src/backend/builder.rs", &["jitter_seed"]),
     // A test asks for as many seeds as it likes, and `choose` for a number below its argument.

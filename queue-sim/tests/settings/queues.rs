@@ -9,7 +9,7 @@ use crate::row::{Refuse, Row, Serve, in_time, row, times};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-const CONFIG: &str = "queue-core/src/config.rs";
+const CONFIG: &str = "queue-core/src/queue/config.rs";
 const ONCE: &str = "queue-core/src/once/run.rs";
 const PARTITIONED: &str = "queue-core/src/partitioned/mod.rs";
 const RING: &str = "queue-core/src/queue/rotating.rs";
@@ -90,13 +90,13 @@ pub(crate) fn rows() -> Vec<Row> {
             |bytes| served(RotatingConfig::default().with_max_body(bytes)),
         ),
         row(
-            ("queue-core/src/confirmation.rs", "replicas"),
+            ("queue-core/src/queue/confirmation.rs", "replicas"),
             (0, Refuse("by 0 replicas")),
             (u16::MAX, Serve),
             |replicas| Confirmation::replicas(replicas).check(),
         ),
         times(
-            ("queue-core/src/confirmation.rs", "within"),
+            ("queue-core/src/queue/confirmation.rs", "within"),
             Refuse("a wait for a confirmation of 0 ms"),
             Refuse("a wait for a confirmation of"),
             |within| Confirmation::flushed().within(within).check(),

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use crate::{Due, Headers, Timestamp};
+use super::{Due, Headers, Timestamp};
 
 /// The header for when the message was pushed.
 const PUSHED: &str = "queue-kit-pushed-ms";

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
+use super::super::{Error, Result, limits::MAX_NAME};
 use super::QueueName;
-use crate::{Error, Result, limits::MAX_NAME};
 
 impl QueueName {
     /// Checks the name.

@@ -1,6 +1,6 @@
 //! Reading a long listing in parts.
 
-use crate::{Result, limits};
+use super::{Result, limits};
 
 /// The place at which the next page starts. Only the backend that gave it knows what the number
 /// means.

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, limits, millis_ceil};
+use super::{Error, Result, limits, millis_ceil};
 
 /// A point in the backend's time: whole milliseconds since 1970-01-01 UTC.
 #[derive(

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{Error, Result, limits::MAX_HOLDER};
+use super::{Error, Result, limits::MAX_HOLDER};
 
 /// The name of who holds a lease, for operators: it decides nothing.
 ///

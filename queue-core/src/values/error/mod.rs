@@ -1,8 +1,13 @@
 //! The one error type; its kinds say what the caller should do next.
 
+mod chain;
+mod sanitized;
+
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
-use crate::{QueueName, Receipt, error_chain::with_sources, in_millis, sanitized::Sanitized};
+pub use self::chain::with_sources;
+use self::sanitized::Sanitized;
+use super::{QueueName, Receipt, in_millis};
 
 /// The result of every fallible call of this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

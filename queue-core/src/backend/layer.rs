@@ -4,10 +4,11 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 
-use super::{Answer, Call, Front, Service};
+use super::{Backend, Guarantees, QueueInfo, Removal, StoredQueue};
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Confirmer, Guarantees, OnceStore,
-    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
+    AnyQueue, BoundedConfig, BoundedQueue, Confirmation, Confirmer, OnceStore, QueueConfig,
+    QueueKind, QueueName, Result,
+    call::{Answer, Call, Front, Service},
 };
 
 /// The future of a step that a backend takes.

@@ -29,11 +29,13 @@ pub fn with_sources(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::with_sources;
-    use crate::ErrorKind;
+    use super::{
+        super::{Error, ErrorKind},
+        with_sources,
+    };
 
-    fn error(text: &'static str) -> crate::Error {
-        crate::Error::new(ErrorKind::Unavailable, text)
+    fn error(text: &'static str) -> Error {
+        Error::new(ErrorKind::Unavailable, text)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Headers;
+use super::Headers;
 
 /// The span in which a message was pushed, as the W3C's Trace Context writes it: the header
 /// [`traceparent`](Self::HEADER).

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{Error, Result, in_millis, millis_ceil};
+use super::{Error, Result, in_millis, millis_ceil};
 
 /// Bytes in a queue's name, at most.
 pub const MAX_NAME: usize = 128;

@@ -1,14 +1,23 @@
-//! The trait that opens queues.
+//! The trait that opens queues, what its queues have and keep, and layers in front of them.
+
+mod guarantees;
+mod layer;
+mod removal;
 
 use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+pub use self::{
+    guarantees::{Caveat, Condition, Feature, Guarantees},
+    layer::{Layer, Layered, Step},
+    removal::Removal,
+};
 use crate::{
     AnyQueue, BoundedConfig, BoundedQueue, Confirmation, DelayConfig, DelayQueue, Depth, Error,
-    ErrorKind, Guarantees, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind,
-    QueueName, ReliableConfig, ReliableQueue, Removal, Result, RotatingConfig, RotatingQueue,
+    ErrorKind, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
+    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
 };
 
 /// Opens queues by name, creating them where they do not exist.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Due, Error, Result, in_millis, limits, millis_ceil};
+use super::{Due, Error, Result, in_millis, limits, millis_ceil};
 
 /// How long a message may wait, counted from its push, and what becomes of it then (L17).
 ///

@@ -1,0 +1,31 @@
+//! What every queue speaks of, and what knows no queue: names, ids, times, limits, pages, counts and errors.
+
+mod counters;
+mod error;
+mod headers;
+mod holder;
+mod id;
+mod kind;
+pub mod limits;
+mod millis;
+mod name;
+mod page;
+mod time;
+mod time_to_live;
+mod timestamps;
+mod trace_parent;
+
+pub use self::{
+    counters::{Counters, Depth},
+    error::{Error, ErrorKind, Outcome, Result, with_sources},
+    headers::Headers,
+    holder::Holder,
+    id::{MessageId, Receipt, Token},
+    kind::QueueKind,
+    millis::{in_millis, millis_ceil},
+    name::QueueName,
+    page::{Cursor, Page, Paged},
+    time::{Due, Timestamp},
+    time_to_live::{Outdated, TimeToLive},
+    trace_parent::TraceParent,
+};
