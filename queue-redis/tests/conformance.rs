@@ -1,7 +1,7 @@
-//! The suite on a real Redis: every case in virtual time, under the names of other backends' cases.
-//! In `apart`, they run again with every body kept as large ones are; in `in_partitions`, those of the kinds that lease
-//! on queues of several partitions. In `server_time`, the cases that need no exact clock run again by the server's own
-//! clock.
+//! The suite on a real Redis: every case in virtual time, under the names of other backends' cases. In
+//! `apart`, they run again with every body stored out of line, as large bodies are. In `in_partitions`, the
+//! cases of leasing kinds run again on queues of several partitions. In `server_time`, the cases that need
+//! no exact clock run again by the server's own clock.
 
 #![cfg(unix)]
 
@@ -16,7 +16,7 @@ use self::{by_server_time::ServerTimeHarness, harness::VirtualTimeHarness};
 
 queue_conformance::suite!(VirtualTimeHarness::fresh());
 
-/// Bodies that are apart from the messages keep the whole contract.
+/// Queues with out-of-line bodies keep the whole contract.
 mod apart {
     use super::VirtualTimeHarness;
 

@@ -40,7 +40,7 @@ struct Snapshot {
     reads: u64,
 }
 
-/// Takes snapshots of a server, over one connection.
+/// Takes snapshots of a server's counts over one connection.
 struct Meter(redis::Connection);
 
 impl Meter {
@@ -62,8 +62,8 @@ impl Meter {
         }
     }
 
-    /// The number of commands that clients sent while this ran, and of reads in which the server
-    /// took them. The server reads a request that was written in one piece in one.
+    /// The number of commands that clients sent while `work` ran, and of reads in which the server took
+    /// them. The server reads a request that was written at once in one read.
     async fn count<T>(&mut self, work: impl Future<Output = T>) -> (u64, u64) {
         let before = self.snapshot();
         work.await;
@@ -86,7 +86,7 @@ async fn queues(server: &Server) -> Vec<AnyQueue> {
     queues
 }
 
-/// Puts so many messages or items into each queue, in one call each.
+/// Pushes `count` messages or items into each queue, in one call each.
 async fn put(queues: &[AnyQueue], count: usize) {
     let pushes = (0..count).map(|number| Push::new(format!("message {number}")));
     let pushes: Vec<_> = pushes.collect();
@@ -174,7 +174,7 @@ async fn consumers_that_turn_one_message_each_share_their_calls() {
         };
         let all = future::join_all((0..CONSUMERS).map(|_| consume()));
         let (calls, _) = meter.count(all).await;
-        // The first two calls are for one consumer each, since nobody waits for others to come.
+        // The first two calls serve one consumer each, because a call never waits for more callers.
         assert!(
             (20..=24).contains(&calls),
             "{calls} calls for 20 turns of each"
@@ -232,13 +232,13 @@ async fn removing_a_queue_is_three_round_trips_however_long_it_is() {
             let removed = backend.remove(&name, Removal::UnlessLeased).await;
             assert!(removed.expect("remove"));
         };
-        // The list is read; then all its keys go by one script, and its entry.
+        // Three round trips: read the list of queues, remove all keys by one script, and remove the queue's
+        // entry from the list.
         assert_eq!(meter.count(remove).await, (1, 3), "{messages} messages");
     }
 }
 
-/// Runs idle consumers of a backend in virtual time, for an hour. Answers the number of their
-/// commands.
+/// Runs idle consumers of a backend in virtual time for an hour. Returns the number of their commands.
 async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
     let connector = VirtualConnector::new(&server.url()).expect("a URL");
     let start = tokio::time::Instant::now();
@@ -253,13 +253,13 @@ async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
     let later = Scheduled::new("later", HOUR * 24);
     let messages = vec![later; waiting];
     queue.schedule_all(&messages).await.expect("schedule");
-    // The set ends with this hour, so that the next does not count its commands.
+    // The tasks end with this hour, so that the next hour does not count their commands.
     let mut tasks = JoinSet::new();
     for _ in 0..consumers {
         let queue = Arc::clone(&queue);
         tasks.spawn(async move { queue.receive_one(LEASE, HOUR * 2).await });
     }
-    // Past the first look, and the opening of the connection that waits.
+    // Skips the first poll, and the opening of the connection for wake-ups.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let mut meter = Meter::at(server);
     let (commands, _) = meter.count(tokio::time::sleep(HOUR)).await;
@@ -271,7 +271,7 @@ async fn an_idle_consumer_sends_at_most_a_command_a_second() {
     let server = Server::start().expect("a server");
     let alone = idle_hour(&server, 1, 0).await;
     assert!(alone <= 3600, "{alone} commands in an hour");
-    // A consumer still looks by itself, in case an arrival is lost.
+    // A consumer still polls on its timer, in case an arrival is lost.
     assert!(alone > 0);
     let three = idle_hour(&server, 3, 0).await;
     assert!(
@@ -303,13 +303,13 @@ async fn an_idle_backend_sends_one_command_each_six_seconds() {
     assert!(backend.health().is_up());
 }
 
-/// The elements that so many messages, pushed by one call, are in a list that had one.
+/// The number of list elements for `messages` messages of one push, after one earlier message.
 async fn elements_of(server: &Server, messages: usize) -> u64 {
     let backend = patient(&server.url()).connect().await.expect("connects");
     let name = QueueName::new(format!("of-{messages}")).expect("a good name");
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name, &config).await.expect("opens");
-    // The first call looks what there is, and stores each by itself.
+    // The first call checks what the queue has, and stores each message singly.
     queue.push_one("first").await.expect("pushes");
     let batch = vec![Push::new("work"); messages];
     queue.push(&batch).await.expect("pushes");

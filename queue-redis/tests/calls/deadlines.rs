@@ -1,4 +1,4 @@
-//! The time at which calls without an answer give up: all of them by the time that each was given.
+//! Calls without an answer fail after their own timeout, also while others wait before them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use super::{
     until::{PATIENCE, until},
 };
 
-/// Makes so many pushes at the same time. Answers how each ends, and how long it takes.
+/// Starts `count` pushes at the same time. Returns each result and its duration.
 async fn push(queue: &Queue, count: usize) -> Vec<(queue_core::Result<()>, Duration)> {
     let mut set = JoinSet::new();
     for _ in 0..count {

@@ -26,7 +26,7 @@ const LEASE: Duration = Duration::from_secs(600);
 async fn a_waiter_on_a_half_open_connection_is_notified_once_a_call_detects_it() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    // Nobody looks by a timer within this test.
+    // No caller polls on its timer within this test.
     let builder = patient(&proxy.url())
         .response_timeout(BRIEF)
         .fall_back(100 * PATIENCE);
@@ -57,13 +57,14 @@ async fn a_waiter_on_a_half_open_connection_is_notified_once_a_call_detects_it()
     Ok(())
 }
 
-/// It is leased all the same, and comes back when that is over, as after any reply that got lost.
+/// The message is leased although nobody received it, and comes back when the lease expires, as after any
+/// lost reply.
 #[tokio::test]
 async fn a_message_handed_over_on_a_half_open_connection_comes_back() -> Test {
     const SHORT: Duration = Duration::from_secs(1);
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
-    // The lease ends when the test says so, not while a busy machine looks for it.
+    // The test's clock ends the lease; real time on a busy machine might end it too early.
     let now = Arc::new(AtomicU64::new(1_700_000_000_000));
     let connect = async |url: &str| {
         let now = Arc::clone(&now);
@@ -73,7 +74,8 @@ async fn a_message_handed_over_on_a_half_open_connection_comes_back() -> Test {
     };
     let stranded = connect(&proxy.url()).await?;
     let receiving = tokio::spawn(async move { stranded.receive_one(SHORT, PATIENCE).await });
-    // The marker says so. Subscribing comes before it, and opening the queue adds to a sorted set, too.
+    // The marker shows a waiter for certain: the subscription comes before the registration, and opening
+    // the queue also adds to a sorted set.
     until("somebody waits", || waiting(&server, "a") == 1).await;
     proxy.strand();
     let others = connect(&server.url()).await?;

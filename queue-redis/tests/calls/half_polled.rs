@@ -1,5 +1,4 @@
-//! Futures that are polled by halves: whatever a caller does with its own, no other caller waits
-//! for it.
+//! Futures that are polled and then set aside block no other caller.
 
 use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
@@ -17,8 +16,8 @@ use super::{Test, fresh, patient::patient, until::PATIENCE};
 /// A future that makes one call.
 type Calling = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-/// Makes each call that may share a trip with others: puts a message into a queue of each kind, and asks
-/// for one.
+/// Makes each call that can share a round trip with others: a push to a queue of each kind, and a lease
+/// from it.
 async fn ways(
     backend: &RedisBackend,
 ) -> Result<Vec<(&'static str, Box<dyn Fn() -> Calling + Send>)>> {
@@ -79,7 +78,7 @@ async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
     let server = Server::start()?;
     let backend = patient(&server.url()).connect().await?;
     for (way, put) in ways(&backend).await? {
-        // Every other future only asks, so that the first put is not always the first to end.
+        // Every other future only leases, so that the first push is not always the first to end.
         let one = |n: u32| -> Calling {
             let backend = backend.clone();
             if n.is_multiple_of(2) {
@@ -104,7 +103,7 @@ async fn one_that_is_set_aside_holds_up_no_other_of_its_task() -> Test {
     for (way, put) in ways(&backend).await? {
         let mut aside = put();
         for _ in 0..3 {
-            // As a `select!` does whose other arm is ready.
+            // A `select!` polls its future once in this way if its other arm is ready.
             poll_once(&mut aside).await;
             timeout(PATIENCE, put()).await.expect(way)?;
             if timeout(Duration::ZERO, &mut aside).await.is_ok() {

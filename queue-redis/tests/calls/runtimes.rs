@@ -1,4 +1,4 @@
-//! Several runtimes in a process: the tasks live on the one that connected.
+//! Several runtimes in a process: the backend's tasks run on the runtime that connected.
 
 use std::{
     pin::pin,
@@ -27,8 +27,8 @@ fn runtime() -> Runtime {
     builder.enable_all().build().expect("a runtime")
 }
 
-/// Does this work on a runtime of its own, and keeps that runtime, undriven, until the caller drops
-/// the answer.
+/// Runs `work` on a new runtime. The returned value keeps that runtime, undriven, until the caller drops
+/// it.
 async fn elsewhere<F: Future<Output = ()>>(
     work: impl FnOnce() -> F + Send + 'static,
 ) -> std::sync::mpsc::Sender<()> {
@@ -58,13 +58,13 @@ async fn push(queue: &Queue, count: usize) {
 #[tokio::test]
 async fn a_runtime_that_came_first_and_stands_still_holds_up_no_other() -> Test {
     let server = Server::start()?;
-    // So that only a hint can wake a waiting consumer.
+    // With a long fall-back interval only a hint can wake a waiting consumer.
     let builder = patient(&server.url()).fall_back(10 * PATIENCE);
     let queue = open(&builder.connect().await?, "a").await?;
     let kept = elsewhere({
         let queue = Arc::clone(&queue);
         move || async move {
-            // The first pushes that go together, and the first wait.
+            // The first pushes that share a call, and the first wait.
             push(&queue, 64).await;
             for _ in 0..64 {
                 queue.receive_one(LEASE, PATIENCE).await.expect("received");
@@ -127,7 +127,7 @@ fn a_backend_whose_runtime_has_ended_says_so_at_once_and_for_good() -> Test {
     Ok(())
 }
 
-/// Makes this call outside of any runtime, which must refuse it at once, for good, and say why.
+/// Makes `call` outside of any runtime. The call must fail at once with a permanent error that says why.
 fn refused_outside<T>(call: impl Future<Output = Result<T>>) {
     let mut call = pin!(call);
     let mut context = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! Slow lines: bytes that move are not silence, however long they take.
+//! Slow connections: while bytes move, the connection is not silent, however long a call takes.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ async fn large_messages_get_through_a_slow_line() -> Test {
     let proxy = Proxy::before(&server)?;
     let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let backend = builder.connect().await?;
-    // A slow machine may need any number of tries.
+    // On a slow machine this may take any number of tries.
     let config = ReliableConfig::default().with_max_attempts(1_000);
     let queue = backend.open_reliable(&"slow".parse()?, &config).await?;
     proxy.throttle(Direction::Requests, SLOW);
@@ -43,7 +43,7 @@ async fn large_messages_get_through_a_slow_line() -> Test {
     assert_eq!(leased?.deliveries.len(), 8, "as many as a lease hands out");
     depth?;
 
-    // That took longer than the lease. Fewer messages at a time arrive within it.
+    // The batch arrived after its lease time. Smaller batches arrive within it.
     let mut acked = 0;
     let before = Instant::now();
     while acked < 9 {
@@ -109,7 +109,7 @@ async fn a_call_unsent_in_time_on_a_slow_connection_names_the_waiting_calls() ->
     let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let queue = open(&builder.connect().await?, "a").await?;
     queue.push_one(vec![b'x'; 1_000_000]).await?;
-    // All other answers come behind one that takes more than three times as long as anybody waits.
+    // All other answers queue behind one that takes more than three times the response timeout.
     proxy.throttle(Direction::Replies, 1_000_000 / (4 * BRIEF.as_secs() as u32));
     let before = proxy.seen(Direction::Replies);
     let lease = tokio::spawn({
@@ -117,8 +117,8 @@ async fn a_call_unsent_in_time_on_a_slow_connection_names_the_waiting_calls() ->
         async move { queue.lease(max(1), Duration::from_secs(600)).await }
     });
     proxy.beyond(Direction::Replies, before).await;
-    // The first goes at once. The second waits for it, until its time is over or it is sent; and where it is
-    // sent, the third waits for it.
+    // The first push is sent at once. The second waits for the first, until its timeout or until it is
+    // sent. If the second is sent, the third waits for it.
     let third = async {
         sleep(BRIEF / 2).await;
         queue.push_one("hello").await

@@ -1,4 +1,4 @@
-//! Forgotten scripts, and calls that travel together.
+//! Scripts that the server forgot, and calls that share a round trip.
 
 use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{Queue, Test, fresh, until::PATIENCE};
 
-/// Starts so many pushes at the same time.
+/// Starts `count` pushes at the same time.
 fn push(set: &mut JoinSet<queue_core::Result<u64>>, queue: &Queue, count: usize) {
     for _ in 0..count {
         let queue = Arc::clone(queue);
@@ -48,7 +48,7 @@ async fn pushes_at_the_same_time_travel_together() -> Test {
         assert!(ids.insert(id??));
     }
     assert_eq!(ids, (2..=65).collect());
-    // The first push alone, and the 63 that came meanwhile.
+    // One call for the first push, and one for the 63 that came meanwhile.
     assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 2);
 
     let before = server.command_counts()?;
@@ -60,8 +60,8 @@ async fn pushes_at_the_same_time_travel_together() -> Test {
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Makes these turns at the same time: each settles what its settlements say, and leases one message if
-/// it shall.
+/// Runs these `settle_and_lease` calls at the same time. Each settles its settlements, and leases one
+/// message if asked to.
 async fn turn_together(
     queue: &Queue,
     settlements: Vec<Vec<Settlement>>,
@@ -90,10 +90,11 @@ async fn turns_at_the_same_time_travel_together() -> Test {
     for round in 0..3_u64 {
         let before = server.command_counts()?;
         let turns = turn_together(&queue, settlements).await?;
-        // The first two each alone, and the 62 that came meanwhile; or all but the first, after others.
+        // One call each for the first two and one for the 62 that came meanwhile; after other calls, one
+        // call for all but the first.
         let sent = server.command_counts()?.since(&before).of("evalsha");
         assert!(sent <= 3, "round {round}: {sent}");
-        // Each has its own message, in the order of coming, and its own answer.
+        // Each caller gets its own answer and its own message, in the order of the calls.
         let ids: Vec<_> = turns
             .iter()
             .map(|(_, leased)| leased.deliveries[0].id().get())
@@ -109,7 +110,7 @@ async fn turns_at_the_same_time_travel_together() -> Test {
         settlements = turns.iter().map(|(_, leased)| ack(leased)).collect();
     }
 
-    // Eight are left for 64: a share of nobody's is more than there is.
+    // Eight messages are left for 64 callers, so that no caller's share exceeds what is there.
     let turns = turn_together(&queue, settlements).await?;
     let ids = turns.iter().flat_map(|(_, leased)| &leased.deliveries);
     let ids: BTreeSet<_> = ids.map(|delivery| delivery.id().get()).collect();
@@ -178,7 +179,7 @@ async fn a_message_for_a_dropped_caller_is_released_at_once() -> Test {
     assert!((&mut third).now_or_never().is_none());
     assert_eq!(first.await?.deliveries.len(), 1);
     assert_eq!(second.await?.deliveries.len(), 1);
-    // The third goes when the second is over, and nobody polls its future any more.
+    // The third call is sent when the second ends, although nobody polls its future any more.
     let start = Instant::now();
     while queue.depth().await?.leased < 3 {
         assert!(start.elapsed() < PATIENCE, "the third is sent");
@@ -219,7 +220,7 @@ async fn dropped_pushes_lose_nothing_of_the_others() -> Test {
         while let Some(pushed) = set.join_next().await {
             confirmed += u64::from(pushed?);
         }
-        // The awaited pushes are all there; each other one is there once or not at all.
+        // All awaited pushes are in the queue; each dropped one is there once or not at all.
         assert!(confirmed >= 16, "{confirmed}");
         let depth = queue.depth().await?.ready;
         assert!((confirmed..=32).contains(&depth), "{confirmed} of {depth}");

@@ -17,7 +17,7 @@ use real_redis::{Cluster, Server};
 
 use super::patient::patient;
 
-/// The cluster of all cases. It is never dropped; the watchdogs of its servers end it with the process.
+/// The cluster of all cases. It is never dropped; its servers' watchdogs end them when the process ends.
 static SHARED: LazyLock<Cluster> = LazyLock::new(|| {
     let rules = cluster_access_rules("case-*.");
     let settings = Server::builder().with_user("worker", "secret", &rules);

@@ -31,7 +31,7 @@ type Test = Result<(), Box<dyn StdError>>;
 /// Longer than a busy machine takes for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client of this cluster whose timers hide no lost wake-up.
+/// A client of this cluster. Its timers are too long to hide a lost wake-up.
 async fn connect(cluster: &Cluster) -> queue_core::Result<RedisBackend> {
     patient(&cluster.url())
         .fall_back(Duration::from_secs(3600))

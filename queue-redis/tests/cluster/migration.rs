@@ -19,7 +19,7 @@ async fn a_waiter_is_notified_after_its_slot_moved() -> Test {
     let slot = slot_of(&cluster, "q");
     for round in 0..4_usize {
         let consumer = receiving(&waiting);
-        // It waits by now, or does so in a moment; either way it must hear of the push.
+        // The consumer waits now or will in a moment; either way the push must wake it.
         if round % 2 == 0 {
             sleep(Duration::from_millis(50)).await;
         }
@@ -33,7 +33,7 @@ async fn a_waiter_is_notified_after_its_slot_moved() -> Test {
     Ok(())
 }
 
-/// What is told to the cluster is not told there any more.
+/// A node that has left the cluster no longer receives its publications.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_waiter_at_a_leaving_node_moves_to_its_successor() -> Test {
     let cluster = Cluster::start(3, 1, Server::builder())?;
@@ -51,19 +51,19 @@ async fn a_waiter_at_a_leaving_node_moves_to_its_successor() -> Test {
     for other in (0..servers.len()).filter(|other| *other != old) {
         servers[other].ask::<()>(&["CLUSTER", "FORGET", cluster.id(old)])?;
     }
-    // The next call of the process learns of it, whoever makes it.
+    // Any next call of the process finds the new owner.
     assert_eq!(waiting.depth().await?.ready, 0);
     pushing.push_one("work").await?;
     let delivery = timeout(PATIENCE, consumer).await???;
     assert!(delivery.is_some());
-    // Its end is nothing to those who left it.
+    // The old node's end does not affect clients that have left it.
     servers[old].kill()?;
     here.ping().await?;
     assert!(here.health().is_up(), "{:?}", here.health());
     Ok(())
 }
 
-/// Makes this call until its answer is one that a busy machine does not give.
+/// Repeats the call until its error is not one that a busy machine causes.
 async fn again_until<T>(call: impl AsyncFn() -> T, holds: impl Fn(&T) -> bool) -> T {
     let answered = async {
         loop {
@@ -82,7 +82,8 @@ async fn again_until<T>(call: impl AsyncFn() -> T, holds: impl Fn(&T) -> bool) -
 async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
     let cluster = Cluster::start(2, 0, Server::builder())?;
     let queue = open(&connect(&cluster).await?, "q").await?;
-    // Its calls wait for the slot only this long. It may hear as little of a busy machine, and tries again.
+    // The calls of this client wait for the slot only for this time. A busy machine may take as long to
+    // answer, so the client tries again.
     let hasty = || patient(&cluster.url()).response_timeout(Duration::from_millis(200));
     let hasty = async || open(&hasty().connect().await?, "q").await;
     let hasty = again_until(hasty, |opened| opened.is_ok()).await?;

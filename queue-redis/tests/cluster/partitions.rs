@@ -18,8 +18,8 @@ fn calls(cluster: &Cluster) -> Vec<u64> {
     counts.map(|counts| counts.of("evalsha")).collect()
 }
 
-/// Asserts that each server had an equal share of the calls since then, within a tenth of the mean, and
-/// answers how many there were.
+/// Asserts that the calls since `before` are spread equally over the servers, within a tenth of the mean.
+/// Returns the number of calls.
 fn even(cluster: &Cluster, before: &[u64]) -> u64 {
     let since: Vec<u64> = calls(cluster)
         .iter()
@@ -70,7 +70,8 @@ async fn each_node_has_an_equal_share_of_the_work() -> Test {
     queue.settle(&acks).await?;
     let turns = even(&cluster, &before);
     let on_one_server = MESSAGES / AT_ONCE as u64 + 1;
-    // A turn that goes to another partition settles in one and leases in the other; and partitions end uneven.
+    // A `settle_and_lease` may settle in one partition and lease in another; and partitions run empty at
+    // different times.
     assert!(
         turns <= on_one_server * 3 / 2,
         "{turns} calls, {on_one_server} on one server"
@@ -79,7 +80,7 @@ async fn each_node_has_an_equal_share_of_the_work() -> Test {
     Ok(())
 }
 
-/// Awaits the call, or drops it after so many polls.
+/// Awaits the call, or drops it after `polls` polls.
 async fn cut<T>(call: impl Future<Output = T>, polls: usize) -> Option<T> {
     let (mut call, mut left) = (pin!(call), polls);
     poll_fn(|context| {

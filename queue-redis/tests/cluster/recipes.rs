@@ -1,4 +1,4 @@
-//! Recipes on a cluster: those whose keys are in one slot.
+//! Recipes on a cluster: only recipes with all keys in one slot work.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use super::{
 };
 
 const POLL: Duration = Duration::from_millis(5);
-/// The time of a blocking pop: longer than a test waits, so that no look hides a lost one.
+/// The time of a blocking pop: longer than a test waits, so that no poll hides a lost pop.
 const HOUR: Duration = Duration::from_secs(3600);
 const BLOCK: Duration = Duration::from_secs(1);
 
@@ -98,7 +98,7 @@ async fn opened<R: Recipe>(
     redis.recipe(recipe).open(&name, &config).await
 }
 
-/// The error of a recipe that cannot be here, and that names these keys.
+/// Checks that the recipe is refused on a cluster, with an error that names these keys.
 async fn refused<R: Recipe>(redis: &RedisBackend, recipe: R, config: QueueConfig, keys: &[&str]) {
     let what = format!("{recipe:?}");
     let error = opened(redis, recipe, config).await.expect_err(&what);
@@ -149,7 +149,7 @@ async fn a_recipe_whose_keys_are_in_several_slots_is_refused_with_their_names() 
     .await?;
     let tagged = Stream::consumer("me").key("a{jobs}");
     opened(&redis, tagged, reliable()).await?;
-    // It makes its stream, and so no list of this name opens after it.
+    // This recipe creates its stream, so a list of the same name cannot open afterwards.
     opened(&redis, Stream::consumer("me"), reliable()).await?;
     Ok(())
 }
@@ -185,7 +185,7 @@ async fn calls_and_waits_go_after_a_slot_that_moves() -> Test {
             let waiting = Arc::clone(&waiting);
             async move { waiting.receive_one(PATIENCE, HOUR).await }
         });
-        // It blocks by now, or does so in a moment; either way it must get what is pushed.
+        // The consumer blocks now or will in a moment; either way it must get the pushed message.
         if round % 2 == 0 {
             sleep(Duration::from_millis(50)).await;
         }

@@ -1,4 +1,4 @@
-//! What a cluster is, and what a call to it costs.
+//! How a client recognises a cluster, and the cost of a call to it.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -52,13 +52,13 @@ async fn a_call_goes_straight_to_the_node_that_has_its_queue() -> Test {
     Ok(())
 }
 
-/// Messages that the servers have sent each other since they started, for what was published.
+/// The messages that the servers have sent each other for publications since they started.
 fn published(cluster: &Cluster) -> u64 {
     let sent = cluster.servers().iter().map(|server| {
         let told: String = server.ask(&["CLUSTER", "INFO"]).expect("it tells");
         let mut lines = told.lines();
         let sent = lines.find_map(|line| line.strip_prefix("cluster_stats_messages_publish_sent:"));
-        // It stands there from the first on.
+        // The line is missing before the first of these messages.
         sent.map_or(0, |sent| sent.trim().parse::<u64>().expect("a number"))
     });
     sent.sum()
@@ -75,7 +75,7 @@ async fn a_wake_up_costs_one_message_to_each_other_node() -> Test {
             let waiting = Arc::clone(&waiting);
             async move { waiting.receive_one(PATIENCE, PATIENCE).await }
         });
-        // It waits by then. If it is late, it finds the message without a wake-up.
+        // The consumer waits by then. If it is late, it finds the message without a wake-up.
         tokio::time::sleep(Duration::from_millis(50)).await;
         pushing.push_one("work").await?;
         let receipt = consumer.await??.expect("it comes").receipt;
@@ -137,7 +137,8 @@ async fn a_node_that_is_away_keeps_nobody_from_connecting_and_one_that_is_unfit_
     Ok(())
 }
 
-/// From 7.0 on, Redis can be told to name no host: each is then where the one is that was asked.
+/// Since 7.0, Redis can be configured to name no host: then each node has the host of the node that was
+/// asked.
 #[tokio::test]
 async fn nodes_that_name_no_host_are_where_they_were_asked() -> Test {
     let cluster = Cluster::start(3, 0, Server::builder())?;
@@ -162,7 +163,7 @@ async fn nodes_that_name_no_host_are_where_they_were_asked() -> Test {
     Ok(())
 }
 
-/// How often all servers refused for this reason.
+/// How many calls all servers refused for this reason.
 fn refused(cluster: &Cluster, code: &str) -> u64 {
     let servers = cluster.servers().iter();
     let counts = servers.map(|server| {
@@ -175,7 +176,8 @@ fn refused(cluster: &Cluster, code: &str) -> u64 {
     counts.sum()
 }
 
-/// Its owner leads a call to the node that takes it over, for this once: that one would lead the next call back.
+/// The slot's owner redirects a single call to the node that takes the slot over; that node would redirect
+/// the next call back.
 #[tokio::test]
 async fn a_slot_that_is_on_its_way_stays_with_its_owner() -> Test {
     const CALLS: u64 = 5;

@@ -11,7 +11,7 @@ use redis::Cmd;
 
 use crate::harness::{FALL_BACK, fresh, left};
 
-/// How long an answer may take in real time: no connection fails in a case, and a busy machine is
+/// The response timeout in real time: long, because no connection fails in a case and a busy machine is
 /// slow.
 const ANSWER: Duration = Duration::from_secs(60);
 

@@ -1,4 +1,4 @@
-//! Commands that are not there, and commands that are not permitted: texts say which.
+//! Missing commands and forbidden commands: the error texts tell them apart.
 
 use queue_core::Error;
 use queue_redis::RedisBackend;
@@ -6,7 +6,7 @@ use real_redis::Server;
 
 use super::{Test, errors::assert_lasts, patient::patient};
 
-/// The ways in which a command is taken away: the name of the way, and how a text tells it.
+/// The ways to take a command away: each with its name, and the words of the error text.
 const WAYS: [(Way, &str); 2] = [
     (Way::Forbidden, "the user may not run"),
     (Way::Renamed, "the server does not have"),
@@ -39,7 +39,7 @@ async fn connect(server: &Server) -> Result<RedisBackend, Error> {
     patient(&server.url_as("worker", "secret")).connect().await
 }
 
-/// Whether a server can tell which commands there are, and which are permitted.
+/// Whether a server can list its commands, and the permitted ones.
 fn tells() -> bool {
     let server = Server::start().expect("a server");
     let version = server.info("server", "redis_version").expect("it answers");

@@ -78,7 +78,7 @@ async fn a_provider_is_asked_again_when_a_login_is_refused() -> Test {
         .ping()
         .await?;
     assert_eq!(asked.load(Ordering::SeqCst), 2);
-    // The same login twice is refused once.
+    // If the provider returns a refused login again, it is not tried a second time.
     let wrong = || async { Ok(Credentials::user("worker", "hunter2")) };
     let error = to(&server)
         .credentials(wrong)

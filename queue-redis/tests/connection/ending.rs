@@ -116,8 +116,8 @@ async fn a_server_that_became_unfit_is_not_served_again() -> Test {
         matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
     })
     .await;
-    // A program that starts now hears that its setup is wrong; one that was served before goes on
-    // trying.
+    // A program that connects now gets a permanent error, because its setup is wrong; a program that was
+    // connected before keeps trying.
     let error = backend.ping().await.expect_err("it evicts");
     assert_passes(&error, &["allkeys-lru"]);
     server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "noeviction"])?;
@@ -126,7 +126,7 @@ async fn a_server_that_became_unfit_is_not_served_again() -> Test {
     Ok(())
 }
 
-/// Counts the spawned tasks, and those that still run.
+/// Counts the spawned tasks, and the tasks that still run.
 #[derive(Debug, Clone, Default)]
 struct Counting {
     running: Arc<AtomicUsize>,
@@ -178,7 +178,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// To this server. Panics at the connections of these numbers.
+    /// A connector to this server that panics at the connections with these numbers.
     fn to(server: &Server, panics: Range<usize>) -> queue_core::Result<Self> {
         let spawn = Arc::new(TokioSpawn::default());
         Ok(Self {

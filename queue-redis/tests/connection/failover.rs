@@ -1,4 +1,4 @@
-//! The errors while a server is demoted, restarted or changed: they say that it may pass.
+//! The errors while a server is demoted, restarted or replaced are transient.
 
 use std::sync::{Arc, Mutex};
 
@@ -51,7 +51,7 @@ async fn a_demoted_primary_is_left_and_may_come_back() -> Test {
     outage(&backend).await;
     let error = queue.push_one("no").await.expect_err("no primary");
     assert_passes(&error, &["replica"]);
-    // For a program that starts now, the setup is at fault.
+    // For a program that connects now, the setup is wrong.
     let refused = to(&server).connect().await.expect_err("a replica");
     assert_lasts(&refused, &[]);
     follow(&server, None);
@@ -71,7 +71,7 @@ async fn a_reader_does_not_stay_on_a_demoted_primary() -> Test {
     Ok(())
 }
 
-/// Looks up anew where the primary is, as a connector behind a sentinel does.
+/// Looks up the primary at each connect, as a connector behind a sentinel does.
 #[derive(Debug)]
 struct Lookup(Arc<Mutex<ServerConnector>>);
 
@@ -139,7 +139,7 @@ fn loads(server: &Server) -> bool {
 
 /// Has a server take a minute or so to load the data from its new primary.
 async fn load_slowly(server: &Server, primary: &Server) -> Test {
-    // Each server answers once in 2 MiB that it has read: 50 keys, so about once a second.
+    // While it loads, a server answers once for each 2 MiB read: 50 keys, so about once a second.
     primary.ask::<()>(&["CONFIG", "SET", "rdbcompression", "no"])?;
     let mut connection = primary.connect()?;
     for number in 0..2_000 {

@@ -28,7 +28,7 @@ use real_redis::Server;
 
 use self::{patient::patient, until::PATIENCE};
 
-/// A timeout that a test waits for. A server that does answer is faster, also on a busy machine.
+/// A timeout that a test waits for. A server that answers is faster, also on a busy machine.
 const BRIEF: Duration = Duration::from_secs(5);
 
 type Test = Result<(), Box<dyn StdError>>;
@@ -37,14 +37,14 @@ fn to(server: &Server) -> Builder {
     patient(&server.url())
 }
 
-/// A client whose connections this connector opens; a busy machine may take its time.
+/// A client whose connections this connector opens, with timeouts that suit a busy machine.
 fn through(connector: impl Connector) -> Builder {
     RedisBackend::with_connector(connector)
         .connect_timeout(PATIENCE)
         .response_timeout(PATIENCE)
 }
 
-/// The server's clients, without the one that asks.
+/// The server's clients, without the client that asks.
 fn clients(server: &Server) -> Vec<String> {
     let list: String = server.ask(&["CLIENT", "LIST"]).expect("it lists them");
     let others = list.lines().filter(|line| !line.contains(" cmd=client"));

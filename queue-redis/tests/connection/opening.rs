@@ -87,7 +87,7 @@ async fn a_setting_beyond_its_limits_is_refused() -> Test {
             assert_eq!(refused(builder).await.kind(), ErrorKind::Invalid);
         }
     }
-    // At its limits it is taken, and then nobody is there.
+    // A timeout at its limit is accepted, and then the connect fails because no server runs.
     for right in [Duration::from_millis(1), Duration::from_secs(3600)] {
         for builder in [
             builder()?.connect_timeout(right).prefix("x".repeat(64)),

@@ -28,7 +28,7 @@ fn the_page_tells_the_rights_that_are_needed() {
     assert_eq!(words(&told), words(&least()));
 }
 
-/// Whether the server can tell a user's rights.
+/// Whether the server can report a user's rights.
 fn tells(server: &Server) -> bool {
     let version = server.info("server", "redis_version").expect("it answers");
     let version = version.expect("a version");
@@ -108,7 +108,7 @@ async fn a_missing_optional_right_is_named_in_a_warning() -> Test {
             };
             assert!(warning.contains(cost), "{warning}");
         }
-        // The backend goes on without: waiting consumers look by a timer.
+        // The backend works without the right: waiting consumers poll on a timer.
         let queue = open(&backend, "q").await?;
         let waiting = tokio::spawn({
             let queue = Arc::clone(&queue);

@@ -9,7 +9,7 @@ use real_redis::Server;
 use super::{Test, clients, errors::assert_lasts, patient::patient, until::until};
 
 const MIB: usize = 1024 * 1024;
-/// Both are the smallest that a server can have.
+/// Both limits are the smallest that a server allows.
 const LIMITS: [&str; 2] = ["proto-max-bulk-len", "client-query-buffer-limit"];
 
 fn limited(limit: &str, rules: &str) -> std::result::Result<Server, real_redis::ServerError> {

@@ -1,4 +1,5 @@
-//! Connections that end at the worst moment: what was stored is there, and nothing is claimed of it.
+//! Connections that end at the worst moment: stored messages are in the queue, and none is reported as
+//! confirmed.
 
 use std::error::Error as StdError;
 
@@ -8,7 +9,7 @@ use real_redis::{Direction, Proxy};
 
 use super::{Pair, Reliable, Test, by_a_replica, confirming, open::open, pushing, safe_pair};
 
-/// Whether this is the answer after the end of the connection.
+/// Whether `copies` is the answer after the end of the connection.
 fn is_lost(copies: &Copies) -> bool {
     matches!(copies, Copies::Unknown(_)) && copies.to_string().starts_with("stored, unconfirmed: ")
 }
@@ -22,7 +23,7 @@ async fn behind_a_proxy() -> std::result::Result<(Pair, Proxy, Reliable), Box<dy
     Ok((pair, proxy, safe))
 }
 
-/// The messages that the primary has, asked on a connection of its own.
+/// The number of messages at the primary, read over another connection.
 async fn stored_in(pair: &Pair) -> std::result::Result<u64, Box<dyn StdError>> {
     let queue = open(&pair.connect().await?, "q").await?;
     Ok(queue.depth().await?.ready)
@@ -53,7 +54,7 @@ async fn a_wait_on_the_next_connection_confirms_nothing_of_the_one_before() -> T
     let pushed = safe.confirmed(async |safe| {
         safe.push_one("on the first").await?;
         proxy.cut();
-        // The cut may only be met by the next push.
+        // The cut may show only at the next push.
         while safe.push_one("on the next").await.is_err() {}
         Ok(())
     });

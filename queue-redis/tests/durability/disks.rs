@@ -1,4 +1,4 @@
-//! What is on disk, where the server can tell.
+//! Copies on disk, where the server can report them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use real_redis::{Aof, Server};
 
 use super::{LONG, SOON, Test, confirming, open::open};
 
-/// Whether this server, which the tests run on, can tell what is on disk.
+/// Whether this server can report which writes are on disk.
 fn tells(server: &Server) -> bool {
     let info: Vec<redis::Value> = server
         .ask(&["COMMAND", "INFO", "WAITAOF"])

@@ -14,11 +14,11 @@ use super::{Pair, Reliable, SOON, Test, by_a_replica, confirming, open::open, un
 
 /// How many pushes there are of each sort.
 const EACH: usize = 20;
-/// What is larger goes apart, before its push.
+/// A larger body is stored out of line, before its push.
 const LARGE: usize = 64 * 1024;
 
-/// A replica that comes back from its disk, as a primary, with what it had done by its end. Bytes that the
-/// kernel holds for a frozen process are not among that: as if its machine had ended.
+/// A replica that restarts as a primary from its disk, with the writes that it had executed before it was
+/// killed. Bytes that the kernel holds for a frozen process are lost, as if its machine had stopped.
 fn pair() -> Result<Pair, Box<dyn std::error::Error>> {
     let primary = Server::builder().with_tcp().start()?;
     let replica = Server::builder().with_aof(Aof::Always).start()?;
@@ -27,7 +27,7 @@ fn pair() -> Result<Pair, Box<dyn std::error::Error>> {
     Ok(Pair { primary, replica })
 }
 
-/// Whether the replica follows, and writes all that it gets to its file.
+/// Whether the replica follows, and writes all that it receives to its file.
 fn follows(replica: &Server) -> bool {
     let info: String = replica.ask(&["INFO"]).expect("text");
     [
@@ -77,7 +77,7 @@ async fn a_failover_keeps_confirmed_pushes_and_loses_unconfirmed_ones() -> Test 
     }
     replica.freeze()?;
     for push in bodies(EACH, 100) {
-        // Acknowledged: the caller of a plain push learns no more.
+        // These pushes are acknowledged: the caller of a plain push learns no more.
         plain.push_one(push).await?;
     }
     for push in bodies(3, 200) {

@@ -1,4 +1,4 @@
-//! Confirmed calls on real replicas and disks: what they buy, and that nobody else pays.
+//! Confirmed calls on real replicas and disks: their guarantee, and that other calls do not pay for it.
 
 #![cfg(unix)]
 
@@ -31,12 +31,12 @@ use self::{open::open, until::until};
 type Test = Result<(), Box<dyn StdError>>;
 type Reliable = Arc<dyn ReliableQueue>;
 
-/// Longer than any wait of a test, and the longest that may be.
+/// Longer than any wait of a test: the largest value allowed.
 const LONG: Duration = Duration::from_secs(60);
-/// Too short for a replica that is frozen, and a test does not wait long for it.
+/// Short, because a frozen replica never answers and the test waits for the whole time.
 const SOON: Duration = Duration::from_millis(50);
 
-/// By a replica, when it comes.
+/// One replica, with a long time to wait for it.
 fn by_a_replica() -> Confirmation {
     Confirmation::replicas(1).within(LONG)
 }

@@ -55,7 +55,7 @@ async fn the_replica_confirms_calls_to_any_partition() -> Test {
     let pushed = hasty.confirmed(|hasty| hasty.push(&batch)).await?;
     assert_eq!(pushed.copies, fewer());
     pair.replica.thaw()?;
-    // An error of the call is told as it is.
+    // An error of the call is returned unchanged.
     let refused = safe.confirmed(|safe| safe.push(&[])).await;
     assert_eq!(refused.expect_err("no message").kind(), ErrorKind::Invalid);
     Ok(())

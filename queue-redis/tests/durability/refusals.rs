@@ -1,4 +1,4 @@
-//! What cannot be confirmed is told before anything is done.
+//! Calls that cannot be confirmed are refused before anything is done.
 
 use std::time::Duration;
 

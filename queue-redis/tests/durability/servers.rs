@@ -51,7 +51,7 @@ async fn a_demoted_primary_takes_nothing_until_it_is_promoted_again() -> Test {
     let (pair, _, safe) = safe_pair().await?;
     pair.primary.ask::<()>(&["REPLICAOF", "127.0.0.1", "1"])?;
     assert_eq!(refused(&safe).await.outcome(), Outcome::NotApplied);
-    // All wait for a connection now, alone or in line.
+    // All calls now wait for a connection, alone or in a batch.
     for error in join_all((0..5).map(|_| refused(&safe))).await {
         assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
         assert!(error.to_string().contains("replica"), "{error}");
@@ -114,8 +114,8 @@ async fn a_primary_that_hangs_is_noticed_before_a_wait_for_copies_could_be_over(
     Ok(())
 }
 
-/// Makes calls behind a wait for copies that takes longer than a silence may. The caller of the wait stays, or
-/// is `dropped`.
+/// Makes calls behind a wait for copies that takes longer than the response timeout. The caller of the wait
+/// stays, or is `dropped`.
 async fn calls_outlast_a_wait(dropped: bool) -> Test {
     let (pair, safe) = impatient_pair().await?;
     pair.replica.freeze()?;
@@ -124,7 +124,7 @@ async fn calls_outlast_a_wait(dropped: bool) -> Test {
     if dropped {
         first.abort();
     }
-    // One is sent at once; the others wait in line, some for as long as a silence may take.
+    // One is sent at once; the others wait in the batcher, some for the whole response timeout.
     let mut behind = vec![pushing(&safe, "sent"), pushing(&safe, "in line")];
     sleep(RESPONSE * 3 / 2).await;
     behind.push(pushing(&safe, "in line later"));

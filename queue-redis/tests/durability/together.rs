@@ -29,7 +29,7 @@ async fn pushes_that_travel_together_share_one_wait() -> Test {
     ids.sort_unstable();
     assert_eq!(ids, (2..=101).collect::<Vec<_>>());
     let counts = pair.primary.command_counts()?.since(&before);
-    // The first push alone, and those that came meanwhile.
+    // One wait for the first push, and one for the pushes that came meanwhile.
     assert_eq!(
         (counts.of("evalsha"), counts.of("wait")),
         (2, 2),
@@ -117,7 +117,7 @@ async fn confirming_and_plain_handles_are_woken_by_separate_channels() -> Test {
     for handle in handles {
         waiting.spawn(async move { handle.wait_for_arrival(LONG).await });
     }
-    // On one channel, each would take the changes that the other is told of.
+    // On a shared channel, each handle would take the wake-ups of the other.
     until("both listen", || {
         let channels = pair.primary.ask(&["PUBSUB", "CHANNELS", "qk:wake:*"]);
         channels.is_ok_and(|channels: Vec<String>| channels.len() == 2)

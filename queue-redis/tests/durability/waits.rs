@@ -1,4 +1,4 @@
-//! Who waits for a replica, and who does not.
+//! Which calls wait for a replica, and which do not.
 
 use std::{sync::Arc, time::Duration};
 
@@ -54,7 +54,7 @@ async fn more_replicas_than_there_are_leave_it_unconfirmed() -> Test {
     let backend = pair.connect().await?;
     let two = confirming(&backend, Confirmation::replicas(2).within(SOON)).await?;
     let pushed = two.confirmed(|two| two.push_one("hello")).await?;
-    // On a busy machine the one that is there may be late, too.
+    // On a busy machine the running replica may be late, too.
     let Copies::Fewer {
         replicas: 0..=1,
         flushed: false,
@@ -83,7 +83,7 @@ async fn nobody_else_waits_for_a_replica() -> Test {
     let delivery = delivery.expect("it is ready");
     assert_eq!(&delivery.body[..], b"safe");
     plain.ack(delivery.receipt).await?;
-    // Those with a confirmation of their own have a connection of their own.
+    // Handles with different confirmations use different connections.
     let pushed = others.confirmed(|others| others.push_one("others")).await?;
     assert!(!pushed.is_confirmed());
     assert_eq!(pair.waiting(), 1, "the first still waits");
@@ -148,7 +148,7 @@ async fn a_duplicate_is_confirmed_with_the_message_that_came_first() -> Test {
     let plain = open(&backend, "q").await?;
     let safe = confirming(&backend, by_a_replica()).await?;
     let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
-    // The last that the hasty connection has written is at the replica.
+    // The last write of the hasty connection is at the replica.
     hasty.push_one("before").await?;
     let pushed = safe.confirmed(|safe| safe.push_one("before")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);

@@ -74,7 +74,7 @@ async fn an_old_handle_does_nothing_to_a_queue_of_another_layout() {
     assert_eq!(everything(&server), before);
 }
 
-/// The configuration of whoever made the queue anew holds.
+/// The queue has the configuration of the handle that created it again.
 #[tokio::test]
 async fn an_old_handle_goes_by_the_configuration_of_a_queue_made_anew() {
     let server = Server::start().expect("a server");
@@ -155,7 +155,7 @@ async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
     refused.expect_err("it is of another kind");
     assert_eq!(listed(&*backend).await, ["orders delay", "orders-2 delay"]);
 
-    // Its opener died before it could correct the list: the next open corrects it.
+    // The process that opened the queue died before it corrected the list. The next open corrects it.
     administer(&server, "DEL qk:{orders}:meta");
     open_reliable().await;
     let range = ["ZREMRANGEBYLEX", "qk:queues", "[orders ", "(orders!"];

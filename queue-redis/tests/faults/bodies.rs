@@ -51,7 +51,7 @@ async fn any_bytes_come_out_as_they_went_in() {
             let first = leasing.lease(one, LEASE).await.expect("lease").deliveries;
             assert_eq!(first[0].body, push.body);
             assert_eq!(first[0].headers, push.headers);
-            // Through every place of a message.
+            // Moves the body through every place of a message.
             let release = [Settlement::release(first[0].receipt)];
             let (_, again) = leasing
                 .settle_and_lease(&release, one, LEASE, None)
@@ -101,7 +101,7 @@ async fn a_ring_keeps_any_bytes() {
         }
         let listed = ring.list(Page::first(100)).await.expect("listed").entries;
         let visited = ring.visit(100, Duration::ZERO).await.expect("visit");
-        // Not `assert_eq`, which would print the whole.
+        // Not `assert_eq`, which would print the whole body.
         assert!(listed == visited, "listed is not what is visited");
         let found: Vec<_> = visited.iter().map(|item| item.body.to_vec()).collect();
         assert!(found == bodies, "visited is not what was inserted");

@@ -26,11 +26,11 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// The time at which a future is dropped.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
-    /// After so many polls, with nothing held.
+    /// After this number of polls, while the wire holds nothing back.
     Polled(usize),
-    /// When its request has left; the server gets the request later.
+    /// When the request is sent, before the server gets it.
     RequestHeld,
-    /// When the server has answered; the client gets the answer later.
+    /// When the server has answered, before the client gets the answer.
     ReplyHeld,
     /// When the server has answered, and the connection breaks before the client gets the answer.
     ReplyLost,
@@ -59,7 +59,7 @@ async fn run<T>(proxy: &Proxy, cut: Cut, future: impl Future<Output = T>) -> Opt
     value
 }
 
-/// Drops the future after so many polls, unless it is done.
+/// Drops the future after `polls` polls, unless it is done.
 pub(crate) async fn polled<T>(mut polls: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {
@@ -198,7 +198,7 @@ impl Test<'_> {
     }
 }
 
-/// Goes through all calls so many times, with these cuts, and then counts every message.
+/// Makes all calls `rounds` times, with these cuts, and then counts every message.
 async fn count_after(rounds: usize, cuts: &[Cut]) {
     let server = Server::start().expect("a server");
     let proxy = Proxy::before(&server).expect("a socket");

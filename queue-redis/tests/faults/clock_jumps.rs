@@ -119,7 +119,7 @@ async fn backward_puts_off_visits_at_a_pace() {
     ring.insert(&[Insert::new("b")]).await.expect("inserts");
     let rotated = ring.rotate(all).await.expect("rotates");
     assert_eq!(&rotated.items[0].body[..], b"b", "a new item is due");
-    // The new one is due again in a minute of the clock as it is now, the old one later.
+    // The new message is due again in a minute of the present clock, the old one later.
     clock.set(START - HOUR_MILLIS + 60_000);
     let rotated = ring.rotate(all).await.expect("rotates");
     assert_eq!(&rotated.items[0].body[..], b"b");

@@ -10,7 +10,7 @@ use crate::{ground::connect, subject::Subject};
 const HOUR: Duration = Duration::from_secs(3600);
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A time that no client sends cannot decide: no argument of any command is near the present.
+/// A client's time cannot decide if no client sends it: no argument of any command is near the present.
 #[tokio::test]
 async fn no_client_sends_its_time() {
     let server = Server::start().expect("a server");
@@ -54,8 +54,8 @@ async fn no_client_sends_its_time() {
     }
 }
 
-/// The commands that clients sent since the monitoring began, with their arguments in quotes,
-/// without the commands of scripts.
+/// The commands that clients sent since the monitoring began, with quoted arguments. Commands of scripts
+/// are left out.
 fn sent(server: &Server, monitor: &mut redis::Connection) -> Vec<String> {
     const END: &str = "that-is-all";
     let echo = server.ask::<()>(&["ECHO", END]);

@@ -1,4 +1,4 @@
-//! The server dies (`kill -9`) before all is in its file, or restarts in order.
+//! The server is killed (`kill -9`) before its file is complete, or restarts in order.
 
 use std::time::Duration;
 

@@ -39,7 +39,7 @@ async fn a_crowd_is_handed_out_in_order_and_in_parts() {
     assert_eq!(next, Some(Duration::from_millis(1)));
 
     clock.set(2_000_000);
-    // L7: due is ready, promoted yet or not.
+    // L7: a due message counts as ready, promoted yet or not.
     let depth = queue.depth().await.expect("depth");
     assert_eq!((depth.ready, depth.delayed), (CROWD, 0));
     let max = NonZeroUsize::new(limits::MAX_BATCH).expect("it is 128");
@@ -74,7 +74,7 @@ fn expected_body(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-/// A crowd whose leases expire at one moment also comes back in parts, and whole.
+/// Many messages whose leases expire at one moment also come back in steps, and all of them.
 #[tokio::test]
 async fn a_crowd_of_expired_leases_comes_back() {
     const LEASED: u64 = 10_000;

@@ -41,7 +41,7 @@ async fn an_overwritten_key_is_named() {
         let leased = queue.leasing().lease(NonZeroUsize::MIN, LEASE).await;
         assert_names(&leased.expect_err("it is overwritten"), key);
     }
-    // Large bodies go there by plain commands.
+    // Large bodies are stored by plain commands.
     let name = QueueName::new("large").expect("a name");
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name, &config).await.expect("opens");

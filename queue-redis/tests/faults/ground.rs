@@ -13,18 +13,17 @@ use queue_core::{Backend, QueueKind, Result, Timestamp};
 use queue_redis::{Builder, RedisBackend};
 use real_redis::{Cluster, Server};
 
-/// The wait for an event that a step has caused and that should be over by then. Only a real fault
-/// exceeds it.
+/// The bound of a wait for an event that an earlier step causes. Only a real fault exceeds it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between a call that failed and the next.
+/// The pause between a failed call and the next.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Between two looks at what a step brings about.
+/// The pause between two checks of a condition.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Longer than a busy machine takes to connect or to answer, and short enough to give up a silent line.
-/// With the usual 3 s, a server that gets no processor for that long fails a test of something else.
+/// Longer than a busy machine takes to connect or to answer, and short enough to give a silent connection
+/// up. With the default of 3 s, a server without a processor for that time would fail unrelated tests.
 const ANSWERING: Duration = Duration::from_secs(20);
 
 /// Keeps the wait short after a lost wake-up, which a broken connection may cost.
@@ -40,10 +39,10 @@ pub(crate) async fn connect_to(url: &str) -> Arc<dyn Backend> {
     open(builder(url)).await
 }
 
-/// A client of this server whose queues go by this clock.
+/// A client of this server whose queues use this clock.
 pub(crate) async fn connect_with(server: &Server, clock: &Clock) -> Arc<dyn Backend> {
     let clock = clock.clone();
-    // Nothing of such a test goes by real time, so a busy machine may take its time.
+    // Such a test uses no real time, so a busy machine may be slow.
     let builder = builder(&server.url()).response_timeout(PATIENCE);
     open(builder.clock(move || clock.now())).await
 }
@@ -87,7 +86,7 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
     value
 }
 
-/// Makes this call until the server and the machine are there for it.
+/// Repeats the call until the server and the machine serve it.
 pub(crate) async fn at_last<T, F>(call: impl Fn() -> F + Send + Sync) -> T
 where
     T: Send,
@@ -105,7 +104,7 @@ where
     .await
 }
 
-/// Waits until this holds, which an earlier step must bring about.
+/// Waits until `holds`, which an earlier step must bring about.
 pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     within(what, async {
         while !holds() {

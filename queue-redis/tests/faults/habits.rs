@@ -9,17 +9,18 @@ const WINDOW: Duration = Duration::from_secs(3600);
 /// How producers and consumers behave.
 #[derive(Debug, Clone)]
 pub(crate) struct Habits {
-    /// How many producers there are, and as many consumers. Where there is one, nobody else makes good what a
-    /// dropped call leaves.
+    /// The number of producers, and of consumers. A single client must itself repair the effects of its
+    /// dropped calls.
     pub(crate) clients: usize,
-    /// What the bodies begin with: no two traffics on one queue push the same.
+    /// The beginning of the bodies: no two traffics on one queue push the same body.
     pub(crate) name: String,
-    /// How many messages a push has, all of one partition key.
+    /// The number of messages of a push, all with one partition key.
     pub(crate) batch: usize,
     /// Whether some pushes and acks are dropped half-way.
     pub(crate) drops_writes: bool,
-    /// Whether some receives are. If not, messages of one batch and of one part are to come in order, so a push
-    /// has several: a single one may be handed to who is gone by then, and comes back unseen.
+    /// Whether some receives are dropped. If not, the messages of one batch in one partition must come in
+    /// order. Each push then has several messages, because a single one may be handed to a caller that is
+    /// gone, and comes back unseen.
     pub(crate) drops_receives: bool,
 }
 

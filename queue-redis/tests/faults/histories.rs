@@ -14,7 +14,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// The call of this time, if what it changed is known to be at a replica (R2).
+    /// The same call, if its changes are known to be at a replica (R2).
     pub(crate) const fn confirmed(self, confirmed: bool) -> Self {
         Self { confirmed, ..self }
     }
@@ -39,15 +39,15 @@ pub(crate) struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Risk {
     None,
-    /// The failover of its time may undo it.
+    /// A failover that was under way during the call may undo it.
     Undone,
-    /// And its history may have gone on beside the one that lives on.
+    /// The call's history may also have continued beside the surviving history.
     Beside,
 }
 
-/// The failovers and removals so far. What was answered before a failover begins is at the replica; what is
-/// answered by the new primary alone, which is so once it is over, stays. What was answered before a removal
-/// begins is gone once that is over.
+/// The failovers and removals so far. Calls answered before a failover begins are at the replica. Calls
+/// answered after the failover ends come from the new primary alone, and stay. Calls answered before a
+/// removal begins are gone when the removal is over.
 #[derive(Debug, Default)]
 pub(crate) struct Histories {
     begun: usize,
@@ -57,7 +57,7 @@ pub(crate) struct Histories {
 }
 
 impl Histories {
-    /// A failover begins. In one that `has_two` primaries for a while, clients may ask either.
+    /// A failover begins. If it `has_two` primaries for a while, clients may call either.
     pub(crate) fn begin(&mut self, has_two: bool) {
         assert_eq!(self.begun, self.ended, "one after another");
         self.begun += 1;
@@ -118,15 +118,15 @@ impl Step {
         self.risk != Risk::None
     }
 
-    /// Whether these may be steps of two histories: then neither need know of the other.
+    /// Whether these steps may belong to two histories: then neither must reflect the other.
     pub(crate) fn may_be_apart(self, later: Self) -> bool {
-        // What was answered before the failover is in both histories.
+        // Calls answered before the failover are in both histories.
         let beside = later.risk == Risk::Beside && self.begun >= later.begun;
         let same = self.history().is_some() && self.history() == later.history();
         self.may_be_undone() || beside || !same
     }
 
-    /// The history that it belongs to, if no removal was under way.
+    /// The step's history, if no removal was under way.
     pub(crate) fn history(self) -> Option<usize> {
         let (first, last) = self.histories;
         (first == last).then_some(first)

@@ -19,12 +19,12 @@ pub(crate) struct Leases(BTreeMap<Token, Lease>);
 struct Lease {
     step: Step,
     attempt: u32,
-    /// It lives so long at least, unless its holder ends it.
+    /// The lease is live at least until then, unless its holder ends it.
     until: Instant,
 }
 
 impl Lease {
-    /// Whether it lived all the time in which the other was granted.
+    /// Whether this lease was live during the whole call that granted the other.
     fn covers(&self, other: &Self) -> bool {
         self.step.is_over_before(other.step) && other.step.answered() < self.until
     }
@@ -46,13 +46,13 @@ impl Leases {
             );
         }
         if let Some(before) = self.0.insert(token, lease) {
-            // Two primaries may take a token from the same microsecond.
+            // Two primaries may make the same token in the same microsecond.
             let apart = before.step.may_be_apart(step);
             assert!(apart, "L4: {body:?} was delivered twice with {token}");
         }
     }
 
-    /// Its holder is about to end this one.
+    /// The holder of this lease is about to end it.
     pub(crate) fn may_end(&mut self, token: Token) {
         if let Some(lease) = self.0.get_mut(&token) {
             lease.until = lease.until.min(Instant::now());

@@ -15,28 +15,28 @@ use crate::{
 
 /// The promises: bodies that must be in the queue, and bodies that must be done.
 ///
-/// Tasks note an answer only after they have it, in any order, so the tokens tell which delivery
-/// came first. While a server fails over to another, answers promise less (R1): what was answered then and
-/// was not confirmed may be undone. A removal ends all promises about what was there before.
+/// Tasks record an answer after they receive it, in any order, so the order of deliveries comes from their
+/// tokens. Answers during a failover promise less (R1): an unconfirmed call may be undone. A removal ends
+/// all promises about earlier messages.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger(Mutex<Books>);
 
 #[derive(Debug, Default)]
 struct Books {
     histories: Histories,
-    /// When each was pushed first.
+    /// The first push of each body.
     offered: BTreeMap<Bytes, Made>,
     accepted: BTreeMap<Bytes, (Step, Option<MessageId>)>,
     delivered: BTreeMap<Bytes, Leases>,
     acked: BTreeMap<Bytes, (Token, Step)>,
     ack_unknown: BTreeSet<Bytes>,
-    /// Offered, not done or perhaps done, and not perhaps lost or removed.
+    /// Offered, neither done nor perhaps done, and neither lost nor removed.
     open: BTreeSet<Bytes>,
     confirmed: usize,
     again: usize,
 }
 
-/// How many messages bore what a failover may do.
+/// The number of messages that a failover affected.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Toll {
     pub(crate) accepted: usize,
@@ -63,7 +63,7 @@ impl Books {
         }
     }
 
-    /// Whether the queue that is there now must have it, or have had it.
+    /// Whether the present queue must have the message, or have had it.
     fn is_in_the_last(&self, step: Step) -> bool {
         step.history() == Some(self.histories.over())
     }
@@ -75,12 +75,12 @@ impl Ledger {
         self.books().histories.make()
     }
 
-    /// A failover begins. All that was answered by now has to reach the replica before the primary is struck.
+    /// A failover begins. All calls answered so far must reach the replica before the primary is struck.
     pub(crate) fn failover_begins(&self, has_two: bool) {
         self.books().histories.begin(has_two);
     }
 
-    /// There is one primary, which nothing but another failover will undo.
+    /// There is one primary again, and only another failover can undo its calls.
     pub(crate) fn failover_is_over(&self) {
         self.books().histories.end();
     }
@@ -90,7 +90,7 @@ impl Ledger {
         self.books().histories.removal_begins();
     }
 
-    /// All that was in the queue before is gone.
+    /// All earlier messages of the queue are gone.
     pub(crate) fn removal_is_over(&self) {
         let mut books = self.books();
         books.histories.removal_is_over();
@@ -118,8 +118,8 @@ impl Ledger {
         books.accepted.insert(body.clone(), (step, id));
     }
 
-    /// The queue delivered it: somebody pushed it (L5), to a queue that was not removed since (R1), nobody else
-    /// holds it (L1), its token is its own (L4), and it was not done (L3).
+    /// The queue delivered it. Checks that it was pushed (L5), to a queue that was not removed since (R1),
+    /// that it has no other live lease (L1), that its token is new (L4), and that it was not done (L3).
     pub(crate) fn delivered(&self, delivery: &Delivery, made: Made) {
         let body = &delivery.body;
         let mut books = self.books();
@@ -205,8 +205,8 @@ impl Ledger {
         }
     }
 
-    /// Checks that messages of one partition were delivered first in the order of their ids (F1, F2). For traffic
-    /// of which nothing is handed back unseen.
+    /// Checks that the first deliveries of each partition came in the order of their ids (F1, F2). Only for
+    /// traffic in which no message comes back unseen.
     pub(crate) fn check_order(&self) {
         let books = self.books();
         let mut partitions = BTreeMap::<_, Vec<_>>::new();
@@ -226,8 +226,8 @@ impl Ledger {
         }
     }
 
-    /// How many messages the queue that is there now may count as accepted, and as acked, if it was made anew
-    /// since this ledger began.
+    /// The number of messages that the present queue may count as accepted, and as acked, if it was created
+    /// again since this ledger began.
     pub(crate) fn bounds(&self) -> Option<[RangeInclusive<u64>; 2]> {
         let books = self.books();
         let last = books.histories.over();
@@ -249,12 +249,12 @@ impl Ledger {
         self.books().acked.len()
     }
 
-    /// The number of messages that were offered, and are neither done, nor perhaps done or lost.
+    /// The number of offered messages that are neither done nor lost, nor perhaps so.
     pub(crate) fn open(&self) -> usize {
         self.books().open.len()
     }
 
-    /// After a panic elsewhere, that panic is the failure to report, not the lock.
+    /// After a panic elsewhere, the test reports that panic, not the poisoned lock.
     fn books(&self) -> MutexGuard<'_, Books> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

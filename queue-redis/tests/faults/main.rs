@@ -2,7 +2,7 @@
 //! servers of their own.
 
 #![cfg(unix)]
-// A test's own future awaits them all.
+// The test's own future awaits all tasks.
 #![allow(clippy::future_not_send)]
 
 mod anew;

@@ -14,14 +14,14 @@ const LEASE: Duration = Duration::from_secs(600);
 const ROOM: u64 = 8 * 1024 * 1024;
 const BODY: usize = 16 * 1024;
 
-/// Leaves the server a little room, whatever it uses by itself.
+/// Leaves the server a little room above its own memory.
 fn limit(server: &Server) {
     let used = server.info("memory", "used_memory").expect("it answers");
     let used: u64 = used.expect("a figure").parse().expect("a number");
     administer(server, &format!("CONFIG SET maxmemory {}", used + ROOM));
 }
 
-/// Checks for an out-of-memory error: it is certain, and it may pass.
+/// Checks for an out-of-memory error: it is `NotApplied`, and transient.
 fn assert_refused<T: std::fmt::Debug>(answer: Result<T>) {
     let error = answer.expect_err("there is no room");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error:?}");
@@ -29,7 +29,7 @@ fn assert_refused<T: std::fmt::Debug>(answer: Result<T>) {
     assert!(error.is_transient(), "{error:?}");
 }
 
-/// Pushes until there is no room. Answers the number of accepted messages.
+/// Pushes until there is no room. Returns the number of accepted messages.
 async fn fill(queue: &Subject) -> u64 {
     for accepted in 0.. {
         assert!(

@@ -44,7 +44,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
     for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
-        // One call leases six, of which one is done.
+        // One call leases six messages, of which one is done.
         for body in ["several"; 6] {
             queue.put_one(body).await.expect("put");
         }

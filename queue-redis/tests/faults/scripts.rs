@@ -111,8 +111,8 @@ async fn a_flushed_queue_heals() {
     }
 }
 
-/// Waits for the next millisecond of the server's clock: only its time tells a token from a lost
-/// one.
+/// Waits for the next millisecond of the server's clock, because only its time distinguishes a token from a
+/// lost one.
 fn next_millisecond(server: &Server) {
     let now = || {
         let time = redis::from_redis_value(administer(server, "TIME"));

@@ -1,4 +1,4 @@
-//! Slots move to other nodes while messages flow, and no caller is told an error.
+//! Slots move to other nodes while messages flow, and no call fails.
 
 use queue_core::QueueKind;
 use real_redis::{Cluster, Server, ServerError};
@@ -17,7 +17,7 @@ async fn no_message_is_lost_while_slots_move() {
     move_slots(&cluster, Cluster::migrate).await;
 }
 
-/// Valkey 9 moves a slot in one step. What a server lacks it cannot be tested on.
+/// Valkey 9 moves a slot in one step. Other servers skip this test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_message_is_lost_while_slots_move_in_one_step() {
     let cluster = three_nodes();
@@ -47,7 +47,7 @@ async fn move_slots(
                 traffic.flows(50).await;
                 let from = cluster.owner(slot).expect("somebody has it");
                 let to = (from + 1) % 3;
-                // The server's own blocking client: it must not keep the runtime's threads.
+                // The blocking client must not hold the runtime's threads.
                 block_in_place(|| migrate(cluster, slot, from, to)).expect("it moves");
                 assert_eq!(cluster.owner(slot).expect("somebody has it"), to);
             }

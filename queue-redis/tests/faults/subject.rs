@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use queue_core::*;
 
-/// So many attempts that no test of something else spends them.
+/// More attempts than any unrelated test uses.
 const MANY_ATTEMPTS: u32 = 1_000_000;
 
 /// The capacity of a bounded queue.

@@ -25,11 +25,11 @@ use crate::{
 const LEASE: Duration = Duration::from_millis(500);
 /// How long a consumer waits before it checks whether all is done.
 const WAIT: Duration = Duration::from_millis(100);
-/// How often a bounded wait looks.
+/// The pause between two checks of a bounded wait.
 const LOOK: Duration = Duration::from_millis(2);
-/// How far producers may run ahead.
+/// The number of messages by which producers may run ahead.
 const BACKLOG: usize = 200;
-/// Of so many calls that may be dropped, one is, after one poll, or two, up to so many.
+/// One in `DROPPED` calls that may be dropped is dropped, after one to `POLLS` polls.
 const DROPPED: usize = 3;
 const POLLS: usize = 7;
 
@@ -63,13 +63,13 @@ impl Traffic {
         Self::of(queue, None, errors, Habits::default())
     }
 
-    /// Half of the producers and consumers go by the other handle of the same queue, and wait until what they
-    /// changed is confirmed, or not.
+    /// Half of the producers and consumers use the other handle of the same queue, and wait until their
+    /// changes are confirmed, or are not.
     pub(crate) fn with_copies(queue: Subject, confirming: Subject, errors: Errors) -> Arc<Self> {
         Self::of(queue, Some(confirming), errors, Habits::default())
     }
 
-    /// By clients of these habits, half of them by handles that confirm, if there are any.
+    /// Traffic by clients with these habits; half of them use handles that confirm, if there are any.
     pub(crate) fn of(
         queue: Subject,
         confirming: Option<Subject>,
@@ -139,7 +139,7 @@ impl Traffic {
         self.ledger.acks()
     }
 
-    /// Waits until so many more messages are done: the queue has got over the fault.
+    /// Waits until `more` messages are done: then the queue works again after the fault.
     pub(crate) async fn flows(&self, more: usize) {
         let target = self.acks() + more;
         while self.acks() < target {
@@ -188,7 +188,7 @@ impl Traffic {
         polled(1 + nth / DROPPED % POLLS, call).await
     }
 
-    /// Makes a call for this client, and tells whether what it changed is confirmed.
+    /// Makes a call for this client. Also returns whether its changes are confirmed.
     async fn call<'a, A, F>(
         &'a self,
         number: usize,
@@ -257,7 +257,7 @@ impl Traffic {
                 Some(Ok(((), confirmed))) => {
                     self.ledger.acked(delivery, made.confirmed(confirmed));
                 }
-                // A stalled consumer lost its lease: another consumer will have it.
+                // A stalled consumer lost its lease: another consumer will get the message.
                 Some(Err(error)) if error.kind() == ErrorKind::LeaseLost => {}
                 Some(Err(error)) => {
                     self.allow(&error);

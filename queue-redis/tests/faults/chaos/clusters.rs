@@ -1,5 +1,5 @@
-//! A cluster of three primaries, each with a replica. What was answered by a primary during its failover and
-//! was not confirmed may be undone (R1), and nothing else may. A slot that moves loses nothing.
+//! A cluster of three primaries, each with a replica. A failover may undo unconfirmed calls that the
+//! primary answered during the failover (R1), and nothing else. A slot that moves loses nothing.
 
 use std::{
     collections::BTreeMap,
@@ -26,18 +26,19 @@ use crate::{
 const ROUNDS: u64 = 2;
 /// How long a slot stays half-way.
 const SPELL: Duration = Duration::from_millis(50);
-/// Redis forgets no votes (its pull request 8753). A server that has won an election, was demoted and is to be
-/// elected again within twice the node timeout takes the old votes for new ones, and has no new epoch: as soon as
-/// the primary that it replaced is back, that has the place again, without what it had in memory.
+/// Redis keeps old votes (its pull request 8753). A server that won an election and was demoted counts
+/// those votes again if it is elected within twice the node timeout. It then has no new epoch, so the
+/// primary that it replaced becomes primary again when it is back, without its data in memory.
 const OLD_VOTES_COUNT: Duration = Duration::from_millis(2_100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// `kill -9` of a primary.
     Kill,
-    /// The same while its replica has not heard of the last messages, which are lost.
+    /// The same while its replica lacks the last messages, which are lost.
     KillAhead,
-    /// SIGSTOP of a primary, and SIGCONT once it has a successor: then it takes itself for a primary still.
+    /// SIGSTOP of a primary, and SIGCONT once it has a successor: until it learns that, it acts as a
+    /// primary.
     Freeze,
     /// `CLUSTER FAILOVER`, which waits for the replica, and so loses nothing.
     Planned,
@@ -45,8 +46,9 @@ pub(super) enum Fault {
     Move,
     /// The same, by a mover that stops half-way; another goes on.
     MoveInTwo,
-    /// The same while a third primary is killed. One of the two between which a slot moves may not die:
-    /// its successor does not know of the move, and makes anew what is at the other.
+    /// The same while a third primary is killed. The source and the target of a move must not die: a
+    /// successor does not know of the move, and would create the queue again although it is at the other
+    /// node.
     MoveAndKill,
     /// A slot moves in one step.
     MoveAtOnce,
@@ -84,7 +86,7 @@ impl Scene {
             .with_line("cluster-node-timeout 1000")
             // So that an election starts at once.
             .with_line("cluster-replica-validity-factor 0")
-            // A failover that no fault of a round has caused would undo what nobody expects.
+            // A failover that no fault of a round causes would undo calls unexpectedly.
             .with_line("cluster-replica-no-failover yes");
         Cluster::start(3, 1, settings).expect("a cluster")
     }
@@ -165,7 +167,7 @@ impl Scene {
         tokio::time::sleep(SPELL).await;
     }
 
-    /// Moves what is left of a slot. While a primary is away, no server takes its part.
+    /// Moves the rest of a slot. While a primary is away, the servers refuse to move slots.
     fn move_on(&self, slot: u16, from: usize, to: usize) {
         self.wait_until("the slot moves", || {
             let moved = self.cluster.migrate(slot, from, to);
@@ -173,8 +175,8 @@ impl Scene {
         });
     }
 
-    /// Strikes a primary, and waits until its replica has its place, and it follows that. Something else may
-    /// happen meanwhile.
+    /// Strikes a primary, and waits until its replica is the primary and it follows the replica.
+    /// `meanwhile` runs in between.
     async fn fail_over(&self, fault: Fault, victim: usize, meanwhile: impl FnOnce()) {
         let successor = self.replica_of(victim);
         self.may_be_elected(successor).await;
@@ -250,8 +252,8 @@ impl Scene {
         });
     }
 
-    /// Waits until this holds, which an earlier step must bring about. If it never does, the failure has what each
-    /// server takes for the cluster.
+    /// Waits until `holds`, which an earlier step must bring about. A failure shows how each server sees
+    /// the cluster.
     fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
         let waited = block_in_place(|| self.cluster.wait_until(what, || Ok(holds())));
         waited.expect("what follows from earlier steps");

@@ -16,7 +16,7 @@ use crate::{
 /// How long a call waits for the replica, which may be away.
 const FOR_A_COPY: Duration = Duration::from_millis(200);
 
-/// The same queues by handles that confirm nothing and by handles that do.
+/// The same queues by handles without a confirmation and with one.
 pub(super) struct Clients {
     plain: RedisBackend,
     confirming: Arc<dyn Backend>,
@@ -30,7 +30,7 @@ impl Clients {
         Self { plain, confirming }
     }
 
-    /// Traffic on a queue of each leasing kind. All that stays is there afterwards.
+    /// Traffic on a queue of each leasing kind. Afterwards all messages that must stay are there.
     pub(super) async fn flows(&self) -> Vec<Arc<Traffic>> {
         let (mut flows, mut queues) = (Vec::new(), Vec::new());
         for kind in QueueKind::LEASING {

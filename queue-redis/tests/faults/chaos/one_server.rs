@@ -15,11 +15,11 @@ use crate::{
     traffic::{Errors, Traffic},
 };
 
-/// Of each fault of the line.
+/// Rounds of each fault of the connection.
 const ROUNDS_OF_THE_LINE: u64 = 10;
-/// Of each fault of the server, with each sort of file.
+/// Rounds of each fault of the server, with each kind of append-only file.
 const ROUNDS_OF_THE_SERVER: u64 = 5;
-/// How long a fault lasts that does not end by itself.
+/// The duration of a fault that does not end on its own.
 const SPELL: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, Copy)]
@@ -30,11 +30,11 @@ enum Fault {
     Freeze,
     /// All connections break.
     Cut,
-    /// Requests wait on the line, then break.
+    /// Requests are held in the proxy, then the connections break.
     LoseRequests,
-    /// The server runs what it was asked for, and nobody hears of it.
+    /// The server executes the requests, and the replies are lost.
     LoseReplies,
-    /// Nothing passes, and neither side is told.
+    /// Nothing passes, and neither side sees an end of the connection.
     HalfOpen,
     /// `maxmemory` is reached, and raised again.
     Full,
@@ -80,7 +80,7 @@ async fn lose(proxy: &Proxy, direction: Direction) {
     proxy.release();
 }
 
-/// The server hands its data to the system before it answers, and only a power cut takes it from there (R1).
+/// The server writes its data to the system before it answers, and only a power cut loses it there (R1).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_message_is_accounted_for_at_a_server_that_writes_first() {
     let rounds = Rounds::of_each(ROUNDS_OF_THE_SERVER);
@@ -118,7 +118,7 @@ async fn every_message_is_accounted_for(rounds: Rounds, faults: &[Fault], aof: A
             fault.strike(&server, &proxy).await;
         })
         .await;
-    // What is half-open still is nobody's.
+    // Connections that are still half-open belong to no client.
     proxy.cut();
     before.come_back([&server].into_iter(), &tolls).await;
 }

@@ -7,7 +7,7 @@ use queue_core::*;
 use super::rounds::{Chance, all_flow};
 use crate::{ground::at_last, subject, traffic::Traffic};
 
-/// Longer than a round: what the operator holds is held still when the queue is removed.
+/// Longer than a round: the operator's leases are live when the queue is removed.
 const HELD: Duration = Duration::from_secs(3600);
 /// How long a queue is paused, and the most between two acts.
 const MOMENT: Duration = Duration::from_millis(20);
@@ -54,7 +54,7 @@ impl Managed {
         tokio::time::sleep(MOMENT.mul_f64(chance.below(100) as f64 / 100.0)).await;
     }
 
-    /// Removes it with all that is leased. Answers what was leased to the operator.
+    /// Removes the queue with all leased messages. Returns the receipts of the operator's leases.
     async fn remove(&self) -> Vec<Receipt> {
         let (ledger, leasing) = (self.flow.ledger(), self.flow.queue().leasing());
         let most = NonZeroUsize::new(4).expect("it is 4");
@@ -69,7 +69,8 @@ impl Managed {
         held.deliveries.iter().map(|one| one.receipt).collect()
     }
 
-    /// No receipt of a removed queue settles (R1). The call comes last, since it makes a queue anew as any other.
+    /// No receipt of a removed queue settles (R1). The call comes last, because it creates the queue again
+    /// like any other call.
     async fn settles_nothing(&self, held: &[Receipt]) {
         let acks: Vec<Settlement> = held.iter().copied().map(Settlement::ack).collect();
         if acks.is_empty() {

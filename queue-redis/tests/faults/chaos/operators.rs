@@ -23,17 +23,18 @@ use crate::{
 };
 
 const PARTITIONS: usize = 4;
-/// So many of each act a round.
+/// The number of each act in a round.
 const ACTS_OF_EACH: usize = 3;
-/// Handles: of each kind one to a whole queue and one to each partition, with a confirmation and without.
+/// The number of handles: for each kind one to a whole queue and one to each partition, with a confirmation
+/// and without.
 const HANDLES: u64 = 4 * (1 + PARTITIONS as u64) * 2;
-/// Two for each handle: of pushes that travel together, and of turns.
+/// The number of tasks, two for each handle: one that batches pushes, and one for `settle_and_lease`.
 const TASKS: u64 = 2 * HANDLES;
 /// How long a call waits for the replica, which may be away.
 const FOR_A_COPY: Duration = Duration::from_millis(200);
-/// What strikes while the operator is at work: it loses nothing.
+/// The faults while the operator is at work: they lose nothing.
 const MOVES: [Fault; 4] = [Fault::Move, Fault::MoveInTwo, Fault::Move, Fault::Planned];
-/// What strikes afterwards; one of them in each round.
+/// The faults afterwards, one in each round.
 const FAILOVERS: [Fault; 3] = [Fault::Kill, Fault::KillAhead, Fault::Freeze];
 
 /// A queue by all its handles.
@@ -81,7 +82,7 @@ impl Queue {
     }
 }
 
-/// Which slots this queue has: its own, or those of its partitions.
+/// The slots of this queue: its own slot, or its partitions' slots.
 fn slots_of(scene: &Scene, names: &[QueueName], name: &QueueName) -> Vec<u16> {
     let partitions = format!("{name}--");
     let own = names.iter().filter(|other| *other == name);

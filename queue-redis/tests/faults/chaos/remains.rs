@@ -1,4 +1,4 @@
-//! What a client and its servers have in use, before the faults and after them.
+//! The memory, connections and tasks that a client and its servers use, before the faults and after them.
 
 use queue_redis::LEFTOVERS;
 use real_redis::Server;
@@ -7,12 +7,12 @@ use tokio::runtime::Handle;
 use super::servers::{figure, is_primary};
 use crate::{ground::until, ledger::Toll};
 
-/// What a server may have more in use afterwards: its own buffers.
+/// The additional memory that a server may use afterwards for its own buffers.
 const MORE_MEMORY: u64 = 4 * 1024 * 1024;
-/// And for the dedup mark of a message, which outlives that, at a primary and at its replica.
+/// The memory for the dedup mark of a message, which outlives the message, at a primary and at its replica.
 const MARKS: u64 = 2 * 256;
 
-/// What was in use before.
+/// The values before the faults.
 #[derive(Debug)]
 pub(super) struct Remains {
     tasks: u64,
@@ -28,14 +28,14 @@ fn sum<'a>(servers: impl Iterator<Item = &'a Server>, section: &str, field: &str
     servers.map(|server| figure(server, section, field)).sum()
 }
 
-/// Waits until this is no more than before.
+/// Waits until the value is at most the value before.
 async fn back(what: &str, before: u64, now: impl Fn() -> u64) {
     println!("{what}: {} were {before}", now());
     until(what, || now() <= before).await;
 }
 
 impl Remains {
-    /// What is in use now, while nothing happens.
+    /// The values now, while nothing happens.
     pub(super) fn of<'a>(servers: impl Iterator<Item = &'a Server> + Clone) -> Self {
         Self {
             tasks: tasks(),
@@ -44,13 +44,14 @@ impl Remains {
         }
     }
 
-    /// The same, with so many more tasks: a queue begins one when its calls first meet, which they may do later.
+    /// The same with `more` tasks: a queue starts a task when its calls first overlap, perhaps later.
     pub(super) const fn and_tasks(mut self, more: u64) -> Self {
         self.tasks += more;
         self
     }
 
-    /// Waits until no more is in use than was, and checks that the queues left nothing behind.
+    /// Waits until the values are at most the values before, and checks that the queues left nothing
+    /// behind.
     pub(super) async fn come_back<'a>(
         &self,
         servers: impl Iterator<Item = &'a Server> + Clone,

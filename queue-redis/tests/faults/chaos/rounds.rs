@@ -22,9 +22,9 @@ use crate::{
     traffic::Traffic,
 };
 
-/// How many more messages of each kind are done before the next fault.
+/// The number of messages of each kind that are done between two faults.
 const FLOWS: usize = 5;
-/// How long a client hears nothing before it gives up a line.
+/// The response timeout: a client gives a connection up after this silence.
 const SILENCE: Duration = Duration::from_millis(500);
 /// A moment in which nothing happens by itself.
 const MOMENT: Duration = Duration::from_millis(50);
@@ -47,7 +47,7 @@ fn setting(name: &str) -> Option<u64> {
 }
 
 impl Rounds {
-    /// As the environment says, or so many of each fault.
+    /// The rounds that the environment asks for, or `rounds` of each fault.
     pub(super) fn of_each(rounds: u64) -> Self {
         let rounds = Self {
             of_each: setting("QUEUE_CHAOS_ROUNDS").unwrap_or(rounds),
@@ -61,7 +61,7 @@ impl Rounds {
         rounds
     }
 
-    /// So many of each, in the order of this seed.
+    /// `of_each` rounds of each fault, in the order of this seed.
     fn order<F: Copy>(&self, faults: &[F], seed: u64) -> Vec<F> {
         let all = faults
             .iter()
@@ -69,15 +69,15 @@ impl Rounds {
         shuffled(all.collect(), &mut Chance(seed))
     }
 
-    /// A seed for each round, where each round is a traffic of its own.
+    /// A seed for each round, for tests in which each round has its own traffic.
     pub(super) fn seeds(&self) -> impl Iterator<Item = u64> {
         let (seed, rounds, long) = (self.seed, self.of_each, self.long);
         let start = Instant::now();
         (seed..).take_while(move |next| next - seed < rounds || start.elapsed() < long)
     }
 
-    /// Lets messages flow while these faults strike, each with the number of those before it. Then drains
-    /// the queues, and answers what became of the messages of each.
+    /// Lets messages flow while these faults strike, each with the number of earlier faults. Then drains
+    /// the queues, and returns what became of each queue's messages.
     pub(super) async fn play<F: Copy + Debug>(
         &self,
         flows: &[Arc<Traffic>],
@@ -106,8 +106,8 @@ impl Rounds {
     }
 }
 
-/// Lets messages flow until these faults are over. Then drains the queues, and answers what became of the
-/// messages of each.
+/// Lets messages flow until these faults are over. Then drains the queues, and returns what became of each
+/// queue's messages.
 pub(super) async fn flow_during(
     flows: &[Arc<Traffic>],
     strikes: impl Future<Output = ()>,
@@ -126,7 +126,7 @@ pub(super) async fn flow_during(
     tokio::join!(traffics, strikes).0
 }
 
-/// A linear congruential generator: which numbers it draws matters little, only that they come again.
+/// A linear congruential generator, because the numbers must only be repeatable.
 #[derive(Debug)]
 pub(super) struct Chance(pub(super) u64);
 
@@ -153,7 +153,7 @@ pub(super) async fn all_flow(flows: &[Arc<Traffic>], what: &str) {
     within(what, all_flow).await;
 }
 
-/// A client that gives up a silent line soon, so that a fault is over soon.
+/// A client that soon gives up a silent connection, so that a fault is over soon.
 pub(super) async fn connect(url: &str) -> RedisBackend {
     at_last(|| async {
         let builder = RedisBackend::builder(url)?;
@@ -168,13 +168,13 @@ pub(super) async fn open(backend: &dyn Backend, kind: QueueKind) -> Subject {
     at_last(|| Subject::open(backend, kind)).await
 }
 
-/// Makes what the first messages make and what stays: a connection for hints, tasks that send and wait
-/// together. Leaves the queue empty.
+/// Creates everything that a client's first messages create and that stays: a connection for hints, tasks
+/// that send and wait for several callers. Leaves the queue empty.
 pub(super) async fn warm_up(queue: &Subject) {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let leasing = queue.leasing();
     let take_one = async || {
-        // Whatever the machine was too busy for comes again.
+        // A call that a busy machine did not answer in time is repeated.
         if let Ok(Some(delivery)) = leasing.receive_one(20 * MOMENT, MOMENT).await {
             let _ = leasing.ack(delivery.receipt).await;
         }

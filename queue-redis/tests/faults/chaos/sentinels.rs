@@ -1,5 +1,5 @@
-//! A primary, its replica, and three sentinels. What was answered during a failover and was not confirmed may
-//! be undone (R1), and nothing else may.
+//! A primary, its replica, and three sentinels. A failover may undo unconfirmed calls that were answered
+//! during it (R1), and nothing else.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -19,16 +19,17 @@ use crate::{
 /// Of each fault.
 const ROUNDS: u64 = 3;
 const SENTINELS: usize = 3;
-/// How long the old primary takes itself for one still.
+/// How long the old primary still acts as a primary.
 const SPELL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// `kill -9` of the primary.
     Kill,
-    /// The same while the replica has not heard of the last messages, which are lost.
+    /// The same while the replica lacks the last messages, which are lost.
     KillAhead,
-    /// SIGSTOP of the primary, and SIGCONT once it has a successor: then it takes itself for a primary still.
+    /// SIGSTOP of the primary, and SIGCONT once it has a successor: until it learns that, it acts as a
+    /// primary.
     Freeze,
     /// `SENTINEL FAILOVER`, which does not wait for the replica.
     Planned,
@@ -65,8 +66,9 @@ impl Scene {
         };
         scene.may_fail_over(false);
         for sentinel in &scene.sentinels {
-            // They are slow by default, and those before 7.0 stay so. A sentinel promotes no replica of which
-            // it has not heard for five pings, and in a failover it hears of one each second.
+            // Sentinels ping slowly by default, and before 7.0 that cannot be changed. A sentinel promotes
+            // no replica that has been silent for five pings, and in a failover it hears from a replica
+            // once a second.
             let hasten =
                 "SENTINEL DEBUG PING-PERIOD 500 INFO-PERIOD 100 ASK-PERIOD 100 TILT-PERIOD 1000";
             let hasten: Vec<&str> = hasten.split(' ').collect();
@@ -91,9 +93,10 @@ impl Scene {
         format!("redis+sentinel://{}/orders", places.join(","))
     }
 
-    /// A failover that no fault of a round has caused would undo what nobody expects. Only one sentinel ever
-    /// begins one, and the others vote for it: where several begin at once, each votes for itself. They write
-    /// their files before they ask the others, so on a slow disk one election after the other fails in this way.
+    /// A failover that no fault of a round causes would undo calls unexpectedly. Only one sentinel ever
+    /// starts a failover, and the others vote for it: several that start at once would each vote for
+    /// themselves. Sentinels write their files before they ask the others, so on a slow disk every election
+    /// could fail in this way.
     fn may_fail_over(&self, may: bool) {
         for (place, sentinel) in self.sentinels.iter().enumerate() {
             let may = may && place == 0;
@@ -146,7 +149,7 @@ impl Scene {
         self.may_fail_over(true);
         until("the replica takes over", || {
             if fault == Fault::Planned {
-                // It refuses while one is under way.
+                // The command is refused while a failover is under way.
                 let _ = self.sentinels[0].ask::<()>(&["SENTINEL", "FAILOVER", "orders"]);
             }
             is_primary(replica)
@@ -158,11 +161,12 @@ impl Scene {
             Fault::Freeze => primary.thaw().expect("it runs"),
             Fault::Planned => {}
         }
-        // Sentinels would do so, ten seconds later. Meanwhile there are two primaries.
+        // Sentinels would demote the old primary too, ten seconds later. Until then there are two
+        // primaries.
         tokio::time::sleep(SPELL).await;
         let port = replica.port().expect("it has a port").to_string();
         until("the old primary follows", || {
-            // Sentinels may cut the connection that tells it so.
+            // Sentinels may cut the connection that sends this command.
             let told = primary.ask::<()>(&["REPLICAOF", "127.0.0.1", &port]);
             told.is_ok() && follows(primary, replica)
         })

@@ -1,4 +1,4 @@
-//! What servers tell of themselves, and what is done to a primary and its replica.
+//! The state that servers report, and the faults of a primary and its replica.
 
 use real_redis::Server;
 
@@ -28,7 +28,8 @@ pub(super) fn follows(replica: &Server, primary: &Server) -> bool {
 /// Waits until the replica has all that this primary has answered so far.
 pub(super) fn copy_all(primary: &Server) {
     let mut connection = primary.connect().expect("the server runs");
-    // WAIT counts from the last write of its own connection: PUBLISH goes to replicas, and has no slot.
+    // WAIT counts from the last write of its own connection. PUBLISH serves as that write, because it
+    // reaches replicas and has no slot.
     let mut mark = redis::cmd("PUBLISH");
     mark.arg("mark")
         .arg("")
@@ -39,9 +40,9 @@ pub(super) fn copy_all(primary: &Server) {
     assert_eq!(copies.expect("it waits"), 1, "the replica is connected");
 }
 
-/// Has the replica hear no more of this primary. It is frozen from now on.
+/// Cuts the replica off from this primary, which is frozen from now on.
 pub(super) fn cut_off(replica: &Server, primary: &Server) {
-    // First, so that it does not connect again.
+    // This comes first, so that the replica does not connect again.
     replica.freeze().expect("it runs");
     administer(primary, "CLIENT KILL TYPE replica");
 }

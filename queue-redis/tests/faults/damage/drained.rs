@@ -1,4 +1,4 @@
-//! What comes out of a damaged queue.
+//! The messages that come out of a damaged queue.
 
 use std::{collections::BTreeSet, num::NonZeroUsize};
 
@@ -12,11 +12,11 @@ use super::{
 /// More rounds than there are messages.
 const ROUNDS: usize = 300;
 
-/// Whether somebody changed what this message is, or where it is.
+/// Whether the harm changed this message, or its place.
 fn is_touched(filled: &Filled, done: &[Done], id: u64) -> bool {
     let bytes = id.to_be_bytes();
     done.iter().any(|done| match &*done.suffix {
-        // They say nothing of where a message is, or what it is.
+        // These keys hold neither a message nor its place.
         "dedup" | "firsts" | "arrivals" | "room" | "uploads" => false,
         "bodies" => filled.large.contains(&id),
         "distinct" | "owned" => filled.bodies[&id].starts_with(b"distinct"),
@@ -28,7 +28,7 @@ fn is_touched(filled: &Filled, done: &[Done], id: u64) -> bool {
     })
 }
 
-/// Takes out all messages, and checks that those that nobody touched are among them.
+/// Takes out all messages, and checks that every untouched message is among them.
 pub(crate) async fn drain(filled: &Filled, done: &[Done]) {
     let leasing = filled.leasing();
     let untouched: BTreeSet<u64> = filled

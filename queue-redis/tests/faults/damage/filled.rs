@@ -1,10 +1,10 @@
-//! A queue with a message in every state, and with all that a message may have.
+//! A queue with a message in every state, and with every property that a message may have.
 
 use std::{collections::BTreeMap, num::NonZeroUsize, time::Duration};
 
 use queue_core::*;
 
-/// Longer than any test's clock goes.
+/// Longer than any test moves its clock.
 const EVER: Duration = Duration::from_secs(20 * 3600);
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
 pub(crate) const CAPACITY: usize = 1_000;
@@ -14,7 +14,7 @@ pub(crate) struct Filled {
     pub(crate) queue: AnyQueue,
     /// The messages that are there, by id, and their bodies.
     pub(crate) bodies: BTreeMap<u64, Bytes>,
-    /// Ids of those with a large body.
+    /// The ids of messages with a large body.
     pub(crate) large: Vec<u64>,
 }
 
@@ -23,7 +23,7 @@ impl Filled {
         self.queue.leasing().expect("a queue that leases")
     }
 
-    /// Opens a queue, and puts it all in.
+    /// Opens a queue, and fills it.
     pub(crate) async fn new(
         backend: &dyn Backend,
         kind: QueueKind,
@@ -74,7 +74,7 @@ impl Filled {
         ];
         leasing.settle(&settlements).await?;
         self.bodies.remove(&receipt(0).id.get());
-        // Six wait, one of them cancelled in their middle; and what else a message may have.
+        // Six messages wait, and one in their middle is cancelled; the others have the further properties.
         let mut cancelled = 0;
         for number in 0..6 {
             let push = Push::new(format!("waits {number}"));

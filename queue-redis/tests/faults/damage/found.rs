@@ -1,4 +1,4 @@
-//! Harm that once was too much, by name.
+//! Harm that once broke a queue, each in a test of its own.
 
 use std::{iter, num::NonZeroUsize};
 
@@ -119,7 +119,7 @@ fn a_frame_that_is_cut_off_does_not_block_the_head() {
     }
 }
 
-/// What is read of a damaged pack could be other messages than were pushed, so none of it is delivered.
+/// The messages read from a damaged pack may not be the pushed ones, so none of them is delivered.
 #[test]
 fn a_damaged_pack_is_set_aside_and_blocks_nothing() {
     let batch = ["d", "e", "f", "g"].map(Push::new);
@@ -130,7 +130,7 @@ fn a_damaged_pack_is_set_aside_and_blocks_nothing() {
             .into_iter()
             .chain(of_messages)
             .map(|damage| (damage, 3..=5));
-        // A head that is none is one letter, and the messages behind it are another.
+        // A damaged head becomes one dead letter, and the messages behind it another.
         for ((element, at, byte), letters) in damages.chain([(("3", 0, 7), 2..=2)]) {
             let mut three = Three::of(QueueKind::Reliable);
             three.run(three.queue.put(&batch)).expect("there is room");
@@ -158,7 +158,7 @@ fn a_damaged_pack_is_set_aside_and_blocks_nothing() {
     }
 }
 
-/// It counts as one element, so what stands behind it is neither lost nor delivered twice.
+/// The damaged pack counts as one element, so the messages behind it are neither lost nor delivered twice.
 #[test]
 fn a_pack_that_says_it_is_empty_is_set_aside() {
     let batch = ["a", "b", "c", "d"].map(Push::new);
@@ -198,7 +198,7 @@ fn a_frame_that_is_missing_or_another_messages_does_not_block_the_head() {
     }
 }
 
-/// Of messages with a lease each, and of several that are kept as one lease.
+/// Holds for messages with a lease each, and for several messages stored as one batch lease.
 #[test]
 fn a_message_damaged_while_leased_dies_when_its_lease_ends() {
     for (kind, more) in QueueKind::LEASING
@@ -210,7 +210,7 @@ fn a_message_damaged_while_leased_dies_when_its_lease_ends() {
             three.put().expect("there is room");
         }
         assert_eq!(three.lease().expect("leases").len(), 3 + more, "{kind}");
-        // The second message's frame, wherever it is kept.
+        // The second message's frame, wherever it is stored.
         let begins = [b"\0", SECOND].concat();
         let damaged = [b"\xfd", SECOND].concat();
         let kept: Vec<(Vec<u8>, Vec<u8>)> = three.ask("HGETALL", "frames", &[]);
@@ -262,7 +262,7 @@ fn a_counter_that_is_no_number_counts_anew() {
             assert_eq!(three.lease().expect("leases").len(), 3);
             three.set("meta", field.as_bytes(), value.as_bytes());
             three.ground.clock.set(START + HOUR);
-            // With `quiet` too late the first look only finds that out.
+            // If `quiet` is too late, the first poll only corrects it.
             let found = three.lease().expect("leases").len() + three.lease().expect("leases").len();
             assert_eq!(found, 3, "{field}={value}");
             let leasing = three.leasing();

@@ -1,4 +1,4 @@
-//! What somebody else may do to one key of a queue.
+//! Harm that others may do to one key of a queue.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const ABSURD: &[&str] = &[
     "72057594037927936",
     "9223372036854775807",
 ];
-/// What stands where a number belongs.
+/// Values in place of a number.
 const NO_NUMBER: &[&str] = &[
     "",
     "abc",
@@ -68,7 +68,7 @@ pub(crate) fn harm() -> impl Strategy<Value = Harm> {
     (any::<Index>(), any::<Index>(), how).prop_map(|(key, entry, how)| Harm { key, entry, how })
 }
 
-/// What harm was done.
+/// The harm that was done.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     /// The key's last part.
@@ -102,7 +102,7 @@ pub(crate) fn ask<T: FromRedisValue>(
 }
 
 impl Harm {
-    /// Does it to one of these keys.
+    /// Harms one of these keys.
     pub(crate) fn done_to(&self, connection: &mut Connection, keys: &[String]) -> Done {
         let key = &keys[self.key.index(keys.len())];
         let done = Done {
@@ -114,7 +114,7 @@ impl Harm {
             "hash" => self.to_hash(connection, key, done),
             "zset" => self.to_zset(connection, key, done),
             "list" => self.to_list(connection, key, done),
-            // Its last entry went before.
+            // The earlier harm removed its last entry.
             "none" => done,
             other => panic!("no key of ours is a {other}"),
         }
@@ -192,7 +192,7 @@ impl Harm {
     }
 }
 
-/// The ids in the pack that this element is a part of: its head, or what stands behind that.
+/// The ids in the pack of this element, which is its head or one of the messages behind it.
 fn ids_of_pack(elements: &[Vec<u8>], at: usize) -> Vec<Vec<u8>> {
     let head = match elements[at].first() {
         Some(253) if at > 0 => &elements[at - 1],

@@ -1,5 +1,5 @@
-//! Somebody else writes to the keys of a queue that is in use: every verb answers, what is sound is
-//! delivered, and what is damaged is set aside.
+//! Others write to the keys of a queue that is in use: every verb returns, undamaged messages are
+//! delivered, and damaged ones are set aside.
 
 mod drained;
 mod filled;
@@ -23,9 +23,9 @@ use self::{
 };
 use crate::ground::{Clock, connect_with, within};
 
-/// Of each kind: all together take some seconds.
+/// The cases of each kind: all kinds together take some seconds.
 const CASES: u32 = 100;
-/// A time from which tests count.
+/// The time at which the tests' clock starts.
 const START: u64 = 1_800_000_000_000;
 const HOUR: u64 = 3_600_000;
 
@@ -62,7 +62,7 @@ impl Ground {
         QueueName::new(format!("{what}-{number}")).expect("a name")
     }
 
-    /// A queue with everything in it.
+    /// A full queue of one of the kinds.
     async fn filled(&self, kind: QueueKind) -> Filled {
         self.clock.set(START);
         let name = self.next_name(kind.as_str());

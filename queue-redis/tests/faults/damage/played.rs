@@ -12,15 +12,15 @@ use super::{
 /// More pages than there are messages.
 const PAGES: usize = 200;
 
-/// Whether a harm is to what concerns the whole queue, where no healing is possible: then calls may say so.
+/// Whether a harm concerns the whole queue and cannot be healed: then calls may fail with an error that
+/// says so.
 fn is_fatal(done: &Done) -> bool {
     let field = String::from_utf8_lossy(&done.entry);
     matches!(&*done.suffix, "meta" | "once")
         && ["config", "accepted", "capacity"].contains(&&*field)
 }
 
-/// Checks an answer: an error says in one line what is wrong with which queue, and there is none without
-/// need.
+/// Checks a result: an error names the queue and its damage in one line, and there is no needless error.
 #[track_caller]
 pub(crate) fn assert_allowed(answer: Result<()>, name: &QueueName, done: &[Done]) {
     let Err(error) = answer else {

@@ -15,7 +15,7 @@ use crate::ground::within;
 
 const PACE: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(3600);
-/// The first of the items whose bodies are apart.
+/// The first of the items with out-of-line bodies.
 const LARGE: u64 = 6;
 
 async fn ring(ground: &Ground, name: &QueueName, paced: bool) -> Result<Arc<dyn RotatingQueue>> {

@@ -1,7 +1,7 @@
-//! A server, or something between, that answers nonsense: every call ends in time with an error of the right
+//! A server or a proxy that replies with nonsense: every call ends in time with an error of the right
 //! outcome, and afterwards the same backend works.
 //!
-//! Nonsense that is a good answer to another question passes for one: only TLS tells it. But a slip of replies
+//! A valid reply to another request cannot be recognised as wrong without TLS. But a shift of the replies
 //! ends as soon as one of them cannot be read.
 
 mod peer;

@@ -12,22 +12,22 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// What becomes of a reply.
+/// The fate of a reply.
 #[derive(Debug, Clone)]
 pub(super) enum Spoil {
-    /// Each so many bytes, one is changed.
+    /// One byte in `each` bytes is changed.
     Change { each: usize, by: u8 },
-    /// After so many bytes nothing comes any more, and perhaps the connection ends.
+    /// Nothing comes `after` this number of bytes, and perhaps the connection ends.
     Cut { after: usize, ends: bool },
-    /// This comes in its place.
+    /// These bytes come in place of the reply.
     Instead(Vec<u8>),
-    /// The server never sees requests that have this in them. They get this answer.
+    /// Requests with this text do not reach the server. They get this answer.
     Answer(&'static str, Vec<u8>),
-    /// The next reply comes twice, or never. Then the peer is sound.
+    /// The next reply comes twice, or never. Afterwards the peer changes nothing.
     Slip { twice: bool },
 }
 
-/// Stands between clients and a server. What it spoils, it spoils on all connections, until it is sound again.
+/// Stands between clients and a server. It spoils the replies on all connections until it is told to stop.
 #[derive(Debug)]
 pub(super) struct Peer {
     port: u16,
@@ -36,7 +36,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Listens before a server that has a port, and is sound.
+    /// Listens in front of a server that has a port, and changes nothing.
     pub(super) async fn before(server: &Server) -> io::Result<Self> {
         let to = server.port().expect("it has a port");
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -107,7 +107,8 @@ async fn carry(mut client: TcpStream, to: u16, spoil: Arc<Mutex<Option<Spoil>>>)
                 match now {
                     None | Some(Spoil::Answer(..)) => {}
                     Some(Spoil::Slip { twice }) => {
-                        // Others wait behind it, or the client would take it for a reply to nobody.
+                        // Other requests wait behind it; otherwise the client would treat the reply as
+                        // unrequested.
                         if let Some(length) = length_of(&reply).filter(|length| *length < reply.len()) {
                             *lock(&spoil) = None;
                             let mut slipped = if twice { reply[..length].to_vec() } else { Vec::new() };

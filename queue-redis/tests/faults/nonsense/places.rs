@@ -1,4 +1,4 @@
-//! Sentinels and clusters that name places which are none.
+//! Sentinels and clusters that name invalid addresses.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const CASES: u32 = 16;
 const BRIEF: Duration = Duration::from_millis(300);
 /// No connect takes longer, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What the tasks of a connect to a few places are, at most.
+/// The largest number of tasks of a connect to a few addresses.
 const TASKS: usize = 200;
 
 fn bulk(text: &str) -> String {
@@ -60,7 +60,7 @@ fn slot() -> impl Strategy<Value = i64> {
     prop_oneof![3 => 0..16_384_i64, 1 => Just(16_384), 1 => Just(-1), 1 => Just(i64::MIN)]
 }
 
-/// Answers to CLUSTER SLOTS: ranges upside down, one over the other, of nobody.
+/// Answers to CLUSTER SLOTS with reversed ranges, overlapping ranges and ranges without an owner.
 fn slots() -> impl Strategy<Value = Vec<u8>> {
     let range = (slot(), slot(), host(), port(), any::<bool>()).prop_map(
         |(one, other, host, port, is_right)| {
@@ -82,7 +82,7 @@ fn slots() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A cluster in which so many nodes have a slot each.
+/// A cluster in which `count` nodes have one slot each.
 fn nodes(count: u16) -> Vec<u8> {
     let ranges = (0..count).map(|slot| {
         let (host, port) = (bulk("127.0.0.1"), 20_000 + slot);
@@ -105,7 +105,7 @@ async fn connect(server: &Server, url: impl Fn(u16) -> String, spoil: Spoil) {
     assert!(tasks < TASKS, "{tasks} tasks");
     match connected {
         Ok(backend) => {
-            // It names a server that is there, by chance. Whether it has the queue is another matter.
+            // By chance the answer names a running server, which need not have the queue.
             let name = QueueName::new("q").expect("a good name");
             let config = ReliableConfig::default();
             let opening = backend.open_reliable(&name, &config);

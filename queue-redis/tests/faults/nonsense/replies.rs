@@ -19,13 +19,13 @@ use crate::{
 };
 
 const CASES: u32 = 8;
-/// Nonsense that says nothing is given up after this.
+/// A connection that stays silent is given up after this time.
 const SILENCE: Duration = Duration::from_millis(100);
 /// No call takes longer, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LEASE: Duration = Duration::from_secs(600);
 
-/// Replies that no server gave. None says that a call has failed: that would pass for an answer.
+/// Replies that no server sends. None is an error reply, which would be a valid answer.
 fn made_up() -> impl Strategy<Value = Vec<u8>> {
     let good = prop::sample::select(vec![
         "$-1\r\n",
@@ -66,7 +66,7 @@ fn to(peer: &Peer) -> Builder {
     builder.response_timeout(SILENCE).fall_back(SILENCE)
 }
 
-/// An error that a person can read and a program can act upon.
+/// Checks that a person can read the error, and a program can act upon it.
 #[track_caller]
 fn assert_clear(error: &Error) {
     let text = error.to_string();
@@ -79,7 +79,7 @@ async fn in_time<T>(what: &str, call: impl Future<Output = T>) -> T {
     ended.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
 }
 
-/// The numbers of the messages in a queue, by a connection that is sound.
+/// The numbers of the messages in a queue, read over an unspoiled connection.
 async fn there(queue: &dyn ReliableQueue) -> BTreeSet<u32> {
     let mut there = BTreeSet::new();
     for place in [Place::Ready, Place::Leased] {
@@ -115,7 +115,7 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
     let (mut must, mut must_not) = (BTreeSet::new(), BTreeSet::new());
     let mut number = 0;
     for spoil in spoils {
-        // Somebody waits for something else meanwhile, on the other connection.
+        // Meanwhile another caller waits on the connection for wake-ups.
         let idle = QueueName::new("idle").expect("a good name");
         let idle = at_last(|| backend.open_reliable(&idle, &config)).await;
         let waiter = tokio::spawn(async move { idle.receive_one(LEASE, 3 * SILENCE).await });
@@ -144,7 +144,7 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
         }
         peer.be_sound();
         within("the same backend works again", async {
-            // A single answer may be that of a call before it.
+            // A single answer may belong to the call before it.
             let mut good = 0;
             while good < 3 {
                 number += 1;
@@ -169,7 +169,7 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
         let applied: Vec<_> = must_not.intersection(&there).collect();
         assert!(applied.is_empty(), "not applied, and there: {applied:?}");
     }
-    // All that is there comes, and once.
+    // Every message of the queue comes once.
     let all = there(&*sound).await;
     let mut came = BTreeSet::new();
     while let Some(delivery) = sound

@@ -1,4 +1,4 @@
-//! Something between drops one reply, or doubles one: every later reply would be another request's.
+//! A proxy drops one reply, or doubles one: every later reply would belong to another request.
 
 use std::{
     sync::{
@@ -21,11 +21,11 @@ use crate::{
 };
 
 const LEASE: Duration = Duration::from_secs(600);
-/// The messages of the queue that is looked at.
+/// The number of messages of the queue that is read.
 const THERE: u64 = 3;
-/// So many answers in a row are right once replies are in step.
+/// Replies are in step again after this number of right answers in a row.
 const RIGHT: u64 = 50;
-/// At most so many answers of each caller are wrong until then.
+/// The largest number of wrong answers to each caller until then.
 const WRONG: u64 = 20;
 
 fn to(peer: &Peer) -> Builder {
@@ -40,7 +40,7 @@ async fn queue(backend: &RedisBackend, name: &str) -> Arc<dyn ReliableQueue> {
     queue.await.expect("it opens")
 }
 
-/// What a server counts.
+/// A count of the server.
 fn counted(direct: &mut Connection, section: &str, field: &str) -> u64 {
     let info: String = redis::cmd("INFO")
         .arg(section)
@@ -55,7 +55,7 @@ fn counted(direct: &mut Connection, section: &str, field: &str) -> u64 {
     digits.map_or(0, |digits| digits.parse().expect("a number"))
 }
 
-/// How a caller's answers were, since the slip.
+/// A caller's right and wrong answers since the slip.
 #[derive(Debug, Default)]
 struct Seen {
     wrong: AtomicU64,
@@ -138,7 +138,7 @@ async fn after_a_slip(twice: bool) {
     })
     .await;
     let opened = counted(&mut direct, "stats", "total_connections_received") - connections;
-    // What came once too often goes to nobody when no request is left without a reply.
+    // A doubled reply reaches no caller if no request is waiting for a reply.
     let expected = if twice { 0..=1 } else { 1..=1 };
     assert!(
         expected.contains(&opened),
@@ -175,7 +175,7 @@ async fn a_damaged_stored_value_costs_no_connection() {
     for _ in 0..5 {
         let error = backend.open_stored(&name).await.expect_err("no number");
         assert_eq!(error.kind(), ErrorKind::Internal, "{error}");
-        // It waits for the end of the test, if there is one under way.
+        // The call waits for the end of a test of the connection.
         sound.depth().await.expect("that can be read");
     }
     let tested = counted(&mut direct, "commandstats", "cmdstat_eval") - tests;
@@ -195,8 +195,8 @@ async fn a_number_that_is_no_answer_to_a_wait_confirms_nothing() {
     let config = ReliableConfig::default();
     let queue = confirmed.open_reliable(&name, &config);
     let queue = queue.await.expect("it opens");
-    // As if these were the replies to two requests before, of which one may have asked for copies, too: the
-    // last are those of the first wait, doubled.
+    // These are the replies of two earlier requests, of which one may also be a wait for copies: the last
+    // replies are the doubled ones of the first wait.
     for replies in [
         "$-1\r\n:1\r\n",
         "$12\r\ncopies of so\r\n:1\r\n",
