@@ -1,6 +1,6 @@
-//! What each verb costs, in numbers that no machine changes: commands that the server runs, those inside
-//! scripts included, and bytes on the line. A change of a number is a change of the cost: it is either a
-//! gain, or it needs a reason.
+//! The cost of each verb, in numbers that are the same on every machine: commands that the server runs,
+//! also inside scripts, and bytes on the connection. A changed number is a changed cost: a gain, or a loss
+//! that needs a reason.
 
 #![cfg(unix)]
 
@@ -19,8 +19,8 @@ const LEASE: Duration = Duration::from_secs(600);
 /// Bytes of a body.
 const BODY: usize = 100;
 
-/// The cost of the verbs on a queue that is in use: others of its messages are leased, and some wait.
-/// `commands / bytes to the server / bytes from it`.
+/// The cost of the verbs on a queue in use, of which other messages are leased or wait. `commands / bytes
+/// to the server / bytes from it`.
 const COSTS: &str = "
 reliable, 1: push 6 / 497 / 4, turn 14 / 435 / 159
 reliable, 100: push 7 / 10769 / 6, turn 23 / 438 / 10689
@@ -72,8 +72,8 @@ impl Guarded {
         )
     }
 
-    /// Puts so many in; on a priority queue the second of two is more urgent, so that it hands them out in another
-    /// order than that of their ids.
+    /// Pushes `count` messages. On a priority queue the second of two is more urgent, so that the queue
+    /// does not deliver them by id.
     async fn put(&mut self, count: usize) -> String {
         let batch = vec![Push::new(vec![b'x'; BODY]); count];
         let put = async |queue: &AnyQueue| match queue {
@@ -101,7 +101,7 @@ impl Guarded {
         cost
     }
 
-    /// Acks these, and leases as many.
+    /// Acks these messages, and leases the same number.
     async fn settle_and_lease(&mut self, held: &mut Vec<Receipt>, count: usize) -> String {
         let acks: Vec<_> = held.iter().copied().map(Settlement::ack).collect();
         let max = NonZeroUsize::new(count).expect("not zero");
@@ -136,7 +136,7 @@ async fn each_verb_costs_what_it_did() {
                 continue;
             }
             let mut held = Vec::new();
-            // The first of each kind sets up what stays.
+            // The first call of each kind creates keys that stay.
             guarded.put(count).await;
             guarded.settle_and_lease(&mut held, count).await;
             guarded.put(count).await;

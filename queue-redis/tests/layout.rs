@@ -1,4 +1,4 @@
-//! What a queue leaves on the server: its keys hold no more than they must.
+//! The keys of a queue on the server hold no more than they must.
 
 #![cfg(unix)]
 
@@ -58,8 +58,8 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     Ok(())
 }
 
-/// A producer replaces an undelivered entry behind another one over and over: nothing of the old
-/// ones stays.
+/// A producer repeatedly replaces an undelivered entry behind another one: the replaced entries leave
+/// nothing.
 #[tokio::test]
 async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     let server = Server::start()?;
@@ -88,8 +88,7 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     Ok(())
 }
 
-/// All is gone when all messages are done: only the configuration, the counters and the marker
-/// stay.
+/// When all messages are done, only the configuration, the counters and the marker stay.
 #[tokio::test]
 async fn an_empty_queue_keeps_no_message_keys() -> Test {
     let server = Server::start()?;
@@ -188,8 +187,8 @@ async fn any_number_of_cancelled_messages_may_stand_before_a_pack() -> Test {
     Ok(())
 }
 
-/// A lease and a place in line whose message somebody deleted: the queue skips them, hands them out
-/// to nobody, and lets nothing else wait for them.
+/// A lease and a place whose message was deleted by others: the queue skips them and delivers the other
+/// messages.
 #[tokio::test]
 async fn messages_deleted_by_others_block_nothing() -> Test {
     let server = Server::start()?;
@@ -208,7 +207,7 @@ async fn messages_deleted_by_others_block_nothing() -> Test {
     Ok(())
 }
 
-/// A queue that has something under each of its keys, and one leased message if it leases.
+/// A queue with data under each of its keys, and one leased message if it leases.
 async fn filled(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> Result<()> {
     let mut config = QueueConfig::of(kind, 10);
     if let QueueConfig::Rotating(config) = &mut config {
@@ -258,7 +257,7 @@ async fn a_removed_queue_leaves_no_key() -> Test {
     Ok(())
 }
 
-/// Somebody who deleted the configuration by hand leaves all the rest.
+/// A person who deletes the configuration by hand leaves all other keys.
 #[tokio::test]
 async fn a_removal_that_was_cut_short_is_finished() -> Test {
     let server = Server::start()?;
@@ -307,7 +306,7 @@ async fn a_removal_refuses_unknown_layouts_and_foreign_keys() -> Test {
     Ok(())
 }
 
-/// Whoever makes a queue anew in the middle of its removal finds it in the list still.
+/// A call that creates a queue again during its removal finds the old entry in the list.
 #[tokio::test]
 async fn a_queue_made_anew_while_it_is_removed_is_listed() -> Test {
     let server = Server::start()?;

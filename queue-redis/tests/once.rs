@@ -118,7 +118,7 @@ async fn ended_claims_and_marks_are_cleared_away() -> Test {
         let key = n.to_be_bytes();
         let token = claim(&*store, &key).await?;
         if n % 2 == 0 {
-            // One key stays, so that there is one to look at however late.
+            // One key stays, so that a slow machine still finds one.
             let keep = if n == 0 { LONG } else { short };
             store.finish(&key, token, keep).await?;
         }

@@ -1,5 +1,4 @@
-//! The suite on the recipes, on a real Redis in real time: the cases that each one's guarantees
-//! leave.
+//! The suite on the recipes, on a real Redis in real time: the cases that each recipe's guarantees allow.
 
 #![cfg(unix)]
 
@@ -28,7 +27,7 @@ impl Home for Server {
     }
 }
 
-/// Between two looks of who polls: the cases wait for no longer.
+/// The poll interval: no case waits for longer.
 const POLL: Duration = Duration::from_millis(5);
 /// The time of a blocking pop. The server ends one whose client is gone.
 const BLOCK: Duration = Duration::from_secs(1);
@@ -56,7 +55,7 @@ macro_rules! recipes {
 
 recipes! {
     zset_string: 20, |_| ZsetString::default().num(128).poll(POLL);
-    // It may forget a message (L7), and so end a case that would otherwise play: of 20.
+    // The recipe may forget a message (L7), which then ends a case early; it has 20 cases.
     wait_active: 12, |_| WaitActive::default().tick(POLL).batch(1_000).timeout(BLOCK);
     zset_json: 15, |_| ZsetJson::default().poll(POLL);
     zset_json_with_processing: 17, |_| ZsetJson::default().with_processing().poll(POLL);

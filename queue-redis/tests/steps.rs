@@ -1,4 +1,4 @@
-//! What would take the server long goes by steps.
+//! Calls that would block the server for long work in steps.
 
 #![cfg(unix)]
 
@@ -16,7 +16,7 @@ fn count(count: usize) -> NonZeroUsize {
     NonZeroUsize::new(count).expect("not zero")
 }
 
-/// A bounded queue with so many messages.
+/// A bounded queue with `messages` messages.
 async fn filled(server: &Server, messages: usize) -> Bounded {
     let backend = patient(&server.url()).connect().await.expect("connects");
     let name = QueueName::new("filled").expect("a name");
@@ -62,7 +62,7 @@ async fn a_large_purge_and_a_large_resize_take_as_many_calls_as_they_have_steps(
     let queue = filled(&server, 2_000).await;
     let before = calls_of_scripts(&server);
     assert_eq!(queue.purge(count(1_000)).await.expect("purges"), 1_000);
-    // 128 at a time.
+    // Steps of 128 messages.
     assert_eq!(calls_of_scripts(&server) - before, 8);
     let before = calls_of_scripts(&server);
     let dropped = queue.resize(count(10)).await.expect("resizes");
@@ -77,7 +77,7 @@ async fn a_large_purge_and_a_large_resize_take_as_many_calls_as_they_have_steps(
 async fn offers_go_on_with_a_resize_that_broke_off() {
     let server = Server::start().expect("a server");
     let queue = filled(&server, 400).await;
-    // As its first step leaves it.
+    // The queue after the first step.
     let left = "HSET qk:{filled}:meta capacity 10 resized 1 surplus 390";
     let left: Vec<&str> = left.split(' ').collect();
     server.ask::<()>(&left).expect("the server answers");
@@ -88,7 +88,7 @@ async fn offers_go_on_with_a_resize_that_broke_off() {
         assert_eq!(counters.depth.ready, there);
         assert!(counters.balance(), "{counters:?}");
     }
-    // Nothing more goes.
+    // A further call removes nothing.
     let offered = queue.offer_one(Offer::new("x"), Overflow::Reject).await;
     assert_eq!(offered.expect("offers"), Offered::Full);
     assert_eq!(queue.depth().await.expect("depth").ready, 10);

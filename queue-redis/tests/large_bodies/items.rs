@@ -40,7 +40,7 @@ async fn no_script_is_called_with_a_large_item() {
         for shown in [visited, listed] {
             assert!(shown.len() == 1 && shown[0].body == vec![7; size]);
         }
-        // What the scripts read of it is as long as this.
+        // The scripts read this part of the body.
         let length = length_under(&server, "qk:{rotating}:bodies", id);
         assert_eq!(
             length < 100,
@@ -71,7 +71,7 @@ async fn an_upload_without_its_insert_goes_after_a_minute() {
         );
     };
     let is_there = || ask::<bool>(&server, &["HEXISTS", "qk:{rotating}:bodies", "a reference"]);
-    // One of many inserts of small items looks, of a producer that knows of no large ones.
+    // A producer that knows of no large items checks for them in one of many inserts of small items.
     upload();
     for after in [0, 61_000] {
         now.fetch_add(after, Ordering::Relaxed);
@@ -81,7 +81,7 @@ async fn an_upload_without_its_insert_goes_after_a_minute() {
         }
     }
     assert!(!is_there());
-    // Each visit looks, of a visitor that has met a large one.
+    // A visitor that has met a large item checks in each visit.
     producer.insert_one(vec![7; MIB]).await.expect("inserts");
     upload();
     visitor.visit(128, LEASE).await.expect("visits");
@@ -139,7 +139,7 @@ async fn an_item_that_is_removed_before_its_body_is_here_is_left_out() {
     let quick = ring(&patient(&server.url()).connect().await.expect("connects")).await;
     let items: Vec<Insert> = (0..6).map(|n| Insert::new(vec![n; LARGE])).collect();
     quick.insert(&items).await.expect("inserts");
-    // Removes an item once the server has executed a call, and before that brings the bodies.
+    // Removes an item after the server has executed a call, and before the call fetches the bodies.
     let meanwhile = async |item: u64| {
         let seen = proxy.seen(Direction::Replies);
         proxy.hold(Direction::Replies);

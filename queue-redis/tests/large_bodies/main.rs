@@ -1,4 +1,4 @@
-//! Large bodies: no script sees them, and nothing of them stays.
+//! Large bodies: no script reads them, and they leave nothing behind.
 
 #![cfg(unix)]
 
@@ -23,7 +23,7 @@ use real_redis::Server;
 use self::patient::patient;
 
 const MIB: usize = 1024 * 1024;
-/// What is smaller goes with its message.
+/// A smaller body is stored with its message.
 const LARGE: usize = 16 * 1024;
 const LEASE: Duration = Duration::from_secs(600);
 
@@ -40,7 +40,7 @@ fn ask<T: redis::FromRedisValue>(server: &Server, command: &[&str]) -> T {
     server.ask(command).expect("the server answers")
 }
 
-/// A backend, and the time that stands for its server's, in ms.
+/// A backend, and the time that it uses in place of the server's, in ms.
 async fn connect_with_clock(server: &Server) -> (RedisBackend, Arc<AtomicU64>) {
     let now = Arc::new(AtomicU64::new(1_700_000_000_000));
     let clock = Arc::clone(&now);
@@ -69,7 +69,7 @@ fn keys_of_bodies(server: &Server) -> Vec<String> {
     keys
 }
 
-/// Has the slow log take every command.
+/// Makes the slow log record every command.
 fn log_commands(server: &Server) {
     for (setting, value) in [("log-slower-than", "0"), ("max-len", "1000")] {
         let setting = format!("slowlog-{setting}");
@@ -77,8 +77,8 @@ fn log_commands(server: &Server) {
     }
 }
 
-/// The bytes of the longest argument that a script was called with, as the slow log tells, which cuts
-/// arguments and says by how much.
+/// The length in bytes of the longest argument of a script. The slow log cuts arguments, and says how many
+/// bytes it left out.
 fn longest_argument(server: &Server) -> usize {
     let log: Vec<Vec<redis::Value>> = ask(server, &["SLOWLOG", "GET", "-1"]);
     let arguments = log.into_iter().map(|mut entry| {

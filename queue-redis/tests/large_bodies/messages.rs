@@ -63,13 +63,13 @@ async fn an_upload_without_its_push_goes_after_a_minute() {
         let _: () = ask(&server, &["ZADD", &key("uploads"), "0", "a reference"]);
         let _: () = ask(&server, &["HSET", &key("bodies"), "a reference", "a body"]);
         let leasing = queue.leasing().expect("leases");
-        // The first call that looks notes the time.
+        // The first call that checks stores the time.
         leasing.counters().await.expect("counts");
         now.fetch_add(59_000, Ordering::Relaxed);
         leasing.counters().await.expect("counts");
         assert_eq!(keys_of_bodies(&server).len(), 2, "it may be on its way yet");
         now.fetch_add(2_000, Ordering::Relaxed);
-        // So does one of many pushes of a producer that knows of no large bodies.
+        // A producer that knows of no large bodies checks in one of many pushes.
         for _ in 0..64 {
             queue.put(&[Push::new("small")]).await.expect("put");
         }
@@ -93,11 +93,11 @@ async fn an_upload_may_take_longer_than_a_minute() {
         backend.open_reliable(&name, &config).await.expect("opens")
     };
     let (slow, quick) = (connect(&proxy.url()).await, connect(&server.url()).await);
-    // Ten seconds for the body: it does not get through before the line is held, however slow the machine.
+    // The body needs ten seconds: the proxy holds the connection before that, also on a slow machine.
     proxy.throttle(Direction::Requests, 100_000);
     let before = proxy.seen(Direction::Requests);
     let pushing = tokio::spawn(async move { slow.push_one(vec![7; MIB]).await });
-    // A part of the body is there, and its note.
+    // A part of the body is sent, and its staging entry is stored.
     proxy.beyond(Direction::Requests, before + 10_000).await;
     while keys_of_bodies(&server).is_empty() {
         tokio::task::yield_now().await;

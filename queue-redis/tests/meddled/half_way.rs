@@ -22,7 +22,7 @@ use crate::{
 /// More than any call here sends.
 const NEVER: usize = usize::MAX;
 
-/// Refuses one command: that before which so many others pass.
+/// Lets this number of commands pass, and refuses the next one.
 #[derive(Debug)]
 struct Refusal(AtomicUsize);
 
@@ -41,7 +41,7 @@ impl Meddler for Refusal {
     }
 }
 
-/// What a server answers that takes no writes for now.
+/// The answer of a server that takes no writes for now.
 fn refused() -> RedisError {
     let answer = b"-NOREPLICAS Not enough good replicas to write.\r\n";
     match redis::parse_redis_value(answer) {
@@ -50,7 +50,7 @@ fn refused() -> RedisError {
     }
 }
 
-/// What is stored, but for who waits.
+/// All stored data except the registrations of waiters.
 fn stored(place: &ServerPlace) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut connection = place.connect().expect("the server takes us");
     let mut list = redis::cmd("KEYS");
@@ -64,8 +64,8 @@ fn stored(place: &ServerPlace) -> BTreeMap<Vec<u8>, Vec<u8>> {
     keys.into_iter().map(dump).collect()
 }
 
-/// Refuses one command of the call after another, each time on a ground of its own. Answers how many errors were
-/// of unknown outcome.
+/// Refuses each command of the call in turn, each time on a new queue. Returns the number of errors of
+/// unknown outcome.
 async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
     let mut unknown = 0;
     for before in 0.. {

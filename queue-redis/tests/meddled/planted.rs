@@ -1,7 +1,7 @@
 //! The suite's cases can fail: each bug here is planted in the text of the scripts, and its case finds it.
 //!
-//! The simulator has bugs of its own (`queue-sim/tests/planted_bugs`). These are of what a run of it seldom
-//! reaches: many batches at once, many bytes.
+//! The simulator has bugs of its own (`queue-sim/tests/planted_bugs`). The bugs here concern states that a
+//! run of it seldom reaches: many batches at once, many bytes.
 
 use std::{
     collections::BTreeMap,
@@ -26,10 +26,10 @@ const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 /// Longer than a case waits.
 const FALL_BACK: Duration = Duration::from_secs(3600);
 
-/// A bug: texts of scripts, each with what stands in its place.
+/// A bug: texts of scripts, each with its replacement.
 type Bug = &'static [(&'static str, &'static str)];
 
-/// Calls scripts that have a bug in place of those that have none.
+/// Calls scripts with a bug in place of the originals.
 #[derive(Debug)]
 struct Planted(BTreeMap<String, String>);
 

@@ -7,7 +7,7 @@ use queue_core::*;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A queue in which there is what a call needs.
+/// A queue with the messages that a call needs.
 pub(crate) struct Ground {
     backend: Arc<dyn Backend>,
     name: QueueName,
@@ -24,7 +24,7 @@ pub(crate) struct Verb {
     pub(crate) name: &'static str,
     pub(crate) kind: QueueKind,
     pub(crate) act: Acting,
-    /// Whether it is of several steps only where the queue has parts.
+    /// Whether the call has several steps only on a partitioned queue.
     pub(crate) is_of_parts: bool,
 }
 
@@ -40,7 +40,7 @@ fn config(kind: QueueKind) -> QueueConfig {
     QueueConfig::of(kind, 1_000)
 }
 
-/// 300 messages, each of a part of its own where there are parts.
+/// 300 messages, each with its own partition key.
 fn many() -> Vec<Push> {
     let keyed = |number: usize| Push::new("x").with_header("partition-key", number.to_string());
     (0..300).map(keyed).collect()

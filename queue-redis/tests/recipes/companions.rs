@@ -31,7 +31,7 @@ async fn no_companion_has_the_name_of_a_queue() {
         }
         ground.foreign().run::<String>(&["FLUSHALL"]);
     }
-    // The open checked these; what a queue makes as it goes is no other.
+    // The open checked these keys; the queue must create no other keys later.
     for (ground, made) in recipes::leasing().await {
         let queue = made.open().await;
         push(&queue, &["held", "buried"]).await;
@@ -72,7 +72,7 @@ async fn queues_named_like_companions_are_queues_of_their_own() {
     ground.open(list(), "lock:gifts:jobs").await;
 }
 
-/// The queue `q` of this recipe buries `m`: then the server holds this.
+/// The data on the server after the queue `q` of this recipe has buried `m`.
 async fn buries(recipe: impl Recipe, expected: &[&str]) {
     let ground = Ground::start().await;
     let what = format!("{recipe:?}");

@@ -1,5 +1,4 @@
-//! Somebody else's program: the published commands, sent as they are. It shares nothing with the
-//! recipes.
+//! Another program: the published commands, sent unchanged. It shares no code with the recipes.
 
 use real_redis::Server;
 use redis::{Connection, FromRedisValue, RedisResult};

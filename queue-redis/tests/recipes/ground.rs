@@ -25,7 +25,7 @@ pub(crate) const START: u64 = 1_700_000_000_600;
 /// A lease that no test outlasts.
 pub(crate) const LONG: Duration = Duration::from_secs(3_600);
 
-/// How often what polls looks in a test.
+/// The poll interval in tests.
 pub(crate) const SOON: Duration = Duration::from_millis(10);
 
 pub(crate) struct Ground {
@@ -52,7 +52,7 @@ impl Ground {
         }
     }
 
-    /// The same with the clock of this machine, for programs that run by themselves.
+    /// The same with the clock of this machine, for recipes that run a task of their own.
     pub(crate) async fn in_real_time() -> Self {
         let server = Server::start().expect("a server starts");
         let redis = patient(&server.url())
@@ -66,19 +66,19 @@ impl Ground {
         }
     }
 
-    /// Lets this long go by for the queues.
+    /// Moves the queues' clock forward by `time`.
     pub(crate) fn pass(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).expect("no such time");
         self.clock.fetch_add(millis, Ordering::SeqCst);
     }
 
-    /// A connection of somebody else's program.
+    /// A connection of another program.
     pub(crate) fn foreign(&self) -> Foreign {
         Foreign::of(&self.server)
     }
 
-    /// Moves what is due in the topic [`QUEUE`](crate::recipes::QUEUE), as somebody else's
-    /// distributor; elsewhere it finds nothing.
+    /// Moves the due messages of the topic [`QUEUE`](crate::recipes::QUEUE), as another program's
+    /// distributor. On other recipes it finds nothing.
     pub(crate) fn distribute(&self) {
         let keys = ["delay:wait:q", "delay:meta:topic:active", "delay:active:q"];
         let now = self.clock.load(Ordering::SeqCst).to_string();
@@ -133,7 +133,7 @@ pub(crate) fn name(name: &str) -> QueueName {
     QueueName::new(name).expect("a good name")
 }
 
-/// Takes what there is, waiting for the first message.
+/// Takes the messages that are there, and waits for the first one.
 pub(crate) async fn take(queue: &AnyQueue, max: usize) -> Vec<Delivery> {
     let taken = leasing(queue).receive(max, LONG, PATIENCE).await;
     let taken = taken.expect("it takes");
@@ -147,7 +147,7 @@ pub(crate) fn taking(queue: &AnyQueue) -> JoinHandle<Vec<Delivery>> {
     tokio::spawn(async move { take(&queue, 1).await })
 }
 
-/// Takes what there is now.
+/// Takes the messages that are there now.
 pub(crate) async fn look(queue: &AnyQueue, max: usize) -> Vec<Bytes> {
     let leased = leasing(queue).receive(max, LONG, Duration::ZERO).await;
     bodies(&leased.expect("it looks"))
@@ -158,7 +158,7 @@ pub(crate) fn bodies(deliveries: &[Delivery]) -> Vec<Bytes> {
     bodies.collect()
 }
 
-/// Takes everything, one look after the other, and acks it.
+/// Takes all messages, one poll after the other, and acks them.
 pub(crate) async fn take_all_and_ack(queue: &AnyQueue, count: usize) -> Vec<Bytes> {
     let mut all = Vec::new();
     while all.len() < count {
@@ -191,7 +191,7 @@ pub(crate) fn leasing(queue: &AnyQueue) -> Arc<dyn Leasing> {
     queue.leasing().expect("it leases")
 }
 
-/// Pushes in the way of the kind, dropping the oldest where it is bounded.
+/// Pushes by the kind's own call; a bounded queue drops its oldest.
 pub(crate) async fn push(queue: &AnyQueue, bodies: &[&'static str]) {
     let pushes = bodies.iter().map(|body| Push::new(*body));
     let pushed = match queue {

@@ -1,5 +1,5 @@
-//! What strategies lose that no run of the simulator can show: for lack of a truth behind the answers,
-//! or of a client that never comes back.
+//! Losses of strategies that no run of the simulator can show: it does not see what executed at the server,
+//! or it lacks a client that never comes back.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use queue_redis::recipes::*;
 
 use crate::ground::{Ground, LONG, SOON, counts, end, leasing, look, push, take};
 
-/// A client that dies and stays away keeps what it was at.
+/// A client that dies and stays away keeps its message.
 #[tokio::test]
 async fn a_private_backup_waits_for_its_client_for_ever() {
     let ground = Ground::start().await;
@@ -69,7 +69,7 @@ async fn a_lock_outlives_a_push_that_never_came() {
     assert!(queue.recent(9).await.expect("it reads").is_empty());
 }
 
-/// Messages that are due at once go by their bytes, not by their pushes.
+/// Messages that are due at once are delivered in the order of their bytes, not of their pushes.
 #[tokio::test]
 async fn ties_of_a_sorted_set_go_by_the_bytes() {
     let ground = Ground::start().await;
@@ -81,7 +81,7 @@ async fn ties_of_a_sorted_set_go_by_the_bytes() {
     }
 }
 
-/// A consumer that looked before a defer takes the deferred message, long before it is due.
+/// A consumer that polled before a defer takes the deferred message, long before it is due.
 #[tokio::test]
 async fn a_claim_of_a_body_that_was_deferred_meanwhile_comes_early() {
     let ground = Ground::start().await;
@@ -98,8 +98,8 @@ async fn a_claim_of_a_body_that_was_deferred_meanwhile_comes_early() {
     assert_eq!(claimed, 1, "and taken now");
 }
 
-/// A lease of several pops one by one, and another lease comes in between: neither order of the two leases
-/// has the messages in the order of their pushes.
+/// A lease of several messages pops one by one, and another lease comes in between: the messages are in the
+/// order of their pushes in neither order of the two leases.
 #[tokio::test]
 async fn a_lease_between_two_pops_of_another_breaks_the_order() {
     for recipe in [
@@ -121,7 +121,7 @@ async fn a_lease_between_two_pops_of_another_breaks_the_order() {
     }
 }
 
-/// An entry of a stream is claimed after the time that its claimer asks for: one that asks for more
+/// An entry of a stream is claimed after the lease time of its claimer: a claimer with a longer lease time
 /// waits longer than the holder's lease.
 #[tokio::test]
 async fn a_claimer_of_a_stream_waits_for_its_own_lease_time() {
@@ -145,8 +145,8 @@ async fn a_claimer_of_a_stream_waits_for_its_own_lease_time() {
     assert_eq!(taken.expect("it looks")[0].attempt, 2);
 }
 
-/// What a blocked pop got waits in its handle, though it is the most urgent: another handle takes what
-/// is less urgent meanwhile.
+/// A message of a blocked pop waits in its handle although it is the most urgent: meanwhile another handle
+/// takes a less urgent one.
 #[tokio::test]
 async fn a_returned_message_in_a_blocked_handle_is_overtaken() {
     let ground = Ground::start().await;

@@ -1,5 +1,5 @@
-//! The published strategies on a real server: what others' programs send and read, what each queue
-//! refuses, and where its messages are.
+//! The published strategies on a real server: the commands of other programs, the calls that each queue
+//! refuses, and the keys of its messages.
 
 #![cfg(unix)]
 

@@ -1,5 +1,5 @@
-//! From each recipe to the default queue, while others' producers go on: a worker serves both, the
-//! producers are switched one by one, and the old queue is drained.
+//! The move from each recipe to the default queue, while other programs keep producing: a worker serves
+//! both queues, the producers are switched one by one, and the old queue is drained.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use crate::{
 
 const MESSAGES: u32 = 160;
 
-/// Somebody else's producer pushes this to the old queue.
+/// Another program pushes this to the old queue.
 fn produce(foreign: &mut Foreign, strategy: &str, n: u32) {
     let (body, now) = (n.to_string(), START.to_string());
     match strategy {
@@ -52,7 +52,7 @@ fn produce(foreign: &mut Foreign, strategy: &str, n: u32) {
     }
 }
 
-/// Pushes these as somebody else, and runs somebody else's distributor.
+/// Pushes these as another program, and runs its distributor.
 async fn others_produce(ground: &Arc<Ground>, strategy: &'static str, numbers: Range<u32>) {
     let ground = Arc::clone(ground);
     let produce = move || {
@@ -106,7 +106,7 @@ async fn moves(ground: Ground, made: Made) {
     let shutdown = Arc::clone(&stop);
     let running = tokio::spawn(workers.run_until(async move { shutdown.notified().await }));
 
-    // Two producers, both somebody else's.
+    // Two producers, both in other programs.
     tokio::join!(
         others_produce(&ground, strategy, 0..40),
         others_produce(&ground, strategy, 80..120),
@@ -118,7 +118,7 @@ async fn moves(ground: Ground, made: Made) {
     );
     ours_produces(&new, 140..160).await;
 
-    // No producer is left: what the old queue holds is worked off.
+    // No producer is left: the messages of the old queue are worked off.
     let all = || handled.lock().expect("no panic").len() == MESSAGES as usize;
     until(&format!("{strategy}: all are handled"), all).await;
     stop.notify_one();
@@ -198,8 +198,8 @@ fn newest(foreign: &mut Foreign, strategy: &str, n: u64) {
     let () = foreign.eval(script, &["q"], arguments);
 }
 
-/// A ring is moved item by item: into the new one first. A visitor of both may see an item of a moving
-/// that died twice, and none never.
+/// A ring is moved item by item, into the new ring first. If the mover dies, a visitor of both rings may
+/// see an item twice, but misses none.
 #[tokio::test]
 async fn a_ring_is_moved_item_by_item_while_others_insert() {
     let ground = Arc::new(Ground::start().await);

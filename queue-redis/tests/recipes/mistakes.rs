@@ -43,7 +43,7 @@ async fn whole_seconds_fire_early() {
     let AnyQueue::Delay(delay) = &queue else {
         panic!("another kind");
     };
-    // It is 600 ms past the second, which the score forgets.
+    // The push is 600 ms past the second, and the score leaves the fraction out.
     delay
         .schedule_one("m", Duration::from_secs(3))
         .await

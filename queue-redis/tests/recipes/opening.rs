@@ -1,4 +1,4 @@
-//! What an open refuses, and whose a receipt is.
+//! The opens that a recipe refuses, and the handles that a receipt works on.
 
 use queue_core::*;
 

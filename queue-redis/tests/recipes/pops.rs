@@ -1,4 +1,4 @@
-//! The pops that block: while somebody waits, over one connection.
+//! Blocking pops: they run while a caller waits, over one connection.
 
 use queue_core::*;
 use queue_redis::recipes::*;
@@ -10,7 +10,7 @@ use crate::{
     until::until,
 };
 
-/// What nobody of a handle waits for any more is left to the others.
+/// A handle without a waiting caller leaves the messages to other handles.
 #[tokio::test]
 async fn a_handle_pops_no_more_once_nobody_waits() {
     let ground = Ground::start().await;
@@ -24,7 +24,7 @@ async fn a_handle_pops_no_more_once_nobody_waits() {
     }
     let info = || ground.foreign().run::<String>(&["INFO", "clients"]);
     until("the pop ends", || info().contains("blocked_clients:0\r\n")).await;
-    // A round trip is time enough for another pop.
+    // Within a round trip another pop could start.
     assert_eq!(counts(&other).await, [0; 4]);
     let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "here"]);
     assert_eq!(look(&other, 9).await, ["here"]);
@@ -56,7 +56,7 @@ async fn pops_that_end_without_a_message_keep_their_connection() {
     waits.abort();
 }
 
-/// Who waits for nothing gives the server its rest.
+/// A handle without a waiting caller sends nothing.
 #[tokio::test]
 async fn a_wait_for_nothing_takes_its_time() {
     for (_ground, made) in recipes::leasing().await {

@@ -1,5 +1,5 @@
-//! Every setting that takes a time or a count. The ends of its range work, and values beyond them are
-//! refused by name.
+//! Every setting that takes a time or a count: both ends of its range work, and an error names any value
+//! beyond them.
 
 use std::{collections::BTreeSet, fmt::Debug, fs, path::Path, time::Duration};
 
@@ -15,7 +15,7 @@ const MILLI: Duration = Duration::from_millis(1);
 const TOO_SHORT: Duration = Duration::from_nanos(999_999);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const DECADE: Duration = Duration::from_secs(3_650 * 24 * 60 * 60);
-/// The refused times between two looks, and of a blocking pop.
+/// The refused values of a poll interval, and of a blocking pop's time.
 const NO_TIMES: [Duration; 4] = [
     Duration::ZERO,
     TOO_SHORT,
@@ -23,7 +23,7 @@ const NO_TIMES: [Duration; 4] = [
     Duration::MAX,
 ];
 
-/// The recipe opens, and its queue takes a message in; one that leases looks and waits, too.
+/// The recipe opens, and its queue takes a message; a leasing queue also polls and waits.
 async fn works(ground: &Ground, recipe: impl Recipe, what: &str) {
     ground.foreign().run::<String>(&["FLUSHALL"]);
     let opened = ground.try_open(recipe, "q", 3).await;

@@ -30,7 +30,7 @@ fn made<R: Recipe>(
     }
 }
 
-/// All of them. Nothing runs by itself.
+/// All recipes. None runs a task of its own.
 pub(crate) fn all(redis: &RedisBackend) -> Vec<Made> {
     const LIST: &[(&str, &str)] = &[("q", "list")];
     const WITH_DEAD: &[(&str, &str)] = &[("q", "list"), ("{q}:dead", "list")];
@@ -120,7 +120,7 @@ impl Made {
     }
 }
 
-/// Those whose messages are taken and settled, each on a server of its own.
+/// The recipes with leases, each on its own server.
 pub(crate) async fn leasing() -> Vec<(Ground, Made)> {
     let mut grounds = Vec::new();
     for nth in 0..all(&Ground::start().await.redis).len() {

@@ -1,4 +1,4 @@
-//! What a strategy lacks is refused by name, and nothing is sent.
+//! A call of a feature that a strategy lacks fails with an error that names it, and nothing is sent.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -42,7 +42,7 @@ fn call_of(name: &str) -> Call {
     }
 }
 
-/// Puts these in by the kind's own call.
+/// Pushes these messages by the kind's own call.
 fn put(kind: QueueKind, pushes: Vec<Push>) -> Call {
     match kind {
         QueueKind::Delay => {
@@ -57,7 +57,7 @@ fn put(kind: QueueKind, pushes: Vec<Push>) -> Call {
     }
 }
 
-/// Has it refused, and looks that nothing was sent.
+/// Checks that the call is refused, and that nothing was sent.
 async fn refused(ground: &Ground, made: &Made, call: Call, kind: ErrorKind, named: &str) {
     let queue = made.open().await;
     let (before, sent) = (ground.dump(), commands(ground));
@@ -81,7 +81,7 @@ async fn refused(ground: &Ground, made: &Made, call: Call, kind: ErrorKind, name
     );
 }
 
-/// The commands that the server has obeyed, but for those by which a test looks.
+/// The commands that the server has executed, without the test's own.
 fn commands(ground: &Ground) -> u64 {
     const LOOKS: [&str; 14] = [
         "info",

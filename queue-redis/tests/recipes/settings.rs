@@ -1,4 +1,4 @@
-//! Settings: each keeps those before it.
+//! Each setting keeps the earlier settings.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::ground::{Ground, SOON, START, leasing, push};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The queue `q` of this recipe puts `m` there: these are the beginnings of what the server holds.
+/// The beginnings of the data on the server after the queue `q` of this recipe has taken `m`.
 async fn stands(recipe: impl Recipe, expected: &[&str]) {
     let ground = Ground::start().await;
     let name = format!("{recipe:?}");

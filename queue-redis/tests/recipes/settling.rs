@@ -1,4 +1,4 @@
-//! Where a message is once its hold has ended.
+//! The place of a message after its lease has ended.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What the server holds, and the counts: ready, delayed, leased, dead.
+/// The data on the server, and the counts: ready, delayed, leased, dead.
 struct Expected {
     dump: Vec<String>,
     counts: [u64; 4],
@@ -51,7 +51,7 @@ fn retried(strategy: &str) -> Expected {
     }
 }
 
-/// A stream with `m` put back after so many attempts that count.
+/// A stream with `m` put back after this number of counted attempts.
 fn stream_of(attempts: u32) -> Expected {
     let stream = format!("stream q: body=n | body=m=first=…=attempts={attempts}");
     expect([&stream], [2, 0, 0, 0])
@@ -156,7 +156,7 @@ fn without_uuids(line: &str) -> String {
     shown
 }
 
-/// Takes `m` on every leasing recipe and ends it so.
+/// Takes `m` on every leasing recipe and settles it in this way.
 async fn ended(
     settle: impl Fn(Receipt) -> Settlement,
     expected: impl Fn(&str) -> Expected,
@@ -166,7 +166,7 @@ async fn ended(
         let name = made.guarantees.name;
         let queue = made.open().await;
         push(&queue, &["m"]).await;
-        // There, which of two is first is chance.
+        // On `zset-string` the order of two messages is random.
         if name != "zset-string" {
             push(&queue, &["n"]).await;
         }
@@ -206,13 +206,13 @@ async fn letters(queue: &AnyQueue, name: &str, taken: &Delivery, dead: bool) {
     );
     if let Some(letter) = letters.entries.first() {
         assert_eq!(letter.body, taken.body, "{name}");
-        // The others name a message by a key that is gone with it.
+        // The other recipes find a message by a key that is removed with it.
         let named = !["zset-string", "stream"].contains(&name);
         assert_eq!(letter.id == taken.id(), named, "{name}");
     }
 }
 
-/// What was put back is the same message, a second later at the latest; what is dead never comes.
+/// A message that was put back is delivered again within a second; a dead one never is.
 async fn comes_again(ground: &Ground, queue: &AnyQueue, taken: &Delivery, dead: bool) {
     ground.pass(SECOND);
     ground.distribute();

@@ -1,4 +1,4 @@
-//! Settlements that fail: what is known of them, and what becomes of the hold.
+//! Settlements that fail: their outcome, and whether the handle still holds the message.
 
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ async fn a_settlement_that_certainly_failed_keeps_the_hold() {
     ground.holds(&["list {q}:dead: a"]);
 }
 
-/// The same with the one message that a private backup has in flight: it stays in flight.
+/// The same with a private backup's only message in flight: it stays in flight.
 #[tokio::test]
 async fn a_private_backup_keeps_the_hold_too() {
     let ground = Ground::start().await;
@@ -113,8 +113,8 @@ async fn a_private_backup_keeps_the_hold_too() {
     assert_eq!(bodies(&take(&queue, 1).await), ["b"]);
 }
 
-/// A push in two calls that fails between them is in the list: it is not called undone, or its
-/// producer would push again.
+/// A push of two calls that fails between them has reached the list. Its error is not `NotApplied`, because
+/// its producer would push again.
 #[tokio::test]
 async fn a_push_in_two_calls_that_fails_between_them_is_unknown() {
     let ground = Ground::start().await;
@@ -147,7 +147,7 @@ async fn a_push_in_two_calls_that_fails_between_them_is_unknown() {
     ground.holds(&["list q: a | b"]);
 }
 
-/// The first of a batch that certainly failed has done nothing, but where its lock is taken by then.
+/// If the first push of a batch certainly failed, nothing has changed, except that its lock may be taken.
 #[tokio::test]
 async fn a_first_push_that_certainly_failed_is_undone_unless_its_lock_is_taken() {
     let ground = Ground::start().await;

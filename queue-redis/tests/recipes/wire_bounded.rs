@@ -1,4 +1,4 @@
-//! The newest of a fixed length: others' programs and ours on the same keys.
+//! Lists of the newest messages with a fixed length: other programs and our queues on the same keys.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ async fn a_length_of_nothing_is_refused_and_another_one_is_the_handles_own() {
     ground.holds(&[]);
 }
 
-/// One pop a push: what was longer before stays as long (B5).
+/// Each push pops once: a list that was longer keeps its length (B5).
 #[tokio::test]
 async fn a_smaller_length_shrinks_nothing() {
     let ground = Ground::start().await;
@@ -211,7 +211,7 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
         .await;
     assert_eq!(again.expect("an answer"), Offered::Duplicate(id));
 
-    // What others write into a lock is theirs: a number is an id, and so is any other text.
+    // Other programs choose the text in a lock: a number is an id, and so is any other text.
     for (key, content) in [("u2", "42"), ("u3", "user-7@node"), ("u4", "")] {
         let lock = format!("{{gifts}}:lock:{key}");
         let set = ["SET", &lock, content, "NX", "PX", "600000"];

@@ -1,4 +1,4 @@
-//! Sorted sets of messages that are due later: others' programs and ours on the same keys.
+//! Sorted sets of messages that are due later: other programs and our queues on the same keys.
 
 use std::time::Duration;
 
@@ -196,7 +196,7 @@ async fn with_processing_a_claimed_body_stands_under_the_end_of_its_lease() {
         ground.dump(),
         [format!("zset processing_queue:mails: {until} m")]
     );
-    // Its holder says no more: it comes back, also from a claim of somebody else's.
+    // The message of a silent holder comes back, also from another program's claim.
     ground.pass(LONG);
     let again = take(&queue, 9).await;
     assert_eq!(bodies(&again), ["m"]);
@@ -209,8 +209,8 @@ async fn with_processing_a_claimed_body_stands_under_the_end_of_its_lease() {
     );
 }
 
-/// Others score a claim by its own time. With their time-out set, ours leaves such a claim alone until it
-/// is over, and they leave a lease of ours alone until its end.
+/// Other programs score a claim by its start. With their time-out set, our queue respects such a claim
+/// until it is over, and they respect our lease until its end.
 #[tokio::test]
 async fn with_a_claim_timeout_a_claim_of_others_lasts_from_its_score_on() {
     let ground = Ground::start().await;
@@ -227,7 +227,7 @@ async fn with_a_claim_timeout_a_claim_of_others_lasts_from_its_score_on() {
     schedule(&queue, &[("ours", Duration::ZERO)]).await;
     let ours = take(&queue, 9).await;
     assert_eq!(bodies(&ours), ["ours"]);
-    // Theirs is over after 30 s; what they give up after 30 s is over when our lease is.
+    // Their claim is over after 30 s. Our lease is scored so that they give it up when it ends.
     let score = START + LONG.as_millis() as u64 - 30_000;
     ground.holds(&[&*format!(
         "zset processing_queue:mails: {START} theirs | {score} ours"
@@ -299,7 +299,7 @@ async fn once_by_a_field_passes_over_what_was_acked_and_only_that() {
         }
         assert_eq!(take_all_and_ack(&queue, 5).await, others);
         ground.holds(&["set {delay_queue:mails}:consumed: \"a\" | 7"]);
-        // A null is no value: the next message without one comes as well.
+        // A null is no value: the next message without a value is delivered, too.
         let _: u64 = foreign.run(&["ZADD", "delay_queue:mails", "1", r#"{"id":null,"n":2}"#]);
         assert_eq!(take_all_and_ack(&queue, 1).await, [r#"{"id":null,"n":2}"#]);
     }

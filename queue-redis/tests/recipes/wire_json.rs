@@ -1,5 +1,5 @@
-//! Bodies that are JSON: what their producers wrote stays as it is, byte by byte, and numbers count by
-//! their text.
+//! Bodies that are JSON: the producers' text stays the same byte by byte, and numbers are compared by their
+//! text.
 
 use std::time::Duration;
 
@@ -112,7 +112,7 @@ async fn a_retry_keeps_what_its_producer_wrote_but_for_the_due_time() {
     }
 }
 
-/// Messages that differ in digits which no float has are different, also where they have no id.
+/// Messages that differ only in digits beyond a float's precision are different, also without an id.
 #[tokio::test]
 async fn an_id_is_made_of_the_bytes_that_were_written() {
     let ground = Ground::start().await;
@@ -153,7 +153,8 @@ async fn a_priority_is_any_number_of_json_in_whole_milliseconds() {
         ("-1.5E+3", -1_500),
         ("\"2500\"", 0),
         ("null", 0),
-        // Beyond any due time: due at once, where the published consumer looks from 0 on.
+        // Greater than any due time: the message is due at once, because the published consumer reads from
+        // score 0 on.
         ("1e400", START as i64 + 3_000),
         ("9223372036854775807", START as i64 + 3_000),
         ("36893488147419103232", START as i64 + 3_000),

@@ -1,4 +1,4 @@
-//! Lists that hand out work: others' programs and ours on the same keys.
+//! Lists as work queues: other programs and our queues on the same keys.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ async fn others_pop_messages_that_a_blocking_list_pushes() {
     assert_eq!(popped, ("work".to_owned(), "first".to_owned()));
 }
 
-/// Others push on the right and pop on the left: ours takes and puts back at the same ends.
+/// Other programs push on the right and pop on the left: our queue takes and puts back at the same ends.
 #[tokio::test]
 async fn a_blocking_list_goes_in_the_other_direction_too() {
     let ground = Ground::start().await;
@@ -99,7 +99,7 @@ async fn a_dropped_wait_loses_nothing() {
 async fn a_private_backup_is_shared_with_others_of_the_same_client() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
-    // Somebody else's program died over a message, under the same client's name.
+    // Another program with the same client name died with a message.
     let _: u64 = foreign.run(&["LPUSH", "jobs", "old"]);
     let _: String = foreign.run(&["RPOPLPUSH", "jobs", "{jobs}:backup:w7"]);
     let _: u64 = foreign.run(&["LPUSH", "jobs", "new"]);
@@ -136,7 +136,7 @@ async fn a_private_backup_of_ours_is_taken_over_by_others() {
     );
 }
 
-/// A caller who waits while another one's message is in flight gets the next when that ends.
+/// A caller that waits while another's message is in flight gets the next message when that one is settled.
 #[tokio::test]
 async fn the_end_of_what_is_in_flight_lets_the_next_caller_in() {
     let ground = Ground::start().await;
@@ -159,7 +159,7 @@ async fn ours_waits_with_a_private_backup() {
     ground.holds(&["list jobs: later", "list {jobs}:backup:w7: late"]);
     end(&jobs, Settlement::ack(late[0].receipt)).await;
     ground.holds(&["list jobs: later"]);
-    // What a wait got once is no reason not to wait again.
+    // A wait that got a message does not keep the next call from waiting.
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["later"]);
     let _receiver = taking(&jobs);
     ground.until_blocked().await;
@@ -182,7 +182,7 @@ async fn a_shared_backup_is_shared_with_others() {
     let removed: u64 = foreign.run(&["LREM", "{jobs}:backup", "1", "ours"]);
     assert_eq!((removed, ground.dump()), (1, vec![]));
 
-    // What somebody else has removed from the backup is nobody's any more.
+    // A message that another program removed from the backup has no holder any more.
     push(&jobs, &["m", "n"]).await;
     let taken = take(&jobs, 2).await;
     foreign.run::<u64>(&["DEL", "{jobs}:backup"]);
@@ -200,7 +200,7 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let minute = Duration::from_secs(60);
-    // It looks four times in this time of the machine; the time that it goes by is the test's.
+    // The checker polls four times in this real time; it compares times by the test's clock.
     let quick = Duration::from_millis(40);
     let recipe = SharedBackup::default().poll(SOON).with_checker(quick);
     let _jobs = ground.open(recipe, "jobs").await;
@@ -244,7 +244,7 @@ async fn priority_lists_take_from_the_most_urgent_list_down() {
     ground.holds(&[]);
 }
 
-/// A less urgent list that cannot be popped loses nothing of those before it.
+/// If a less urgent list cannot be popped, no message of the lists before it is lost.
 #[tokio::test]
 async fn priority_lists_hand_out_what_they_popped_before_an_error() {
     let ground = Ground::start().await;
@@ -257,7 +257,7 @@ async fn priority_lists_hand_out_what_they_popped_before_an_error() {
     assert!(again.is_err(), "the error comes again");
 }
 
-/// Where the server does not let it pop from several lists, as before Redis 7.0, it asks each in turn.
+/// If the server cannot pop from several lists, as before Redis 7.0, the queue pops from each in turn.
 #[tokio::test]
 async fn priority_lists_do_without_lmpop() {
     let ground = Ground::start().await;

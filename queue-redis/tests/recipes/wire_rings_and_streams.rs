@@ -1,4 +1,4 @@
-//! A ring and a stream: others' programs and ours on the same keys.
+//! A ring and a stream: other programs and our queues on the same keys.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ async fn a_ring_is_listed_page_by_page_in_the_order_of_visits() {
     assert_eq!(beyond.expect("it lists").entries, []);
 }
 
-/// Entries of others may have more fields than the body.
+/// Entries of other programs may have more fields than the body.
 #[tokio::test]
 async fn a_stream_takes_and_removes_entries_that_others_add() {
     let ground = Ground::start().await;
@@ -127,8 +127,8 @@ async fn others_read_entries_that_a_stream_adds() {
     assert_eq!(counts(&jobs).await, [0, 0, 1, 0]);
 }
 
-/// An entry that idles is claimed after the claimer's lease, also where more than ten entries that do
-/// not idle stand before it. A claim takes no more than it is asked for, and no new entry then.
+/// An idle entry is claimed after the claimer's lease time, also behind more than ten busy entries. A claim
+/// takes at most the number asked for, and then no new entry.
 #[tokio::test]
 async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
     let ground = Ground::start().await;
@@ -162,7 +162,7 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
     let other = ground.open(Stream::consumer("w8"), "jobs").await;
     let claimed = take(&other, 2).await;
     assert_eq!(bodies(&claimed), ["first", "second"]);
-    // The old holder hears of it at its next heartbeat, and takes nothing away from the new one.
+    // The old holder's next heartbeat fails, and does not affect the new holder.
     for (holder, receipt, answer) in [
         (&jobs, held[0].receipt, Extended::LeaseLost),
         (&jobs, held[28].receipt, Extended::Extended),
@@ -182,7 +182,7 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
     assert_eq!(look(&other, 9).await, ["third", "new"]);
 }
 
-/// A server that somebody emptied, or that came back without its data, has no group.
+/// A server that was emptied, or that restarted without its data, has no group.
 #[tokio::test]
 async fn a_stream_that_is_gone_comes_back_with_its_group() {
     let ground = Ground::start().await;
@@ -192,7 +192,7 @@ async fn a_stream_that_is_gone_comes_back_with_its_group() {
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["m"]);
 }
 
-/// A user who may not make the group, or claim for it, hears of it.
+/// A user without the right to create the group, or to claim for it, gets an error.
 #[tokio::test]
 async fn a_stream_says_what_its_user_may_not_do() {
     let ground = Ground::start().await;
@@ -229,7 +229,7 @@ async fn with_two_attempts(ground: &Ground) -> AnyQueue {
     queue
 }
 
-/// A retry is a new entry, which has the attempts of the one before.
+/// A retry is a new entry with the attempts of the old one.
 #[tokio::test]
 async fn a_retry_on_a_stream_counts_its_attempts() {
     let ground = Ground::start().await;
@@ -254,7 +254,7 @@ async fn an_entry_that_nobody_ends_dies_after_its_attempts() {
         assert_eq!(taken.expect("it takes")[0].attempt, attempt);
     }
     let dead = || ground.foreign().run::<u64>(&["EXISTS", "{jobs}:dead"]) == 1;
-    // Each look may find it idle.
+    // Each poll may find the entry idle.
     for _ in 0..1_000 {
         assert!(
             leasing

@@ -1,4 +1,4 @@
-//! Topics with a distributor: others' programs and ours on the same keys.
+//! Topics with a distributor: other programs and our queues on the same keys.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ async fn one_tick_moves_one_message_of_a_topic_or_a_batch() {
         for message in ["a", "b", "c"] {
             produce(&ground, START, message);
         }
-        // Half a second is longer than the test's look takes, and no more than one tick is needed.
+        // Half a second is longer than the test's read takes, and one tick is enough.
         let recipe = recipe().tick(Duration::from_millis(500)).batch(batch);
         let _queue = ground.open(recipe, "other").await;
         let moved = || ground.foreign().run::<u64>(&["EXISTS", ACTIVE]) == 1;
@@ -151,7 +151,7 @@ async fn one_tick_moves_one_message_of_a_topic_or_a_batch() {
 async fn one_broken_topic_holds_up_no_other() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
-    // Keys of other types, and a set whose name says nothing of its list: all in the registry.
+    // The registry has keys of other types, and a set whose name does not give its list.
     let _: String = foreign.run(&["SET", "delay:wait:a", "no set"]);
     let _: String = foreign.run(&["SET", "delay:active:b", "no list"]);
     let _: u64 = foreign.run(&["ZADD", "plain", "1", "kept"]);
@@ -175,8 +175,8 @@ async fn one_broken_topic_holds_up_no_other() {
     );
 }
 
-/// The published name of the list replaces every `delay:wait` in the set's name. Ours replaces the
-/// first, so a topic may have any name.
+/// The published code replaces every `delay:wait` in the set's name to get the list's name. Our recipe
+/// replaces the first, so a topic may have any name.
 #[tokio::test]
 async fn a_topic_may_have_the_name_of_the_prefix() {
     let ground = Ground::start().await;
@@ -190,8 +190,8 @@ async fn a_topic_may_have_the_name_of_the_prefix() {
     assert_eq!(lists, ["delay:active:x:delay:wait:y"]);
 }
 
-/// A retry keeps the fields that ours does not know, and is the same message, also where its producer
-/// gave it no id. What is no JSON comes again as the same bytes.
+/// A retry keeps unknown fields, and is the same message, also without an id of its producer. A body that
+/// is not JSON comes again as the same bytes.
 #[tokio::test]
 async fn a_retry_changes_the_due_time_alone() {
     for message in [

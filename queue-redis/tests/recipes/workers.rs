@@ -18,7 +18,7 @@ use crate::{
 
 const MESSAGES: u32 = 200;
 
-/// Handles all messages, each fiftieth at its second try.
+/// Handles all messages; every fiftieth succeeds at its second attempt.
 async fn works_through(ground: &Ground, recipe: impl Recipe, counts_attempts: bool) {
     let queue = ground.open(recipe, "q").await;
     for n in 0..MESSAGES {

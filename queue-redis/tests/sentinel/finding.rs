@@ -1,4 +1,4 @@
-//! Which server the sentinels lead to, and the errors where they lead to none.
+//! The server that the sentinels name, and the errors if they name none.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ async fn a_service_that_no_sentinel_knows_is_named() -> Test {
     let error = refusal(&wrong).await;
     let parts = ["\"mymaster\"", &*place(&sentinel)];
     assert_lasts(&error, &parts);
-    // One that is down might know it; but the one that answers ought to.
+    // A sentinel that is down might know the name; but a sentinel that answers ought to.
     let beside = wrong.replace("//", "//127.0.0.1:1,");
     let error = refusal(&beside).await;
     assert_lasts(&error, &["127.0.0.1:1", parts[0]]);
@@ -156,7 +156,7 @@ async fn a_silent_sentinel_alone_is_an_outage() -> Test {
 async fn a_sentinel_that_names_a_replica_is_not_believed() -> Test {
     let old = Server::builder().with_tcp().start()?;
     let new = Server::builder().with_tcp().start()?;
-    // Neither can reach its quorum, so neither ever acts.
+    // Neither sentinel can reach its quorum, so neither ever acts.
     let (cut_off, good) = (watching(&old, 9)?.start()?, watching(&new, 9)?.start()?);
     let port = new.port().expect("it has a port").to_string();
     old.ask::<()>(&["REPLICAOF", "127.0.0.1", &port])?;

@@ -1,4 +1,4 @@
-//! The primary that sentinels name: who is believed, and what a failover costs.
+//! The primary that sentinels name: which sentinel the client believes, and the cost of a failover.
 
 #![cfg(unix)]
 

@@ -1,6 +1,6 @@
 use queue_core::{Error, ErrorKind, Outcome};
 
-/// Checks for an error that stays until a person acts, and says all this.
+/// Checks for a permanent error that contains all `parts`.
 #[track_caller]
 pub(crate) fn assert_lasts(error: &Error, parts: &[&str]) {
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
@@ -9,7 +9,7 @@ pub(crate) fn assert_lasts(error: &Error, parts: &[&str]) {
     assert_says(error, parts);
 }
 
-/// Checks for an error that passes by itself, so that a program goes on and tries again; it says all this.
+/// Checks for a transient error, after which a program retries, and that contains all `parts`.
 #[track_caller]
 pub(crate) fn assert_passes(error: &Error, parts: &[&str]) {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error:?}");
@@ -19,7 +19,7 @@ pub(crate) fn assert_passes(error: &Error, parts: &[&str]) {
     assert_says(error, parts);
 }
 
-/// Checks that the error says all this in one line.
+/// Checks that the error contains all `parts` in one line.
 #[track_caller]
 pub(crate) fn assert_says(error: &Error, parts: &[&str]) {
     let text = error.to_string();

@@ -52,13 +52,13 @@ impl VirtualTimeHarness {
         }
     }
 
-    /// The same with every message's body apart, as large bodies are.
+    /// The same with every message's body stored out of line, as large bodies are.
     pub(crate) fn with_all_bodies_apart(mut self) -> Self {
         self.all_apart = true;
         self
     }
 
-    /// The same with queues of so many partitions.
+    /// The same with queues of `partitions` partitions.
     pub(crate) fn in_partitions(mut self, partitions: usize) -> Self {
         self.partitions = Some(partitions);
         self

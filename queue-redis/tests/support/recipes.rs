@@ -1,4 +1,4 @@
-//! The suite on a recipe, on servers of its own in real time: the cases that its guarantees leave.
+//! The suite on a recipe, on servers of its own in real time: the cases that its guarantees allow.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use queue_core::{Backend, Guarantees};
 use queue_redis::RedisBackend;
 use real_redis::Server;
 
-/// How long an answer may take in real time: no connection fails in a case, and a busy machine is
+/// The response timeout in real time: long, because no connection fails in a case and a busy machine is
 /// slow.
 pub(crate) const ANSWER: Duration = Duration::from_secs(60);
 
@@ -56,7 +56,7 @@ impl RecipeHarness {
         }
     }
 
-    /// How this case ends; `None` if it fails.
+    /// The ending of this case; `None` if it fails.
     pub(crate) fn play(&self, case: &Case) -> Option<Ending> {
         clear(&*self.home);
         catch_unwind(AssertUnwindSafe(|| case.run(self))).ok()
@@ -99,7 +99,7 @@ pub(crate) fn plays(least: usize, harness: &RecipeHarness) {
     for case in cases() {
         match harness.play(case) {
             Some(Ending::Played) => played += 1,
-            // Another kind's, once keys', or removal's.
+            // A case of another kind, of once keys, or of removals.
             Some(Ending::Skipped(Skip::Needs(
                 Capability::Kind(_) | Capability::Once | Capability::Removal,
             ))) => {}

@@ -2,11 +2,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// Longer than an event that happens by itself a moment later; also an interval that no test
-/// outlasts.
+/// Longer than an event that follows on its own takes; also an interval that no test outlasts.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until this holds, which an earlier step must bring about.
+/// Waits until `holds`, which an earlier step must bring about.
 pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {

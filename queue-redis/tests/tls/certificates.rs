@@ -5,7 +5,7 @@ use rcgen::{
     date_time_ymd,
 };
 
-/// Who signs certificates.
+/// A certificate authority.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     /// In PEM.
@@ -41,14 +41,14 @@ impl Authority {
         self.issue(&["localhost", "127.0.0.1"])
     }
 
-    /// A certificate for this machine whose time is over.
+    /// An expired certificate for this machine.
     pub(crate) fn issue_expired(&self) -> Issued {
         let mut params = params(&["127.0.0.1"]);
         params.not_after = date_time_ymd(2001, 1, 1);
         self.sign(&params)
     }
 
-    /// A certificate for this machine whose time has not come.
+    /// A certificate for this machine that is not yet valid.
     pub(crate) fn issue_early(&self) -> Issued {
         let mut params = params(&["127.0.0.1"]);
         params.not_before = date_time_ymd(4000, 1, 1);
@@ -72,8 +72,8 @@ fn params(hosts: &[&str]) -> CertificateParams {
     params
 }
 
-/// The issuer's name and the holder's differ: otherwise some take a certificate for one that signs
-/// itself.
+/// The issuer's name and the holder's differ: otherwise some libraries treat the certificate as
+/// self-signed.
 fn named(name: &str) -> DistinguishedName {
     let mut distinguished = DistinguishedName::new();
     distinguished.push(DnType::CommonName, name);

@@ -1,4 +1,4 @@
-//! Queues through TLS, and what it refuses, on real servers.
+//! Queues over TLS on real servers, and the connections that TLS refuses.
 
 #![cfg(unix)]
 
@@ -33,7 +33,7 @@ type Test = Result<(), Box<dyn StdError>>;
 /// Longer than a busy machine takes for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server to build that proves itself by this.
+/// A server builder with this certificate.
 fn with(issued: &Issued) -> ServerBuilder {
     Server::builder().with_tls(issued.certificate.as_str(), issued.key.as_str())
 }

@@ -1,4 +1,4 @@
-//! Who is refused, and how the error says why.
+//! The servers and clients that are refused, and the reason in the error.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::{
     url, with,
 };
 
-/// A timeout that a test waits for. A server that does answer is faster, also on a busy machine.
+/// A timeout that a test waits for. A server that answers is faster, also on a busy machine.
 const BRIEF: Duration = Duration::from_secs(5);
 
 async fn refusal(server: &Server, tls: Tls) -> Error {
@@ -74,7 +74,7 @@ async fn a_client_without_a_good_certificate_is_told_to_show_one() -> Test {
             .with_client_roots(authority.certificate.as_str())
             .with_line(format!("tls-protocols {version}"))
             .start()?;
-        // Several times: the server may close before it has read all that the client sent.
+        // Several tries, because the server may close before it has read all that the client sent.
         for _ in 0..10 {
             let error = refusal(&server, trusting(&authority)).await;
             assert_lasts(&error, &["client's certificate", "Tls::identity"]);
@@ -118,7 +118,8 @@ async fn a_server_of_another_protocol_speaks_no_tls() -> Test {
 async fn a_plain_url_to_a_port_with_tls_is_told_the_scheme() -> Test {
     let server = with(&Authority::new().issue_here()).start()?;
     let url = url(&server).replace("rediss://", "redis://");
-    // It may close before its alert is read. Then it might as well be a server that ends.
+    // The server may close before its alert is read. Then the client cannot distinguish it from a server
+    // that stops.
     for _ in 0..10 {
         let error = patient(&url).connect().await.expect_err("it speaks TLS");
         assert_says(&error, &["speaks TLS", "use rediss://", "127.0.0.1:"]);

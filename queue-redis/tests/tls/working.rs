@@ -1,4 +1,4 @@
-//! What works through TLS as it does without.
+//! Calls that work over TLS as they do without it.
 
 use std::{env, fs, process::Command, time::Duration};
 
@@ -12,7 +12,7 @@ use super::{
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// Tells the test that runs in a process of its own where the server is.
+/// Names the server to the test that runs in its own process.
 const SERVER: &str = "QUEUE_TEST_TLS_URL";
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn the_host_of_the_url_may_be_a_name() -> Test {
     Ok(())
 }
 
-/// What the system trusts is read from the environment, so this takes a process of its own.
+/// The system's authorities are read from the environment, so this test needs its own process.
 #[test]
 fn the_systems_roots_do_with_the_url_alone() -> Test {
     let authority = Authority::new();

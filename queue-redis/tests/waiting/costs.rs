@@ -44,8 +44,8 @@ async fn many_waiters_share_one_connection() -> Test {
     Ok(())
 }
 
-/// The cost of a wake-up to the server, by the number of queues that this process waits for:
-/// commands, and bytes to and from the server.
+/// The cost of a wake-up to the server by the number of queues that a process waits for: commands, and
+/// bytes to and from the server.
 async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError>> {
     let server = Server::start()?;
     let (here, there) = (backend(&server).await?, backend(&server).await?);
@@ -88,7 +88,7 @@ async fn a_wake_up_costs_the_same_however_many_queues_are_waited_for() -> Test {
     Ok(())
 }
 
-/// One message of the server tells a process of all the work for it.
+/// One publication notifies a process of all messages for it.
 #[tokio::test]
 async fn a_batch_wakes_as_many_of_a_process_at_once() -> Test {
     const CONSUMERS: usize = 100;
@@ -129,10 +129,10 @@ async fn an_idle_consumer_sends_next_to_nothing() -> Test {
     };
     let rounds = 10;
     let before = sent(&server);
-    // The last look may fail, since it waits for a busy machine only a second. It was sent all the same.
+    // The last poll was sent, but may fail, because it waits for a busy machine only a second.
     let _ = consumer.receive(1, LEASE, interval * rounds).await;
     let during = sent(&server) - before;
-    // One look for each fall-back interval, the first and the last; one registration for each four
+    // One poll for each fall-back interval, the first and the last; one registration for each four
     // intervals. With the default interval of 5 s that is 0.25 commands a second.
     assert!(
         during <= u64::from(rounds + rounds.div_ceil(4)) + 3,

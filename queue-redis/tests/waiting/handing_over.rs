@@ -1,4 +1,4 @@
-//! Wake-ups of one trip: a push that leases its message to who waits for one.
+//! Wake-ups without a round trip: a push leases its message to a waiter.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::{
     waiting,
 };
 
-/// The push and its hint are all that the server does.
+/// The server executes only the push and its hint.
 #[tokio::test]
 async fn a_waiter_gets_a_message_without_a_further_call() -> Test {
     let (server, consumer, producer) = two_clients().await?;
@@ -73,7 +73,7 @@ async fn the_other_kinds_whose_messages_are_ready_at_once_do_the_same() -> Test 
     Ok(())
 }
 
-/// So does a push with a dedup key, which looks at more.
+/// A push with a dedup key, which reads more keys, hands its message over, too.
 #[tokio::test]
 async fn a_push_that_leaves_a_mark_hands_over() -> Test {
     let (server, consumer, producer) = two_clients().await?;
@@ -84,7 +84,7 @@ async fn a_push_that_leaves_a_mark_hands_over() -> Test {
         producer.push(&[push]).await?;
         assert_eq!(received(&mut set).await, 1);
         if round == 1 {
-            // By the first, the handle learns which keys it needs.
+            // From the first call the handle learns which keys it needs.
             assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 1);
         }
     }
@@ -99,7 +99,7 @@ async fn a_message_for_a_gone_waiter_goes_back_at_once() -> Test {
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
     producer.push_one("hello").await?;
-    // It is leased for a minute, and the next has it long before.
+    // The message is leased for a minute, and the next caller gets it long before.
     let next = producer
         .receive_one(LEASE, PATIENCE)
         .await?
@@ -124,7 +124,7 @@ async fn a_process_that_is_gone_is_passed_over() -> Test {
     let counters = producer.counters().await?;
     assert_eq!((counters.depth.ready, counters.released), (1, 0));
     assert_eq!(waiting(&server, "a"), 0);
-    // The token that nobody got is nobody's.
+    // No token is stored, because no caller got the message.
     assert!(!server.ask::<bool>(&["HEXISTS", "qk:{a}:meta", "token"])?);
     Ok(())
 }
@@ -140,7 +140,7 @@ async fn a_user_without_publish_can_still_push() -> Test {
     Ok(())
 }
 
-/// The holder's name is that of who waits.
+/// The holder's name is the waiter's.
 #[tokio::test]
 async fn two_waiters_with_different_terms_get_their_messages() -> Test {
     let (server, consumer, producer) = two_clients().await?;
@@ -177,7 +177,7 @@ async fn two_waiters_with_different_terms_get_their_messages() -> Test {
     Ok(())
 }
 
-/// Whose jitter is the same listen to the same channel.
+/// Backends with the same jitter listen to the same channel.
 #[tokio::test]
 async fn of_two_on_one_channel_one_has_the_message() -> Test {
     let server = Server::start()?;
@@ -200,7 +200,7 @@ async fn of_two_on_one_channel_one_has_the_message() -> Test {
     producer.push_one("hello").await?;
     let got = set.join_next().await.expect("it waits")??;
     assert_eq!(got.deliveries.len(), 1);
-    // Nobody gives it back for the other.
+    // Neither backend gives the other's message back.
     let counters = producer.counters().await?;
     assert_eq!((counters.depth.leased, counters.released), (1, 0));
     producer.push_one("hello").await?;

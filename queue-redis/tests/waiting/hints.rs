@@ -48,7 +48,7 @@ async fn new_waiters_poll_once_for_each_message_that_woke_nobody() -> Test {
         let consumer = Arc::clone(&consumer);
         waits.spawn(async move { consumer.wait_for_arrival(PATIENCE).await });
     }
-    // They take nothing, so nobody tells of what is left.
+    // They take nothing, so no call notifies others of the remaining messages.
     for _ in 0..3 {
         let told = timeout(PATIENCE / 2, waits.join_next()).await;
         told.expect("it was told").expect("it waited")??;
@@ -89,7 +89,7 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
         receiving(&mut set, &other);
         until("the other waits", || waiting(&server, "a") == 1).await;
     }
-    // The hint passed on has the other process look, and wait again.
+    // The forwarded hint makes the other process poll, and wait again.
     until("it was passed on and used up", || {
         let calls = server.command_counts().expect("it counts");
         calls.of("publish") >= 2 && waiting(&server, "a") == 1
@@ -155,8 +155,8 @@ async fn a_process_that_died_waiting_is_passed_over() -> Test {
     Ok(())
 }
 
-/// The server tells only one of a due time. If that one goes, another must learn until when to
-/// sleep (D5).
+/// The server notifies one waiter of a due time. If that waiter leaves, another must learn the due time
+/// (D5).
 #[tokio::test]
 async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     const HOUR: Duration = Duration::from_secs(3600);
@@ -191,7 +191,7 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     Ok(())
 }
 
-/// So must another if its own time ends the wait before the due time comes.
+/// Another must learn it, too, if the first waiter's wait ends before the due time.
 #[tokio::test]
 async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
     const HOUR: Duration = Duration::from_secs(3600);
@@ -243,8 +243,7 @@ async fn a_removal_wakes_waiters() -> Test {
     Ok(())
 }
 
-/// A process that is registered, and in which nobody waits any more, hears of the removal and passes
-/// nothing on.
+/// A registered process without a waiting caller is notified of the removal and forwards nothing.
 #[tokio::test]
 async fn a_gone_waiter_leaves_no_keys_of_a_removed_queue() -> Test {
     let server = Server::start()?;
@@ -254,7 +253,7 @@ async fn a_gone_waiter_leaves_no_keys_of_a_removed_queue() -> Test {
     set.shutdown().await;
     let name = QueueName::new("a")?;
     assert!(there.remove(&name, Removal::UnlessLeased).await?);
-    // What it hears next, it hears after the removal.
+    // Its next notice comes after the notice of the removal.
     receiving(&mut set, &next);
     until("it waits for the next", || waiting(&server, "b") == 1).await;
     next.push_one("hello").await?;

@@ -1,4 +1,4 @@
-//! Waiting through what goes wrong: lost registrations, lost connections, a marker of another type.
+//! Waiting through failures: lost registrations, lost connections, a marker of another type.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
     waiting,
 };
 
-/// A flush takes registrations along; a call that makes the queue anew registers again.
+/// A flush removes registrations; a call that creates the queue again registers again.
 #[tokio::test]
 async fn a_waiter_that_polls_survives_a_flush() -> Test {
     let server = Server::start()?;
@@ -77,7 +77,7 @@ async fn a_marker_of_the_wrong_type_is_shown_and_bridged() -> Test {
     server.ask::<()>(&["SET", "qk:{a}:arrivals", "mine"])?;
     let waiting = tokio::spawn({
         let consumer = Arc::clone(&consumer);
-        // Each wait ends with the fall-back interval, also one that says that nobody could be told.
+        // Each wait ends with the fall-back interval, also if its error says that it could not register.
         async move {
             loop {
                 let _ = consumer.wait_for_arrival(PATIENCE).await;

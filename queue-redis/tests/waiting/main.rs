@@ -37,7 +37,7 @@ type Queue = Arc<dyn ReliableQueue>;
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A backend whose consumers never look by themselves, so that only an arrival wakes them.
+/// A backend whose consumers never poll on their timer, so that only an arrival wakes them.
 async fn backend(server: &Server) -> Result<RedisBackend, queue_core::Error> {
     patient(&server.url())
         .fall_back(Duration::from_secs(3600))
@@ -63,7 +63,7 @@ fn receiving<Q: LeasingExt + ?Sized>(set: &mut JoinSet<usize>, queue: &Arc<Q>) {
     });
 }
 
-/// One who waits for a message of queue `a`, whom nobody else is registered beside.
+/// A caller that waits for a message of queue `a`, as the only registered one.
 async fn one_waiting(server: &Server, queue: &Queue) -> JoinSet<usize> {
     let mut set = JoinSet::new();
     receiving(&mut set, queue);

@@ -1,4 +1,5 @@
-//! Whoever is handed a message does not look: others learn of what is ready besides, and of the next change.
+//! A caller that is handed a message does not poll: others are notified of further ready messages, and of
+//! the next change.
 
 use std::{
     sync::{Arc, mpsc},
@@ -23,14 +24,14 @@ use super::{
     waiting,
 };
 
-/// Sooner than everybody looks.
+/// Shorter than the fall-back interval.
 const LATER: Duration = Duration::from_secs(1800);
 
-/// The server orders those who wait by milliseconds.
+/// The server orders waiters by milliseconds.
 const A_TICK: Duration = Duration::from_millis(2);
 
-/// A process that stopped while it waited for a message of queue `a`, to be killed when this is dropped. Until
-/// then the server takes it for one that listens.
+/// A process that stopped while it waited for a message of queue `a`. It ends when this is dropped; until
+/// then the server treats it as listening.
 struct Stopped(#[expect(dead_code)] mpsc::Sender<()>);
 
 impl Stopped {
@@ -62,7 +63,7 @@ impl Stopped {
     }
 }
 
-/// One that waits for a message, and has not looked before. Whoever waits already has waited longer, by the
+/// A caller that waits for a message without a poll before. Earlier waiters have waited longer by the
 /// server's clock.
 async fn waits_for_a_message(queue: &Queue) -> JoinSet<bool> {
     sleep(A_TICK).await;
@@ -75,14 +76,14 @@ async fn waits_for_a_message(queue: &Queue) -> JoinSet<bool> {
     set
 }
 
-/// Whether who waited was handed a message; `false` if it was told to look.
+/// Whether the waiter was handed a message; `false` if it was notified instead.
 async fn has_one(set: &mut JoinSet<bool>) -> bool {
     let told = timeout(PATIENCE, set.join_next()).await;
     let told = told.expect("it was told").expect("it waited");
     told.expect("without a panic")
 }
 
-/// The next due time, which the process that stops knows alone, is told to another with the hand-over (D5).
+/// Only the process that stops knows the next due time; another is notified of it with the hand-over (D5).
 #[tokio::test]
 async fn a_process_that_dies_with_a_message_has_another_watch_the_due_time() -> Test {
     let server = Arc::new(Server::start()?);
@@ -101,7 +102,7 @@ async fn a_process_that_dies_with_a_message_has_another_watch_the_due_time() -> 
     Ok(())
 }
 
-/// What becomes ready besides goes to another, though the first never looks.
+/// Another waiter is notified of further ready messages, although the first never polls.
 #[tokio::test]
 async fn a_process_that_dies_with_a_message_takes_no_other_along() -> Test {
     let server = Arc::new(Server::start()?);
@@ -120,7 +121,7 @@ async fn a_process_that_dies_with_a_message_takes_no_other_along() -> Test {
     Ok(())
 }
 
-/// The server tells nobody of the end of a lease: it is the process that knows of it.
+/// The server notifies nobody of the end of a lease; only the process knows that time.
 #[tokio::test]
 async fn a_handed_over_message_leaves_the_end_of_a_lease_to_another_waiter() -> Test {
     let server = Server::start()?;
@@ -139,7 +140,7 @@ async fn a_handed_over_message_leaves_the_end_of_a_lease_to_another_waiter() -> 
         producer.lease(1.try_into()?, LATER).await?.deliveries.len(),
         1
     );
-    // It looks, and knows of the end of that lease.
+    // This consumer polls, and then knows the end of that lease.
     let mut set = JoinSet::new();
     receiving(&mut set, &first);
     until("it waits", || waiting(&server, "a") == 1).await;

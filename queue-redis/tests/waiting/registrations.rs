@@ -1,4 +1,4 @@
-//! The registrations of processes that died, and of one process that waited otherwise before.
+//! The registrations of processes that died, and of a process whose terms have changed.
 
 use std::{
     sync::{
@@ -61,7 +61,7 @@ async fn the_registrations_of_dead_processes_end() -> Test {
     Ok(())
 }
 
-/// A process is registered once, by the terms of who waits longest in it now.
+/// A process is registered once, with the terms of its longest-waiting caller.
 #[tokio::test]
 async fn other_terms_take_the_place_of_the_former() -> Test {
     let (server, consumer, producer) = two_clients().await?;
@@ -87,12 +87,12 @@ async fn other_terms_take_the_place_of_the_former() -> Test {
         assert_eq!(received(&mut set).await, 1);
     }
     let counters = producer.counters().await?;
-    // The first of these waits may come by the last terms.
+    // The first of these waits may be registered with the old terms.
     assert!(counters.released <= 1, "{counters:?}");
     Ok(())
 }
 
-/// The channel of a process outlives its connection, and so does what is registered for it.
+/// The channel of a process outlives its connection, and so do its registrations.
 #[tokio::test]
 async fn a_connection_that_was_lost_leaves_no_second_registration() -> Test {
     let (server, consumer, producer) = two_clients().await?;
@@ -114,7 +114,7 @@ async fn a_connection_that_was_lost_leaves_no_second_registration() -> Test {
     Ok(())
 }
 
-/// The dead cost who pushes no more than a look each, and no message.
+/// Each dead process costs a push at most one extra check, and no message.
 #[tokio::test]
 async fn many_dead_processes_release_nothing_and_hide_nobody() -> Test {
     let server = Server::start()?;

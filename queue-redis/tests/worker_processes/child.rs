@@ -31,7 +31,7 @@ pub(crate) const MARK: char = '@';
 
 /// How long a job takes.
 const WORK: Duration = Duration::from_millis(2);
-/// How long jobs may go on after a SIGTERM.
+/// The time that jobs have to end after a SIGTERM.
 const DRAIN: Duration = Duration::from_millis(300);
 
 fn told<T: std::str::FromStr>(name: &str) -> T {
@@ -43,7 +43,7 @@ fn told<T: std::str::FromStr>(name: &str) -> T {
 
 fn say(what: &str) {
     let mut out = std::io::stdout().lock();
-    // If the test is gone, nobody hears it, and this process will end at once.
+    // If the test is gone, nobody reads the line, and this process will end at once.
     let _ = writeln!(out, "\n{MARK}{what}").and_then(|()| out.flush());
 }
 

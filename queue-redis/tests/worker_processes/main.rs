@@ -28,8 +28,7 @@ use self::{
     process::{Said, WorkerProcess},
 };
 
-/// The wait for an event that a step has caused and that should be over by then. Only a real fault
-/// exceeds it.
+/// The bound of a wait for an event that an earlier step causes. Only a real fault exceeds it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How late another worker may take a message over on a busy machine; the test prints the actual time.
@@ -85,7 +84,7 @@ async fn a_queue_of_another_process_is_reconfigured_while_that_works() {
     let changed = queues.reconfigure(NAME, config).await;
     assert!(changed.expect("it may change"));
 
-    // What the worker cannot decode fails once, and dies of it.
+    // A body that the worker cannot decode fails once, and its message dies.
     let good = serde_json::to_vec("a job").expect("JSON");
     let pushes = [Push::new("no JSON"), Push::new(good)];
     stored.queue.put(&pushes).await.expect("pushes");
@@ -153,7 +152,7 @@ async fn messages_of_a_killed_worker_are_taken_over_when_their_leases_end() {
     assert_eq!((report["acked"], report["lost"]), (4, 0));
 }
 
-/// Pushes until it is told to stop, and a little after. Answers the ids.
+/// Pushes until `stop` is set, and a little longer. Returns the ids.
 async fn produce(jobs: Reliable<String>, stop: Arc<AtomicBool>) -> BTreeSet<MessageId> {
     let mut ids = BTreeSet::new();
     let mut number = 0;
@@ -257,7 +256,7 @@ async fn a_worker_goes_on_by_itself_when_its_server_is_back() {
             server.restart().expect("it restarts");
         }
         let back = Instant::now();
-        // Lines from before the server went are still in the pipe.
+        // Lines from before the server's end are still in the pipe.
         worker.forget();
         flows(&mut worker, &mut handled).await;
         println!(
