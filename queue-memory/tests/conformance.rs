@@ -46,7 +46,7 @@ fn on_threads_what_is_skipped_needs_an_exact_clock() {
     assert!(plan.played.len() > 250, "{} cases", plan.played.len());
 }
 
-/// The numbers of the rules that the contract states in the paragraphs that begin so.
+/// The numbers of the rules in the contract's paragraphs with this beginning.
 fn rules(beginning: &str) -> Vec<String> {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../CONTRACT.md");
     let contract = std::fs::read_to_string(page).expect("the contract");
@@ -79,7 +79,7 @@ fn every_rule_has_a_case() {
         let own = format!("**{}{}**", name[..1].to_uppercase(), &name[1..]);
         expect(name, &rules(&own), &["limits", "waiting"]);
         if QueueKind::LEASING.contains(&kind) {
-            // What returns to a delay queue is in line by its due time (L11, D2).
+            // A message that returns to a delay queue is ordered by its due time (L11, D2).
             let of_this_kind = |rule: &&String| kind != QueueKind::Delay || *rule != "l11";
             let rules: Vec<String> = leasing.iter().filter(of_this_kind).cloned().collect();
             expect(name, &rules, &["batches", "configuration", "operators"]);

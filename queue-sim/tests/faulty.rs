@@ -19,8 +19,8 @@ const LEASE_TIME: Duration = Duration::from_millis(20);
 /// Two leases and 3 ms.
 const PATIENCE: u64 = 43;
 
-/// The history of one lane's calls to a reliable queue behind a network with these faults, which
-/// strike as this plan says.
+/// The history of one lane's calls to a reliable queue behind a network with these faults, which strike
+/// according to `plan`.
 fn history<F>(
     faults: &[Fault],
     plan: &str,

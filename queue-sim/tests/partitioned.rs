@@ -1,5 +1,5 @@
-//! Queues of several partitions break no rule but those that each partition keeps for itself; queues of one partition
-//! break none.
+//! Queues of several partitions break only the rules that each partition keeps on its own. Queues of one
+//! partition break none.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,10 +18,10 @@ use queue_sim::{
 
 /// Runs of each kind.
 const SEEDS: u64 = 150;
-/// The checks must find a bug within this many seeds.
+/// The number of seeds within which the checks must find a bug.
 const HUNT: u64 = 300;
 
-/// Queues of so many partitions, with this in front of each partition.
+/// Queues of `partitions` partitions, with `bug` in front of each partition.
 fn partitioned(partitions: usize, bug: Option<Bug>) -> Partitioned {
     let memory: Arc<dyn Backend> = Arc::new(MemoryBackend::starting_at(EPOCH));
     let backend = match bug {
@@ -34,7 +34,7 @@ fn partitioned(partitions: usize, bug: Option<Bug>) -> Partitioned {
         .beginning_at(0)
 }
 
-/// A scenario of the kind, and queues of so many partitions to play it on.
+/// A scenario of the kind, and queues of `partitions` partitions to play it on.
 fn stage(kind: QueueKind, partitions: usize, bug: Option<Bug>) -> (Scenario, MemoryEnvironment) {
     let mut scenario = Scenario::new(kind);
     let guarantees = partitioned(partitions, bug).guarantees(kind);
@@ -42,7 +42,7 @@ fn stage(kind: QueueKind, partitions: usize, bug: Option<Bug>) -> (Scenario, Mem
     let environment = MemoryEnvironment::over(move || Arc::new(partitioned(partitions, bug)));
     match partitions {
         1 => (scenario, environment),
-        // The model is a queue with one line.
+        // The model is a queue without partitions.
         _ => (scenario, environment.without_truth()),
     }
 }
@@ -68,8 +68,8 @@ fn is_kept_by_each_partition(guarantees: &Guarantees, rule: &str) -> bool {
     broken.is_some_and(|caveat| caveat.when == Condition::Partitions)
 }
 
-/// Plays runs of the kind, on one partition and on three. Those on three must show that these rules do not
-/// hold for the whole queue.
+/// Plays runs of the kind, on one partition and on three. The runs on three must show that these rules do
+/// not hold for the whole queue.
 fn plays(kind: QueueKind, shown: &[&str]) {
     let (scenario, mut environment) = stage(kind, 1, None);
     for seed in 0..seeds_or(SEEDS) {
@@ -118,10 +118,10 @@ fn bounded() {
     plays(QueueKind::Bounded, &["F1", "L13"]);
 }
 
-/// A bug between the queue and one of its partitions, such as a mistake of the partitions' own code would be.
+/// A bug between the queue and one of its partitions, like a mistake in the code of partitions.
 #[derive(Debug, Clone, Copy)]
 enum Bug {
-    /// Settlements of partition 1 do not arrive, and are answered as done.
+    /// Settlements of partition 1 are dropped, and the answer is that they succeeded.
     LostSettlements,
     /// Leases leave partition 1 out.
     ForgottenPart,

@@ -1,4 +1,4 @@
-//! Compares reports with the text that they should have.
+//! Compares reports with their expected text.
 
 use std::{num::NonZeroUsize, time::Duration};
 

@@ -1,4 +1,4 @@
-//! The program `sim`: it plays the same histories in every process, and this is its output.
+//! The program `sim`: it plays the same histories in every process, and its output is tested here.
 
 use std::process::{Command, Output};
 
@@ -66,7 +66,7 @@ fn it_does_not_matter_how_many_threads_play() {
 #[test]
 fn two_processes_play_the_same_histories_on_servers_of_their_own() {
     let digests = || {
-        // This test does not ask whether a rule breaks.
+        // This test ignores broken rules.
         let output = sim(&["--kind=all", "--digest", "--backend=redis", "--seeds=10"]);
         let out = said(&output.stdout);
         let digests = out.lines().filter(|line| line.contains(" digest="));

@@ -7,8 +7,8 @@ use queue_sim::world::MemoryEnvironment;
 
 sim::each_kind!(MemoryEnvironment::new());
 
-/// A bug changes what kept plans decide, too. With a plan that nothing asks for any more, it is still told
-/// by the rule that it breaks; and the plan is, where nothing else is wrong.
+/// A bug also changes the course of kept plans. Beside a plan that no longer fits, the bug is still
+/// reported by the rule that it breaks. If nothing else is wrong, the plan is reported.
 #[cfg(feature = "planted")]
 #[test]
 fn a_bug_is_told_before_a_kept_plan_that_no_longer_fits() {

@@ -1,5 +1,5 @@
-//! What a once key gives to an effect, and what it does not (O1, O2, O5), under hostile schedules:
-//! lost requests and replies, handlers that die, and handlers that outlive their claims.
+//! The guarantees of a once key, and their limits (O1, O2, O5), under hostile schedules: lost requests and
+//! replies, handlers that die, and handlers that outlive their claims.
 
 use std::{
     collections::BTreeSet,
@@ -38,7 +38,7 @@ struct Trouble {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     Began(Token),
-    /// It ended, or was dropped.
+    /// The effect ended, or was dropped.
     Ended(Token),
     /// The sink was asked to apply the effect.
     Applied(Token),
@@ -116,7 +116,7 @@ impl OnceStore for Far {
     }
 }
 
-/// Notes the end of an effect, also if it is dropped.
+/// Records the end of an effect, also if it is dropped.
 struct Running(Ledger, Token);
 
 impl Drop for Running {
@@ -155,7 +155,7 @@ async fn handle(far: Arc<Far>) {
                 Ok(())
             }
         };
-        // A death ends the future, wherever it is.
+        // A death drops the future at any await.
         let chance = if trouble.deaths { 30 } else { 0 };
         let death = decisions.draw(decisions.site(lane, What::Interrupt), 12, chance);
         let life = if death == 0 {
@@ -173,7 +173,7 @@ async fn handle(far: Arc<Far>) {
             Ok(Ok(OnceRun::Unrecorded { error, .. })) => {
                 let lost = error.kind() == ErrorKind::ClaimLost;
                 ledger.note(Event::Saw(if lost { "outlived" } else { "unrecorded" }));
-                // Its ack gets lost, too.
+                // The ack may be lost, too.
                 ms(1)
             }
             Ok(Err(_)) => ms(1),
@@ -215,7 +215,7 @@ fn claimed_at(token: Token) -> u64 {
     token.get() / Token::PER_MILLI - EPOCH.as_millis()
 }
 
-/// Checks the properties that hold under all faults. Answers how often the sink applied the effect.
+/// Checks the properties that hold under all faults. Returns how often the sink applied the effect.
 fn check(events: &[(u64, Event)]) -> usize {
     let mut running: Vec<Token> = Vec::new();
     let mut finished: BTreeSet<Token> = BTreeSet::new();
@@ -256,8 +256,8 @@ fn check(events: &[(u64, Event)]) -> usize {
     applied
 }
 
-/// Plays all seeds. Answers how many of them applied the effect more than once, and which events
-/// there were.
+/// Plays all seeds. Returns how many of them applied the effect more than once, and the events that
+/// occurred.
 fn play_all(trouble: Trouble) -> (u64, BTreeSet<&'static str>) {
     let (mut repeated, mut seen) = (0, BTreeSet::new());
     for seed in 0..SEEDS {

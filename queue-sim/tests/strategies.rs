@@ -1,5 +1,5 @@
-//! Published strategies break the rules that they declare, and no others: the kept counterexamples
-//! still show the first, and runs of the day's seeds the second. The program `guarantees` plays more.
+//! Published strategies break the rules that they declare, and no others. Kept counterexamples show the
+//! former, and runs of the day's seeds the latter. The program `guarantees` plays more.
 
 use std::{fs, path::Path};
 
@@ -11,12 +11,12 @@ use queue_sim::{
 
 /// Runs of each strategy under each condition.
 const SEEDS: u64 = 20;
-/// As many as a small machine has cores.
+/// The number of cores of a small machine.
 const THREADS: usize = 2;
 
 #[test]
 fn each_breaks_what_it_declares_and_nothing_else() {
-    // The default ones have tests of their own.
+    // The default settings have tests of their own.
     let recipes = all().into_iter().filter(|strategy| !strategy.is_default());
     let recipes = recipes.map(|strategy| (strategy, TrialCondition::all().collect()));
     let recipes = recipes.collect();
@@ -31,7 +31,7 @@ fn each_breaks_what_it_declares_and_nothing_else() {
     );
 }
 
-/// The rules that a strategy loses, as the page tells them.
+/// The rules that a strategy loses according to the page.
 fn loses(guarantees: &Guarantees) -> String {
     let all = |when: Condition, word: &str| {
         let rules = guarantees

@@ -11,9 +11,9 @@ use queue_core::{
 use queue_memory::MemoryBackend;
 use tokio::time;
 
-/// The memory backend on a machine whose pauses a case cannot foresee, as on threads and on a
-/// server; but here the pauses are the same in every run. A case that relies on being quick fails
-/// here always, rather than elsewhere now and then.
+/// The memory backend on a machine whose pauses a case cannot foresee, as on threads and on a server, but
+/// equal in every run. A case that relies on being quick always fails here, and would fail only sometimes
+/// elsewhere.
 #[derive(Debug)]
 pub(crate) struct SlowMachine {
     harness: InVirtualTime,
@@ -21,7 +21,7 @@ pub(crate) struct SlowMachine {
 }
 
 impl SlowMachine {
-    /// A machine on which each call takes this long.
+    /// A machine on which each call takes `pause`.
     pub(crate) fn new(pause: Duration) -> Self {
         let backend = || Layered::new(Slow(pause), Arc::new(MemoryBackend::new()));
         Self {

@@ -1,5 +1,5 @@
-//! What each partition is asked, counted: the load is even, and a message costs about as many calls as
-//! on a queue without partitions. And a partition that refuses what it is asked.
+//! Counts of the calls to each partition: the load is even, and a message costs about the same number of
+//! calls as on a queue without partitions. Also a partition that refuses calls.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use queue_core::{
 
 use crate::{LEASE, count, reliable_behind};
 
-/// Refuses the calls to the partition whose name has this in it.
+/// Refuses the calls to the partition whose name contains this text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Refusing(Arc<Mutex<String>>);
 
@@ -70,8 +70,8 @@ async fn counted(partitions: usize) -> (Counting, Arc<dyn ReliableQueue>) {
     (counting, queue)
 }
 
-/// Calls for each message of a consumer of ten at a time: each turn settles what was done and leases
-/// as many, as a worker's does.
+/// The calls for each message of a consumer of ten at a time: each `settle_and_lease` settles the finished
+/// messages and leases the same number, as a worker does.
 async fn consume(queue: &dyn Leasing, messages: usize) {
     let (mut held, mut seen) = (Vec::new(), 0);
     while seen < messages {
@@ -136,7 +136,7 @@ async fn a_batch_without_keys_is_one_call_and_a_lease_of_what_one_partition_has_
 #[tokio::test]
 async fn partitions_known_to_be_empty_are_skipped_while_there_is_work() {
     let (counting, queue) = counted(8).await;
-    // A key: all in one partition.
+    // With one key all messages are in one partition.
     let keyed = |_| queue_core::Push::new("x").with_header(queue_core::Partitioned::KEY, "one");
     let batch: Vec<_> = (0..128).map(keyed).collect();
     queue.push(&batch).await.unwrap();

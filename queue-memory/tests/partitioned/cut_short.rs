@@ -16,7 +16,7 @@ use crate::{
     opening::{is_refused, open, opened},
 };
 
-/// Fails after so many calls that make, change or remove something.
+/// Fails after this number of calls that create, change or remove something.
 #[derive(Debug)]
 struct Failing(Arc<dyn Backend>, AtomicUsize);
 
@@ -62,7 +62,7 @@ impl Backend for Failing {
     }
 }
 
-/// A backend that fails after so many steps, of queues of four partitions.
+/// A backend of queues of four partitions that fails after `steps` steps.
 fn failing(memory: &Arc<dyn Backend>, steps: usize) -> Partitioned {
     let failing: Arc<dyn Backend> = Arc::new(Failing(Arc::clone(memory), steps.into()));
     on(&failing, 4)
@@ -87,7 +87,7 @@ async fn a_repeat_mends_a_first_open_that_was_cut_short() {
         match steps {
             0 | 1 => assert!(stored.unwrap().is_none(), "no partition is there"),
             5 => assert_eq!(stored.unwrap().unwrap().config, config.clone().into()),
-            // It creates nothing.
+            // This call creates nothing.
             _ => is_refused(
                 ErrorKind::Configuration,
                 stored,

@@ -176,7 +176,7 @@ async fn an_offer_that_goes_to_another_partition_keeps_its_place_in_the_batch() 
     let mut met = 0;
     for key in 0..20 {
         let log = bounded(3, 6).await;
-        // The first two have the room of their partition, and the others go on.
+        // The first two fill their partition, and the others go to the next one.
         let keyless = ["a", "b", "c"].map(Offer::new);
         let keyed = Offer::new(of_customer(key, "keyed".to_owned()));
         let batch: Vec<Offer> = keyless.into_iter().chain([keyed]).collect();

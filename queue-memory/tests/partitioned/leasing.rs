@@ -1,4 +1,4 @@
-//! Leases go round the partitions, and settlements to their own.
+//! Leases rotate over the partitions, and settlements go to their message's partition.
 
 use std::collections::BTreeSet;
 
@@ -104,7 +104,7 @@ async fn a_partition_that_is_down_hides_no_message_of_the_others() {
         assert!(!leased.is_empty());
         got.extend(leased.deliveries);
     }
-    // Nobody knows whether there is more.
+    // It is unknown whether there are more messages.
     let error = jobs.lease(count(3), LEASE).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable);
     assert!(error.to_string().contains("1of3"), "{error}");

@@ -20,12 +20,12 @@ use queue_memory::MemoryBackend;
 const LEASE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A fresh backend of queues of so many partitions.
+/// A fresh backend of queues of `partitions` partitions.
 fn fresh(partitions: usize) -> Partitioned {
     on(&memory(), partitions)
 }
 
-/// A fresh reliable queue of so many partitions.
+/// A fresh reliable queue of `partitions` partitions.
 async fn reliable(partitions: usize) -> Arc<dyn ReliableQueue> {
     let config = ReliableConfig::default();
     let opened = fresh(partitions)
@@ -34,7 +34,7 @@ async fn reliable(partitions: usize) -> Arc<dyn ReliableQueue> {
     opened.expect("it opens")
 }
 
-/// A fresh reliable queue of so many partitions, each of them behind the layer.
+/// A fresh reliable queue of `partitions` partitions, each behind `layer`.
 async fn reliable_behind(layer: impl Layer, partitions: usize) -> Arc<dyn ReliableQueue> {
     let layered: Arc<dyn Backend> = Arc::new(Layered::new(layer, memory()));
     let config = ReliableConfig::default();
@@ -44,14 +44,14 @@ async fn reliable_behind(layer: impl Layer, partitions: usize) -> Arc<dyn Reliab
     opened.expect("it opens")
 }
 
-/// A fresh delay queue of so many partitions.
+/// A fresh delay queue of `partitions` partitions.
 async fn delay(partitions: usize) -> Arc<dyn DelayQueue> {
     let config = DelayConfig::default();
     let opened = fresh(partitions).open_delay(&name("jobs"), &config).await;
     opened.expect("it opens")
 }
 
-/// A fresh queue of this capacity, and of so many partitions.
+/// A fresh bounded queue of `capacity`, and of `partitions` partitions.
 async fn bounded(partitions: usize, capacity: usize) -> Arc<dyn BoundedQueue> {
     let config = BoundedConfig::new(capacity);
     let opened = fresh(partitions).open_bounded(&name("log"), &config).await;

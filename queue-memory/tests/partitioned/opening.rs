@@ -39,7 +39,7 @@ async fn stored(backend: &impl Backend) -> StoredQueue {
     stored.expect("it is there")
 }
 
-/// Opens the queue in so many partitions, which goes well.
+/// Opens the queue with `partitions` partitions, which must succeed.
 pub(crate) async fn opened(
     memory: &Arc<dyn Backend>,
     partitions: usize,
@@ -206,7 +206,7 @@ async fn a_listing_shows_each_queue_once_and_no_partition() {
 async fn an_open_handles_partitions_are_found_again_after_a_flush() {
     let memory = memory();
     let queue = opened(&memory, 3, ReliableConfig::default()).await;
-    // A removal by somebody who is not told of the partitions.
+    // A removal by a caller that does not know of the partitions.
     for info in memory.queues(None, count(100)).await.unwrap() {
         memory
             .remove(&info.name, Removal::EvenIfLeased)
@@ -289,7 +289,7 @@ async fn a_lease_in_any_partition_keeps_the_whole_queue() {
     );
 }
 
-/// Of the list, one partition is missing: whoever made it anew died before it was listed.
+/// One partition is missing in the list: its creator died before it listed the partition.
 #[derive(Debug)]
 struct Unlisted(Arc<dyn Backend>);
 
@@ -364,7 +364,7 @@ async fn a_removal_takes_partitions_along_that_no_list_has() {
     }
 }
 
-/// Partitions in which no call goes well.
+/// Partitions in which every call fails.
 #[derive(Debug)]
 struct Failing;
 

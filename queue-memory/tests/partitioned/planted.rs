@@ -14,7 +14,7 @@ use queue_core::{
 
 use crate::{memory, on};
 
-/// What goes wrong with the calls to the first partition.
+/// The mistake in the calls to the first partition.
 #[derive(Debug, Clone, Copy)]
 enum Mistake {
     /// Settlements carry another message's id, as those for another partition would.

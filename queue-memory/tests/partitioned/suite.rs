@@ -1,4 +1,4 @@
-//! The suite on queues of one partition, which keep everything, and of three.
+//! The suite on queues of one partition, which keep every rule, and of three.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use queue_core::QueueKind;
 
 use crate::fresh;
 
-/// What a queue of several partitions can be, and have.
+/// The kinds and features of a queue of several partitions.
 fn divisible() -> Vec<Capability> {
     let kinds = QueueKind::LEASING.map(Capability::Kind).into_iter();
     kinds

@@ -65,7 +65,7 @@ async fn a_dropped_wait_leaves_the_message_to_another() {
         tokio::time::sleep(ms(1)).await;
         let start = Instant::now();
         jobs.push_one("x").await.unwrap();
-        // It is told, and never polled again.
+        // This caller is notified, and never polled again.
         dropped.abort();
         let received = waiting.await.unwrap().unwrap().expect("a message");
         assert!(start.elapsed() <= ms(20), "{:?}", start.elapsed());
@@ -96,7 +96,7 @@ async fn a_producer_without_a_key_gets_the_first_room_of_any_partition() {
     }
 }
 
-/// Its own partition is full, and the others have room: it waits, and does not spin.
+/// The caller's partition is full, and the others have room: the caller waits, and does not spin.
 #[tokio::test(start_paused = true)]
 async fn a_producer_with_a_key_waits_for_the_room_of_its_partition() {
     let log = bounded(3, 6).await;

@@ -1,4 +1,4 @@
-//! Of many callers, a change wakes as many as it feeds.
+//! A change wakes one of many callers for each message that it adds.
 
 use std::{
     future::poll_fn,
@@ -94,7 +94,7 @@ async fn an_arrival_wakes_no_crowd() {
         tokio::time::sleep(100 * MS).await;
         assert!(waiters.try_join_next().is_some());
         assert_eq!(waiters.len(), 50 - n);
-        // The woken one, and the watcher, which looks once in its place.
+        // The woken consumer, and the caller that watches the clock, which polls once in its place.
         assert!(woken.load(SeqCst) <= 3, "{woken:?}");
     }
 }

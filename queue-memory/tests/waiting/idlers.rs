@@ -1,4 +1,4 @@
-//! Callers that leave, or do nothing with what they are told: they keep nothing from others.
+//! Callers that leave, or ignore their wake-ups, keep no message from others.
 
 use std::{
     pin::Pin,
@@ -99,7 +99,7 @@ async fn a_notified_caller_that_does_nothing_starves_no_other() {
     assert!(busy.await.unwrap() <= 3 * SLACK);
 }
 
-/// Begins to wait, and then never polls the future again.
+/// Starts to wait, and then never polls the future again.
 fn held(queue: &Arc<dyn DelayQueue>) -> Pin<Box<dyn Future<Output = ()>>> {
     let queue = Arc::clone(queue);
     let mut wait = Box::pin(async move { queue.wait_for_arrival(LONG).await.unwrap() });
@@ -144,7 +144,7 @@ async fn a_watcher_that_nobody_polls_costs_others_the_fall_back_at_most() {
     queue.schedule_one("a", 50 * MS).await.unwrap();
     let came = consumers.join_next().await.unwrap().unwrap();
     assert!(came <= 5 * SECOND, "{came:?}");
-    // From now on the queue knows that it does not look.
+    // From now on the queue knows that this caller does not poll.
     let start = Instant::now();
     queue.schedule_one("b", 50 * MS).await.unwrap();
     consumers.join_next().await.unwrap().unwrap();

@@ -53,7 +53,7 @@ async fn settle_down() {
     }
 }
 
-/// A consumer of one message; answers the time at which it came.
+/// A consumer of one message. Returns the time at which the message came.
 async fn consumer(queue: Arc<dyn DelayQueue>, start: Instant) -> Duration {
     queue.wait_for_arrival(LONG).await.unwrap();
     let leased = queue.lease(1.try_into().unwrap(), LONG).await.unwrap();

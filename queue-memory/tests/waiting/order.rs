@@ -7,8 +7,8 @@ use tokio::task::JoinSet;
 
 use super::{LONG, bounded, reliable, settle_down};
 
-/// The order in which changes wake four callers: the longest waiting first. The very first one watches the
-/// clock for all, and is woken when nobody else is left.
+/// The order in which changes wake four callers: the longest waiting first. The very first caller watches
+/// the clock for all, and is woken when no other is left.
 const ORDER: [usize; 4] = [1, 2, 3, 0];
 
 /// The numbers of the callers whose waits have ended.

@@ -1,4 +1,4 @@
-//! Whatever a caller waits for wakes it, at once or on time.
+//! Every event that a caller waits for wakes it, at once or on time.
 
 use std::{sync::Arc, time::Duration};
 

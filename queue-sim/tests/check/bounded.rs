@@ -166,7 +166,8 @@ fn b7_another_key_is_replaced() {
     story.breaks("B7");
 }
 
-/// It stores the capacity that is stored already. Only a resize to that drops what came back since the last.
+/// The open stores the same capacity again. Only a resize to it drops the messages that came back since the
+/// last resize.
 #[test]
 fn a_reconfiguration_with_the_stored_capacity_drops_nothing() {
     let mut story = full_of(&["a", "b"]);

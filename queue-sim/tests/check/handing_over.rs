@@ -1,4 +1,4 @@
-//! Messages that are handed over to calls that wait.
+//! Messages that are handed over to waiting calls.
 
 use queue_core::{
     Delivery, Holder, Settlement, Token,

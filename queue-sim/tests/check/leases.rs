@@ -1,4 +1,4 @@
-//! Leases, receipts and attempts: who holds a message, until when, and at what cost.
+//! Leases, receipts and attempts: the holder of a message, its deadline, and the attempts charged.
 
 use queue_core::{call::Call, *};
 use queue_sim::history::Event;

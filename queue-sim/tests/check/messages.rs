@@ -1,4 +1,4 @@
-//! The fates of messages: the queue makes none up, loses none, and counts none twice.
+//! The fates of messages: the queue invents none, loses none, and counts none twice.
 
 use queue_core::{
     call::{Answer, Call},

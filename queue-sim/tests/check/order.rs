@@ -36,7 +36,7 @@ fn l11_what_was_released_comes_last() {
     story.breaks("L11");
 }
 
-/// Without the backend's own order, only the tokens tell which of two overlapping calls came first.
+/// Without the backend's own order, only the tokens show which of two overlapping calls came first.
 #[test]
 fn l11_a_call_that_began_first_and_leased_last_is_no_alarm() {
     let mut story = Story::reliable();

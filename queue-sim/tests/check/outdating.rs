@@ -41,7 +41,7 @@ fn outdated_messages_are_dropped_or_buried_and_others_go_on() {
     let held = story.take();
     assert_eq!(held.id(), first);
     story.after(20);
-    // Nobody has taken the second one, and it is too late all the same.
+    // The second message was never leased, and a cancel is still too late.
     let answer = story.call(Call::Cancel(vec![first, second]));
     assert_eq!(
         answer,

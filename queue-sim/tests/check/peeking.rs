@@ -16,7 +16,7 @@ fn settle_and_lease(holder: &'static str) -> Call {
     Call::SettleAndLease(Vec::new(), NonZeroUsize::MIN, ms(LEASE_TIME), Some(holder))
 }
 
-/// A peek whose answer is another than the right one.
+/// A peek with a wrong answer.
 fn peeks(story: &mut Story, place: Place, wrong: impl FnOnce(&mut Vec<Peeked>)) {
     let mut page = match story.call(peek(place)) {
         Answer::Peeked(page) => page,
@@ -66,7 +66,7 @@ fn messages_of_each_place_are_shown() {
     story.holds();
 }
 
-/// Whoever peeks has the receipt, also of a lease whose answer is lost.
+/// A peek shows the receipt, also of a lease whose answer is lost.
 #[test]
 fn a_lease_with_a_lost_answer_is_ended_by_a_peeked_receipt() {
     let mut story = Story::reliable();
@@ -125,7 +125,7 @@ fn l16_what_is_due_first_is_shown_last() {
     story.breaks("L16");
 }
 
-/// Tests of a peek at one place that shows it otherwise than it is.
+/// Makes tests of peeks that show a place wrongly.
 macro_rules! spoilt {
     ($($test:ident: $place:ident, $wrong:expr, breaks $rule:literal;)+) => {$(
         #[test]

@@ -87,7 +87,7 @@ fn t2_a_key_is_added_twice() {
     story.breaks("T2");
 }
 
-/// The answer of the call before the last one comes only now.
+/// The answer of the second-last call comes only now.
 fn ends_now(story: &mut Story) {
     let later = story.moment();
     let (rotation, _) = story.last_two();

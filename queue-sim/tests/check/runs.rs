@@ -32,8 +32,8 @@ fn nothing_strikes_that_the_mode_does_not_have() {
     }
 }
 
-/// The order of execution may not be the one that explains the answers: the backend executes the
-/// first of two overlapping pushes last.
+/// The order of execution need not be the order that explains the answers: the backend executes the first
+/// of two overlapping pushes last.
 #[test]
 fn another_order_than_that_of_execution_is_found() {
     let mut story = Story::reliable();

@@ -160,7 +160,7 @@ impl Story {
         self.order
     }
 
-    /// Takes the model back: the backend lost its later executions.
+    /// Rolls the model back: the backend lost its later executions.
     pub(crate) fn rolls_back(&mut self, to: u64, model: Model) {
         self.model = model;
         self.event(Event::RolledBack { to });
@@ -174,7 +174,7 @@ impl Story {
         self.put(push(body))
     }
 
-    /// Makes this call, which puts one message in.
+    /// Makes this call, which pushes one message.
     pub(crate) fn put(&mut self, call: Call) -> MessageId {
         match self.call(call) {
             Answer::Pushed(pushed) => pushed[0].id(),
@@ -198,13 +198,13 @@ impl Story {
         self.call(Call::Settle(vec![settlement]))
     }
 
-    /// Settles, and the backend gives this answer.
+    /// Settles, with this answer of the backend.
     pub(crate) fn says_settled(&mut self, settlement: Settlement, settled: Settled) {
         let answer = Answer::Settled(vec![settled]);
         self.says(Call::Settle(vec![settlement]), answer);
     }
 
-    /// Reads the counters: the backend has accepted one message, and counts this of it.
+    /// Reads the counters: the backend has accepted one message, and counts it in this way.
     pub(crate) fn says_counted(&mut self, count: impl FnOnce(&mut Counters)) {
         let mut counters = Counters::default();
         counters.accepted = 1;
@@ -212,7 +212,7 @@ impl Story {
         self.says(Call::Counters, Answer::Counters(Box::new(counters)));
     }
 
-    /// Makes the last two leases hand out these, in the other order.
+    /// Swaps the deliveries of the last two leases.
     pub(crate) fn swap_last_two(&mut self, deliveries: &[Delivery; 2]) {
         let [first, second] = deliveries.clone();
         let tokens = (first.receipt.token, second.receipt.token);

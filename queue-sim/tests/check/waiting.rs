@@ -85,7 +85,7 @@ fn d5_a_sooner_message_while_two_sleep() {
     story.after(490);
     is_told(&mut story, first);
     story.call(lease(1));
-    // The other waiter's hint by then excuses nothing.
+    // The other waiter's hint at that time is no excuse.
     story.after(100);
     is_told(&mut story, second);
     story.breaks_first("D5");

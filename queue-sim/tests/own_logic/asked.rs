@@ -6,7 +6,7 @@ use crate::{child, jobs::harmless};
 
 const CHILD: &str = "QUEUE_SIM_TEST_ASKED";
 
-/// The simulation that the other tests start. Alone it does nothing.
+/// The simulation that the other tests start. When run directly, it does nothing.
 #[test]
 fn of_a_child() {
     if env::var_os(CHILD).is_some() {

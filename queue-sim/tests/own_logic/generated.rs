@@ -25,7 +25,7 @@ use crate::jobs::harmful;
 /// The amount of each order.
 type Orders = Vec<u32>;
 
-/// With each of these, the first case that fails has five orders.
+/// With each of these seeds, the first case that fails has five orders.
 const FIVE: [u8; 3] = [3, 5, 6];
 
 /// Orders whose payments go to a ledger that does not deduplicate. Counts its runs.
@@ -67,7 +67,7 @@ struct Shrunk {
     case: Case,
     /// The orders of the first failure.
     from: Orders,
-    /// The number of runs, of cases that passed too.
+    /// The number of runs, including cases that passed.
     runs: u64,
 }
 
@@ -137,7 +137,7 @@ fn orders_shrink_with_a_failure_that_only_the_test_can_tell() {
     }
 }
 
-/// Each order's least amount is searched for by some twenty steps, half of which pass.
+/// The search for each order's least amount takes some twenty steps, half of which pass.
 #[test]
 fn shrinking_is_bounded_where_most_simpler_inputs_pass() {
     let config = Config {

@@ -1,5 +1,5 @@
-//! The last few gifts of a live stream, which many clients push at once, as programs often write it by
-//! hand: a list that must never exceed its length, and does.
+//! The last few gifts of a live stream, pushed by many clients at once, as programs often implement it: a
+//! list that must never exceed its length, and does.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A simulation keeps plans that fail, plays them first, and never lets them pass without a proof.
+//! A simulation keeps failing plans, plays them first, and accepts them as fixed only with a proof.
 
 use std::{
     env, fs,
@@ -21,7 +21,7 @@ use crate::{
 /// The folder whose plans `of_a_child` plays.
 const CHILD: &str = "QUEUE_SIM_TEST_KEPT";
 
-/// A folder of the test's own, gone afterwards.
+/// A temporary folder of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -136,7 +136,7 @@ fn a_plan_that_fits_no_more_fails_until_somebody_says_that_this_is_in_order() {
     folder.write(format!("{replacement}\n"));
     folder.mended().run();
 
-    // One more than the line grants.
+    // One unmet decision more than the line grants.
     folder.write(format!("{replacement},78.0.user=1\n"));
     says(
         &failure(&folder.mended()),
@@ -144,7 +144,7 @@ fn a_plan_that_fits_no_more_fails_until_somebody_says_that_this_is_in_order() {
     );
 }
 
-/// The simulation that the next test starts. Alone it does nothing.
+/// The simulation that the next test starts. When run directly, it does nothing.
 #[test]
 fn of_a_child() {
     if let Some(folder) = env::var_os(CHILD) {

@@ -1,6 +1,5 @@
-//! A user's own logic under the simulator: the checks that keep a simulation honest, and what a
-//! simulation tells. The worked examples are those of `docs/simulate-your-logic.md`, which the test
-//! `pages` follows.
+//! A user's own logic under the simulator: the checks that keep a simulation honest, and its messages. The
+//! worked examples are those of `docs/simulate-your-logic.md`, which the test `pages` follows.
 
 mod asked;
 mod generated;
@@ -15,7 +14,7 @@ mod worth;
 
 use std::{env, process::Command};
 
-/// One test of this program in a process of its own, which no variable controls yet.
+/// One test of this program in a process of its own, without the variables that control simulations.
 fn child(test: &str) -> Command {
     let mut child = Command::new(env::current_exe().expect("this program"));
     child.args(["--exact", test, "--nocapture"]);

@@ -1,4 +1,4 @@
-//! The worth of a simulation: a message counts as done if, and only if, the queue knows so. It does
+//! The worth of a simulation: a message counts as done if, and only if, the queue has it as acked. It does
 //! not matter which lane got the answer.
 
 use std::{num::NonZeroUsize, time::Duration};

@@ -1,9 +1,10 @@
-//! Looks for a bug: plays the seed that caught it last, and if that does not catch it any more, seed
+//! Hunts a bug: plays the seed that caught it last. If that seed does not catch it any more, plays seed
 //! after seed until the checks find the rule that it breaks.
 //!
-//! `seeds.txt` has the seeds. Whoever changes what a seed plays makes it anew, since without it the
-//! tests take fifteen times as long, and a bug that its seed does not catch any more is told of, whether the test
-//! fails or not. Then the file's changes show which bugs need more seeds than before, and which need fewer:
+//! `seeds.txt` has the seeds. Write the file again after a change of what a seed plays: without it the
+//! tests take fifteen times as long. A bug that its seed does not catch any more is reported, whether the
+//! test fails or not. The file's changes then show which bugs need more seeds than before, and which need
+//! fewer:
 //!
 //! ```console
 //! $ : > queue-sim/tests/planted_bugs/seeds.txt
@@ -139,15 +140,14 @@ impl Hunt {
         (seed < SEEDS).then_some(seed)
     }
 
-    /// Tells how the checks caught the bug, and makes sure that the same seeds break nothing without
-    /// it.
+    /// Reports how the checks caught the bug, and asserts that the same seeds break nothing without it.
     fn told(&self, Caught { seeds, finding }: Caught) {
         let told: String = finding.to_string().chars().take(160).collect();
         let names_a_rule = finding.rule != "leftovers" || finding.message.starts_with('L');
         assert!(names_a_rule, "{}: no rule in {told:?}", self.name);
         println!("{}: seed {}, {told}", self.name, seeds.end());
         if seeds.start() < seeds.end() {
-            // Not by a macro, whose text is shown of failed tests alone.
+            // Not by a macro, because the harness shows its output only for failed tests.
             let slow = format!("{}: only found by a hunt: make seeds.txt anew\n", self.name);
             let _ = std::io::stderr().write_all(slow.as_bytes());
         }
@@ -196,7 +196,7 @@ fn known(environment: impl Environment + 'static) -> Mutex<Known> {
 }
 
 impl Sound {
-    /// Plays those of these seeds that were not played yet.
+    /// Plays the seeds of this range that were not played yet.
     fn passes(&self, kind: QueueKind, seeds: RangeInclusive<u64>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let Known {

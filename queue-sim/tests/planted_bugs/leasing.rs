@@ -156,8 +156,8 @@ macro_rules! leasing_bugs_on_redis {
     };
 }
 
-/// In the Redis backend, on a queue of a kind whose plain messages are ready at once. A push may lease
-/// one to who waits, and messages with a due time stand apart.
+/// In the Redis backend, on a queue of a kind whose plain messages are ready at once. A push may lease a
+/// message to a waiter, and messages with a due time are stored separately.
 macro_rules! ready_at_once_bugs_on_redis {
     ($kind:ident) => {
         bugs! { in_scripts($kind) {

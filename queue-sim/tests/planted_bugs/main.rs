@@ -1,11 +1,11 @@
-//! The checks can fail: each test plants a bug that queues have had, and the checks find it.
+//! The checks can fail: each test plants a bug that real queues have had, and the checks find it.
 //!
-//! A bug is planted where it would be: in the memory backend's state machine
-//! (`queue_memory::planted`), in the text of the Redis backend's scripts (`lua`), between its
-//! client and the server, where one request becomes several (`steps`), or in front of any backend
-//! (`flaw`). Each test plays seeds until the checks find a rule that the bug breaks, and tells which
-//! seed that was; it begins with the seed that caught the bug last (`hunt`). Then it plays the same
-//! seeds without the bug, and they must break nothing. A hang only counts for a lost wake-up.
+//! A bug is planted where it would be: in the memory backend's state machine (`queue_memory::planted`), in
+//! the text of the Redis backend's scripts (`lua`), between its client and the server, where one request
+//! becomes several (`steps`), or in front of any backend (`flaw`). Each test plays seeds until the checks
+//! find a rule that the bug breaks, and prints that seed; it begins with the seed that caught the bug last
+//! (`hunt`). Then it plays the same seeds without the bug, and they must break nothing. A hang only counts
+//! for a lost wake-up.
 //!
 //! Bugs that some backend cannot have:
 //!

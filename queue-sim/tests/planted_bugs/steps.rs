@@ -1,5 +1,5 @@
-//! Bugs of the Redis backend that no script's text has: between client and server, one request
-//! becomes several, or another.
+//! Bugs of the Redis backend outside the scripts: between client and server, one request becomes several,
+//! or another one.
 
 use std::fmt::Debug;
 
@@ -50,7 +50,7 @@ fn leases(request: &Request) -> bool {
     is_turn && request.arguments().len() == 6 && &request.arguments()[2][..] != b"0"
 }
 
-/// The same call in this phase: the argument of the lease's length also tells the phase.
+/// The same call in this phase: the argument with the lease time also carries the phase.
 fn phase(request: &Request, phase: &str) -> Request {
     let mut request = request.clone();
     let lease_time = String::from_utf8_lossy(&request.arguments()[3]).into_owned();
@@ -76,11 +76,11 @@ const PHASES: Edit = edit!("leasing/usual": "local wants, lease_time, settlement
      local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 6
      local memory = META .. (lane or '')");
 
-/// What goes by phases goes the long way.
+/// A call in phases takes the slow path.
 const LONG_WAY: Edit =
     edit!("leasing/usual": "local only_acks = now <" => "local only_acks = not phase and now <");
 
-/// Looks for messages, and takes them in another step.
+/// Finds messages, and takes them in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimsInTwoSteps;
 
@@ -104,7 +104,7 @@ impl Meddling for ClaimsInTwoSteps {
     }
 }
 
-/// Looks for expired leases, and gives their messages back in another step.
+/// Finds expired leases, and gives their messages back in another step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReclaimsInTwoSteps;
 
@@ -174,7 +174,7 @@ impl Meddling for NacksInTwoSteps {
         }
         steps.command(&[b"ZREM", &leases[..], &member]).await;
         for _ in 0..8 {
-            // Meanwhile the client has other things to do.
+            // Meanwhile the client runs other work.
             steps.command(&["PING"]).await;
         }
         let mut ended = request;
@@ -281,7 +281,7 @@ impl Meddling for NumbersThenPushes {
     }
 }
 
-/// Goes by the client's clock; clients' clocks differ by some milliseconds.
+/// Uses the client's clock; clients' clocks differ by some milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClientsClock;
 

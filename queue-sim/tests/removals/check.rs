@@ -1,5 +1,5 @@
-//! What each run must keep: a removed queue's messages and receipts end with it (R1), and nobody has written down a
-//! failure.
+//! The checks of each run: a removed queue's messages and receipts end with it (R1), and no lane has
+//! recorded a failure.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn removals(story: &Story) -> Vec<(u64, u64)> {
     removals
 }
 
-/// What was answered before a removal began, and what was asked for after it had ended.
+/// The calls answered before a removal began, and the calls made after it had ended.
 pub(crate) fn survives(story: &Story) -> Result<(), String> {
     let removals = removals(story);
     let is_between = |earlier: u64, later: u64| {

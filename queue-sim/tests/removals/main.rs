@@ -1,5 +1,5 @@
-//! Queues that are removed and reconfigured while producers and consumers use them, under all faults: the next
-//! queue of the name has a history of its own (R1), and the list of queues has what is there.
+//! Queues that are removed and reconfigured while producers and consumers use them, under all faults: the
+//! next queue of the name has a history of its own (R1), and the list of queues is complete.
 
 #![cfg(all(unix, feature = "redis"))]
 

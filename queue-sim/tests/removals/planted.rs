@@ -12,7 +12,7 @@ use queue_sim::{
 
 use crate::{in_parts, memory, scene::scene};
 
-/// The checks must find a bug within this many seeds.
+/// The number of seeds within which the checks must find a bug.
 const HUNT: u64 = 200;
 
 /// The rule that a bug breaks, and how. Nothing is shrunk.
@@ -27,7 +27,7 @@ fn found(scene: &Sim) -> (String, String) {
     found
 }
 
-/// Adds no entry before a queue is made.
+/// Adds no entry to the list before a queue is created.
 #[derive(Debug)]
 struct ListsLate;
 

@@ -1,4 +1,4 @@
-//! Those who use a queue, and the operator who removes and reconfigures it.
+//! The users of a queue, and the operator who removes and reconfigures it.
 
 use std::{
     num::NonZeroUsize,
@@ -16,9 +16,9 @@ use crate::check::{survives, told};
 const LEASE: Duration = Duration::from_secs(2);
 /// The queue that is removed.
 pub(crate) const NAME: &str = "target";
-/// The jobs that a run lasts for; a queue beside keeps them.
+/// The number of jobs of a run; they are in a second queue.
 const JOBS: u32 = 12;
-/// More polls than the steps of a call at which it is dropped.
+/// The bound of the polls after which a call is dropped, above its number of steps.
 const POLLS: u32 = 14;
 
 fn target() -> QueueName {
@@ -29,7 +29,7 @@ fn config(attempts: u32) -> QueueConfig {
     ReliableConfig::default().with_max_attempts(attempts).into()
 }
 
-/// Awaits the call, or drops it after some polls.
+/// Awaits the call, or drops it after a drawn number of polls.
 async fn perhaps_dropped<T>(run: &Run, call: impl Future<Output = T> + Send) -> Option<T> {
     let mut left = match run.choose(3) {
         0 => run.choose(POLLS),
@@ -46,13 +46,13 @@ async fn perhaps_dropped<T>(run: &Run, call: impl Future<Output = T> + Send) -> 
     .await
 }
 
-/// Sleeps for some of a lease. Answers whether the run is over.
+/// Sleeps for a part of the lease time. Returns whether the run is over.
 async fn is_over(run: &Run) -> bool {
     let pause = LEASE / 20 * (1 + run.choose(20));
     tokio::time::timeout(pause, run.shutdown()).await.is_ok()
 }
 
-/// Writes down what must not be.
+/// Records a failure.
 async fn tell(run: &Run, what: String) {
     run.ledger("broken").apply(what).await;
 }
@@ -72,7 +72,7 @@ async fn open(run: &Run) -> Result<AnyQueue> {
     }
 }
 
-/// Pushes, leases and settles, also what it leased long ago.
+/// Pushes, leases and settles, also with old receipts.
 async fn user(run: Run) -> Result<(), BoxError> {
     let mut receipts: Vec<Receipt> = Vec::new();
     let queue = loop {
@@ -141,7 +141,7 @@ async fn operator(run: Run) -> Result<(), BoxError> {
             _ => {}
         }
     }
-    // The others have seen the end, too, and make no more calls.
+    // The other lanes have seen the end, too, and make no more calls.
     run.sleep(LEASE * 4).await;
     let ten = NonZeroUsize::new(10).expect("not zero");
     let listed = async || -> Result<Vec<QueueName>> {
@@ -168,7 +168,7 @@ async fn operator(run: Run) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Takes the jobs of the queue beside.
+/// Takes the jobs of the second queue.
 async fn consumer(run: Run) -> Result<(), BoxError> {
     let jobs = loop {
         if let Ok(jobs) = run.queues().reliable_with::<u32>("beside", &beside()).await {
@@ -190,7 +190,7 @@ fn beside() -> ReliableConfig {
     ReliableConfig::default().with_max_attempts(1_000)
 }
 
-/// Jobs of a queue beside, which the faults last for, and those who use the other one.
+/// The jobs of the second queue, during which faults strike, and the users of the removed one.
 pub(crate) fn scene(name: &str) -> Sim {
     sim(name)
         .reliable::<u32>("beside", beside())

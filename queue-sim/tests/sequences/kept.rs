@@ -1,4 +1,4 @@
-//! Sequences that told a wrong queue from a right one, shrunk by hand.
+//! Sequences that once showed a bug, shrunk by hand.
 
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ fn messages_that_return_outdated_end_in_the_same_call() {
     }
 }
 
-/// A holder may go on beyond the end. What it gives back ends, however it does so.
+/// A holder may continue beyond the end. A message that it gives back ends, however it does so.
 #[test]
 fn a_retry_a_deferral_and_a_release_do_not_move_the_end() {
     let push = || Push::new("p").with_time_to_live(BURY);
@@ -226,7 +226,7 @@ fn pushes_that_end_before_they_are_due_are_refused() {
     );
 }
 
-/// More marks end at once than one call must clear away.
+/// More marks end at once than one call clears away.
 #[test]
 fn a_dedup_mark_has_ended_before_it_is_cleared_away() {
     holds(

@@ -68,7 +68,7 @@ fn compare(kind: QueueKind, environment: impl Environment) {
     );
 }
 
-/// Plays a sequence and checks it. Answers its goals, or the broken rule.
+/// Plays a sequence and checks it. Returns its goals, or the broken rule.
 pub(crate) fn hold(
     sequence: &Sequence,
     environment: &mut dyn Environment,

@@ -1,4 +1,5 @@
-//! What a call takes: windows, delays, leases, times to wait, pages; and the pauses that errors ask for.
+//! The parameters of calls: windows, delays, leases, times to wait, pages; and the pauses that errors ask
+//! for.
 
 use std::{
     num::NonZeroUsize,
@@ -49,7 +50,7 @@ fn pushed(push: Push) -> Result<()> {
     })
 }
 
-/// Sends what this makes of a message.
+/// Sends a message that `set` has changed.
 fn sent(
     set: impl for<'a> FnOnce(
         MessageBuilder<'a, dyn ReliableQueue>,
@@ -198,8 +199,8 @@ fn settlements() -> Vec<Row> {
     ]
 }
 
-/// Has a caller wait for so long while nothing is there, and has something come after a second; a caller
-/// that waits no time finds nothing.
+/// Lets a caller wait for `time` on an empty queue to which a message comes after a second; a caller with
+/// zero time finds nothing.
 async fn waited<T: Send>(
     time: Duration,
     come: impl Future<Output = Result<()>> + Send,
@@ -268,7 +269,7 @@ fn waits() -> Vec<Row> {
             Serve,
             |pause| {
                 in_time(async {
-                    // Looks fail, then waits do.
+                    // Polls fail, then waits fail.
                     for looks in [false, true] {
                         let queue = Front::of(Arc::new(Failing { looks, pause }));
                         let waited = queue.receive(1, SECOND, 3 * SECOND);
@@ -297,7 +298,7 @@ fn received(lease_time: Duration, time: Duration, max: usize) -> Result<()> {
     })
 }
 
-/// A queue whose waits fail, and whose looks do unless they are meant to find nothing.
+/// A queue whose waits fail, and whose polls fail unless they should find nothing.
 #[derive(Debug)]
 struct Failing {
     looks: bool,

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use self::{row::Row, sources::Setting};
 
-/// Functions that take a duration or a count, and are no settings.
+/// Functions that take a duration or a count, but are not settings.
 const NO_SETTINGS: &[(&str, &[&str])] = &[
     // These are the checks themselves.
     (
@@ -54,7 +54,7 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
         "queue-core/src/queue/rotating.rs",
         &["check_all", "pace_of_many"],
     ),
-    // Values, of which each is as good as another.
+    // Values of which every one is valid.
     ("queue-core/src/values/id.rs", &["new"]),
     ("queue-core/src/values/page.rs", &["new"]),
     (
@@ -69,7 +69,7 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
     ),
     ("queue-worker/src/settings.rs", &["seed"]),
     ("queue-redis/src/backend/builder.rs", &["jitter_seed"]),
-    // A test asks for as many seeds as it likes, and `choose` for a number below its argument.
+    // Any number of seeds is valid, and `choose` returns a number below its argument.
     ("queue-sim/src/sim/variables.rs", &["seeds_or"]),
     ("queue-sim/src/sim/run.rs", &["choose", "sleep"]),
 ];

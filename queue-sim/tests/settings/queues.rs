@@ -14,7 +14,7 @@ const ONCE: &str = "queue-core/src/once/run.rs";
 const PARTITIONED: &str = "queue-core/src/partitioned/mod.rs";
 const RING: &str = "queue-core/src/queue/rotating.rs";
 
-/// Opens a queue of this configuration, and has a message or an item go through it.
+/// Opens a queue of this configuration, and moves a message or an item through it.
 pub(crate) fn served(config: impl Into<QueueConfig>) -> Result<()> {
     let config = config.into();
     in_time(async {

@@ -10,7 +10,7 @@ use crate::row::{Refuse, Row, Serve, row, times};
 
 const BUILDER: &str = "queue-redis/src/backend/builder.rs";
 
-/// Connects to a server of its own, and has forty messages go through a queue.
+/// Connects to a new server, and moves forty messages through a queue.
 fn connected(set: impl FnOnce(Builder) -> Builder) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -18,7 +18,7 @@ fn connected(set: impl FnOnce(Builder) -> Builder) -> Result<()> {
     runtime.expect("a runtime").block_on(async {
         let server = Server::start().expect("a server");
         let minute = Duration::from_secs(60);
-        // A busy machine may take its time.
+        // A busy machine may be slow.
         let builder = RedisBackend::builder(&server.url())?
             .connect_timeout(minute)
             .response_timeout(minute);

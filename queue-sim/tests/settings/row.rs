@@ -1,4 +1,4 @@
-//! A row of the table: a setting, and what its smallest and its largest value do.
+//! A row of the table: a setting, and the effects of its smallest and its largest value.
 
 use std::{
     fmt::Debug,
@@ -10,11 +10,11 @@ use queue_core::{ErrorKind, Result};
 
 use crate::sources::Setting;
 
-/// What a value does.
+/// The effect of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Does {
     Serve,
-    /// It is `Invalid`, and the text has these words.
+    /// It is refused as `Invalid`, with a text that contains these words.
     Refuse(&'static str),
 }
 
@@ -23,7 +23,7 @@ pub(crate) use Does::{Refuse, Serve};
 pub(crate) struct Row {
     file: &'static str,
     name: &'static str,
-    /// Each value as shown, what it ought to do, and the trial.
+    /// Each value as shown, its expected effect, and the trial.
     trials: Vec<(String, Does, Trial)>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn row<V: Copy + Debug + 'static>(
     }
 }
 
-/// The row of a duration: zero, and the longest that there is.
+/// The row of a duration: zero, and the longest duration.
 pub(crate) fn times(
     setting: (&'static str, &'static str),
     least: Does,
@@ -61,7 +61,7 @@ impl Row {
         Setting::new(self.file, self.name)
     }
 
-    /// What its values do otherwise than they ought to.
+    /// The values whose effect is not the expected one.
     pub(crate) fn mistakes(&self) -> Vec<String> {
         let told = |(value, does, trial): &(String, Does, Trial)| {
             let answer = catch_unwind(AssertUnwindSafe(trial));

@@ -95,7 +95,7 @@ fn taking(text: &str) -> impl Iterator<Item = &str> {
     functions.filter_map(|(name, parameters)| takes(parameters).then_some(name))
 }
 
-/// What is between the parentheses behind the generic parameters.
+/// The text between the parentheses after the generic parameters.
 fn parameters(signature: &str) -> Option<&str> {
     let (mut angles, mut rounds, mut start, mut before) = (0, 0, None, ' ');
     for (at, c) in signature.char_indices() {

@@ -33,7 +33,7 @@ async fn jobs() -> Result<Reliable<u64>> {
     Ok(jobs)
 }
 
-/// Runs a worker for a minute: a handler ends, fails, loses its lease or is told to stop, by its number.
+/// Runs a worker for a minute: by its number, a handler ends, fails, loses its lease or is stopped.
 fn worked(set: impl FnOnce(Worker<u64>) -> Worker<u64>) -> Result<()> {
     in_time(async {
         let jobs = jobs().await?;
@@ -228,7 +228,7 @@ fn delayed(backoff: &Backoff) -> Result<()> {
     worked(|worker| worker.retry(backoff.clone()))
 }
 
-/// Has a handler answer this failure.
+/// Lets a handler return this failure.
 fn failed(failure: Failure) -> Result<()> {
     in_time(async {
         let jobs = jobs().await?;
@@ -252,7 +252,7 @@ fn of_handlers() -> Vec<Row> {
         times((VERDICT, "retry_after"), Serve, Serve, |delay| {
             failed(Failure::retry_after("later", delay))
         }),
-        // A message that is deferred by nothing comes again at once, for ever.
+        // A message with a zero defer comes again at once, for ever.
         row(
             (VERDICT, "defer"),
             (Duration::from_nanos(1), Serve),

@@ -1,5 +1,5 @@
 //! Many runs of one kind on one backend: kept plans first, then seeds, each twice. Some seeds are the same
-//! each day, and others are of the day.
+//! each day, and others depend on the day.
 
 #[path = "../support/kinds.rs"]
 pub(crate) mod kinds;
@@ -24,14 +24,14 @@ const ENOUGH: u64 = 300;
 /// The number of seeds of each kind, unless `QUEUE_SIM_SEEDS` sets another.
 const SEEDS: u64 = 500;
 
-/// Of ten seeds as many are the same each day. They reach the goals, or others do that come next.
+/// The number of seeds in ten that are the same each day. They reach the goals, or the additional seeds do.
 const FIXED: u64 = 6;
 
 /// The least number of additional seeds of each rare size: many messages, large ones.
 const OF_A_SIZE: [(Size, u64); 2] = [(Size::Crowd, 12), (Size::Heavy, 6)];
 
-/// Up to so many times as many are played until the size's goals are reached: one seed in four reaches
-/// the rarest.
+/// At most this factor times the least number are played until the size's goals are reached: one seed in
+/// four reaches the rarest.
 const MOST: u64 = 4;
 
 /// A test of each kind in this environment.
@@ -50,15 +50,15 @@ macro_rules! each_kind {
 }
 pub(crate) use each_kind;
 
-/// Plays the kept plans, then the seeds. Fails if a run breaks a rule, if it is not the same again,
-/// or if the runs miss a goal, a call or a fault. A kept plan that no longer fits fails it last: a bug may
-/// change a plan's course too, and then its rule is the better message.
+/// Plays the kept plans, then the seeds. Fails if a run breaks a rule, if it is not the same again, or if
+/// the runs miss a goal, a call or a fault. A kept plan that no longer fits is reported last: a bug may
+/// change a plan's course too, and then the broken rule is the better message.
 pub(crate) fn hold(kind: QueueKind, environment: &mut dyn Environment) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim-regressions");
     hold_with(&folder, seeds_or(SEEDS), kind, environment);
 }
 
-/// The same with the plans that are kept in this folder, and so many seeds.
+/// The same with the kept plans of this folder, and this number of seeds.
 pub(crate) fn hold_with(
     folder: &Path,
     seeds: u64,
@@ -150,7 +150,8 @@ pub(crate) fn hold_with(
     );
 }
 
-/// The first seed of the day: a tenth of a million for each, so that no two days meet, as in `scripts/soak`.
+/// The first seed of the day: each day has 100,000 seeds, so that no two days overlap, as in
+/// `scripts/soak`.
 fn of_the_day() -> u64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.expect("after 1970").as_secs() / 86_400 * 100_000

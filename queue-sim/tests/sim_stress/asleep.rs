@@ -1,13 +1,13 @@
 //! No client may sleep while there is work. A lost wake-up shows only in a client that sleeps
 //! longer than it should, so each client may sleep for an hour, and the test watches it.
 //!
-//! Producers put one message at a time and wait for its ack, so that the queue is empty again and
-//! again and all clients sleep often. A consumer that leaves a message behind comes back only when
-//! another has taken it: if it came back at once, it would make up for another's lost wake-up. The
-//! test does not judge a client's lateness by the clock alone, but by this machine's other work:
-//! meanwhile the same server answers twenty other calls, and each thread of the runtime runs as many
-//! other tasks. Each thread, since a machine can stop one of them for a tenth of a second in the
-//! middle of a client's poll while another thread answers all calls.
+//! Producers put one message at a time and wait for its ack, so that the queue is empty again and again and
+//! all clients sleep often. A consumer that leaves a message behind returns only when another has taken the
+//! message: if it returned at once, it would hide another's lost wake-up. The test measures a client's
+//! lateness not by the clock alone, but by other work: meanwhile the same server answers twenty other
+//! calls, and each thread of the runtime runs the same number of other tasks. It needs each thread, because
+//! a machine can stop one thread for a tenth of a second during a client's poll while another thread
+//! answers all calls.
 
 use std::{
     sync::{
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 const LEASE: Duration = Duration::from_secs(3_600);
 /// The time for which each kind plays.
 const TIME: Duration = Duration::from_millis(1_500);
-/// The number of looks that must find a client asleep while there is work.
+/// The number of checks in a row that must find a client asleep while there is work.
 const LOOKS: u32 = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
@@ -97,9 +97,9 @@ impl Environment {
     }
 }
 
-/// Plays one kind with equal numbers of producers and consumers, and panics if a client sleeps that
-/// should not. Two and two find a lost wake-up soonest: with more clients, one sooner comes by and
-/// makes up for it.
+/// Plays one kind with equal numbers of producers and consumers, and panics if a client sleeps that should
+/// not. Two of each find a lost wake-up soonest: of more clients, one is more likely to take the message
+/// and hide the loss.
 pub(crate) fn nobody(
     runtime: &Handle,
     clients: &Arc<impl Clients>,
@@ -169,7 +169,7 @@ pub(crate) fn nobody(
     }
 }
 
-/// How long a client has slept while there was work all the time, if that was too long.
+/// The time that a client has slept while there was always work, if that was too long.
 fn overslept(
     runtime: &Handle,
     other: &Arc<dyn OnceStore>,

@@ -1,4 +1,4 @@
-//! One lane: random calls, as fast as they go.
+//! One lane: random calls, as fast as possible.
 
 use std::{
     num::NonZeroUsize,
@@ -43,7 +43,7 @@ impl Client {
         }
     }
 
-    /// Makes this many random calls, and then gives back its messages.
+    /// Makes `steps` random calls, and then gives back its messages.
     pub(crate) async fn play(mut self, steps: u32) {
         for step in 0..steps {
             let call = match (self.choose(10), self.queue.kind()) {

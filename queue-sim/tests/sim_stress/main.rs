@@ -1,6 +1,6 @@
-//! Both backends under real threads, in real time. This shows what locks and sockets do, which one
-//! thread in virtual time cannot. Nobody knows the order in which the calls took effect, so the
-//! rules check only the callers' answers.
+//! Both backends under real threads, in real time. This tests locks and sockets, which one thread in
+//! virtual time cannot. Nobody knows the order in which the calls took effect, so the rules check only the
+//! callers' answers.
 
 mod asleep;
 mod client;

@@ -1,9 +1,9 @@
-//! What the simulator's world lacks: many queues, several runtimes on their own threads, large bodies, a
-//! long line, pushes that are polled once and dropped. The test counts every message: it fails if one is
-//! lost or comes twice.
+//! Conditions that the simulator lacks: many queues, several runtimes on their own threads, large bodies, a
+//! slow connection, pushes that are polled once and dropped. The test counts every message: it fails if one
+//! is lost or comes twice.
 //!
-//! Larger, and for longer, by variables; for example
-//! `QUEUE_STRESS_QUEUES=1000 QUEUE_STRESS_SECONDS=5 QUEUE_STRESS_ROUNDS=20`.
+//! Variables make it larger and longer, for example `QUEUE_STRESS_QUEUES=1000 QUEUE_STRESS_SECONDS=5
+//! QUEUE_STRESS_ROUNDS=20`.
 
 use std::{
     collections::BTreeSet,
@@ -29,15 +29,15 @@ type Queue = Arc<dyn ReliableQueue>;
 
 /// Longer than a round: a message comes once.
 const LEASE: Duration = Duration::from_secs(3_600);
-/// The line's round trip.
+/// The connection's round trip.
 const LINE: Duration = Duration::from_millis(10);
 const LARGE: usize = 1_000_000;
-/// One body in this many is large.
+/// One body in `LARGE_ONES` is large.
 const LARGE_ONES: u64 = 200;
-/// A producer polls one in this many pushes once, and gives it up.
+/// A producer polls one in `GIVEN_UP` pushes once, and gives it up.
 const GIVEN_UP: u64 = 50;
 
-/// A variable's number, or the one for a test among others.
+/// A variable's number, or the default for a normal test run.
 fn number(name: &str, usual: u64) -> u64 {
     match env::var(format!("QUEUE_STRESS_{name}")) {
         Ok(text) => text.parse().expect("a number"),
@@ -56,9 +56,9 @@ struct Tally {
 struct Round {
     url: String,
     tally: Mutex<Tally>,
-    /// Waits until both sides have come this far.
+    /// Waits until both sides have reached this point.
     together: Barrier,
-    /// Tells that a message came.
+    /// Records that a message came.
     came: watch::Sender<()>,
 }
 
@@ -125,7 +125,7 @@ impl Round {
         self.together.wait().await;
     }
 
-    /// Pushes at one side's rate, and answers when all pushes have ended.
+    /// Pushes at one side's rate, and returns when all pushes have ended.
     async fn produce(self: &Arc<Self>, side: u64, queues: &[Queue]) {
         let mut ticks = interval(Duration::from_secs(2) / number("RATE", 500) as u32);
         let mut pushes = JoinSet::new();

@@ -1,4 +1,4 @@
-//! A future that shows whether it sleeps: a poll was in vain, and nothing has woken it since.
+//! A future that shows whether it sleeps: its last poll was pending, and nothing has woken it since.
 
 use std::{
     future::poll_fn,

@@ -66,7 +66,7 @@ fn a_call_that_creates_its_queue_anew_is_executed_once() {
     assert_eq!(history.records[0].executed.len(), 1);
 }
 
-/// Looks for room, and takes it in another step, whatever the capacity.
+/// Checks for room, and takes it in another step, at any capacity.
 #[derive(Debug)]
 struct ChecksThenOffers;
 

@@ -58,8 +58,8 @@ pub(crate) fn name() -> QueueName {
     QueueName::new("queue").unwrap()
 }
 
-/// Plays this on lane 1. Faults strike only where the plan says so, by a fault's number among those of
-/// its site.
+/// Plays this on lane 1. Faults strike only where the plan says so, by a fault's number at its choice
+/// point.
 pub(crate) fn play<F>(
     environment: &mut RedisEnvironment,
     faults: &[Fault],

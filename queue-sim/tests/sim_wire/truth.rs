@@ -14,7 +14,7 @@ use tokio::time;
 
 use crate::set::{LEASE_TIME, SECOND, lease_one, name, play, play_as};
 
-/// Makes one push in a fresh world, while this fault strikes. Answers the ready messages a minute
+/// Makes one push in a fresh world, while this fault strikes. Returns the number of ready messages a minute
 /// later.
 fn struck(environment: &mut RedisEnvironment, fault: Fault, plan: &str) -> (Record, u64) {
     let history = play(environment, &[fault], plan, async |set| {
@@ -39,7 +39,7 @@ fn struck(environment: &mut RedisEnvironment, fault: Fault, plan: &str) -> (Reco
 #[test]
 fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
     let mut environment = RedisEnvironment::start().unwrap();
-    // The client gives up after 43 ms; a late request comes one later.
+    // The client gives up after 43 ms; a late request comes 1 ms later.
     for (fault, plan, certain, ends, executed) in [
         (Fault::RequestLost, "v1:1.1.request=1", false, 43, &[][..]),
         (Fault::Delayed, "v1:1.1.request=2", true, 1, &[1]),
@@ -105,8 +105,8 @@ fn a_dropped_call_is_known_to_have_been_executed_or_not() {
     assert!(dropped.iter().all(|count| *count > 0), "{dropped:?}");
 }
 
-/// The consumer learns by a reply that marks end with their messages here, and sends its call again
-/// with their keys.
+/// A reply tells the consumer that marks end with their messages here; the consumer sends its call again
+/// with the marks' keys.
 #[test]
 fn a_call_that_is_asked_for_more_keys_is_executed_once() {
     let mut environment = RedisEnvironment::start().unwrap();

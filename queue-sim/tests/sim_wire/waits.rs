@@ -115,7 +115,7 @@ fn a_producer_waits_for_room() {
     });
 }
 
-/// Where hints can get lost, clients have a short fall-back interval. The plan has no fault strike.
+/// Where hints can get lost, clients have a short fall-back interval. The plan lets no fault strike.
 const CAN_LOSE_HINTS: &[Fault] = &[Fault::ReplyLost];
 
 /// Waits for `millis`, and returns how many milliseconds the wait took.
@@ -139,7 +139,7 @@ fn short_waits_for_arrivals_without_a_look_add_up_to_the_fall_back_interval() {
         let short = interval * 9 / 10;
         assert_eq!(timed(&set, short, wait).await, short);
         assert_eq!(timed(&set, short, wait).await, interval - short);
-        // A look begins the next interval.
+        // A poll begins the next interval.
         assert_eq!(timed(&set, short, wait).await, short);
         assert!(lease_one(&*queue, SECOND).await.is_none());
         assert_eq!(timed(&set, short, wait).await, short);

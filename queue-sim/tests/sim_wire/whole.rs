@@ -17,7 +17,7 @@ fn seeded(environment: &mut RedisEnvironment, scenario: &Scenario, seed: u64) ->
     scenario.play(environment, &Decisions::seeded(seed))
 }
 
-/// Plays each seed twice, and answers the runs.
+/// Plays each seed twice, and returns the runs.
 fn twice(
     environment: &mut RedisEnvironment,
     scenario: &Scenario,
@@ -88,7 +88,7 @@ fn runs_repeat_where_the_server_is_killed() {
     assert!(restarts > 0);
 }
 
-/// Messages fall due later by as much as the clock went back, and the end waits for them.
+/// Messages become due later by the time that the clock went back, and the end of the run waits for them.
 #[test]
 fn a_clock_that_is_put_back_leaves_time_to_drain() {
     let mut environment = RedisEnvironment::start().unwrap();

@@ -1,6 +1,6 @@
 //! The kinds of queue, for tests of each.
 
-/// Calls a macro with what is given to it, and then with each kind's name and variant.
+/// Calls a macro with the given tokens, followed by each kind's name and variant.
 macro_rules! each_kind {
     ($($make:ident)::+! $($given:tt)*) => {
         $($make)::+! {

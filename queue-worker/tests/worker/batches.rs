@@ -127,7 +127,7 @@ async fn a_broken_batch_is_a_failed_attempt_of_each() {
         .await
         .unwrap();
     let counters = environment.counters().await;
-    // Two each of the others, and four of the one that never decodes.
+    // Two attempts each of the others, and four of the message that never decodes.
     assert_eq!((counters.acked, counters.retried, counters.died), (2, 8, 1));
     assert_eq!((report.counts.panicked, report.counts.timed_out), (2, 2));
     assert_eq!(report.counts.undecodable, 5);
@@ -212,8 +212,8 @@ async fn a_batch_is_cut_off_once_its_last_lease_is_lost() {
     assert_eq!(*ran.lock().unwrap(), [0, 1]);
 }
 
-/// A lost answer makes the worker ask for fewer messages than a batch may have; the queue has its slot
-/// all the same.
+/// After a lost answer the worker asks for fewer messages than a batch may have; the queue still has its
+/// slot.
 #[tokio::test(start_paused = true)]
 async fn a_queue_of_large_batches_is_served_after_a_lost_answer() {
     let environment = Environment::holding(256).await;

@@ -34,7 +34,7 @@ async fn a_context_of_a_test_shows_what_the_test_asked_for() {
     assert_eq!(cx.receipt(), Receipt::new(MessageId::new(7), Token::new(9)));
     assert_eq!(cx.headers().get("tenant"), Some("acme"));
     assert_eq!(cx.headers().get("language"), Some("en"));
-    // As in a worker, a millisecond less.
+    // A millisecond less, as in a worker.
     assert_eq!(cx.remaining(), 10 * SECOND - MILLI);
     assert_eq!(cx.deadline(), Instant::now() + cx.remaining());
     assert_eq!(cx.cut_off(), Some(Instant::now() + 5 * SECOND));
@@ -63,7 +63,7 @@ async fn nothing_ends_the_lease_of_a_test_but_the_test() {
     worker.stop(Stop::LeaseLost);
     worker.stop(Stop::Shutdown);
     assert_eq!(cx.stop(), Some(Stop::LeaseLost));
-    // A context whose worker nobody keeps is never told.
+    // A context whose worker handle was dropped is never stopped.
     let alone = Context::for_test().build();
     assert!(timeout(HOUR, alone.stopped()).await.is_err());
 }
@@ -76,7 +76,7 @@ async fn a_handler_in_a_test_extends_its_lease_until_that_is_lost() {
     let view = cx.clone();
     cx.extend(100 * SECOND).await.unwrap();
     assert_eq!(view.remaining(), 100 * SECOND - MILLI);
-    // As a worker does, it takes its own lease for the shortest.
+    // Like a worker, it assumes that its own lease is the shortest.
     cx.extend(SECOND).await.unwrap();
     assert_eq!(view.remaining(), 30 * SECOND - MILLI);
     worker.stop(Stop::Shutdown);

@@ -35,7 +35,7 @@ impl Environment {
         }
     }
 
-    /// An environment whose queue holds this many numbers, from 0.
+    /// An environment whose queue holds the numbers from 0 to `count - 1`.
     pub(crate) async fn holding(count: u64) -> Self {
         let environment = Self::new().await;
         environment.push(count).await;
@@ -52,12 +52,12 @@ impl Environment {
         Worker::new(self.spy.consumer::<u64>())
     }
 
-    /// The queue behind the spy, for a worker of several.
+    /// The queue behind the spy, for a worker of several queues.
     pub(crate) fn route(&self) -> Route<u64> {
         Route::new(self.spy.consumer::<u64>())
     }
 
-    /// Has this worker work until nothing is ready, delayed or leased.
+    /// Runs this worker until nothing is ready, delayed or leased.
     pub(crate) async fn work_off<H, F>(&self, worker: Worker<u64>, handler: H) -> Report
     where
         H: Fn(u64, Context) -> F + Send + Sync + 'static,
@@ -75,7 +75,7 @@ impl Environment {
         self.until(|counters| counters.depth.occupied() == 0).await;
     }
 
-    /// Waits until this holds of the queue, for at most two hours of virtual time.
+    /// Waits until `holds` for the queue's counters, for at most two hours of virtual time.
     pub(crate) async fn until(&self, holds: impl Fn(&Counters) -> bool + Send + Sync) {
         let poll = async {
             while !holds(&self.counters().await) {

@@ -51,7 +51,7 @@ async fn messages_behind_a_handed_over_one_are_handled_too() {
     assert!(start.elapsed() < SECOND + 100 * MILLI);
 }
 
-/// A slot is for one of them: the other is not kept from other workers.
+/// One slot takes one of the messages, and the other stays available to other workers.
 #[tokio::test(start_paused = true)]
 async fn of_two_that_come_at_once_for_one_slot_one_goes_back() {
     let (first, second) = (handing_over().await, handing_over().await);
@@ -91,7 +91,7 @@ async fn of_two_that_come_at_once_for_one_slot_one_goes_back() {
     }
 }
 
-/// As far as the worker knows, a lease may be as old as the wait that brought it.
+/// The worker must assume that a lease is as old as the wait that brought it.
 #[tokio::test(start_paused = true)]
 async fn a_wait_is_a_part_of_a_lease_and_its_end_no_reason_to_look() {
     let environment = handing_over().await;

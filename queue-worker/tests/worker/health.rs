@@ -1,4 +1,4 @@
-//! What a worker shows of itself while it works.
+//! The state that a worker shows while it works.
 
 use queue_worker::*;
 use tokio::time::sleep;

@@ -57,10 +57,10 @@ async fn each_handler_of_a_batch_of_heartbeats_is_told_of_its_own_lease() {
 async fn each_handler_that_asks_is_answered_for_its_own_lease() {
     for lost in 0..3 {
         let environment = Environment::holding(3).await;
-        // Requests that come while a call is out go together.
+        // Requests that come while a call is under way share the next call.
         environment.spy.watched().latency = 20 * MILLI;
         let queue = Arc::clone(&environment.queue);
-        // By then the first heartbeats have told the handler that lost its lease.
+        // By then the first heartbeats have notified the handler that lost its lease.
         let at = Instant::now() + 5 * SECOND;
         let report = environment
             .worker()
@@ -75,7 +75,8 @@ async fn each_handler_that_asks_is_answered_for_its_own_lease() {
                             queue.ack(cx.receipt()).await.unwrap();
                             cx.stopped().await;
                         }
-                        // While the first is out, the lost one asks, and then the third.
+                        // While the first call is under way, the handler without a lease asks, and then the
+                        // third handler.
                         let place = match number {
                             number if number == lost => 1,
                             0 => 0,
@@ -107,7 +108,7 @@ async fn each_handler_that_asks_is_answered_for_its_own_lease() {
 #[tokio::test(start_paused = true)]
 async fn a_lease_and_its_extensions_count_from_the_call_and_not_from_its_answer() {
     let environment = Environment::holding(1).await;
-    // A second to the backend, and another one back.
+    // One second to the backend, and one second back.
     environment.spy.watched().latency = 2 * SECOND;
     let worker = environment.worker().lease(9 * SECOND);
     let handler = |_: u64, cx: Context| async move {
@@ -130,7 +131,7 @@ async fn a_lease_and_its_extensions_count_from_the_call_and_not_from_its_answer(
 #[tokio::test(start_paused = true)]
 async fn an_extension_that_is_shorter_than_the_lease_shortens_nothing() {
     let environment = Environment::holding(1).await;
-    // No heartbeat must repair it before the handler looks.
+    // No heartbeat may repair it before the handler checks.
     environment.spy.watched().latency = 20 * MILLI;
     let spy = environment.spy.clone();
     let worker = environment.worker().lease(9 * SECOND);
@@ -191,7 +192,7 @@ async fn handlers_that_ask_for_different_times_at_once_get_each_its_own() {
     environment.spy.watched().latency = 20 * MILLI;
     let at = Instant::now() + SECOND;
     let handler = move |number: u64, cx: Context| async move {
-        // The second and the third ask while the first one's call is out.
+        // The second and the third ask while the first one's call is under way.
         sleep_until(at + number as u32 * 5 * MILLI).await;
         let lease_time = [100 * SECOND, 50 * SECOND, 100 * SECOND][number as usize];
         cx.extend(lease_time).await.unwrap();

@@ -22,7 +22,7 @@ async fn heartbeats_hold_a_long_job_in_batches() {
         let end = Instant::now() + 60 * SECOND;
         while Instant::now() < end {
             sleep(100 * MILLI).await;
-            // Never near its end: two thirds of it are left, but for a moment's work.
+            // The lease is never near its end: about two thirds of it are left.
             assert!(cx.remaining() > 1900 * MILLI, "{:?}", cx.remaining());
             assert_eq!(cx.stop(), None);
         }
@@ -109,7 +109,7 @@ async fn a_handler_that_does_not_stop_is_cut_off_after_the_cleanup_time() {
     assert_eq!((finished, report.counts.lost), (1, 1));
 }
 
-/// A heartbeat that hangs leaves nothing else that would wake the worker.
+/// While a heartbeat hangs, nothing else would wake the worker.
 #[tokio::test(start_paused = true)]
 async fn a_handler_is_cut_off_in_time_while_a_heartbeat_hangs() {
     let environment = Environment::holding(1).await;

@@ -1,4 +1,4 @@
-//! When a worker looks for messages, and when it settles results.
+//! The times at which a worker polls for messages, and settles results.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     spy::Fault,
 };
 
-// Without hints, a message that is left, or comes after a look, waits for the next look.
+// Without hints, a message that is left, or comes after a poll, waits for the next poll.
 
 #[tokio::test(start_paused = true)]
 async fn a_look_that_found_fewer_than_it_asked_for_is_soon_followed_by_another() {
@@ -45,9 +45,9 @@ async fn a_full_answer_is_followed_by_another_look_at_once() {
     assert!(environment.spy.watched().largest < 300);
 }
 
-/// A worker of sixteen slots gets messages of these numbers, whose handlers take as many
-/// milliseconds. Its handlers have taken so long before that a result may wait for others for about
-/// 600 ms. So many milliseconds after the messages came, this many of them are acked.
+/// A worker of sixteen slots gets messages of these numbers, whose handlers take as many milliseconds. Its
+/// handlers have taken so long before that a result may wait for others for about 600 ms. Each pair in `at`
+/// has the milliseconds since the messages came, and the number of messages acked by then.
 async fn acked(numbers: &[u64], at: &[(u64, u64)]) {
     let environment = Environment::new().await;
     environment.numbers.push(&160_000).await.unwrap();
@@ -98,7 +98,7 @@ pub(crate) async fn waits(workers: Workers) -> u64 {
     waiting
 }
 
-/// A wait without a free slot would keep a hint from those who have one.
+/// A wait without a free slot would take a hint from workers with a free slot.
 #[tokio::test(start_paused = true)]
 async fn a_worker_waits_for_messages_while_it_has_a_free_slot() {
     assert_eq!(waits(Workers::in_order().concurrency(2)).await, 1);

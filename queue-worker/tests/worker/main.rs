@@ -1,4 +1,4 @@
-//! The worker in virtual time, on queues in memory: a test for each line of its description.
+//! The worker in virtual time, on queues in memory: a test for each statement of its documentation.
 
 mod batch_slots;
 mod batches;

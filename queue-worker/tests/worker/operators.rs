@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::environment::{Environment, HOUR, SECOND};
 
-/// The receipt of the one message that is leased, and the name of who holds it.
+/// The receipt of the only leased message, and the name of its holder.
 async fn held(queue: &dyn ReliableQueue) -> (Receipt, Option<Holder>) {
     let page = queue.peek(Place::Leased, Page::first(10)).await.unwrap();
     let [peeked] = &page.entries[..] else {
@@ -23,7 +23,7 @@ async fn held(queue: &dyn ReliableQueue) -> (Receipt, Option<Holder>) {
     (*receipt, holder.clone())
 }
 
-/// Works through three messages. Answers the names that their handlers find on their leases.
+/// Works through three messages. Returns the holders' names that their handlers find on their leases.
 async fn names(name: Option<&str>) -> Vec<String> {
     let environment = Environment::holding(3).await;
     let queue = Arc::clone(&environment.queue);

@@ -35,7 +35,7 @@ async fn through(fault: Fault) -> (Environment, Report, Health) {
         assert!(troubles[0].since.elapsed() > 50 * SECOND);
         environment.spy.watched().fault = None;
         environment.empty().await;
-        // Waiting is healthy again after one wait has ended well.
+        // Waiting is healthy again after one wait has succeeded.
         sleep(10 * SECOND).await;
         assert!(watch.is_healthy(), "{:?}", watch.troubles());
         assert!(watch.last_error().is_some());
@@ -63,7 +63,7 @@ async fn a_backend_that_is_down_ends_nothing_and_loses_nothing() {
 async fn an_ack_whose_reply_was_lost_is_repeated_and_perhaps_done() {
     let (environment, report, _) = through(Fault::Mute).await;
     let counters = environment.counters().await;
-    // The few whose lease was lost with a reply came back, and none was tried to death.
+    // The few messages whose lease was lost with a reply came back, and none died for spent attempts.
     assert_eq!((counters.acked, counters.died), (50, 0));
     assert!(report.counts.unconfirmed > 0, "{report:?}");
 }

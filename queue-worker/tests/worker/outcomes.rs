@@ -157,7 +157,7 @@ async fn a_panic_is_a_failed_attempt_and_hurts_nobody_else() {
         .retry(Backoff::fixed(SECOND));
     let handler = |number: u64, cx: Context| {
         let first = cx.attempt() == 1;
-        // It panics before there is a future at all.
+        // The handler panics before it returns a future.
         assert!(!(number == 3 && first), "three");
         async move {
             tokio::task::yield_now().await;

@@ -47,15 +47,15 @@ async fn unfinished_handlers_are_stopped_cut_off_and_their_messages_released() {
                 match number {
                     // Ends in time.
                     0 => sleep(5 * SECOND).await,
-                    // Listens, and gives up.
+                    // Waits for the stop, and gives up.
                     1 => {
                         let stop = cx.stopped().await;
                         news.lock().unwrap().push(stop);
                         return Err("told to stop");
                     }
-                    // Does not listen, but comes to its end.
+                    // Ignores the stop, but ends in time for the cleanup.
                     2 => sleep(12 * SECOND).await,
-                    // Does not listen.
+                    // Ignores the stop.
                     _ => sleep(HOUR).await,
                 }
                 Ok(())
@@ -113,7 +113,7 @@ async fn an_idle_worker_ends_at_once() {
         .await
         .unwrap();
     assert_eq!(report.shutdown, Duration::ZERO);
-    // It looks once at first, and then on the timer.
+    // The worker polls once at first, and then on the timer.
     assert!((20..=22).contains(&report.counts.calls), "{report:?}");
 }
 
@@ -138,7 +138,7 @@ async fn a_worker_whose_backend_is_gone_ends_all_the_same() {
     assert!(report.shutdown <= 12 * SECOND, "{report:?}");
 }
 
-/// Shuts down at the first second, with handlers that take this long; the backend has the fault
+/// Shuts down at the first second, with handlers that take the time `handlers`; the backend has the fault
 /// between the two times.
 async fn drain(handlers: Duration, fault: Fault, from: Duration, to: Duration) -> Report {
     let environment = Environment::holding(4).await;
@@ -172,8 +172,8 @@ async fn a_result_that_could_not_be_settled_at_first_is_settled_later_in_the_dra
 async fn a_result_that_is_settled_after_the_drain_is_drained_if_its_handler_was_in_time() {
     let report = drain(2 * SECOND, Fault::Down, SECOND, 5500 * MILLI).await;
     assert!(report.drained && report.counts.acked == 4, "{report:?}");
-    // These end by themselves as well, but after the drain; one is settled during the cleanup, the
-    // other after it.
+    // These handlers end on their own, but after the drain; one is settled during the cleanup, the other
+    // after it.
     let report = drain(6 * SECOND, Fault::Down, 20 * SECOND, 21 * SECOND).await;
     assert!(!report.drained && report.counts.acked == 4, "{report:?}");
     let report = drain(6 * SECOND, Fault::Down, 5 * SECOND, 9100 * MILLI).await;
@@ -267,8 +267,8 @@ async fn a_handler_that_was_told_to_stop_may_still_bury_its_message() {
     );
 }
 
-/// Cuts off three handlers with this cleanup time, while the backend is down for as long from then on;
-/// answers the counts.
+/// Cuts off three handlers with this cleanup time, while the backend is `down` for that time from then on.
+/// Returns the counts.
 async fn cut_off(cleanup: Duration, down: Duration) -> Counts {
     let environment = Environment::holding(3).await;
     let spy = environment.spy.clone();

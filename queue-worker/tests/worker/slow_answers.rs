@@ -34,7 +34,7 @@ async fn over_a_slow_line(patience: Option<Duration>) -> Report {
         .unwrap();
     let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.died), (MESSAGES, 0), "{report:?}");
-    // Twenty seconds would do if each message came only once.
+    // Twenty seconds would be enough if each message came only once.
     assert!(start.elapsed() < 60 * SECOND, "{:?}", start.elapsed());
     assert!(report.counts.balance(), "{report:?}");
     assert_eq!(report.counts.panicked, 0);

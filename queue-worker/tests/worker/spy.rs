@@ -39,7 +39,7 @@ pub(crate) struct Watched {
     pub(crate) latency: Duration,
     /// The time that each message of an answer takes in addition.
     pub(crate) per_message: Duration,
-    /// The spy gives up an answer whose messages take longer than this.
+    /// The spy drops an answer whose messages take longer than this.
     pub(crate) patience: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum Fault {
     Mute,
     /// `extend` fails; the rest works.
     NoExtend,
-    /// `extend` answers nothing for its last receipt; the rest works.
+    /// `extend` returns nothing for its last receipt; the rest works.
     ShortExtend,
     /// Leasing fails, as on a full server; the rest works.
     NoLease,
@@ -163,7 +163,7 @@ impl Spy {
         })
     }
 
-    /// Counts the call; answers the faults that do not concern it.
+    /// Counts the call. Returns the faults that do not concern it.
     fn note(&self, call: &Call) -> &'static [Fault] {
         let mut watched = self.watched();
         match call {
@@ -197,7 +197,7 @@ impl Spy {
         }
     }
 
-    /// Carries an answer's messages over the line.
+    /// Waits for the time that an answer's messages take.
     async fn carry(&self, leased: &Leased) -> Result<()> {
         let mut guard = Unanswered(Some(self));
         let (per_message, patience) = {

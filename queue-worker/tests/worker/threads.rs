@@ -1,4 +1,5 @@
-//! The worker on many threads in real time, as a service runs it; and on one thread, twice alike.
+//! The worker on many threads in real time, as a service runs it; and on one thread, where two runs are
+//! equal.
 
 use std::{
     collections::BTreeMap,
@@ -51,8 +52,8 @@ async fn handlers_run_in_parallel_and_each_message_is_done_once() {
     assert_eq!(environment.spy.watched().dropped, 0);
 }
 
-/// The worker cannot cut off a handler that blocks its thread: it ends without it, and leaves its
-/// lease to expire.
+/// The worker cannot cut off a handler that blocks its thread: the worker ends without it, and its lease
+/// expires.
 #[test]
 fn a_handler_that_blocks_is_left_behind() {
     let elsewhere = Runtime::new().unwrap();

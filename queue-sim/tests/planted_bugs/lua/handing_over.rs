@@ -1,4 +1,4 @@
-//! Bugs of a push that leases its message to who waits for one.
+//! Bugs of a push that leases its message to a waiter.
 
 use super::edit::{Edit, Edits, edits};
 

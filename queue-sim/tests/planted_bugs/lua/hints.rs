@@ -1,4 +1,4 @@
-//! Bugs by which nobody is told, or nobody looks in time.
+//! Bugs by which no waiter is notified, or none polls in time.
 
 use super::edit::{Edit, Edits, edits};
 
@@ -6,7 +6,8 @@ edits! {
     DEATH_MAKES_NO_ROOM {
         "shared/tidy": "gone(dead)" => "disown(dead)";
     }
-    /// On a list either would do: a call that promotes sends one hint more than it takes messages.
+    /// On a list each of the two hides the other's bug: a call that promotes sends one hint more than it
+    /// takes messages.
     DELAYED_IS_NOTHING_AHEAD {
         "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
             "call('EXISTS', READY, LINE) > 0";

@@ -1,4 +1,4 @@
-//! Bugs by which something stays of what is gone, or goes with what is there.
+//! Bugs that leave data of gone messages, or remove data of present ones.
 
 use super::edit::{Edit, Edits, edits};
 

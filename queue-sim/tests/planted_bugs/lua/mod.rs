@@ -1,4 +1,4 @@
-//! Bugs in the scripts of the Redis backend. Those in the scripts of one kind alone are with the kind's
+//! Bugs in the scripts of the Redis backend. Bugs in the scripts of a single kind are with that kind's
 //! other bugs.
 
 mod edit;

@@ -1,4 +1,4 @@
-//! Bugs in what the scripts do to messages and answer.
+//! Bugs in the scripts' changes of messages, and in their answers.
 
 use super::edit::{Edit, Edits, edits};
 
