@@ -149,8 +149,8 @@ async fn no_error_shows_a_password() {
     }
 }
 
-/// One character of the scheme is lost, doubled, or another: each place, and each character that means
-/// something in a URL.
+/// One character of the scheme is removed, doubled or replaced: at each place, by each character with a
+/// meaning in a URL.
 #[tokio::test]
 async fn no_slip_in_a_scheme_shows_a_password() {
     const OTHERS: [&str; 14] = [

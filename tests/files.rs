@@ -1,4 +1,4 @@
-//! Dependencies between files point one way, as those between crates do.
+//! Dependencies between files point one way, like dependencies between crates.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -16,9 +16,9 @@ struct Module {
     uses: BTreeSet<Names>,
     /// Its re-exports of this crate's definitions, by the name that it gives them.
     offers: BTreeMap<String, Names>,
-    /// The modules all of whose names it re-exports.
+    /// The modules from which it re-exports all names.
     globs: Vec<Names>,
-    /// What its text defines.
+    /// The names that its text defines.
     defines: BTreeSet<String>,
 }
 
@@ -237,7 +237,7 @@ fn code(text: &str) -> String {
     code
 }
 
-/// The leaves of a `use` tree: each path, and the name that it has here.
+/// The leaves of a `use` tree: each path, and its name in this file.
 fn leaves(tree: &str, before: &[String]) -> Vec<(Names, String)> {
     let mut found = Vec::new();
     for branch in branches(tree) {
@@ -267,7 +267,7 @@ fn leaves(tree: &str, before: &[String]) -> Vec<(Names, String)> {
     found
 }
 
-/// The parts of a tree between its outermost commas.
+/// The pieces of a tree between its outermost commas.
 fn branches(tree: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
     for (at, c) in tree.char_indices() {
@@ -286,7 +286,7 @@ fn branches(tree: &str) -> Vec<&str> {
     parts
 }
 
-/// A path from the crate's root, if it is one of this crate.
+/// A path from the crate's root, if it is in this crate.
 fn from_root(module: &[String], path: &[String]) -> Option<Names> {
     let mut names = match path.first()?.as_str() {
         "crate" => Vec::new(),

@@ -102,7 +102,8 @@ fn check_rust_versions(metadata: &Value) {
     }
 }
 
-/// The versions in a lock file, each under its package and what a requirement holds on to: `bytes 1`.
+/// The versions in a lock file, each under its package and the number that a requirement keeps fixed:
+/// `bytes 1`.
 fn locked(file: &str) -> BTreeMap<String, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let text = std::fs::read_to_string(path).unwrap();
@@ -122,7 +123,7 @@ fn locked(file: &str) -> BTreeMap<String, String> {
     packages.map(version).collect()
 }
 
-/// So a crate that both need is built once: they share a target folder.
+/// The two share a target folder, so a crate that both need is built once.
 #[test]
 fn redis_container_has_our_versions_of_the_crates_that_it_shares() {
     let ours = locked("Cargo.lock");
@@ -132,8 +133,8 @@ fn redis_container_has_our_versions_of_the_crates_that_it_shares() {
     }
 }
 
-/// `url` reads names of hosts by one of three back ends, which the lock file chooses (so says `idna_adapter`).
-/// The usual one is ICU, which is twenty crates more for each set of features that we build.
+/// `url` reads host names by one of three back ends, which the lock file chooses (see `idna_adapter`). The
+/// default is ICU, with twenty more crates for each set of features that we build.
 #[test]
 fn our_own_builds_leave_icu_out() {
     let ours = locked("Cargo.lock");

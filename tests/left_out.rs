@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A test that is there only with some features, and without others.
+/// A test that exists only with some features, and without others.
 #[derive(Debug)]
 struct Bound {
     place: String,
@@ -93,7 +93,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Those of all packages. This file only speaks of such tests.
+/// The tests of all packages. This file is skipped, because it only mentions such tests.
 fn of_all() -> Vec<Bound> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let testing = fs::read_dir(root.join("testing")).expect("its folder");

@@ -1,4 +1,4 @@
-//! What `scripts/tools.sh` does on machines unlike this one: programs in the `PATH` stand for theirs.
+//! Tests `scripts/tools.sh` as on other machines: programs in the `PATH` replace theirs.
 
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-/// A folder of programs, and nothing else in the `PATH` but the usual tools.
+/// A folder of programs; the `PATH` has only this folder and the usual tools.
 struct Machine(PathBuf);
 
 impl Machine {
@@ -49,7 +49,7 @@ impl Machine {
         self.program("rustup", &does);
     }
 
-    /// The status of this function of the script, and what it prints.
+    /// The status of this function of the script, and its output.
     fn run(&self, function: &str) -> (Option<i32>, String) {
         let script = format!("set -euo pipefail; source scripts/tools.sh; {function}");
         let output = Command::new("bash")

@@ -62,7 +62,7 @@ async fn jobs() -> Reliable<u64> {
     queues.reliable("jobs").await.expect("opens")
 }
 
-/// Waits until nothing is ready, delayed or leased, but not for ever.
+/// Waits, for a bounded time, until nothing is ready, delayed or leased.
 async fn empty(queue: &dyn Leasing) {
     let poll = async {
         while queue.depth().await.expect("counts").occupied() > 0 {

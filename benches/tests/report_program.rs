@@ -1,5 +1,5 @@
-//! The program `report`: a quick run gives every scenario its rows, and benches/README.md has the form
-//! that the program writes. No test looks at how fast anything was.
+//! The program `report`: a quick run gives every scenario its rows, and benches/README.md has the form that
+//! the program writes. No test checks a speed.
 
 use std::{
     collections::BTreeSet,
@@ -15,10 +15,10 @@ use queue_benches::{
     report::{effort::Effort, readme, row::Row, scenarios},
 };
 
-/// Many times what a quick run takes, so that only a program that hangs exceeds it.
+/// Many times the duration of a quick run, so that only a program that hangs exceeds it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A folder that goes with the test.
+/// A folder that is removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -99,7 +99,7 @@ impl RotatingQueue for Handle {
     }
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
-        // Either way the caller looks again.
+        // In both cases the caller polls again.
         tokio::time::timeout(timeout, self.ring.turn.notified())
             .await
             .ok();

@@ -1,4 +1,4 @@
-//! Any text and any bytes: a value, or a clear error, and what is written is read as the same.
+//! Any text and any bytes decode to a value or a clear error, and encoded values decode to the same value.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -12,7 +12,7 @@ use queue_testing::property::hold_for;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 const CASES: u32 = 2_000;
-/// No error says more.
+/// The longest error text.
 const LONGEST: usize = 1_200;
 
 #[track_caller]
@@ -164,7 +164,7 @@ fn reads<T: DeserializeOwned + Serialize + PartialEq + Debug>(bytes: &[u8]) {
     }
 }
 
-/// What programs store or send of the library's own types.
+/// The library's own types that programs store or send.
 #[test]
 fn our_types_are_encoded_as_they_were_decoded() {
     let number = prop_oneof![any::<i64>().prop_map(|n| n.to_string()), "-?[0-9.e]{1,25}"];

@@ -1,4 +1,4 @@
-//! Confirmed calls: what is told beside the answer, and who refuses.
+//! Confirmed calls: the confirmation beside the answer, and the backends that refuse.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

@@ -22,13 +22,13 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) enum Behaviour {
     /// It takes effect and answers at once.
     Made,
-    /// It takes effect, and answers this long after.
+    /// It takes effect, and answers after this time.
     Slow(Duration),
     /// It takes effect, and its answer is lost.
     Lost,
     /// It does nothing and answers this error.
     Refused(Error),
-    /// It does nothing, and answers a spurious hint this long after.
+    /// It does nothing, and returns a spurious hint after this time.
     Spurious(Duration),
     /// It does nothing and never answers.
     Hangs,

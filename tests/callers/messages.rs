@@ -1,4 +1,4 @@
-//! Messages with more than a value: what was said of them is what the queue does.
+//! Messages with more than a value: the queue follows each of their settings.
 
 use std::time::Duration;
 
@@ -172,7 +172,7 @@ async fn a_distinct_message_replaces_and_a_full_queue_does_as_it_is_told() {
     let kite = gifts.push(&2, Overflow::Reject).await.unwrap();
     assert!(matches!(kite, Offered::Accepted { .. }));
 
-    // Also when the queue is full, and whichever comes first: the key or the policy.
+    // Also when the queue is full, and in either order of the key and the policy.
     let rose = gifts.message(&3).overflow(Overflow::Reject);
     let rose = rose.distinct("rose").send().await.unwrap();
     let Offered::Replaced { replaced, .. } = rose else {
@@ -224,7 +224,7 @@ async fn a_value_without_an_encoding_fails_when_it_is_sent_and_changes_nothing()
     let error = message.dedup("key", DAY).send().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Codec);
     assert_eq!(samples.queue().depth().await.unwrap().ready, 0);
-    // It left no mark either.
+    // The refused message left no mark either.
     let message = samples.message(&20.5).dedup("key", DAY);
     assert!(!message.send().await.unwrap().is_duplicate());
 }

@@ -22,7 +22,7 @@ async fn a_body_that_does_not_decode_is_received_and_left_to_the_caller() {
     assert_eq!(&delivery.bytes()[..], b"no number");
     let counters = jobs.counters().await.unwrap();
     assert_eq!((counters.depth.leased, counters.acked), (1, 0));
-    // Nobody settles it, so it comes again.
+    // The message is not settled, so it comes again.
     let again = numbers.receive(SECOND, 2 * SECOND).await.unwrap().unwrap();
     assert_eq!(again.attempt(), 2);
     again.bury("no number").await.unwrap();
@@ -107,7 +107,7 @@ async fn dead_letters_have_values_where_their_bodies_decode() {
         delivery.bury(reason).await.unwrap();
     }
     let raw = jobs.dead_letters(Page::first(10)).await.unwrap().entries;
-    // A page has its end, and the next one starts there.
+    // A page shows its end, and the next page starts there.
     let first = numbers.dead_letters(Page::first(2)).await.unwrap();
     assert_eq!(first.entries.len(), 2);
     let rest = Page::after(first.next.unwrap(), 2);

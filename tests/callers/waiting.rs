@@ -1,4 +1,4 @@
-//! Calls that wait: they end in time, outlast transient errors, and answer their last look.
+//! Calls that wait: they end in time, survive transient errors, and return their last attempt's result.
 
 use std::{
     pin::pin,
@@ -76,7 +76,7 @@ async fn a_look_has_a_second_before_it_is_cut() {
     let (answer, took) = timed(slow.front().receive(1, LEASE, 500 * MILLI)).await;
     assert_eq!(answer.unwrap().len(), 1);
     about(took, 900 * MILLI);
-    // The last look begins when the time is over, and still has its second.
+    // The last attempt begins when the time is over, and still has its second.
     let (answer, took) = timed(slow.front().receive(1, LEASE, 950 * MILLI)).await;
     assert_eq!(answer.unwrap(), []);
     about(took, 950 * MILLI + 900 * MILLI);
@@ -136,7 +136,7 @@ async fn it_pauses_as_long_as_the_error_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pause_begins_anew_after_a_look_that_succeeded() {
-    // Each second look fails, and hints come every 10 ms.
+    // Every second attempt fails, and hints come every 10 ms.
     let looks = std::sync::atomic::AtomicU64::new(0);
     let flaky = before(&reliable().await, move |_, call| match call {
         Call::Lease(..) => match looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 {
@@ -154,12 +154,12 @@ async fn a_pause_begins_anew_after_a_look_that_succeeded() {
 #[tokio::test(start_paused = true)]
 async fn when_the_time_is_over_the_last_look_decides() {
     let jobs = reliable().await;
-    // It failed first, and later found nothing.
+    // The call failed first, and later found nothing.
     let failing = before(&jobs, leases_fail(3 * SECOND, down)).front();
     let (answer, took) = timed(failing.receive(1, LEASE, 10 * SECOND)).await;
     assert_eq!(answer.unwrap(), []);
     about(took, 10 * SECOND);
-    // It found nothing first, and failed in the end.
+    // The call found nothing first, and failed in the end.
     let later = before(&jobs, |at, _| match at < 3 * SECOND {
         true => Behaviour::Made,
         false => Behaviour::Refused(down()),
@@ -212,7 +212,7 @@ async fn without_hints_it_looks_on_a_timer() {
         assert!((30 * SECOND..=31 * SECOND).contains(&took), "{took:?}");
         let looks = failing.times(is_lease).len();
         assert!(looks <= 36, "{looks} looks in 31 s");
-        // And it ends in time.
+        // The call also ends in time.
         let (answer, took) = timed(queue.receive(1, LEASE, 1500 * MILLI)).await;
         assert_eq!(answer.unwrap(), []);
         about(took, 1500 * MILLI);
@@ -287,7 +287,7 @@ async fn an_offer_that_perhaps_took_effect_is_repeated_only_under_a_dedup_key() 
     assert_eq!(faulty.times(is_offer).len(), 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 
-    // Its mark ends with it, and it may be done by now.
+    // The message's mark ends with it, and the message may be done by now.
     let (queue, faulty) = bounded(losing).await;
     let push = Push::new("a").with_unique("order 1", MINUTE);
     let answer = faulty.front().offer_or_wait(push, MINUTE).await;

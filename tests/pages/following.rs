@@ -9,8 +9,8 @@ use std::{
 
 use crate::page::{Page, Step};
 
-/// What a page or the workspace has cargo optimise, and what cargo builds for the pages alone. They play so
-/// few runs that the compiler would take longer for it than they do.
+/// The packages that a page or the workspace optimises, and that cargo builds for the pages alone. The
+/// pages play few runs, so optimising would take longer than it saves.
 const UNOPTIMISED: [&str; 6] = [
     "queue-core",
     "queue-memory",
@@ -20,8 +20,8 @@ const UNOPTIMISED: [&str; 6] = [
     "tokio",
 ];
 
-/// The workspace's settings for builds of other packages: what has the same features there and here, cargo
-/// then builds only once.
+/// The workspace's settings for builds of other packages. With them, cargo builds packages with the same
+/// features only once.
 fn settings() -> String {
     let manifest = fs::read_to_string(workspace().join("Cargo.toml")).expect("the manifest");
     let (_, settings) = manifest.split_once("[profile.dev]\n").expect("a profile");
@@ -67,14 +67,14 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // After a failure, the folder stays for a look.
+        // After a failure, the folder stays, so that a person can inspect it.
         if !std::thread::panicking() {
             fs::remove_dir_all(&self.0).ok();
         }
     }
 }
 
-/// The crate that a page leads to. Its first command makes it.
+/// The crate that a page builds. Its first command creates it.
 struct Crate<'a> {
     beside: &'a Path,
     folder: PathBuf,
@@ -113,7 +113,7 @@ impl Crate<'_> {
         fs::write(path, text).expect("writes");
     }
 
-    /// Runs the commands of a block, and looks for the output that the page shows.
+    /// Runs the commands of a block, and checks for the output that the page shows.
     fn run(&self, block: &str) -> usize {
         let mut count = 0;
         for command in block.split("$ ").filter(|command| !command.is_empty()) {

@@ -4,7 +4,7 @@
 mod following;
 mod page;
 
-/// It builds crates with their dependencies, so it runs in `scripts/test`, and not in every test.
+/// The test builds crates with their dependencies, so only `scripts/test` runs it.
 #[test]
 #[ignore = "it builds crates from nothing: cargo test --test pages -- --ignored"]
 fn the_pages_lead_from_an_empty_folder_to_where_they_say() {

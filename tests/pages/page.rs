@@ -12,7 +12,7 @@ pub(crate) struct Page {
 /// One code block of the page.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// The whole of a file; a later one of the same path takes its place.
+    /// A whole file; a later one with the same path replaces it.
     Write { path: String, text: String },
     /// A change to a file, for the next commands only; there may be several.
     Patch { path: String, diff: String },

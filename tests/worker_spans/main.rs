@@ -26,8 +26,8 @@ const SECOND: Duration = Duration::from_secs(1);
 /// The longest wait for an effect whose cause has happened.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs a test in virtual time under a subscriber of its own. The registry uses the ids of closed
-/// spans again, so a test looks at a span while it is open, or makes few.
+/// Runs a test in virtual time under a subscriber of its own. The registry reuses the ids of closed spans,
+/// so a test reads a span while it is open, or creates few.
 fn traced<F: Future<Output = ()>>(test: impl FnOnce(SpanRecorder) -> F) {
     let recorder = SpanRecorder::default();
     let subscriber = Registry::default().with(recorder.clone());
@@ -45,7 +45,7 @@ async fn jobs() -> Reliable<u64> {
     queues.reliable_with("jobs", &config).await.expect("opens")
 }
 
-/// Waits until nothing is ready, delayed or leased, but not for ever.
+/// Waits, for a bounded time, until nothing is ready, delayed or leased.
 async fn empty(jobs: &Reliable<u64>) {
     let poll = async {
         while jobs.queue().depth().await.expect("counts").occupied() > 0 {
@@ -185,7 +185,7 @@ fn an_outcome_is_told_when_it_is_known_and_not_as_it_was_meant() {
         let report = worker.run_until(empty(&jobs), move |_, context| {
             let (queue, seen) = (Arc::clone(&queue), seen.clone());
             async move {
-                // Somebody else settles it first.
+                // Another caller settles it first.
                 queue.ack(context.receipt()).await?;
                 assert_eq!(seen.warnings(), [""; 0]);
                 Err::<(), _>(Failure::bury("never"))
@@ -310,7 +310,7 @@ fn a_lost_lease_is_a_warning() {
     });
 }
 
-/// The texts at this level or above it that tell of failed attempts.
+/// The texts about failed attempts, at this level or above.
 fn failures(recorder: &SpanRecorder) -> Vec<(Level, String)> {
     let told = |event: recorder::Seen| {
         let text = event.fields["message"].clone();

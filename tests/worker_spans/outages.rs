@@ -1,4 +1,4 @@
-//! An outage of a server is one line in the log, whatever number of queues it strikes.
+//! An outage of a server is one line in the log for any number of queues.
 
 use std::sync::{
     Arc,

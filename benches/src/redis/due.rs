@@ -59,7 +59,7 @@ async fn drain(backend: &RedisBackend, name: &str) -> (Duration, Lateness) {
     let mut first = None;
     while late.len() < MESSAGES {
         let turn = queue.settle_and_lease(&held, count(BATCH), LEASE, None);
-        let (_, leased) = turn.await.expect("leased_next");
+        let (_, leased) = turn.await.expect("settled and leased");
         let at = now();
         if leased.is_empty() {
             let patience = leased.next.expect("more are due");

@@ -117,7 +117,7 @@ pub fn settle_and_lease(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Wor
                             LEASE,
                             None,
                         );
-                        let (settled, leased) = turn.await.expect("leased_next");
+                        let (settled, leased) = turn.await.expect("settled and leased");
                         assert!(settled.iter().all(|settled| *settled == Settled::Done));
                         assert_eq!(leased.deliveries.len(), shape.batch);
                         held = receipts(&leased.deliveries);

@@ -2,7 +2,7 @@
 //!
 //! The page's reader copies `src` and `tests`; the tests of `pages` do the same.
 
-// `use shelf::Shelf` in the tests, as where the backend is a crate of its own.
+// Lets the tests say `use shelf::Shelf`, as if the backend were its own crate.
 extern crate self as shelf;
 
 #[path = "tests/conformance.rs"]

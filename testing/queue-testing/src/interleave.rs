@@ -1,25 +1,24 @@
-//! For tests of code that threads share: it plays two or three threads in every order in which they
-//! can take turns, or in many orders where there are too many.
+//! For tests of code that threads share: plays two or three threads in every order of their steps, or in
+//! many orders if there are too many.
 //!
-//! Real threads meet the one order that breaks something once in a hundred thousand times.
-//! [`every_order`] plays them all: it runs a scenario again and again, with its threads as
-//! coroutines of one thread. Between two [`step`]s exactly one goes on; at each step it chooses
-//! another, until it has tried every choice. [`in_many_orders`] draws orders instead, the same each
-//! time.
+//! Real threads run the one order that breaks something once in a hundred thousand times. [`every_order`]
+//! plays them all: it runs a scenario again and again, with its threads as coroutines of one thread.
+//! Between two [`step`]s exactly one goes on; at each step it chooses another, until it has tried every
+//! choice. [`in_many_orders`] draws orders instead, the same each time.
 //!
-//! **The code under proof is the real one**, with the locks and channels that it always has. It
-//! calls [`step`] in its own tests (`#[cfg(test)]`), or in a test's code around it, wherever
-//! another thread may come between: before it takes a lock, and after it releases one if others see
-//! what follows, such as a wake-up. The code between two steps runs as one. So there must be no
-//! step while a thread holds a lock, or the scenario hangs. An operation on a channel, a semaphore
-//! or a waker of another crate is one step; that crate has to prove it atomic.
+//! **The code under proof is the real one**, with the locks and channels that it always has. The code calls
+//! [`step`] in its own tests (`#[cfg(test)]`), or in a test's code around it, at each point where another
+//! thread may come between. These points are before it takes a lock, and after it releases one if others
+//! see the next effect, such as a wake-up. The code between two steps runs as one. So there must be no step
+//! while a thread holds a lock, or the scenario hangs. An operation on a channel, a semaphore or a waker of
+//! another crate is one step; that crate has to prove it atomic.
 //!
-//! **Time stands still**, so that no timer makes up for a lost wake-up: then all threads wait for
-//! ever, and the test fails with a deadlock and the schedule that leads to it.
+//! **Time stands still**, so that no timer hides a lost wake-up. Then all threads wait for ever, and the
+//! test fails with a deadlock and the schedule that leads to it.
 //!
-//! A scenario must do the same whenever its threads take turns in the same order: no clock, no
-//! chance. The number of orders grows like a factorial of the steps, so keep the scenario to the
-//! point: three threads that wait, lease and push have 27,000 orders, which take two seconds.
+//! A scenario must be deterministic for an order of its threads: no clock, no randomness. The number of
+//! orders grows like a factorial of the steps, so keep the scenario to the point: three threads that wait,
+//! lease and push have 27,000 orders, which take two seconds.
 
 use std::sync::LazyLock;
 
@@ -54,13 +53,12 @@ pub fn step() {
 /// The most orders: more take too long.
 const MOST: usize = 100_000;
 
-/// Plays a scenario in every order in which its threads can take turns; answers the number of
-/// orders.
+/// Plays a scenario in every order of its threads' steps. Returns the number of orders.
 ///
 /// # Panics
 ///
-/// If the scenario panics or hangs in one of them, or if there are more than a hundred thousand: a
-/// proof that stops before its end is none.
+/// If the scenario panics or hangs in one of them, or if there are more than a hundred thousand: an
+/// incomplete proof is no proof.
 pub fn every_order(scenario: impl Fn() + Send + Sync + 'static) -> usize {
     let orders = play(DfsScheduler::new(Some(MOST + 1), false), scenario);
     assert!(orders <= MOST, "there are more than {MOST} orders");
@@ -74,8 +72,8 @@ const DRAWN: usize = 500;
 /// The number of times that a thread is overtaken at a critical step: most bugs take one or two.
 const OVERTAKEN: usize = 3;
 
-/// Plays a scenario in many orders: in some, all threads go on alike; in others, some threads are
-/// held back for long.
+/// Plays a scenario in many orders: in some, all threads advance equally; in others, some threads are held
+/// back for long.
 ///
 /// # Panics
 ///
@@ -142,8 +140,8 @@ mod tests {
 
     #[test]
     fn all_orders_are_as_many_as_there_are() {
-        // Two threads of three steps each, that is four pieces, are merged in 8! / (4! 4!) ways; the
-        // main thread waits for the first, and goes on at once or after the second.
+        // Two threads of three steps each, that is four pieces, are merged in 8! / (4! 4!) ways. The main
+        // thread waits for the first, and continues at once or after the second.
         let merged = every_order(|| {
             let threads = [(); 2].map(|()| spawn(|| (0..3).for_each(|_| step())));
             for thread in threads {

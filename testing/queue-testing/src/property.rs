@@ -1,8 +1,8 @@
 //! Random cases for tests that hold for any input.
 //!
-//! Without `PROPTEST_CASES` the cases are always the same, so no test fails now and then. With it, there
-//! are this many, and they are fresh unless `PROPTEST_RNG_SEED` is set. An input that once failed is kept
-//! as a test of its own.
+//! Without `PROPTEST_CASES` the cases are always the same, so no test fails now and then. With it, that is
+//! the number of cases, and they are fresh unless `PROPTEST_RNG_SEED` is set. An input that once failed is
+//! kept as a test of its own.
 
 use std::fmt::Debug;
 
@@ -11,11 +11,11 @@ use proptest::{
     test_runner::{Config, RngSeed, TestCaseError, TestRunner},
 };
 
-/// Tries `holds` on so many values, and shrinks one on which it fails.
+/// Tries `holds` on `cases` values, and shrinks a value on which it fails.
 ///
 /// # Panics
 ///
-/// If it fails on one: with that value, and with what it said.
+/// If it fails on a value: with that value, and with its message.
 #[track_caller]
 pub fn hold_for<S>(cases: u32, values: S, holds: impl Fn(S::Value))
 where
@@ -31,7 +31,7 @@ where
     }
 }
 
-/// So many cases, which nobody writes down when one fails.
+/// This number of cases, without a file for failures.
 pub fn config(cases: u32) -> Config {
     let default = Config::default();
     let fixed = std::env::var_os("PROPTEST_CASES").is_none();

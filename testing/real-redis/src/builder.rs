@@ -11,7 +11,7 @@ const PROGRAM: &str = "QUEUE_TEST_REDIS_SERVER";
 /// (`kill -9`) may undo. A power cut undoes all writes that are not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aof {
-    /// When the system decides. The server writes the file before each reply, so a crash of the
+    /// At times that the system chooses. The server writes the file before each reply, so a crash of the
     /// process undoes nothing.
     BySystem,
     /// Once a second, in the background. While a sync is under way, the server answers before it
@@ -51,7 +51,7 @@ pub struct ServerBuilder {
     client_roots: Option<String>,
 }
 
-/// What a server proves itself by, in PEM.
+/// A server's certificate and key, in PEM.
 #[derive(Debug, Clone)]
 struct Certificate {
     certificate: String,
@@ -82,8 +82,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Listens on a loopback port that speaks TLS, and on no plain one. It has this certificate and
-    /// key, in PEM, and asks its clients for none. The Unix socket stays plain.
+    /// Listens on a loopback port that speaks TLS, and on no plain port. The server has this certificate
+    /// and key, in PEM, and does not ask clients for a certificate. The Unix socket stays plain.
     pub fn with_tls(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
         self.tcp = true;
         self.tls = Some(Certificate {
@@ -146,8 +146,8 @@ impl ServerBuilder {
         self.tls.is_some()
     }
 
-    /// The URL of these places: TCP, with TLS and the password if the server has them. The suffix names
-    /// what they are together, as `+cluster`.
+    /// The URL of these addresses: TCP, with TLS and the password if the server has them. The suffix names
+    /// their kind, as `+cluster`.
     pub(crate) fn tcp_url(&self, suffix: &str, places: &str) -> String {
         let scheme = if self.has_tls() { "rediss" } else { "redis" };
         let login = match &self.password {
@@ -157,7 +157,7 @@ impl ServerBuilder {
         format!("{scheme}{suffix}://{login}{places}")
     }
 
-    /// Writes what the configuration names into the server's folder.
+    /// Writes the files that the configuration names into the server's folder.
     pub(super) fn write_files(&self, folder: &Path) -> io::Result<()> {
         if let Some(Certificate { certificate, key }) = &self.tls {
             fs::write(folder.join(CERTIFICATE), certificate)?;
@@ -184,7 +184,7 @@ impl ServerBuilder {
             Some(Aof::EverySecond) => config.push_str("appendonly yes\nappendfsync everysec\n"),
             Some(Aof::Always) => config.push_str("appendonly yes\nappendfsync always\n"),
         }
-        // A server mends a torn file badly. `start_again` does it.
+        // A server repairs a torn file badly, so `start_again` does it.
         config.push_str("aof-load-truncated no\n");
         if let Some(password) = &self.password {
             // Writing to a String cannot fail.

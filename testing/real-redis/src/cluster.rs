@@ -14,10 +14,10 @@ use super::{Server, ServerBuilder, ServerError};
 /// The longest time for the servers to agree: far more than it takes, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
-/// After so long, a server has given up a failover that an operator asked for.
+/// The time after which a server has given up a failover that an operator asked for.
 const GIVES_UP: Duration = Duration::from_secs(5);
 const SLOTS: usize = 16_384;
-/// Keys that go to another server at one time.
+/// The number of keys that move to another server in one step.
 const CHUNK: usize = 100;
 
 /// A Redis Cluster of real servers on loopback ports, for this test alone: primaries that share the
@@ -40,12 +40,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts so many primaries, each with so many replicas, all from these settings, and waits until
-    /// they agree. The slots are in equal ranges, in the order of the primaries.
+    /// Starts `primaries` primaries, each with `replicas` replicas, all from these settings, and waits
+    /// until they agree. The slots are in equal ranges, in the order of the primaries.
     ///
     /// # Errors
     ///
-    /// Those of [`ServerBuilder::start`]; and if the servers do not agree within a minute.
+    /// The errors of [`ServerBuilder::start`]; and if the servers do not agree within a minute.
     pub fn start(
         primaries: usize,
         replicas: usize,
@@ -90,7 +90,7 @@ impl Cluster {
         settings.tcp_url("+cluster", &places.join(","))
     }
 
-    /// The server that has this slot, as the servers that run agree.
+    /// The server that has this slot according to all running servers.
     ///
     /// # Errors
     ///
@@ -107,16 +107,16 @@ impl Cluster {
         Err(ServerError::new(format!("nobody has slot {slot}")))
     }
 
-    /// Moves a slot and its keys from one server to another, as `redis-cli --cluster reshard` does:
-    /// key by key, while the servers go on serving. It goes on with a move that stopped half-way.
+    /// Moves a slot and its keys from one server to another, as `redis-cli --cluster reshard` does: key by
+    /// key, while the servers go on serving. Continues a move that stopped half-way.
     ///
     /// # Errors
     ///
     /// If a server refuses. The move has stopped half-way then.
     pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Result<(), ServerError> {
         self.begin_to_migrate(slot, from, to, usize::MAX)?;
-        // The new owner first: else nobody would have the slot if the last step failed. Those that do not
-        // run hear of it later.
+        // The new owner first: otherwise no server would have the slot if the last step failed. Servers
+        // that do not run learn of the move later.
         let owners = owners(&self.servers[to])?;
         let has_slots = |id: &String| owners.iter().any(|(.., owner)| owner == id);
         let others = (0..self.servers.len())
@@ -129,8 +129,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Moves so many keys of a slot at most, and stops half-way, as [`migrate`](Self::migrate) does if it is
-    /// interrupted. Until that goes on, no server takes a call that needs keys of both.
+    /// Moves at most `keys` keys of a slot, and stops half-way, as an interrupted
+    /// [`migrate`](Self::migrate) does. Until the move continues, no server takes a call that needs keys of
+    /// both.
     ///
     /// # Errors
     ///
@@ -220,8 +221,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Has a replica take over from its primary by `CLUSTER FAILOVER`, for which it first gets all data. Returns
-    /// when all servers that run know of it.
+    /// Makes a replica take over from its primary by `CLUSTER FAILOVER`, for which it first gets all data.
+    /// Returns when all servers that run know of it.
     ///
     /// # Errors
     ///
@@ -230,7 +231,7 @@ impl Cluster {
         let (server, id) = (&self.servers[replica], &self.ids[replica]);
         let begun: Cell<Option<Instant>> = Cell::default();
         self.wait_until("the replica takes over", || {
-            // To ask once more while it tries would have it begin anew.
+            // A second request during its attempt would restart the attempt.
             let tries = begun.get().is_some_and(|begun| begun.elapsed() < GIVES_UP);
             if !tries && server.ask::<()>(&["CLUSTER", "FAILOVER"]).is_ok() {
                 begun.set(Some(Instant::now()));
@@ -278,7 +279,7 @@ impl Cluster {
             first = end;
         }
         for (number, server) in self.servers.iter().enumerate().skip(1) {
-            // Epochs of their own, so that they need not settle them among each other.
+            // Different epochs, so that the servers need not agree on them.
             let epoch = (number + 1).to_string();
             server.ask::<()>(&["CLUSTER", "SET-CONFIG-EPOCH", &epoch])?;
             let port = self.servers[0].port().unwrap_or_default().to_string();
@@ -305,7 +306,7 @@ impl Cluster {
                     return Ok(false);
                 }
             }
-            // A primary grants no failover to a server of which it has not heard that it is a replica.
+            // A primary grants no failover to a server that it does not yet know as a replica.
             for server in &self.servers {
                 let nodes: String = server.ask(&["CLUSTER", "NODES"])?;
                 let flags = nodes.lines().filter_map(|node| node.split(' ').nth(2));
@@ -318,11 +319,11 @@ impl Cluster {
         })
     }
 
-    /// Waits until this holds.
+    /// Waits until `holds` returns true.
     ///
     /// # Errors
     ///
-    /// If that takes longer than a minute; and if the look itself fails.
+    /// If that takes longer than a minute; and if the check itself fails.
     pub fn wait_until(
         &self,
         what: &str,
@@ -353,7 +354,7 @@ fn place(server: &Server) -> String {
     format!("127.0.0.1:{}", server.port().unwrap_or_default())
 }
 
-/// Who has which slots: the first, the last, and the id of the server.
+/// The owners of the slots: the first slot, the last one, and the id of the server.
 fn owners(server: &Server) -> Result<Vec<(u16, u16, String)>, ServerError> {
     let nodes: String = server.ask(&["CLUSTER", "NODES"])?;
     let mut owners = Vec::new();

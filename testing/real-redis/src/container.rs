@@ -9,8 +9,8 @@ use std::{
 
 use super::ServerError;
 
-/// The program. It knows how to talk to an engine; that takes a hundred crates, which are in no build of
-/// ours.
+/// The program. It talks to the engine; that needs a hundred crates, which our builds therefore do not
+/// need.
 const PROGRAM: &str = "redis-container";
 
 /// Names the image.
@@ -33,7 +33,7 @@ impl Container {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // In a group of its own, since a Ctrl-C would end it while tests still run.
+            // In its own process group, because a Ctrl-C would end it while tests still run.
             .process_group(0)
             .spawn()
             .map_err(lacking)?;
@@ -45,7 +45,7 @@ impl Container {
         if url.is_empty() {
             let mut why = String::new();
             if let Some(output) = &mut holder.stderr {
-                // What cannot be read is missing from the error.
+                // Unreadable output is missing from the error.
                 let _ = output.read_to_string(&mut why);
             }
             let _ = holder.wait();

@@ -29,7 +29,7 @@ pub(super) fn make() -> Result<PathBuf, ServerError> {
         let folder = parent.join(format!("real-redis-{}-{number}", process::id()));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => return plain(folder),
-            // A former process with our id left it.
+            // An earlier process with our id left it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let what = format!("cannot make the folder {}", folder.display());
@@ -39,7 +39,7 @@ pub(super) fn make() -> Result<PathBuf, ServerError> {
     }
 }
 
-/// Answers the folder, if a configuration file can name it without escapes.
+/// Returns the folder, if a configuration file can name it without escapes.
 fn plain(folder: PathBuf) -> Result<PathBuf, ServerError> {
     let quotable = |path: &Path| {
         path.to_str()

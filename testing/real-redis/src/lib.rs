@@ -1,12 +1,11 @@
 //! Real redis-servers for tests of programs that talk to one.
 //!
-//! [`Server`] starts one in a folder of its own, on a Unix socket of its own and, if asked, a
-//! loopback port. It crashes, freezes and restarts the server, and leaves nothing behind, also when
-//! the test panics or is killed. [`Place`] is a key prefix for a test, on a server that all tests
-//! of a process share, or on the one that `QUEUE_TEST_REDIS_URL` names. [`Proxy`] stands between a
-//! client and a server, and makes the line slow, long or silent. [`Cluster`] is several servers that
-//! share the keys, some of which it moves from one to another. [`VirtualClient`] connects while
-//! tokio's clock is paused.
+//! [`Server`] starts one in a folder of its own, on a Unix socket of its own and, if asked, a loopback
+//! port. It crashes, freezes and restarts the server, and leaves nothing behind, also when the test panics
+//! or is killed. [`Place`] is a key prefix for a test, on a server that all tests of a process share, or on
+//! the one that `QUEUE_TEST_REDIS_URL` names. [`Proxy`] stands between a client and a server, and makes the
+//! connection slow, long or silent. [`Cluster`] is several servers that share the keys, some of which it
+//! moves from one to another. [`VirtualClient`] connects while tokio's clock is paused.
 //!
 //! ```
 //! use real_redis::Server;
@@ -27,15 +26,15 @@
 //!
 //! Where there is a Docker engine, `QUEUE_TEST_REDIS=container` puts the server of every [`Place`] in a
 //! container, from the image that `QUEUE_TEST_REDIS_IMAGE` names (`redis:7.2` otherwise). The program
-//! `redis-container`, from the crate of this name, has to be in the `PATH`. It removes the container
-//! when the test process is gone, also when that is killed. A [`Server`] is a process all the same, since
-//! its test kills and freezes it.
+//! `redis-container`, from the crate of this name, has to be in the `PATH`. It removes the container when
+//! the test process is gone, also when that is killed. A [`Server`] is still a process, because its test
+//! kills and freezes it.
 //!
 //! # Existing servers
 //!
-//! A [`Server`] always belongs to its test, which may kill, fill and configure it. Only a [`Place`]
-//! ever talks to an existing server, only to the one that `QUEUE_TEST_REDIS_URL` names, and only
-//! under a key prefix that no other run uses; it removes those keys and nothing else.
+//! A [`Server`] always belongs to its test, which may kill, fill and configure it. Only a [`Place`] ever
+//! talks to an existing server, and only to the one that `QUEUE_TEST_REDIS_URL` names. It uses a key prefix
+//! that no other run uses, and removes those keys and nothing else.
 
 #![cfg(unix)]
 

@@ -13,15 +13,15 @@ use redis::{Client, Connection, RedisResult};
 
 use super::{ServerError, shared};
 
-/// Tells this run from others on the same existing server.
+/// Distinguishes this run from others on the same existing server.
 static RUN: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(process::id()));
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A server's URL, and a key prefix on it that nobody else uses.
 ///
-/// It is for tests that need just any server. By default that is a plain one that all tests of the
-/// process share; the first one starts it. With `QUEUE_TEST_REDIS_URL` it is the one named there; with
-/// `QUEUE_TEST_REDIS=container` it is in a container, which goes with the process. Tests that crash,
+/// It is for tests that need just any server. By default that is a plain one that all tests of the process
+/// share; the first one starts it. With `QUEUE_TEST_REDIS_URL` it is the one named there; with
+/// `QUEUE_TEST_REDIS=container` it is in a container, which is removed with the process. Tests that crash,
 /// fill, freeze or configure their server start a [`Server`](super::Server) of their own, whatever the
 /// variables say.
 ///

@@ -12,14 +12,14 @@ use std::{
 
 use super::{ServerError, watchdog::Watchdog};
 
-/// Waits for a word before it becomes the server, so that the watchdog knows its id first: then a
-/// test killed in between leaves nothing either.
+/// Waits for a word before it becomes the server, so that the watchdog knows its id first. Then a test
+/// killed in between leaves nothing behind either.
 const GATE: &str = r#"read -r go && exec "$@" </dev/null"#;
 
 /// The gate's exit status if there is no such program.
 const NOT_FOUND: i32 = 127;
 
-/// The interval at which a bounded wait looks.
+/// The interval at which a bounded wait checks.
 pub(super) const LOOK: Duration = Duration::from_millis(2);
 
 /// A running server.
@@ -74,7 +74,7 @@ impl Process {
         self.0.try_wait().ok().flatten()
     }
 
-    /// The message for an end that nobody asked for.
+    /// The message for an unexpected end.
     pub(super) fn explain(program: &str, status: ExitStatus) -> String {
         if status.code() == Some(NOT_FOUND) {
             return format!(
@@ -123,14 +123,14 @@ impl Process {
         Ok(())
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Continues it (SIGCONT).
     pub(super) fn thaw(&mut self) -> Result<(), ServerError> {
         self.signal("CONT")
     }
 
     fn signal(&mut self, name: &str) -> Result<(), ServerError> {
-        // Until somebody waits for the process, no other can have its id. The shell's own `kill`
-        // always exists; the program of that name often does not.
+        // Until the process is waited for, no other can have its id. The shell's own `kill` always exists;
+        // the program of that name often does not.
         if let Some(status) = self.ended() {
             return Err(ServerError::new(format!(
                 "no SIG{name} for a server that has ended ({status})"

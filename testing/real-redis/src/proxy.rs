@@ -20,8 +20,8 @@ use tokio::{
 
 use super::Server;
 
-/// The bytes to read at a time, and the number of such pieces under way on a long line before a
-/// sender waits; on a short one it waits for each.
+/// The bytes to read at a time, and the number of such pieces under way on a long connection before a
+/// sender waits. On a short one it waits for each.
 const CHUNK: usize = 64 * 1024;
 const UNDER_WAY: usize = 256;
 
@@ -36,9 +36,9 @@ pub enum Direction {
     Replies,
 }
 
-/// Stands between clients and a [`Server`], and holds bytes back on demand: the test decides how
-/// long the server is slow, and need not sleep. It can also limit bytes a second, as a line does,
-/// and leave connections half-open.
+/// Stands between clients and a [`Server`], and holds bytes back on demand: the test decides how long the
+/// server is slow, and need not sleep. It can also limit the bytes a second, as a slow connection does, and
+/// leave connections half-open.
 ///
 /// Needs a tokio runtime with I/O. Dropping it closes its connections.
 ///
@@ -144,7 +144,7 @@ impl DirectionState {
             if arrival > Instant::now() {
                 sleep_until(arrival).await;
             }
-            // It fails only without a sender, and `self` holds the sender.
+            // The wait fails only without a sender, and `self` holds the sender.
             let _ = held.wait_for(|held| !held).await;
             to.write_all(&bytes).await?;
             let speed = *self.bytes_per_second.borrow();
@@ -196,13 +196,13 @@ impl Proxy {
         self.state(direction).held.send_replace(true);
     }
 
-    /// Lets everything go on, held bytes first.
+    /// Lets all bytes pass again, held bytes first.
     pub fn release(&self) {
         self.shared.requests.held.send_replace(false);
         self.shared.replies.held.send_replace(false);
     }
 
-    /// Limits each connection to this many bytes a second in this direction from now on.
+    /// Limits each connection to `bytes_per_second` bytes a second in this direction from now on.
     ///
     /// # Panics
     ///
@@ -213,8 +213,8 @@ impl Proxy {
         speed.send_replace(bytes_per_second);
     }
 
-    /// Makes each connection opened from now on a long line: bytes in this direction arrive this
-    /// much later, at the same rate.
+    /// Makes each connection opened from now on a long one: bytes in this direction arrive later by
+    /// `latency`, at the same rate.
     pub fn lengthen(&self, direction: Direction, latency: Duration) {
         self.state(direction).latency.send_replace(latency);
     }
@@ -227,7 +227,7 @@ impl Proxy {
     /// Waits until more bytes than these have come.
     pub async fn beyond(&self, direction: Direction, bytes: u64) {
         let mut seen = self.state(direction).seen.subscribe();
-        // It fails only without a sender, and `self` holds the sender.
+        // The wait fails only without a sender, and `self` holds the sender.
         let _ = seen.wait_for(|seen| *seen > bytes).await;
     }
 

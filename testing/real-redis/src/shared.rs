@@ -7,7 +7,7 @@ use super::{Server, ServerError, container::Container};
 /// Names an existing server to use instead of a new one.
 const EXISTING: &str = "QUEUE_TEST_REDIS_URL";
 
-/// Says what a new one is.
+/// Chooses the kind of a new server.
 const WHERE: &str = "QUEUE_TEST_REDIS";
 const IN_CONTAINER: &str = "container";
 

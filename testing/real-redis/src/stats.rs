@@ -1,4 +1,4 @@
-//! What a server has spent on each command.
+//! The time that a server has spent on each command.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use redis::{Connection, RedisResult};
 /// The calls of each command and the microseconds that they took, by its lower-case name (`evalsha`,
 /// `script|load`).
 ///
-/// Commands that a script runs count too, under their own names; their time counts in the script's, too.
+/// Commands that a script runs count under their own names; their time is also part of the script's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandCounts(BTreeMap<String, Spent>);
 
@@ -56,7 +56,7 @@ impl CommandCounts {
         others.map(|(_, calls)| calls).sum()
     }
 
-    /// What was spent since `earlier`, without commands that had no calls.
+    /// The difference to `earlier`, without commands that had no calls.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let more = self.0.iter().filter_map(|(name, now)| {
@@ -85,7 +85,7 @@ impl CommandCounts {
 ///
 /// # Errors
 ///
-/// Those of the server or the connection.
+/// The errors of the server or the connection.
 pub fn command_counts(connection: &mut Connection) -> RedisResult<CommandCounts> {
     let info: String = redis::cmd("INFO").arg("commandstats").query(connection)?;
     Ok(CommandCounts::parse(&info))

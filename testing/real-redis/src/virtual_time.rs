@@ -19,17 +19,17 @@ use tokio::{
 
 /// Connects to a server while tokio's clock is paused.
 ///
-/// A paused clock leaps to the next timer whenever all tasks wait, also when they wait for a
-/// socket: an answer that takes a moment would cost seconds. So a command is one *blocking* round
-/// trip here, during which no time passes; no command may block on the server. A connection that
-/// listens to a channel asks the server after each command whether it has pushed something.
+/// A paused clock jumps to the next timer when all tasks wait, also for a socket: a short answer would cost
+/// seconds. So a command is one *blocking* round trip here, during which no time passes; no command may
+/// block on the server. A connection that listens to a channel asks the server after each command whether
+/// it has pushed something.
 ///
 /// All connections of a test must come from clones of one client, or they miss each other's
 /// messages. It needs a runtime of one thread.
 #[derive(Clone)]
 pub struct VirtualClient {
     client: Client,
-    /// Tells listening connections that a command has run.
+    /// Notifies listening connections that a command has run.
     ran: Arc<Notify>,
 }
 
@@ -131,8 +131,8 @@ struct VirtualTimeInner {
 }
 
 impl VirtualTimeInner {
-    /// Makes one round trip. No time passes, but other tasks may run before and after: so a future
-    /// can be dropped before it has sent anything, or after the server has run the command.
+    /// Makes one round trip. No time passes, but other tasks may run before and after. So a future can be
+    /// dropped before it has sent anything, or after the server has run the command.
     async fn pass<T>(&self, trip: impl FnOnce(&mut Connection) -> T) -> T {
         task::yield_now().await;
         let answer = trip(&mut lock(&self.connection));

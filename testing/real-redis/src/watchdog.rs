@@ -1,4 +1,4 @@
-//! The watchdog, which cleans up after a server whatever happens to the test.
+//! The watchdog, which cleans up after a server, however the test ends.
 
 use std::{
     io::Write,
@@ -38,7 +38,7 @@ impl Watchdog {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // In a group of its own, since a Ctrl-C would end it before the server.
+            // In its own process group, because a Ctrl-C would end it before the server.
             .process_group(0)
             .spawn()
             .map_err(|error| ServerError::tried("cannot start a shell (`sh`)", error))?;
@@ -68,8 +68,8 @@ impl Watchdog {
 impl Drop for Watchdog {
     fn drop(&mut self) {
         self.orders = None;
-        // It ends by itself at the end of its input; this waits, so that the clean-up is over when
-        // the drop is.
+        // The watchdog ends at the end of its input. The drop waits for it, so that the clean-up is then
+        // complete.
         let _ = self.child.wait();
     }
 }

@@ -27,7 +27,7 @@ type Test = Result<(), Box<dyn Error>>;
 /// The longest wait for another process that ends by itself.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Tells a test that runs in a process of its own to freeze its server.
+/// Makes a test that runs in its own process freeze its server.
 const FROZEN: &str = "QUEUE_SIM_TEST_FROZEN";
 
 fn until(what: &str, holds: impl Fn() -> bool) {
@@ -307,7 +307,7 @@ fn a_place_is_on_the_server_that_is_named() -> Test {
     Ok(())
 }
 
-/// What a test says that asks for a place under these variables, and gets none.
+/// The message of a test that asks for a place under these variables, and gets none.
 fn refused(variables: &[(&str, &str)]) -> Result<String, Box<dyn Error>> {
     let mut command = run_alone("a_test_that_asks_for_a_place");
     let output = command

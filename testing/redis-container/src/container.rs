@@ -42,13 +42,13 @@ impl Container {
     ///
     /// # Errors
     ///
-    /// If no engine answers; if the engine refuses the image's name, or cannot fetch it; if what the image
-    /// runs ends by itself, or does not serve within a minute. A container that was made by then is removed.
+    /// If no engine answers; if the engine refuses the image's name, or cannot fetch it; if the image's
+    /// command ends, or does not serve within a minute. A container that was made by then is removed.
     pub fn start(image: &str) -> Result<Self, ContainerError> {
         let image = image.to_owned();
         let (say, told) = mpsc::channel();
         let (end, ended) = oneshot::channel();
-        // A thread with its own runtime: it works inside of a runtime and outside, and a drop can wait for it.
+        // A thread with its own runtime works inside and outside of a runtime, and a drop can wait for it.
         let keeper = thread::Builder::new()
             .name("redis-container".to_owned())
             .spawn(move || keep(&image, &say, ended))
@@ -74,12 +74,12 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         self.end = None;
-        // The thread panics in no way of its own, and a drop is no place for another's panic.
+        // Our code in the thread does not panic, and a drop must not pass on another panic.
         let _ = self.keeper.take().map(JoinHandle::join);
     }
 }
 
-/// Holds a container until the end is told, or its teller is gone.
+/// Holds a container until the sender asks for its end, or is dropped.
 fn keep(
     image: &str,
     say: &mpsc::Sender<Result<String, ContainerError>>,
@@ -112,7 +112,7 @@ fn keep(
     });
 }
 
-/// Starts a container, and answers its URL, too.
+/// Starts a container. Also returns its URL.
 async fn run(image: &str) -> Result<(ContainerAsync<GenericImage>, String), ContainerError> {
     engine::check().await?;
     let what = format!("cannot start a server from the image {image:?}");
@@ -130,7 +130,7 @@ async fn run(image: &str) -> Result<(ContainerAsync<GenericImage>, String), Cont
     let container = match request.start().await {
         Ok(container) => container,
         Err(error) => {
-            // One that was made and could not be started is still there.
+            // A container that was created and could not be started still exists.
             engine::remove(&name).await;
             return Err(refused(error));
         }
@@ -148,7 +148,8 @@ async fn run(image: &str) -> Result<(ContainerAsync<GenericImage>, String), Cont
     Ok((container, url))
 }
 
-/// A name that tells the process that made it. The engine may have containers of other machines, too.
+/// A name that contains the id of the process that created it. The engine may have containers of other
+/// machines, too.
 fn fresh_name() -> String {
     let salt = RandomState::new().hash_one(process::id());
     format!("redis-container-{}-{salt:016x}", process::id())
@@ -168,7 +169,7 @@ fn on_loopback(settings: &mut HostConfig) {
     )]));
 }
 
-/// An image's name, and its tag. A colon before the last slash is that of a registry's port; a digest is
+/// An image's name, and its tag. A colon before the last slash belongs to a registry's port; a digest is
 /// the tag of a name that ends in `@sha256`.
 fn split(image: &str) -> (&str, &str) {
     let tagged = image.rsplit_once(':');

@@ -19,7 +19,7 @@ impl ContainerError {
         let mut inner = cause.source();
         while let Some(error) = inner {
             let said = error.to_string();
-            // Many an error repeats its cause.
+            // Many errors repeat their cause.
             if !message.contains(&said) {
                 message = format!("{message}: {said}");
             }

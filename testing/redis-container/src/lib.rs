@@ -17,16 +17,16 @@
 //! # The engine
 //!
 //! It is the one that `DOCKER_HOST` names (`unix://` or `tcp://`), or the one behind the usual socket.
-//! [testcontainers](https://docs.rs/testcontainers) talks to it; that crate's feature `ring`, leased_next on in
+//! [testcontainers](https://docs.rs/testcontainers) talks to it; that crate's feature `ring`, turned on in
 //! your own manifest, adds TLS to an engine on another machine. If no engine answers, the error says so;
 //! nothing is skipped.
 //!
 //! # The program
 //!
-//! `redis-container IMAGE` does the same for a test in any language, and for what is killed; on Unix. It
-//! writes the URL to its output, and removes the container at the end of its input, which the kernel brings
-//! about also when the test is killed. The crate `real-redis` starts it if `QUEUE_TEST_REDIS=container` is
-//! set. If the program itself is killed, the container stays.
+//! `redis-container IMAGE` does the same for a test in any language, also for a test that is killed; on
+//! Unix. It writes the URL to its output, and removes the container at the end of its input, which the
+//! kernel closes also when the test is killed. The crate `real-redis` starts it if
+//! `QUEUE_TEST_REDIS=container` is set. If the program itself is killed, the container stays.
 
 mod container;
 mod engine;

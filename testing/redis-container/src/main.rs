@@ -1,5 +1,4 @@
-//! Holds a server in a container for as long as whoever asked for it is there:
-//! `redis-container redis:7.2`.
+//! Holds a server in a container as long as its caller runs: `redis-container redis:7.2`.
 //!
 //! Writes the server's URL in a line to its output. Removes the container and ends at the end of its
 //! input, or at SIGINT or SIGTERM. If there is no container, says why on its error output and fails.
@@ -33,11 +32,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts a server, says where it is, and waits until nobody needs it.
+/// Starts a server, prints its URL, and waits until its caller ends.
 fn hold(image: &str) -> Result<(), Box<dyn Error>> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
-        // Before there is anything to remove.
+        // The signals are caught before there is anything to remove.
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
         let container = Container::start(image)?;
@@ -52,7 +51,7 @@ fn hold(image: &str) -> Result<(), Box<dyn Error>> {
             }
         }
     });
-    // A thread may still read the input, and nothing ends it.
+    // A thread may still read the input, and cannot be ended.
     runtime.shutdown_background();
     ended
 }

@@ -7,7 +7,7 @@ use tokio::{io::AsyncBufReadExt as _, time};
 
 use super::ContainerError;
 
-/// What Redis and Valkey say once they serve.
+/// The line that Redis and Valkey log once they serve.
 const READY: &str = "Ready to accept connections";
 
 /// Far more than a start takes, also on a busy machine.
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The lines of a server's log that go into an error.
 const LOG_LINES: usize = 30;
 
-/// Waits until the server says that it serves. `what` is what fails if it does not.
+/// Waits until the server logs that it serves. `what` names the failing step.
 pub(crate) async fn wait(
     container: &ContainerAsync<GenericImage>,
     what: &str,
@@ -41,7 +41,7 @@ pub(crate) async fn wait(
 }
 
 async fn end_of_log(container: &ContainerAsync<GenericImage>) -> String {
-    // What cannot be read is missing from the error, whose cause it may share.
+    // Unreadable lines are missing from the error, perhaps for the same cause.
     let output = container.stdout_to_vec().await.unwrap_or_default();
     let errors = container.stderr_to_vec().await.unwrap_or_default();
     let log = [output, errors].concat();

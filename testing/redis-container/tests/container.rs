@@ -1,4 +1,4 @@
-//! Containers on a real engine: what they serve, what refuses them, and that none is left.
+//! Containers on a real engine: they serve, errors name the failed step, and none is left.
 //! `scripts/containers` brings an engine and an image.
 
 use std::{
@@ -29,7 +29,7 @@ fn image() -> String {
     env::var("QUEUE_TEST_REDIS_IMAGE").unwrap_or_else(|_| "redis:7.2".to_owned())
 }
 
-/// What the server says to PING.
+/// The server's answer to PING.
 fn ping(url: &str) -> io::Result<String> {
     let mut server = TcpStream::connect(url.trim_start_matches("redis://"))?;
     server.write_all(b"PING\r\n")?;
@@ -99,7 +99,7 @@ async fn the_program_removes_its_container_when_nobody_needs_it() -> Test {
     Ok(())
 }
 
-/// What an image runs that cannot start, or that ends by itself, and the words of the error.
+/// Commands of images that cannot start, or that end, and the words of the error.
 const BROKEN: [(&str, &[&str]); 2] = [
     (r#"ENTRYPOINT ["/nothing"]"#, &["/nothing"]),
     (

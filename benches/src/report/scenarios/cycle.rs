@@ -1,5 +1,5 @@
-//! Messages that are pushed in batches, and then leased_next in batches of the same size by one client:
-//! each call settles a batch and leases the next.
+//! Messages that are pushed in batches, and then leased and settled in batches of the same size by one
+//! client: each call settles a batch and leases the next.
 
 use queue_core::{QueueKind, Settled, Settlement};
 
@@ -114,7 +114,7 @@ pub(super) async fn settle_and_lease(
     let turn = queue
         .leasing()
         .settle_and_lease(held, count(batch), LEASE, None);
-    let (settled, leased) = turn.await.expect("leased_next");
+    let (settled, leased) = turn.await.expect("settled and leased");
     assert!(settled.iter().all(|settled| *settled == Settled::Done));
     assert_eq!(leased.deliveries.len(), batch);
     let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);

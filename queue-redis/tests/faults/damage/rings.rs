@@ -30,7 +30,7 @@ async fn ring(ground: &Ground, name: &QueueName, paced: bool) -> Result<Arc<dyn 
 }
 
 impl Ground {
-    async fn settle_and_lease(&self, paced: bool, harms: &[Harm]) {
+    async fn rotate_damaged(&self, paced: bool, harms: &[Harm]) {
         self.clock.set(START);
         let mut connection = self.connection();
         let name = self.next_name("ring");
@@ -156,8 +156,8 @@ impl Ground {
 fn undamaged_items_of_a_ring_are_visited() {
     let ground = Ground::new();
     hold_for(CASES, (vec(harm(), 1..=2), bool::ANY), |(harms, paced)| {
-        let leased_next = ground.settle_and_lease(paced, &harms);
-        ground.runtime.block_on(within("a ring", leased_next));
+        let visited = ground.rotate_damaged(paced, &harms);
+        ground.runtime.block_on(within("a ring", visited));
     });
 }
 

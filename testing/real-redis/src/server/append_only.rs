@@ -11,16 +11,17 @@ use std::{
 use super::Server;
 use crate::ServerError;
 
-/// A server's program is the one that checks such files, too, if its name has one of these in it.
+/// A server's program also checks such files if its name contains one of these.
 const CHECK: &str = "redis-check-aof valkey-check-aof";
 
 impl Server {
-    /// Cuts a write that a crash left half done off the append-only file, with all of its script.
+    /// Cuts a half-done write of a crash off the append-only file, with its whole script.
     ///
-    /// A server that is allowed to (`aof-load-truncated`) cuts off the torn command only, and leaves the commands of
-    /// its script before it, behind their MULTI. So what it writes afterwards belongs to that transaction when the
-    /// file is loaded again: it is lost, or a part of the script is done with it (Redis up to 8.2 at least; Valkey
-    /// mended it in its pull request 4342). The program that checks such files cuts before the MULTI.
+    /// A server that is allowed to (`aof-load-truncated`) cuts off the torn command only, and leaves the
+    /// commands of its script before it, behind their MULTI. When the file is loaded again, later writes
+    /// then belong to that transaction. They are lost, or a part of the script is executed with them (Redis
+    /// up to 8.2 at least; Valkey fixed it in its pull request 4342). The program that checks such files
+    /// cuts before the MULTI.
     pub(super) fn mend_append_only(&self) -> Result<(), ServerError> {
         let Some(file) = self.append_only() else {
             return Ok(());
@@ -37,7 +38,7 @@ impl Server {
             .spawn()
             .map_err(tried)?;
         if let Some(mut answer) = check.stdin.take() {
-            // It asks only if there is something to cut, and may be gone by now.
+            // The program asks only if there is something to cut, and may have ended by now.
             let _ = answer.write_all(b"y\n");
         }
         let checked = check.wait_with_output().map_err(tried)?;

@@ -51,8 +51,8 @@ impl Server {
     }
 
     /// Starts it on the same folder and address, after [`kill`](Self::kill) or
-    /// [`shut_down`](Self::shut_down), and waits until it answers and has loaded its data. Of a script that was
-    /// half-written to the append-only file, nothing is left (a server alone would leave some).
+    /// [`shut_down`](Self::shut_down), and waits until it answers and has loaded its data. A script that
+    /// was half-written to the append-only file is removed completely (a server alone would keep a part).
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of the two.
+    /// The errors of the two.
     pub fn restart(&self) -> Result<(), ServerError> {
         self.shut_down()?;
         self.start_again()
@@ -95,7 +95,7 @@ impl Server {
         running(&mut self.life().process)?.freeze(PATIENCE)
     }
 
-    /// Lets it go on (SIGCONT) after [`freeze`](Self::freeze).
+    /// Continues it (SIGCONT) after [`freeze`](Self::freeze).
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Server {
     /// Whether it answers and, as a replica, has all the primary's data.
     fn look(&self) -> Result<(), ServerError> {
         match self.ask::<()>(&["PING"]) {
-            // It answers, by a configuration that renames the command.
+            // The server answers, but its configuration renames the command.
             Err(error) if error.to_string().contains("unknown command") => {}
             answer => answer?,
         }
@@ -146,7 +146,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It fails if the watchdog is gone; the process is dead all the same.
+        // It fails if the watchdog is gone; the process is dead in any case.
         let _ = self.kill();
     }
 }

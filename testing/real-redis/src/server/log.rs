@@ -1,4 +1,4 @@
-//! What a server's log says, also of its failure.
+//! A server's log, also for the text of its failure.
 
 use std::fs;
 

@@ -21,12 +21,13 @@ use super::{
     watchdog::Watchdog,
 };
 
-/// The longest time for a start, an end or an answer: far more than any takes, also on a busy
-/// machine, so that only a real fault exceeds it.
+/// The longest time for a start, an end or an answer: far more than needed, also on a busy machine, so that
+/// only a real fault exceeds it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server of a cluster has another port, 10,000 above its own. None of them is another server's, and all are below
-/// those that systems give to outgoing connections, so that a restart finds both free.
+/// A server of a cluster has another port, 10,000 above its own. These ports are not used by another
+/// server, and are below the ports that systems give to outgoing connections, so that a restart finds both
+/// free.
 const PORTS: std::ops::Range<u16> = 10_000..20_000;
 const PORTS_TRIED: u32 = 64;
 
@@ -61,7 +62,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Those of [`ServerBuilder::start`].
+    /// The errors of [`ServerBuilder::start`].
     pub fn start() -> Result<Self, ServerError> {
         Self::builder().start()
     }
@@ -92,8 +93,8 @@ impl Server {
         Ok(server)
     }
 
-    /// Lets the server itself take the port, and tries another if it is in use: so nobody can take
-    /// the port between a check and its use.
+    /// Lets the server itself take the port, and tries another if it is in use, so that no other program
+    /// can take the port between a check and its use.
     fn launch_on_a_port(&mut self) -> Result<(), ServerError> {
         let count = u64::from(PORTS.end - PORTS.start);
         let mut tried = 0;
@@ -108,7 +109,7 @@ impl Server {
             if tried == PORTS_TRIED || !error.to_string().contains("Address already in use") {
                 return Err(error);
             }
-            // The log of this port must not pass for the next one's.
+            // The log of this attempt must not be read as the next attempt's log.
             let _ = fs::remove_file(self.log_path());
         }
     }
@@ -168,7 +169,7 @@ impl Server {
         self.life().process.as_ref().map(Process::id)
     }
 
-    /// A client of the redis crate, for connections of any sort.
+    /// A client of the redis crate, for connections of any kind.
     ///
     /// # Errors
     ///
@@ -195,7 +196,7 @@ impl Server {
         Ok(connection)
     }
 
-    /// Has it run this command, on a connection of its own.
+    /// Runs this command on a new connection.
     ///
     /// # Errors
     ///

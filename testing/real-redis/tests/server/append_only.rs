@@ -1,4 +1,4 @@
-//! What the append-only file keeps when its server is killed.
+//! The writes that the append-only file keeps when its server is killed.
 
 use std::{
     fs::OpenOptions,
@@ -30,7 +30,8 @@ fn an_append_only_file_survives_a_crash() -> Test {
     Ok(())
 }
 
-/// What a script wrote when its server died is there whole, or not at all, after any number of restarts.
+/// If a server dies during a script, all of the script's writes are there or none, after any number of
+/// restarts.
 #[test]
 fn a_torn_script_leaves_nothing_after_restarts() -> Test {
     // The file ends with EXEC, which has 14 bytes: within it, after the second SET, and within that.
@@ -66,7 +67,7 @@ fn grown(folder: &Path) -> PathBuf {
     folder.join("appendonlydir/appendonly.aof.1.incr.aof")
 }
 
-/// Takes so many bytes off a file's end, as a crash in the middle of a write does.
+/// Cuts `bytes` bytes off a file's end, as a crash in the middle of a write does.
 fn cut(file: &Path, bytes: u64) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(file)?;
     file.set_len(file.metadata()?.len() - bytes)

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// The longest wait for the engine to remove a container that nobody waits for.
+/// The longest wait for the engine to remove a container in the background.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn connect(url: &str) -> redis::RedisResult<redis::Connection> {
@@ -29,7 +29,7 @@ fn a_killed_test_leaves_no_container() -> Test {
     child.kill()?;
     child.wait()?;
     let start = Instant::now();
-    // Its holder had another id, so the server itself shows it.
+    // The program that holds the container has another id, so the server itself shows that it is gone.
     while connect(&url).is_ok() {
         assert!(
             start.elapsed() < PATIENCE,
