@@ -173,7 +173,7 @@ fn redis_container_claims_the_same_and_no_more() {
 
 /// Dev-dependencies count, too: otherwise a crate could not be published before one that needs it.
 #[test]
-fn no_member_depends_on_one_that_depends_on_it() {
+fn no_two_members_depend_on_each_other() {
     let metadata = metadata();
     let members: Vec<&Value> = packages(&metadata)
         .filter(|package| package["source"].is_null())

@@ -146,7 +146,7 @@ fn a_dropped_worker_leaves_nothing_in_flight() {
             shown.of("queue_kit_in_flight")
         };
         let (crashed, in_flight) = tokio::join!(crashed, look);
-        assert!(crashed.is_err(), "it never ends by itself");
+        assert!(crashed.is_err(), "it never ends on its own");
         assert_eq!(in_flight, 2.0);
         assert_eq!(page.of("queue_kit_deliveries_total"), 2.0);
         assert_eq!(page.of("queue_kit_in_flight"), 0.0);
@@ -258,7 +258,7 @@ fn lateness_is_exact_where_the_due_time_is_the_backends() {
 }
 
 #[test]
-fn a_wait_is_told_from_the_producers_stamp() {
+fn a_wait_is_measured_from_the_timestamp_of_the_producer() {
     recorded(true, async |page| {
         let queues = queue_kit::connect("memory:").await.expect("connects");
         let jobs = queues.reliable::<u64>("jobs").await.expect("opens");

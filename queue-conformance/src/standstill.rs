@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_let_no_time_pass_are_told() {
+    fn tasks_that_let_no_time_pass_are_reported() {
         stands_still(async {
             tokio::spawn(async {
                 loop {

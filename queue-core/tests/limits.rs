@@ -124,7 +124,7 @@ fn durations_round_up_and_never_overflow() {
 }
 
 #[test]
-fn durations_are_told_in_milliseconds_whatever_their_size() {
+fn durations_of_any_size_are_shown_in_milliseconds() {
     for (duration, shown) in [
         (Duration::ZERO, "0 ms"),
         (Duration::from_nanos(1), "1 ms"),

@@ -195,7 +195,7 @@ async fn receiving_what_is_there_is_one_round_trip() {
 }
 
 #[tokio::test]
-async fn a_purge_is_a_call_for_each_batch_up_to_the_one_that_finds_less() {
+async fn a_purge_is_a_call_for_each_batch_until_one_finds_less() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
     let mut meter = Meter::at(&server);

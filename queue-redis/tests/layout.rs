@@ -308,7 +308,7 @@ async fn a_removal_refuses_unknown_layouts_and_foreign_keys() -> Test {
 
 /// A call that creates a queue again during its removal finds the old entry in the list.
 #[tokio::test]
-async fn a_queue_made_anew_while_it_is_removed_is_listed() -> Test {
+async fn a_queue_created_again_during_its_removal_is_listed() -> Test {
     let server = Server::start()?;
     let (backend, other) = (
         patient(&server.url()).connect().await?,

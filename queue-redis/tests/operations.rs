@@ -54,7 +54,7 @@ fn shown() -> Vec<(String, Vec<String>)> {
     shown
 }
 
-/// What `redis-cli --raw` prints.
+/// The output of `redis-cli --raw`.
 fn printed(value: Value, lines: &mut Vec<String>) {
     match value {
         Value::Array(values) => values.into_iter().for_each(|value| printed(value, lines)),

@@ -57,7 +57,7 @@ async fn an_open_that_resizes_is_one_call_more_than_an_open() {
 }
 
 #[tokio::test]
-async fn a_large_purge_and_a_large_resize_take_as_many_calls_as_they_have_steps() {
+async fn a_large_purge_and_a_large_resize_take_a_call_for_each_step() {
     let server = Server::start().expect("a server");
     let queue = filled(&server, 2_000).await;
     let before = calls_of_scripts(&server);

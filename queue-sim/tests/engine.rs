@@ -188,7 +188,7 @@ fn a_dropped_call_is_recorded_as_dropped() {
 }
 
 #[test]
-fn a_lane_that_stands_still_goes_on_where_it_was() {
+fn a_stalled_lane_continues_where_it_was() {
     let steps = in_virtual_time(async {
         let executor = Executor::new(Decisions::planned(Plan::default()), 0);
         let steps = Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -11,7 +11,7 @@ sim::each_kind!(MemoryEnvironment::new());
 /// reported by the rule that it breaks. If nothing else is wrong, the plan is reported.
 #[cfg(feature = "planted")]
 #[test]
-fn a_bug_is_told_before_a_kept_plan_that_no_longer_fits() {
+fn a_bug_is_reported_before_a_kept_plan_that_no_longer_fits() {
     use std::{
         fs,
         panic::{AssertUnwindSafe, catch_unwind},

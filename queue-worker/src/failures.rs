@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_is_told_ten_times_and_then_summed_up_each_minute() {
+    async fn a_flood_is_logged_ten_times_and_then_summed_up_each_minute() {
         let (mut failures, start) = (Failures::default(), Instant::now());
         let mut lines = Vec::new();
         // Three minutes with ten failures a second.
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_first_of_each_kind_is_told_apart_and_again_after_an_hour() {
+    async fn the_first_of_each_kind_is_logged_separately_and_again_after_an_hour() {
         let (mut failures, start) = (Failures::default(), Instant::now());
         assert_eq!(
             log_level(&mut failures, "no paper", start),

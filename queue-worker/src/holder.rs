@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_tells_the_host_and_the_process_as_far_as_they_are_known() {
+    fn the_holder_names_the_host_and_the_process_if_known() {
         assert_eq!(named(Some("web-3"), 4711), "web-3, process 4711");
         assert_eq!(named(None, 4711), "process 4711");
     }

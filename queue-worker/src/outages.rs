@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_told_once_and_is_over_when_every_call_has_succeeded() {
+    fn an_outage_is_logged_once_and_is_over_when_every_call_has_succeeded() {
         let mut outages = Outages::default();
         let start = Instant::now();
         let queues: Vec<Arc<str>> = (0..20).map(|number| format!("q{number}").into()).collect();

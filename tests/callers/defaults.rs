@@ -108,7 +108,7 @@ async fn a_turn_whose_settling_failed_leases_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_for_a_message_is_a_wait_after_which_its_caller_looks() {
+async fn by_default_a_wait_for_a_message_returns_a_hint() {
     let jobs = reliable().await;
     let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
     let push = async {

@@ -65,7 +65,7 @@ async fn headers_go_with_the_value_on_every_kind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_headers_at_once_take_the_place_of_those_before() {
+async fn all_headers_at_once_replace_earlier_ones() {
     let mails = queues().reliable::<u64>("mails").await.unwrap();
     let message = mails.message(&1).header("kind", "welcome");
     let message = message.headers(of_acme()).header("lang", "de");
@@ -161,7 +161,7 @@ async fn the_most_urgent_goes_first_and_silence_is_ordinary() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_distinct_message_replaces_and_a_full_queue_does_as_it_is_told() {
+async fn a_distinct_message_replaces_and_a_full_queue_follows_its_policy() {
     let gifts = queues().bounded::<u64>("gifts", 2).await.unwrap();
     let rose = gifts.message(&1).distinct("rose");
     let rose = rose.overflow(Overflow::Reject).send().await.unwrap();

@@ -61,7 +61,7 @@ async fn it_ends_within_its_timeout_on_a_server_that_hangs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_has_a_second_before_it_is_cut() {
+async fn an_attempt_has_a_second_before_it_is_cut() {
     let queue = before(&reliable().await, |_, _| Behaviour::Hangs).front();
     let (answer, took) = timed(queue.receive(1, LEASE, 10 * MILLI)).await;
     answer.unwrap_err();
@@ -83,7 +83,7 @@ async fn a_look_has_a_second_before_it_is_cut() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_is_not_cut_before_the_time_is_over() {
+async fn an_attempt_is_not_cut_before_the_timeout() {
     let jobs = reliable().await;
     let slow = before(&jobs, |_, _| Behaviour::Slow(9 * SECOND)).front();
     jobs.push_one("a").await.unwrap();
@@ -93,7 +93,7 @@ async fn a_look_is_not_cut_before_the_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_any_time_it_is_one_look_that_is_not_cut() {
+async fn zero_timeout_is_one_uninterrupted_attempt() {
     let jobs = reliable().await;
     let slow = before(&jobs, |_, _| Behaviour::Slow(9 * SECOND));
     jobs.push_one("a").await.unwrap();
@@ -119,7 +119,7 @@ async fn it_rides_out_an_outage_and_is_back_within_a_second_of_its_end() {
     assert!(took >= outage && took <= outage + SECOND, "{took:?}");
     // Errors that come at once do not make the loop spin.
     let looks = failing.times(is_lease).len();
-    assert!((20..=25).contains(&looks), "{looks} looks");
+    assert!((20..=25).contains(&looks), "{looks} attempts");
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,7 +135,7 @@ async fn it_pauses_as_long_as_the_error_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_begins_anew_after_a_look_that_succeeded() {
+async fn pauses_restart_after_an_attempt_that_succeeded() {
     // Every second attempt fails, and hints come every 10 ms.
     let looks = std::sync::atomic::AtomicU64::new(0);
     let flaky = before(&reliable().await, move |_, call| match call {
@@ -148,11 +148,11 @@ async fn a_pause_begins_anew_after_a_look_that_succeeded() {
     let answer = flaky.front().receive(1, LEASE, 11 * SECOND).await;
     drop(answer);
     let failed = flaky.times(is_lease).len() / 2;
-    assert!(failed >= 95, "{failed} looks failed, and 100 would fit");
+    assert!(failed >= 95, "{failed} attempts failed, and 100 would fit");
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_time_is_over_the_last_look_decides() {
+async fn at_the_timeout_the_last_attempt_decides() {
     let jobs = reliable().await;
     // The call failed first, and later found nothing.
     let failing = before(&jobs, leases_fail(3 * SECOND, down)).front();
@@ -172,7 +172,7 @@ async fn when_the_time_is_over_the_last_look_decides() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_tells_of_any_look_that_perhaps_took_effect() {
+async fn an_error_is_unknown_if_any_attempt_perhaps_took_effect() {
     let failing = before(&reliable().await, |at, call| match call {
         Call::Lease(..) if at < SECOND => Behaviour::Lost,
         _ => Behaviour::Refused(down()),
@@ -195,7 +195,7 @@ async fn a_permanent_error_ends_it_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_hints_it_looks_on_a_timer() {
+async fn without_hints_a_call_polls_on_a_timer() {
     for broken in [down, forbidden] {
         let jobs = reliable().await;
         let failing = before(&jobs, move |_, call| match call {
@@ -211,7 +211,7 @@ async fn without_hints_it_looks_on_a_timer() {
         assert_eq!(answer.unwrap().len(), 1);
         assert!((30 * SECOND..=31 * SECOND).contains(&took), "{took:?}");
         let looks = failing.times(is_lease).len();
-        assert!(looks <= 36, "{looks} looks in 31 s");
+        assert!(looks <= 36, "{looks} attempts in 31 s");
         // The call also ends in time.
         let (answer, took) = timed(queue.receive(1, LEASE, 1500 * MILLI)).await;
         assert_eq!(answer.unwrap(), []);
@@ -220,7 +220,7 @@ async fn without_hints_it_looks_on_a_timer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_hints_what_is_due_by_itself_is_taken_when_it_is_due() {
+async fn without_hints_a_message_is_taken_when_due() {
     let jobs = reliable().await;
     let failing = before(&jobs, |_, call| match call {
         Call::WaitToLease(..) => Behaviour::Refused(forbidden()),
@@ -238,7 +238,7 @@ fn is_offer(call: &Call) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_producer_that_is_told_in_vain_waits_no_longer_for_it() {
+async fn spurious_hints_do_not_prolong_the_wait_of_a_producer() {
     let (queue, faulty) = bounded(|_, call| match call {
         Call::WaitForRoom(_) => Behaviour::Spurious(300 * MILLI),
         _ => Behaviour::Made,

@@ -135,7 +135,7 @@ fn a_failure_says_why_and_a_death_is_a_warning() {
 }
 
 #[test]
-fn every_death_is_told_with_its_reason() {
+fn every_death_is_logged_with_its_reason() {
     traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push_all(&[0, 1, 2]).await.expect("pushes");
@@ -175,7 +175,7 @@ fn every_death_is_told_with_its_reason() {
 }
 
 #[test]
-fn an_outcome_is_told_when_it_is_known_and_not_as_it_was_meant() {
+fn an_outcome_is_logged_when_known_and_not_as_intended() {
     traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push(&1).await.expect("pushes");
@@ -321,7 +321,7 @@ fn failures(recorder: &SpanRecorder) -> Vec<(Level, String)> {
 }
 
 #[test]
-fn a_failed_attempt_and_an_undecodable_body_are_told_without_debug() {
+fn a_failed_attempt_and_an_undecodable_body_are_logged_without_debug() {
     traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push_all(&[1, 2]).await.expect("pushes");
@@ -365,12 +365,12 @@ fn a_queue_whose_every_message_fails_does_not_flood_the_log() {
         assert!(told.len() <= 71, "{told:?}");
         let counted = |event: recorder::Seen| event.fields.get("failures")?.parse::<u64>().ok();
         let summed: u64 = recorder.all().into_iter().filter_map(counted).sum();
-        assert_eq!(summed + 10, report.counts.retried, "each is told");
+        assert_eq!(summed + 10, report.counts.retried, "each is logged");
     });
 }
 
 #[test]
-fn a_paused_queue_is_told_once_and_so_is_its_resumption() {
+fn a_paused_queue_is_logged_once_and_so_is_its_resumption() {
     traced(async |recorder| {
         let jobs = jobs().await;
         jobs.queue().pause().await.expect("pauses");

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partitions_name_tells_its_queue_and_the_number_of_partitions() {
+    fn the_name_of_a_partition_contains_its_queue_and_the_number_of_partitions() {
         for (queue, of) in [("orders", 8), ("a--b", 2), ("a-", 64), ("x--1of2-3x", 3)] {
             for partition in 0..of {
                 let parsed =

@@ -39,7 +39,7 @@ mod tests {
     use crate::QueueKind;
 
     #[test]
-    fn a_record_tells_the_number_of_partitions_and_no_other_ring_does() {
+    fn only_a_record_ring_has_a_number_of_partitions() {
         for number in 2..=MAX_PARTITIONS {
             assert!(of(number).check().is_ok());
             assert_eq!(partitions(&of(number)), Some(number));

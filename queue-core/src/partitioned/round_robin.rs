@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_told_partition_comes_first_and_is_told_once() {
+    fn a_hinted_partition_comes_first_and_once() {
         let round_robin = RoundRobin::new(3, 0);
         round_robin.looked(2, true);
         round_robin.told(2);

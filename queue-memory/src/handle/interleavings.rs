@@ -76,7 +76,7 @@ fn two_messages_wake_two_consumers() {
 }
 
 #[test]
-fn a_batch_wakes_as_many_consumers_as_it_feeds() {
+fn a_batch_wakes_one_consumer_for_each_message() {
     let orders = every_order(|| {
         let queue = reliable();
         let consumers = [consumer(&queue), consumer(&queue)];
@@ -209,7 +209,7 @@ mod is_seen {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn that_who_was_told_can_still_be_rung() {
+    fn that_a_notified_waiter_can_still_be_rung() {
         let _planted = plant(Bug::ToldBeforeItLeaves);
         every_order(two_messages_one_after_another);
     }

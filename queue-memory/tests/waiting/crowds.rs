@@ -100,7 +100,7 @@ async fn an_arrival_wakes_no_crowd() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn until_the_woken_one_looks_other_calls_wake_no_other() {
+async fn other_calls_wake_no_other_caller_before_the_woken_one_polls() {
     let (queue, woken) = (delay().await, Arc::default());
     let mut waiters = crowd(&queue, &woken).await;
     woken.store(0, SeqCst);

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slots_are_those_of_redis() {
+    fn slots_equal_those_of_redis() {
         assert_eq!(crc16(b"123456789"), 0x31c3);
         // As CLUSTER KEYSLOT answers.
         assert_eq!(slot_of(b"foo"), 12_182);

@@ -52,7 +52,7 @@ mod tests {
     const LONGEST: Duration = Duration::from_secs(1);
 
     #[test]
-    fn delays_double_up_to_the_longest_and_start_anew_after_a_reset() {
+    fn delays_double_up_to_the_longest_and_restart_after_a_reset() {
         let mut backoff = Backoff::new(FIRST, LONGEST, 7);
         for round in 0..40 {
             let whole = FIRST.saturating_mul(1 << round.min(16)).min(LONGEST);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_those_of_splitmix64() {
+    fn numbers_equal_those_of_splitmix64() {
         let mut backoff = Backoff::new(FIRST, LONGEST, 1_234_567);
         for number in [
             6_457_827_717_110_365_317,

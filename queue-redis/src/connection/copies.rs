@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_enough_where_all_that_was_asked_for_is_told() {
+    fn copies_are_enough_if_every_requested_copy_is_reported() {
         let told = |asked, answer| CopiesAsked::new(asked, "here".to_owned()).counted(&answer);
         let two = || Confirmation::replicas(2);
         let fewer = |replicas, flushed| Copies::Fewer { replicas, flushed };

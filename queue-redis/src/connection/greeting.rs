@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_that_speaks_tls_is_told_by_its_alert_or_its_silence() {
+    fn a_tls_port_is_recognised_by_its_alert_or_its_silence() {
         let greeting = Greeting::plain();
         let mute = greeting.reason(broken()).to_string();
         assert!(mute.contains("rediss://"), "{mute}");

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_name_is_one_that_a_server_takes() {
+    fn servers_accept_the_default_name() {
         let name = default_client_name();
         check_client_name(&name).expect("it is allowed");
         assert!(name.ends_with(&process::id().to_string()), "{name}");

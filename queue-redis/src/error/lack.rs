@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_is_not_there_is_told_from_one_that_is_not_permitted() {
+    fn missing_commands_are_distinguished_from_forbidden_ones() {
         let lack = |code, message| Lack::of(Refusal::parse(code, message));
         for (code, message) in [
             ("ERR", "unknown command `INFO`, with args beginning with: "),

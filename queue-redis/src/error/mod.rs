@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_connection_is_told_by_its_cause() {
+    fn the_end_of_a_connection_names_its_cause() {
         let closed = message_of(io::Error::from(io::ErrorKind::BrokenPipe).into());
         assert!(closed.contains("the other side closed it"), "{closed}");
         let reset = message_of(io::Error::from_raw_os_error(104).into());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_every_call_would_be_answered_costs_the_connection() {
+    fn only_refusals_of_every_call_cost_the_connection() {
         let costs = |answer| refused(answer).calls_for_another_server();
         for lasting in [
             "READONLY You can't write against a read only replica.",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_the_server_refuses_for_good_is_told_with_the_way_out() {
+    fn a_permanently_refused_database_names_the_way_out() {
         let refused = |told: &str| {
             let kind = redis::ErrorKind::Server(redis::ServerErrorKind::ResponseError);
             let refused = (kind, REFUSED_DATABASE, told.to_owned()).into();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_cut_off_is_told_in_one_line() {
+    async fn a_truncated_reply_is_shown_in_one_line() {
         let (near, mut far) = tokio::io::duplex(256);
         let info = RedisConnectionInfo::default().set_skip_set_lib_name();
         let config = AsyncConnectionConfig::new();

@@ -79,7 +79,7 @@ fn an_out_of_line_body_is_named_by_its_reference() {
 }
 
 #[test]
-fn a_number_that_cannot_be_becomes_one_that_is_not() {
+fn a_number_beyond_seven_bytes_becomes_the_largest() {
     assert_eq!(wide(u64::MAX), [255; 7]);
     assert_eq!(wide(1), [0, 0, 0, 0, 0, 0, 1]);
 }

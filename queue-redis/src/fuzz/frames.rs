@@ -122,7 +122,7 @@ fn messages_come_back_from_packs() {
 }
 
 #[test]
-fn a_damaged_pack_has_as_many_messages_as_it_says() {
+fn a_damaged_pack_has_the_number_of_messages_that_it_states() {
     let element = vec(bytes().prop_map(Bytes::from), 4..16).prop_filter_map("long", |bodies| {
         let messages: Vec<_> = bodies
             .into_iter()

@@ -83,7 +83,7 @@ fn an_answer_is_read_or_is_an_error_that_names_the_script() {
 }
 
 #[test]
-fn a_server_that_tells_of_itself_in_any_words_is_taken_or_refused() {
+fn any_server_information_is_accepted_or_refused() {
     let words =
         "(redis_version|role|loading|maxmemory_policy|master_host|cluster_enabled)?:?.{0,30}";
     let info = vec(words, 0..8).prop_map(|lines| lines.join("\r\n"));
@@ -109,7 +109,7 @@ fn refusal() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_refusal_in_any_words_is_told_in_one_line() {
+fn any_refusal_is_shown_in_one_line() {
     hold_for(CASES, refusal(), |line| {
         let Ok(Value::ServerError(refusal)) = redis::parse_redis_value(line.as_bytes()) else {
             return;

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn another_layout_and_nonsense_are_told() {
+    fn another_layout_and_nonsense_are_named() {
         let nonsense = format!("kind=delay layout={LAYOUT_VERSION} max_attempts=1");
         let error = stored(nonsense).read().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConfigMismatch);

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_tells_two_numbers_or_is_none() {
+    fn a_cursor_holds_two_numbers_or_is_none() {
         const ELEMENTS: u64 = 16_000_000;
         const OTHERS: u64 = (1 << LINED_BITS) - 1;
         for (listed, lined) in [

@@ -38,7 +38,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[tokio::test(start_paused = true)]
-    async fn short_waits_add_up_to_an_interval_until_somebody_looks() {
+    async fn short_waits_add_up_to_an_interval_until_a_caller_polls() {
         let mut unlooked = PollTimer::default();
         assert_eq!(unlooked.waits(5 * SECOND), 5 * SECOND);
         advance(2 * SECOND).await;

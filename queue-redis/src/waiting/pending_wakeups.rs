@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_first_change_is_told_when_it_has_come_and_once() {
+    async fn the_first_change_is_notified_once_it_has_come() {
         let owed = PendingWakeups::default();
         let start = Instant::now();
         owed.add(&MARKER, after(20));

@@ -50,7 +50,7 @@ async fn a_hung_server_keeps_a_crowd_no_longer_than_one() -> Test {
 }
 
 #[tokio::test]
-async fn a_crowd_during_an_outage_is_told_why_in_time() -> Test {
+async fn a_crowd_during_an_outage_gets_the_reason_in_time() -> Test {
     let server = Server::start()?;
     let builder = patient(&server.url()).response_timeout(BRIEF);
     let backend = builder.connect().await?;

@@ -97,7 +97,7 @@ async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
 }
 
 #[tokio::test]
-async fn one_that_is_set_aside_holds_up_no_other_of_its_task() -> Test {
+async fn an_unpolled_call_blocks_no_other_of_its_task() -> Test {
     let server = Server::start()?;
     let backend = patient(&server.url()).connect().await?;
     for (way, put) in ways(&backend).await? {

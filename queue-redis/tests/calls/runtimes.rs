@@ -56,7 +56,7 @@ async fn push(queue: &Queue, count: usize) {
 }
 
 #[tokio::test]
-async fn a_runtime_that_came_first_and_stands_still_holds_up_no_other() -> Test {
+async fn a_stalled_first_runtime_blocks_no_other() -> Test {
     let server = Server::start()?;
     // With a long fall-back interval only a hint can wake a waiting consumer.
     let builder = patient(&server.url()).fall_back(10 * PATIENCE);

@@ -118,7 +118,7 @@ async fn turns_at_the_same_time_travel_together() -> Test {
     for (settled, leased) in &turns {
         assert_eq!(*settled, [Settled::Done]);
         let next = leased.next.is_some();
-        assert_eq!(next, leased.is_empty(), "only who got nothing waits");
+        assert_eq!(next, leased.is_empty(), "only a caller without a message waits");
     }
     let counters = queue.counters().await?;
     assert_eq!((counters.acked, counters.depth.leased), (192, 8));
@@ -126,7 +126,8 @@ async fn turns_at_the_same_time_travel_together() -> Test {
 }
 
 #[tokio::test]
-async fn acks_at_the_same_time_travel_together_and_a_lost_lease_is_told_to_its_own() -> Test {
+async fn acks_at_the_same_time_share_a_call_and_only_the_holder_of_a_lost_lease_learns_of_it()
+-> Test {
     let (server, queue) = fresh().await?;
     queue.push(&vec![Push::new("hello"); 64]).await?;
     let some = NonZeroUsize::new(64).expect("it is not 0");

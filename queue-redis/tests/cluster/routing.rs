@@ -88,7 +88,7 @@ async fn a_wake_up_costs_one_message_to_each_other_node() -> Test {
 }
 
 #[tokio::test]
-async fn a_cluster_and_a_single_server_are_told_apart() -> Test {
+async fn a_cluster_and_a_single_server_are_distinguished() -> Test {
     let cluster = Cluster::start(2, 0, Server::builder())?;
     let node = cluster.servers()[0].tcp_url().expect("it has a port");
     let alone = Server::builder().with_tcp().start()?;
@@ -125,7 +125,7 @@ async fn one_server_of_the_url_is_enough() -> Test {
 }
 
 #[tokio::test]
-async fn a_node_that_is_away_keeps_nobody_from_connecting_and_one_that_is_unfit_does() -> Test {
+async fn an_absent_node_allows_a_connect_and_an_unfit_node_refuses_it() -> Test {
     let cluster = Cluster::start(3, 0, Server::builder())?;
     let server = &cluster.servers()[2];
     server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"])?;

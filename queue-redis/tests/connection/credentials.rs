@@ -105,7 +105,7 @@ async fn a_password_alone_is_of_the_urls_user() -> Test {
 }
 
 #[tokio::test]
-async fn the_failure_of_a_provider_is_told_as_what_it_is() -> Test {
+async fn the_error_of_a_provider_keeps_its_kind_and_text() -> Test {
     let server = Server::start()?;
     for kind in [ErrorKind::Unavailable, ErrorKind::Configuration] {
         let provider = move || async move { Err(Error::new(kind, "the vault is sealed")) };

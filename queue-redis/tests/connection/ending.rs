@@ -35,7 +35,7 @@ async fn a_killed_connection_is_opened_again() -> Test {
 }
 
 #[tokio::test]
-async fn the_end_of_a_connection_is_told_as_what_it_is() -> Test {
+async fn a_call_names_the_end_of_its_connection() -> Test {
     let server = Server::start()?;
     let proxy = Proxy::before(&server)?;
     let backend = patient(&proxy.url()).connect().await?;
@@ -58,7 +58,7 @@ async fn the_end_of_a_connection_is_told_as_what_it_is() -> Test {
 }
 
 #[tokio::test]
-async fn a_connection_that_stops_answering_is_opened_anew() -> Test {
+async fn a_connection_that_stops_answering_is_opened_again() -> Test {
     let server = Server::start()?;
     let backend = to(&server)
         .response_timeout(BRIEF)
@@ -223,7 +223,7 @@ async fn a_connector_that_panics_is_asked_again() -> Test {
     let connects = Arc::clone(&connector.connects);
     let backend = through(connector).connect().await?;
     server.ask::<()>(&["CLIENT", "KILL", "TYPE", "normal"])?;
-    until("the panic is told", || {
+    until("the panic is reported", || {
         let health = backend.health().commands;
         connects.load(Ordering::SeqCst) >= 4
             || matches!(health, ConnectionHealth::Down(Some(reason))

@@ -15,11 +15,11 @@ async fn the_health_of_an_idle_backend_shows_that_a_server_hangs() -> Test {
     let backend = builder.connect().await?;
     assert!(backend.health().is_up());
     server.freeze()?;
-    until("the outage is told", || {
+    until("the outage is reported", || {
         matches!(backend.health().commands, ConnectionHealth::Down(Some(_)))
     })
     .await;
     server.thaw()?;
-    until("its end is told", || backend.health().is_up()).await;
+    until("its end is reported", || backend.health().is_up()).await;
     Ok(())
 }

@@ -260,7 +260,7 @@ struct Clear;
 impl Layer for Clear {}
 
 #[tokio::test]
-async fn warnings_are_told_in_sentences_whatever_is_in_front_of_the_backend() -> Test {
+async fn warnings_are_sentences_through_any_layer() -> Test {
     let server = Server::start()?;
     server.ask::<()>(&["CONFIG", "SET", "save", ""])?;
     let redis = to(&server).connect().await?;

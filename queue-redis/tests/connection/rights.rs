@@ -16,7 +16,7 @@ fn least() -> String {
 }
 
 #[test]
-fn the_page_tells_the_rights_that_are_needed() {
+fn the_page_lists_the_rights_that_are_needed() {
     let text = include_str!("../../../queue-redis/src/lib.rs");
     let (_, told) = text
         .split_once("//! ```text\n//! ~qk:*")

@@ -35,7 +35,7 @@ fn connections(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_body_beyond_a_limit_that_the_server_tells_is_not_sent() -> Test {
+async fn a_body_beyond_a_limit_that_the_server_reports_is_not_sent() -> Test {
     for (limit, large) in [(LIMITS[0], 1), (LIMITS[1], 1), (LIMITS[0], usize::MAX)] {
         let server = limited(limit, "")?;
         let backend = connect(&server, large).await?;
@@ -60,8 +60,8 @@ async fn a_body_beyond_a_limit_that_the_server_tells_is_not_sent() -> Test {
 }
 
 #[tokio::test]
-async fn a_body_beyond_a_limit_that_nobody_tells_cuts_off_others_once_and_then_fails_for_good()
--> Test {
+async fn a_body_beyond_an_unreported_limit_cuts_off_others_once_and_then_fails_permanently() -> Test
+{
     for (limit, large) in [(LIMITS[0], 1), (LIMITS[1], 1), (LIMITS[1], usize::MAX)] {
         let server = limited(limit, "-config")?;
         let backend = connect(&server, large).await?;

@@ -88,7 +88,7 @@ async fn a_replica_without_a_file_does_not_count_as_flushed() -> Test {
 }
 
 #[tokio::test]
-async fn a_file_that_is_turned_off_is_told_before_the_next_push() -> Test {
+async fn a_file_that_is_turned_off_is_noticed_before_the_next_push() -> Test {
     let server = Server::builder().with_aof(Aof::Always).start()?;
     if !tells(&server) {
         return Ok(());

@@ -76,7 +76,7 @@ async fn an_old_handle_does_nothing_to_a_queue_of_another_layout() {
 
 /// The queue has the configuration of the handle that created it again.
 #[tokio::test]
-async fn an_old_handle_goes_by_the_configuration_of_a_queue_made_anew() {
+async fn an_old_handle_uses_the_configuration_of_the_new_queue() {
     let server = Server::start().expect("a server");
     let (old, new) = (connect(&server).await, connect(&server).await);
     for kind in QueueKind::LEASING {
@@ -85,7 +85,7 @@ async fn an_old_handle_goes_by_the_configuration_of_a_queue_made_anew() {
         let mut config = QueueConfig::of(kind, 10);
         config.leasing_mut().expect("it leases").max_attempts = 1;
         let opened = new.open(&name(kind), &config).await;
-        opened.expect("opens anew");
+        opened.expect("opens again");
         queue.put_one("by the old handle").await.expect("put");
         let leasing = queue.leasing();
         let lease = leasing.receive_one(
@@ -129,7 +129,7 @@ async fn listed(backend: &dyn Backend) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_queue_made_anew_as_another_kind_is_listed_as_that() {
+async fn a_queue_created_again_as_another_kind_is_listed_as_that_kind() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
     let (orders, config) = (

@@ -118,8 +118,8 @@ impl Ledger {
         books.accepted.insert(body.clone(), (step, id));
     }
 
-    /// The queue delivered it. Checks that it was pushed (L5), to a queue that was not removed since (R1),
-    /// that it has no other live lease (L1), that its token is new (L4), and that it was not done (L3).
+    /// The queue delivered it. Checks that it was pushed (L5), to a queue that was not removed since (R1).
+    /// It must have no other live lease (L1) and a new token (L4), and must not be done (L3).
     pub(crate) fn delivered(&self, delivery: &Delivery, made: Made) {
         let body = &delivery.body;
         let mut books = self.books();

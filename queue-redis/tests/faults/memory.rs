@@ -133,7 +133,7 @@ async fn every_way_out_works_on_a_full_server() {
 }
 
 #[tokio::test]
-async fn an_operator_looks_and_cancels_on_a_full_server() {
+async fn an_operator_peeks_and_cancels_on_a_full_server() {
     for kind in QueueKind::LEASING {
         let (_server, _, queue, accepted) = full(kind).await;
         let leasing = queue.leasing();

@@ -7,7 +7,7 @@ use queue_redis::{Connector, Link, Role};
 use real_redis::{VirtualClient, VirtualConnection};
 use redis::{Arg, Cmd, Pipeline, RedisError, RedisFuture, RedisResult, Value, aio::ConnectionLike};
 
-/// What happens to a command, or to several that are sent together.
+/// The fate of a command, or of several that are sent together.
 pub(crate) enum Fate {
     Passes,
     /// The server runs the script with this hash in place of the one that is called.

@@ -150,7 +150,7 @@ pub(crate) fn taking(queue: &AnyQueue) -> JoinHandle<Vec<Delivery>> {
 /// Takes the messages that are there now.
 pub(crate) async fn look(queue: &AnyQueue, max: usize) -> Vec<Bytes> {
     let leased = leasing(queue).receive(max, LONG, Duration::ZERO).await;
-    bodies(&leased.expect("it looks"))
+    bodies(&leased.expect("it polls"))
 }
 
 pub(crate) fn bodies(deliveries: &[Delivery]) -> Vec<Bytes> {

@@ -40,7 +40,7 @@ async fn a_push_between_exists_and_srem_is_forgotten_by_the_distributor() {
     let _: u64 = foreign.run(&["SREM", "delay:meta:topic:wait", "delay:wait:q"]);
     let consumer = ground.open(recipe, "q").await;
     let forgotten = leasing(&consumer).receive(1, LONG, SOON * 20).await;
-    assert!(forgotten.expect("it looks").is_empty());
+    assert!(forgotten.expect("it polls").is_empty());
     assert_eq!(counts(&consumer).await, [0, 1, 0, 0], "it waits");
     push(&producer, &["another"]).await;
     assert_eq!(
@@ -136,13 +136,13 @@ async fn a_claimer_of_a_stream_waits_for_its_own_lease_time() {
     let other = ground.open(Stream::consumer("other").poll(SOON), "q").await;
     let late = leasing(&other).receive(1, LONG, SOON * 5).await;
     assert!(
-        late.expect("it looks").is_empty(),
+        late.expect("it polls").is_empty(),
         "the lease of 1 ms is over"
     );
     let taken = leasing(&other)
         .receive(1, short, crate::until::PATIENCE)
         .await;
-    assert_eq!(taken.expect("it looks")[0].attempt, 2);
+    assert_eq!(taken.expect("it polls")[0].attempt, 2);
 }
 
 /// A message of a blocked pop waits in its handle although it is the most urgent: meanwhile another handle

@@ -25,7 +25,7 @@ async fn stands(recipe: impl Recipe, expected: &[&str]) {
             let leased = leasing(&queue)
                 .lease(1.try_into().expect("not zero"), HOUR)
                 .await;
-            assert!(leased.expect("it looks").next.is_some(), "{name}");
+            assert!(leased.expect("it polls").next.is_some(), "{name}");
             push(&queue, &["m"]).await;
         }
     }
@@ -36,7 +36,7 @@ async fn stands(recipe: impl Recipe, expected: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_key_that_is_set_stands_in_place_of_the_queues_name() {
+async fn a_configured_key_replaces_the_name_of_the_queue() {
     let list = ["list k: m"];
     stands(BlockingList::default().key("k").timeout(HOUR), &list).await;
     let private = PrivateBackup::of_client("w7").key("k").timeout(HOUR);

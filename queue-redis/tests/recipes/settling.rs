@@ -178,7 +178,7 @@ async fn ended(
         assert_eq!(
             held,
             u64::from(keeps),
-            "{name}: what is held is counted where it is kept"
+            "{name}: held messages are counted if the recipe keeps them"
         );
         assert_eq!(end(&queue, settle(taken.receipt)).await, answer, "{name}");
         let expected = expected(name);
@@ -221,7 +221,7 @@ async fn comes_again(ground: &Ground, queue: &AnyQueue, taken: &Delivery, dead: 
         let next = leasing(queue)
             .receive(1, crate::ground::LONG, Duration::ZERO)
             .await;
-        let Some(delivery) = next.expect("it looks").pop() else {
+        let Some(delivery) = next.expect("it polls").pop() else {
             break;
         };
         if delivery.body == taken.body {

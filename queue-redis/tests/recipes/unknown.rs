@@ -106,7 +106,7 @@ async fn a_private_backup_keeps_the_hold_too() {
     let one = leasing(&queue)
         .receive(1, crate::ground::LONG, Duration::ZERO)
         .await;
-    assert_eq!(one.expect("it looks"), [], "one in flight");
+    assert_eq!(one.expect("it polls"), [], "one in flight");
     let _: u64 = foreign.run(&["DEL", "{q}:backup:w7"]);
     let _: String = foreign.run(&["RENAME", "aside", "{q}:backup:w7"]);
     assert_eq!(end(&queue, ack).await, Settled::Done);

@@ -10,7 +10,7 @@ use crate::{
     ground::{Ground, START, push},
 };
 
-/// What a queue shows, the newest first.
+/// The messages that a queue shows, the newest first.
 pub(crate) async fn recent(queue: &AnyQueue, n: usize) -> Vec<Bytes> {
     let AnyQueue::Bounded(queue) = queue else {
         panic!("another kind");

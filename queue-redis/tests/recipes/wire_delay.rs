@@ -119,7 +119,7 @@ async fn no_two_messages_have_one_uuid() {
 }
 
 #[tokio::test]
-async fn one_look_takes_num_strings_at_most() {
+async fn one_poll_takes_num_strings_at_most() {
     let ground = Ground::start().await;
     let queue = ground
         .open(ZsetString::default().num(2), "delay_queue")
@@ -184,7 +184,7 @@ async fn bodies_of_ours_stand_under_their_due_times_in_milliseconds() {
 }
 
 #[tokio::test]
-async fn with_processing_a_claimed_body_stands_under_the_end_of_its_lease() {
+async fn with_processing_a_claimed_body_is_scored_by_the_end_of_its_lease() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let recipe = ZsetJson::default().with_processing().poll(SOON);

@@ -34,7 +34,7 @@ const PAIRS: [(&str, &str, bool); 16] = [
 ];
 
 #[tokio::test]
-async fn once_by_compares_numbers_exactly_and_tells_them_from_text() {
+async fn once_by_compares_numbers_exactly_and_distinguishes_them_from_text() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     for (first, second, one) in PAIRS {

@@ -26,7 +26,7 @@ async fn a_blocking_list_takes_and_removes_messages_that_others_push() {
 }
 
 #[tokio::test]
-async fn ours_waits_on_a_blocking_list_and_hears_of_a_push_inside_multi() {
+async fn a_wait_on_a_blocking_list_ends_with_a_push_inside_multi() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let jobs = ground.open(BlockingList::default(), "jobs").await;
@@ -212,7 +212,7 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
             .expect("it counts")
             .of("lrange")
     };
-    crate::until::until("the checker looks twice", || looks() >= 2).await;
+    crate::until::until("the checker polls twice", || looks() >= 2).await;
     ground.holds(&["list {jobs}:backup: and this | too | stale"]);
     ground.pass(minute);
     ground
@@ -305,7 +305,7 @@ async fn priority_lists_of_ours_are_popped_by_others() {
     }
     assert_eq!(popped, ["h", "h2", "n", "l"]);
     let received = jobs.receive(1, PATIENCE, Duration::ZERO).await;
-    assert_eq!(received.expect("it looks"), []);
+    assert_eq!(received.expect("it polls"), []);
 }
 
 #[tokio::test]

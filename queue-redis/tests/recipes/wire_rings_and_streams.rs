@@ -177,7 +177,7 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
         (&jobs, &held[0], Settled::LeaseLost),
     ] {
         let ended = end(holder, Settlement::ack(delivery.receipt)).await;
-        assert_eq!(ended, answer, "who claimed it has ended it");
+        assert_eq!(ended, answer, "the claimer has settled it");
     }
     assert_eq!(look(&other, 9).await, ["third", "new"]);
 }
@@ -260,7 +260,7 @@ async fn an_entry_that_nobody_ends_dies_after_its_attempts() {
             leasing
                 .lease(1.try_into().expect("not zero"), short)
                 .await
-                .expect("looks")
+                .expect("polls")
                 .is_empty()
         );
         if dead() {

@@ -97,7 +97,7 @@ async fn sentinels_that_are_down_are_listed_and_may_come_back() {
 }
 
 #[tokio::test]
-async fn a_server_is_told_from_a_sentinel() -> Test {
+async fn a_server_is_distinguished_from_a_sentinel() -> Test {
     let server = Server::builder().with_tcp().start()?;
     let error = refusal(&url(&[&server])).await;
     assert_lasts(&error, &["is no sentinel", "26379"]);

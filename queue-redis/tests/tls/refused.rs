@@ -66,7 +66,7 @@ async fn a_certificate_for_another_host_says_for_whom_it_is() -> Test {
 }
 
 #[tokio::test]
-async fn a_client_without_a_good_certificate_is_told_to_show_one() -> Test {
+async fn a_client_without_a_good_certificate_is_asked_for_one() -> Test {
     let authority = Authority::new();
     let stranger = Authority::new().issue(&["me"]);
     for version in ["TLSv1.2", "TLSv1.3"] {
@@ -115,7 +115,7 @@ async fn a_server_of_another_protocol_speaks_no_tls() -> Test {
 }
 
 #[tokio::test]
-async fn a_plain_url_to_a_port_with_tls_is_told_the_scheme() -> Test {
+async fn a_plain_url_to_a_tls_port_gets_an_error_with_the_scheme() -> Test {
     let server = with(&Authority::new().issue_here()).start()?;
     let url = url(&server).replace("rediss://", "redis://");
     // The server may close before its alert is read. Then the client cannot distinguish it from a server
@@ -169,7 +169,7 @@ async fn a_server_without_room_for_another_client_may_get_some() -> Test {
 }
 
 #[tokio::test]
-async fn a_certificate_that_goes_bad_later_is_an_outage_until_it_is_mended() -> Test {
+async fn a_certificate_that_goes_bad_later_is_an_outage_until_it_is_replaced() -> Test {
     let authority = Authority::new();
     let good = authority.issue_here();
     let server = with(&good).start()?;

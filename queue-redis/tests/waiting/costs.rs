@@ -90,7 +90,7 @@ async fn a_wake_up_costs_the_same_however_many_queues_are_waited_for() -> Test {
 
 /// One publication notifies a process of all messages for it.
 #[tokio::test]
-async fn a_batch_wakes_as_many_of_a_process_at_once() -> Test {
+async fn a_batch_wakes_one_waiter_of_a_process_for_each_message() -> Test {
     const CONSUMERS: usize = 100;
     let (server, consumer, producer) = two_clients().await?;
     let mut set = JoinSet::new();

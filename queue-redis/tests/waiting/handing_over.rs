@@ -69,7 +69,7 @@ async fn the_other_kinds_whose_messages_are_ready_at_once_do_the_same() -> Test 
     assert_eq!(received(&mut set).await, 1);
     assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 1);
     let full = producer.offer_one("more", Overflow::Reject).await?;
-    assert_eq!(full, Offered::Full, "what is leased has its place");
+    assert_eq!(full, Offered::Full, "leased messages take up room");
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn a_burst_wakes_as_many_as_it_takes() -> Test {
+async fn a_burst_wakes_one_waiter_for_each_message() -> Test {
     let server = Server::start()?;
     let producer = open(&backend(&server).await?, "a").await?;
     let mut set = JoinSet::new();
@@ -51,7 +51,7 @@ async fn new_waiters_poll_once_for_each_message_that_woke_nobody() -> Test {
     // They take nothing, so no call notifies others of the remaining messages.
     for _ in 0..3 {
         let told = timeout(PATIENCE / 2, waits.join_next()).await;
-        told.expect("it was told").expect("it waited")??;
+        told.expect("it was notified").expect("it waited")??;
     }
     until("the others wait", || waiting(&server, "a") == 1).await;
     assert_eq!(waits.len(), 2);
@@ -83,7 +83,7 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
         assert!(timeout(Duration::from_millis(1), &mut wait).await.is_err());
         until("it waits", || waiting(&server, "a") == 1).await;
         other.push_one("hello").await?;
-        until("it was told", || waiting(&server, "a") == 0).await;
+        until("it was notified", || waiting(&server, "a") == 0).await;
         receiving(&mut set, &other);
         assert_eq!(received(&mut set).await, 1);
         receiving(&mut set, &other);
@@ -179,7 +179,7 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     };
     let producer = backend(&server).await?.open_delay(&name, &config).await?;
     producer.schedule_one("later", HOUR / 2).await?;
-    until("the first was told, and sleeps towards it", || {
+    until("the first was notified, and sleeps until then", || {
         calls("publish") == 1 && waiting(&server, "a") == 2
     })
     .await;
@@ -187,7 +187,7 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
         consumer.abort();
     }
     let told = calls("publish");
-    until("the other is told", || calls("publish") > told).await;
+    until("the other is notified", || calls("publish") > told).await;
     Ok(())
 }
 
@@ -218,7 +218,7 @@ async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
     assert!(first.lease(1.try_into()?, LEASE).await?.next.is_some());
     let before = calls();
     first.wait_for_arrival(Duration::from_millis(10)).await?;
-    until("the other is told", || calls() > before).await;
+    until("the other is notified", || calls() > before).await;
     Ok(())
 }
 

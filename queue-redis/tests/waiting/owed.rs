@@ -79,7 +79,7 @@ async fn waits_for_a_message(queue: &Queue) -> JoinSet<bool> {
 /// Whether the waiter was handed a message; `false` if it was notified instead.
 async fn has_one(set: &mut JoinSet<bool>) -> bool {
     let told = timeout(PATIENCE, set.join_next()).await;
-    let told = told.expect("it was told").expect("it waited");
+    let told = told.expect("it was notified").expect("it waited");
     told.expect("without a panic")
 }
 
@@ -97,7 +97,7 @@ async fn a_process_that_dies_with_a_message_has_another_watch_the_due_time() -> 
     until("both wait", || waiting(&server, "a") == 2).await;
     producer.push_one("now").await?;
     assert_eq!(producer.depth().await?.leased, 1, "it was handed over");
-    assert!(!has_one(&mut waits).await, "it looks");
+    assert!(!has_one(&mut waits).await, "it is notified instead");
     drop(stopped);
     Ok(())
 }
@@ -148,6 +148,6 @@ async fn a_handed_over_message_leaves_the_end_of_a_lease_to_another_waiter() -> 
     until("both wait", || waiting(&server, "a") == 2).await;
     producer.push_one("now").await?;
     assert_eq!(received(&mut set).await, 1);
-    assert!(!has_one(&mut waits).await, "it looks");
+    assert!(!has_one(&mut waits).await, "it is notified instead");
     Ok(())
 }

@@ -214,7 +214,7 @@ async fn a_sigterm_under_load_spends_no_attempt_and_loses_nothing() {
     assert_eq!(middle.released, report["released"]);
     assert!(middle.released >= 4, "those that did not end: {middle:?}");
     assert_eq!((middle.retried, middle.expired, middle.died), (0, 0, 0));
-    assert_eq!(report["drained"], 0, "some had to be told to stop");
+    assert_eq!(report["drained"], 0, "some had to be stopped");
 
     let mut second = WorkerProcess::start_bold(&server, 16, LEASE);
     let all: BTreeSet<_> = ids.union(&held).copied().collect();
@@ -238,7 +238,7 @@ async fn a_sigterm_under_load_spends_no_attempt_and_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_goes_on_by_itself_when_its_server_is_back() {
+async fn a_worker_continues_when_its_server_is_back() {
     const LEASE: Duration = Duration::from_secs(2);
     let builder = Server::builder().with_aof(Aof::BySystem);
     let server = builder.start().expect("a server");

@@ -125,7 +125,7 @@ fn an_item_removed_after_the_answer_may_not_be_left_out() {
 }
 
 #[test]
-fn a_rotation_that_leaves_out_all_has_its_caller_look_again() {
+fn a_rotation_that_leaves_out_all_answers_zero_until_next() {
     for next in [Some(ms(0)), Some(ms(1)), None] {
         let mut story = ring(RotatingConfig::default());
         let nothing = Rotated {

@@ -42,7 +42,7 @@ fn a_wait_notified_in_time_passes() {
 }
 
 #[test]
-fn a_push_that_tells_nobody() {
+fn a_push_that_notifies_nobody() {
     let mut story = Story::reliable();
     let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
     story.after(50).call(push("a"));
@@ -184,7 +184,7 @@ fn a_rotation_must_notify_of_due_items_that_it_leaves() {
 }
 
 #[test]
-fn that_items_become_due_again_is_told_to_nobody() {
+fn items_that_become_due_again_notify_nobody() {
     let mut story = Story::of(QueueConfig::Rotating(
         RotatingConfig::default().with_pace(ms(50)),
     ));

@@ -49,7 +49,7 @@ fn on_redis_sound_logic_passes_and_harmful_logic_is_found() {
 }
 
 #[test]
-fn a_producer_that_pushes_nothing_is_told() {
+fn a_producer_that_pushes_nothing_is_reported() {
     let broken = sim("nothing")
         .reliable::<u32>("jobs", ReliableConfig::default())
         .producer(|_jobs| async { Ok(()) })
@@ -63,7 +63,7 @@ fn a_producer_that_pushes_nothing_is_told() {
 }
 
 #[test]
-fn a_handler_that_only_fails_is_told() {
+fn a_handler_that_only_fails_is_reported() {
     let broken = sim("failing")
         .reliable::<u32>("jobs", ReliableConfig::default())
         .producer(push_two)
@@ -75,7 +75,7 @@ fn a_handler_that_only_fails_is_told() {
 }
 
 #[test]
-fn a_fault_that_never_strikes_is_told() {
+fn a_fault_that_never_strikes_is_reported() {
     let broken = harmless("spared")
         .faults(Chaos::only([Fault::Crashed, Fault::Cancelled]))
         .try_run()
@@ -109,7 +109,7 @@ fn a_lane_that_panics_fails_the_run() {
 }
 
 #[test]
-fn a_test_that_goes_by_chance_is_told() {
+fn a_test_that_depends_on_chance_is_reported() {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let broken = sim("by chance")
         .reliable::<u64>("jobs", ReliableConfig::default())
@@ -129,7 +129,7 @@ fn a_test_that_goes_by_chance_is_told() {
 }
 
 #[test]
-fn a_run_that_goes_on_where_the_other_ends_is_told() {
+fn a_run_that_continues_where_the_other_ends_is_reported() {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let broken = sim("longer")
         .reliable::<u64>("jobs", ReliableConfig::default())

@@ -183,7 +183,7 @@ fn a_plan_of_which_nothing_is_left_is_to_be_deleted_whatever_its_line_grants() {
 }
 
 #[test]
-fn a_bug_is_told_before_a_plan_that_does_not_fit() {
+fn a_bug_is_reported_before_a_plan_that_does_not_fit() {
     let folder = Folder::new("bug-first");
     folder.write("once broken v1:77.0.user=1\n");
     let told = failure(&folder.broken());

@@ -93,7 +93,7 @@ fn the_time_that_a_handler_hangs_is_shown_instead_of_every_heartbeat() {
 }
 
 #[test]
-fn a_day_in_vain_without_its_middle() {
+fn the_middle_of_a_long_story_is_left_out() {
     let broken = sim("in vain")
         .reliable::<u32>("jobs", ReliableConfig::default().with_max_attempts(100_000))
         .producer(push_one)

@@ -110,7 +110,7 @@ async fn look(run: Run) -> Result<(), BoxError> {
 }
 
 #[test]
-fn a_ring_that_is_empty_shows_nothing_however_often_somebody_looks() {
+fn polls_of_an_empty_ring_prove_nothing() {
     proves_nothing(
         &sim("empty ring")
             .rotating::<u32>("ring", RotatingConfig::default())

@@ -19,7 +19,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 pub(crate) enum Flaw {
     /// Every message is due a millisecond too early.
     EarlyByOne,
-    /// Takes messages with equal bodies for one.
+    /// Treats messages with equal bodies as one.
     EqualBodiesCollide,
     /// Loses headers.
     LosesHeaders,
@@ -27,23 +27,23 @@ pub(crate) enum Flaw {
     BatchBackwards,
     /// Leases for an hour, and sets the right length when the reply has come.
     ClaimsForAnHour,
-    /// Makes each call of unknown outcome again.
+    /// Repeats each call of unknown outcome.
     RepeatsTheUnknown,
-    /// Answers that a settlement with a lost lease is done.
+    /// Reports a settlement with a lost lease as done.
     LostMeansDone,
-    /// Answers that a message is cancelled that was there no longer.
+    /// Reports a message as cancelled that was gone.
     GoneMeansCancelled,
     /// Charges an attempt for a defer.
     DeferCharges,
     /// Forgets the delay of a retry.
     RetriesAtOnce,
-    /// Answers the time until the next change a millisecond too short.
+    /// Returns a time until the next change that is a millisecond too short.
     NextRoundedDown,
     /// Counts releases as retries.
     CountsWrong,
-    /// Does not answer which messages the queue dropped for lack of room.
+    /// Does not report the messages that the queue dropped for lack of room.
     SilentEviction,
-    /// Does not answer which messages a smaller capacity dropped.
+    /// Does not report the messages that a smaller capacity dropped.
     SilentResize,
     /// Reads the newest messages oldest first.
     RecentBackwards,

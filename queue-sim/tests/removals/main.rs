@@ -1,4 +1,4 @@
-//! Queues that are removed and reconfigured while producers and consumers use them, under all faults: the
+//! Queues that are removed and reconfigured while producers and consumers use them, under all faults. The
 //! next queue of the name has a history of its own (R1), and the list of queues is complete.
 
 #![cfg(all(unix, feature = "redis"))]

@@ -85,7 +85,7 @@ fn an_expired_lease_beyond_128_is_not_cancelled() {
     }
 }
 
-/// 256 messages are due at once: a call promotes 128 of them, and the others are delayed still.
+/// 256 messages are due at once: a call promotes 128 of them, and the others stay delayed.
 #[test]
 fn messages_due_beyond_128_stay_delayed() {
     let later = vec![Push::new("p").with_due(SOON); MAX_BATCH];
@@ -130,8 +130,8 @@ fn nothing_is_leased_while_an_outdated_message_is_left() {
     }
 }
 
-/// 128 leases expire together with their messages' times to live. Those that come back end in the
-/// same call; the others are leased still.
+/// 128 leases expire together with their messages' times to live. The messages that come back end in the
+/// same call; the others stay leased.
 #[test]
 fn messages_that_return_outdated_end_in_the_same_call() {
     let round = |time_to_live| Round {

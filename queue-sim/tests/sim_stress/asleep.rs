@@ -4,7 +4,7 @@
 //! Producers put one message at a time and wait for its ack, so that the queue is empty again and again and
 //! all clients sleep often. A consumer that leaves a message behind returns only when another has taken the
 //! message: if it returned at once, it would hide another's lost wake-up. The test measures a client's
-//! lateness not by the clock alone, but by other work: meanwhile the same server answers twenty other
+//! lateness not by the clock alone, but by other work. Meanwhile the same server answers twenty other
 //! calls, and each thread of the runtime runs the same number of other tasks. It needs each thread, because
 //! a machine can stop one thread for a tenth of a second during a client's poll while another thread
 //! answers all calls.

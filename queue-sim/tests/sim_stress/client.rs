@@ -80,7 +80,7 @@ impl Client {
         let max = NonZeroUsize::MIN.saturating_add(31);
         loop {
             let Answer::Leased(leased) = self.call(Call::Lease(max, LEASE_TIME)).await else {
-                unreachable!("a lease answers with what is leased");
+                unreachable!("a lease answers with messages");
             };
             if leased.is_empty() {
                 let Some(next) = leased.next else { break };

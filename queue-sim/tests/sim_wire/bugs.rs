@@ -34,7 +34,7 @@ fn a_script_can_be_another_than_the_client_knows() {
 }
 
 #[test]
-fn a_script_that_does_not_compile_is_told_at_once() {
+fn a_script_that_does_not_compile_is_reported_at_once() {
     let replaced = RedisEnvironment::builder().with_scripts(|_, _| Some("retrun 1".to_owned()));
     let error = replaced.start().unwrap_err();
     assert!(error.to_string().contains("compiling"), "{error}");
@@ -55,7 +55,7 @@ impl Rewrite for Flushes {
 }
 
 #[test]
-fn a_call_that_creates_its_queue_anew_is_executed_once() {
+fn a_call_that_creates_its_queue_again_is_executed_once() {
     let environment = RedisEnvironment::builder().with_rewrite(Flushes::default());
     let mut environment = environment.start().unwrap();
     let history = play(&mut environment, &[], "v1:", async |set| {

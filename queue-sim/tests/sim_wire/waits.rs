@@ -129,7 +129,7 @@ where
 }
 
 #[test]
-fn short_waits_for_arrivals_without_a_look_add_up_to_the_fall_back_interval() {
+fn short_waits_for_arrivals_without_a_poll_add_up_to_the_fall_back_interval() {
     let mut environment = RedisEnvironment::start().unwrap();
     play(&mut environment, CAN_LOSE_HINTS, "v1:", async |set| {
         let queue = set.reliable(1).await;

@@ -67,7 +67,7 @@ async fn a_batch_counts_as_one_slot_of_its_queues_share() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_of_batches_has_as_many_slots_as_it_may_and_leaves_the_others() {
+async fn a_queue_of_batches_takes_its_own_slots_and_leaves_the_others() {
     let (first, second) = (
         Environment::holding(1_000).await,
         Environment::holding(1_000).await,

@@ -148,7 +148,7 @@ async fn messages_without_a_verdict_failed() {
     assert_eq!((report.counts.acked, report.counts.retried), (3, 3));
 }
 
-/// A lease that somebody else ended concerns its own message alone: the batch goes on, past the time
+/// A lease that another caller ended affects only its own message. The batch continues beyond the time
 /// after which a handler without any lease would be cut off, and its other results count.
 #[tokio::test(start_paused = true)]
 async fn a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others() {

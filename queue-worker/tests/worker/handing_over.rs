@@ -93,7 +93,7 @@ async fn of_two_that_come_at_once_for_one_slot_one_goes_back() {
 
 /// The worker must assume that a lease is as old as the wait that brought it.
 #[tokio::test(start_paused = true)]
-async fn a_wait_is_a_part_of_a_lease_and_its_end_no_reason_to_look() {
+async fn the_end_of_a_wait_that_is_a_part_of_a_lease_causes_no_poll() {
     let environment = handing_over().await;
     let spy = environment.spy.clone();
     let worker = environment.worker().lease(2 * SECOND).poll(60 * SECOND);

@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use crate::environment::{Environment, SECOND};
 
 #[tokio::test(start_paused = true)]
-async fn its_health_tells_how_many_messages_are_in_handlers() {
+async fn health_counts_the_messages_in_handlers() {
     let environment = Environment::holding(5).await;
     let worker = environment.worker().concurrency(3);
     let health = worker.health();

@@ -12,7 +12,7 @@ use crate::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn each_handler_of_a_batch_of_heartbeats_is_told_of_its_own_lease() {
+async fn each_handler_of_a_batch_of_heartbeats_learns_of_its_own_lease() {
     const LOST: [u64; 3] = [1, 4, 6];
     let environment = Environment::holding(8).await;
     let queue = Arc::clone(&environment.queue);

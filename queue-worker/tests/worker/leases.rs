@@ -93,7 +93,7 @@ async fn lose(cleanup: Duration, stops: bool) -> (Environment, Report, u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_whose_lease_is_lost_is_told_and_its_result_is_not_acked() {
+async fn a_handler_with_a_lost_lease_is_notified_and_its_result_is_not_acked() {
     let (environment, report, finished) = lose(SECOND, true).await;
     assert_eq!(finished, 1);
     assert_eq!((report.counts.lost, report.counts.acked), (1, 0));
@@ -192,7 +192,7 @@ async fn a_message_is_held_no_longer_than_it_may_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_context_tells_what_was_delivered() {
+async fn a_context_shows_the_delivery() {
     let environment = Environment::new().await;
     let push = Push::new("5").with_header("tenant", "acme");
     let id = environment.queue.push_one(push).await.unwrap().id();

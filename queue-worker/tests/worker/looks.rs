@@ -13,7 +13,7 @@ use crate::{
 // Without hints, a message that is left, or comes after a poll, waits for the next poll.
 
 #[tokio::test(start_paused = true)]
-async fn a_look_that_found_fewer_than_it_asked_for_is_soon_followed_by_another() {
+async fn a_poll_that_found_too_few_is_soon_followed_by_another() {
     let environment = Environment::holding(1).await;
     environment.spy.watched().fault = Some(Fault::NoHints);
     let worker = environment.worker().concurrency(4);
@@ -30,7 +30,7 @@ async fn a_look_that_found_fewer_than_it_asked_for_is_soon_followed_by_another()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_answer_is_followed_by_another_look_at_once() {
+async fn a_full_answer_is_followed_by_another_poll_at_once() {
     let environment = Environment::holding(300).await;
     environment.spy.watched().fault = Some(Fault::NoHints);
     let worker = environment.worker().concurrency(300);

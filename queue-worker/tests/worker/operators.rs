@@ -57,7 +57,7 @@ async fn each_lease_carries_the_workers_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_was_given_no_name_tells_its_process() {
+async fn a_worker_without_a_name_uses_that_of_its_process() {
     let process = format!("process {}", std::process::id());
     let names = names(None).await;
     assert_eq!(names.len(), 3);

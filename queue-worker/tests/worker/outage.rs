@@ -84,7 +84,7 @@ async fn without_hints_there_is_the_timer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_hints_are_not_allowed_health_tells_and_it_looks_at_a_bounded_pace() {
+async fn without_the_right_to_hints_health_says_so_and_polls_are_bounded() {
     let environment = Environment::new().await;
     environment.spy.watched().fault = Some(Fault::NoRight);
     let worker = environment.worker().seed(3);
@@ -100,7 +100,7 @@ async fn where_hints_are_not_allowed_health_tells_and_it_looks_at_a_bounded_pace
         let looks = environment.spy.watched().calls() - before;
         assert!(
             (3600 / 5..=3600 / 2).contains(&looks),
-            "{looks} looks in an hour"
+            "{looks} polls in an hour"
         );
         // No message waits for longer than a poll.
         environment.push(1).await;

@@ -283,7 +283,7 @@ async fn a_body_that_does_not_decode_is_buried_at_once_where_that_is_asked_for()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_backoff_is_told_why_an_attempt_failed() {
+async fn a_backoff_gets_the_reason_of_a_failed_attempt() {
     let environment = Environment::holding(3).await;
     let failures = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&failures);

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 use crate::environment::{Environment, HOUR, MILLI, SECOND};
 
 #[tokio::test(start_paused = true)]
-async fn a_backoff_that_panics_is_told_of_and_replaced_by_the_default() {
+async fn a_backoff_that_panics_is_logged_and_replaced_by_the_default() {
     let environment = Environment::holding(1).await;
     let rule = Backoff::custom(|attempt, _| {
         assert!(attempt > 1, "no row for attempt {attempt}");

@@ -111,7 +111,7 @@ impl Spawn for Counting {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_handler_runs_where_the_worker_is_told() {
+async fn every_handler_runs_on_the_given_spawner() {
     let environment = Environment::holding(25).await;
     let counting = Counting::default();
     let worker = environment.worker().concurrency(3).spawn(counting.clone());

@@ -239,7 +239,7 @@ async fn dropping_a_running_worker_is_a_crash_that_others_survive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_was_told_to_stop_may_still_bury_its_message() {
+async fn a_stopped_handler_may_still_bury_its_message() {
     let environment = Environment::holding(3).await;
     let worker = environment.worker().concurrency(3).drain(SECOND);
     let report = worker.cleanup(10 * SECOND).run_until(

@@ -1,4 +1,4 @@
-//! Answers that take longer than their leases live.
+//! Slow answers that come after their leases have expired.
 
 use std::time::Duration;
 

@@ -83,7 +83,7 @@ impl Process {
                  one by QUEUE_TEST_REDIS_SERVER"
             );
         }
-        format!("`{program}` ended by itself ({status})")
+        format!("`{program}` ended unexpectedly ({status})")
     }
 
     /// Kills it as a crash would (SIGKILL), and waits until it is gone.

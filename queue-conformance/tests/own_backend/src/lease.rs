@@ -19,7 +19,7 @@ impl State {
             return Leased::nothing(None);
         }
         if self.outdated(now).next().is_some() {
-            // There were more than `begin` ends: the caller looks again at once (L17).
+            // There were more outdated messages than `begin` ends: the caller polls again at once (L17).
             return Leased::nothing(Some(Duration::ZERO));
         }
         let sizes = self.ready.values().map(|id| self.messages[id].size());

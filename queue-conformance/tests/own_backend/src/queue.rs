@@ -53,7 +53,7 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// Does a call's work at one instant, then wakes all waiting callers, so that they look again.
+    /// Does a call's work at one instant, then wakes all waiting callers, so that they poll again.
     fn call<R>(&self, work: impl FnOnce(&mut State, Timestamp) -> R) -> Result<R> {
         let answer = self.look(|state, now| {
             state.begin(now);
@@ -139,7 +139,7 @@ impl Leasing for Handle {
         let over = time::sleep(timeout);
         tokio::pin!(over);
         loop {
-            // Before looking: a change between the look and the sleep ends the sleep.
+            // Before the check, so that a change between the check and the sleep ends the sleep.
             let changed = self.queue.changed.notified();
             let next = self.look(|state, now| {
                 if state.counters.paused {

@@ -16,7 +16,7 @@ pub(crate) struct Stored {
     pub(crate) ready_since: Timestamp,
     /// The live lease's token and deadline.
     pub(crate) lease: Option<(Token, Timestamp)>,
-    /// Who has that lease, if the holder gave a name.
+    /// The holder of that lease, if it gave a name.
     pub(crate) holder: Option<Holder>,
     /// When its time to live is over, and what becomes of it then (L17).
     pub(crate) end: Option<(Timestamp, Outdated)>,
@@ -71,7 +71,7 @@ pub(crate) struct State {
     pub(crate) delayed: BTreeSet<(Timestamp, MessageId)>,
     /// By deadline.
     pub(crate) leased: BTreeSet<(Timestamp, MessageId)>,
-    /// Those with a time to live, wherever they are, by its end.
+    /// Messages with a time to live, in any place, by its end.
     pub(crate) ends: BTreeSet<(Timestamp, MessageId)>,
     /// In the order of dying: a number that only grows.
     pub(crate) dead: BTreeMap<u64, DeadLetter>,
@@ -145,7 +145,7 @@ impl State {
         self.stored(id).ready_since = ready_since;
     }
 
-    /// Takes an undelivered message out of its place; answers whether it was in one.
+    /// Takes an undelivered message out of its place. Returns whether it was in one.
     pub(crate) fn take_out(&mut self, id: MessageId) -> bool {
         let before = self.ready.len() + self.delayed.len();
         self.ready.retain(|_, ready| *ready != id);

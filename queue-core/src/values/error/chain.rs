@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_told_once() {
+    fn each_cause_is_shown_once() {
         let refused = error("connection refused");
         assert_eq!(with_sources(&refused), "connection refused");
         let twice = error("cannot ask the bank: connection refused").with_source(refused.clone());

@@ -178,7 +178,7 @@ async fn no_batch_is_larger_than_one_call_may_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_batch_goes_by_itself_and_waits_for_nobody() {
+async fn a_large_batch_is_sent_alone_and_at_once() {
     let (batcher, sent) = echo();
     let mut set = JoinSet::new();
     start(&mut set, &batcher, &[1]);
@@ -247,7 +247,7 @@ async fn an_answer_that_nobody_takes_is_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_is_told_to_everybody_in_the_call() {
+async fn every_caller_in_a_call_gets_its_error() {
     let (batcher, _) = echo();
     let mut set = JoinSet::new();
     for n in 1_312..1_315 {
@@ -265,7 +265,7 @@ async fn an_error_is_told_to_everybody_in_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_is_told_to_everybody_in_the_call_and_to_nobody_else() {
+async fn only_callers_in_a_call_get_its_panic() {
     let (batcher, _) = echo();
     let mut set = JoinSet::new();
     start(&mut set, &batcher, &[1]);

@@ -133,7 +133,7 @@ async fn a_wait_for_room_counts_toward_the_timeout() {
 }
 
 #[test]
-fn whose_task_has_ended_is_told_and_sends_alone_from_then_on() {
+fn callers_of_an_ended_task_get_an_error_and_then_send_alone() {
     let runtime = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_time().build().unwrap()

@@ -77,7 +77,7 @@ async fn pauses(lives: impl IntoIterator<Item = Life>) -> Vec<Duration> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pauses_start_anew_after_a_sound_connection() {
+async fn pauses_restart_after_a_good_connection() {
     let life = 10 * SOUND;
     let failures = [None; 12];
     let pauses = pauses(failures.into_iter().chain([Some(life), None, None])).await;

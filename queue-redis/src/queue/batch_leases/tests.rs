@@ -132,7 +132,7 @@ fn any_other_operation_on_a_run_forgets_it_and_pauses_runs() {
 }
 
 #[test]
-fn a_receipt_twice_is_sent_by_itself_the_second_time() {
+fn a_repeated_receipt_is_sent_singly() {
     let runs = runs(&[run(5, 100, 4)]);
     let settlements = acks([(5, 100), (6, 101), (6, 101), (7, 102), (8, 103)]);
     let order = runs.order(&settlements);

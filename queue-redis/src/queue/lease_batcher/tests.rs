@@ -33,7 +33,7 @@ fn a_share_is_a_few_acks_and_a_small_lease() {
 }
 
 #[test]
-fn those_that_lease_alike_agree_and_so_do_all_that_only_ack() {
+fn calls_with_equal_leases_agree_and_so_do_all_that_only_ack() {
     let longer = BatchedCall {
         lease_time: 2 * LEASE_TIME,
         ..share(0, 1)

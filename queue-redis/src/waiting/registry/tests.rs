@@ -37,7 +37,7 @@ fn is_woken(place: &mut Ticket) -> bool {
 }
 
 #[test]
-fn changes_wake_as_many_from_the_head_of_their_line() {
+fn each_change_wakes_one_waiter_from_the_head_of_the_line() {
     let board = board();
     let mut places: Vec<_> = (0..4).map(|_| board.join(&marker("a"), None)).collect();
     let mut other = board.join(&marker("b"), None);
@@ -87,7 +87,7 @@ fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
 }
 
 #[test]
-fn one_that_was_dropped_unnoticed_passes_on_what_it_was_told() {
+fn a_waiter_dropped_unnoticed_passes_its_wakeup_on() {
     let board = board();
     let (first, mut second) = (
         board.join(&marker("a"), None),
@@ -181,7 +181,7 @@ async fn a_refused_registration_is_not_requested_again_at_once() {
 }
 
 #[test]
-fn a_connection_that_was_lost_has_everybody_look() {
+fn a_lost_connection_makes_every_waiter_poll() {
     let board = board();
     let mut places = [
         board.join(&marker("a"), None),
@@ -367,7 +367,7 @@ async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() 
 
 /// A registration that stands beside its successor is handed a message that goes back, uncharged and late.
 #[tokio::test(start_paused = true)]
-async fn the_next_registration_takes_the_place_of_one_that_may_stand() {
+async fn the_next_registration_replaces_one_that_may_still_exist() {
     type Between = fn(&Arc<WaiterRegistry>, &Arc<Basket>);
     let a = || marker("a");
     let between: [(&str, Between); 4] = [
@@ -404,7 +404,7 @@ async fn the_next_registration_takes_the_place_of_one_that_may_stand() {
 
 /// The server's message may be of the registration before, and the answer comes after it.
 #[test]
-fn a_registration_of_which_nobody_knows_whether_it_stands_is_taken_the_place_of() {
+fn a_registration_of_unknown_state_is_replaced() {
     let (board, basket) = (board(), Arc::new(Basket::default()));
     let a = marker("a");
     let mut first = board.join(&a, basket.terms("30 x"));

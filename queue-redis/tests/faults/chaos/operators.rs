@@ -1,8 +1,9 @@
 //! Queues in use on a cluster whose slots move, while an operator removes, opens, reconfigures and pauses them and
 //! clients drop their calls: divided queues and undivided ones, confirmed calls and others.
 //!
-//! `QUEUE_CHAOS_ROUNDS` is the number of rounds. Each has a seed of its own, which it prints, and traffic of its
-//! own; it ends with failovers, during which the operator does nothing, since a removal may be undone, too (R1).
+//! `QUEUE_CHAOS_ROUNDS` is the number of rounds. Each round has its own seed, which it prints, and its own
+//! traffic. It ends with failovers, during which the operator does nothing, because a failover may also
+//! undo a removal (R1).
 
 use std::{sync::Arc, time::Duration};
 

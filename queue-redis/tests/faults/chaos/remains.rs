@@ -70,7 +70,7 @@ impl Remains {
         .await;
         for server in servers.filter(|server| is_primary(server)) {
             let left = server.ask::<Vec<String>>(&["EVAL", LEFTOVERS, "0", "qk"]);
-            assert_eq!(left.expect("it looks"), [""; 0]);
+            assert_eq!(left.expect("the query succeeds"), [""; 0]);
         }
     }
 }

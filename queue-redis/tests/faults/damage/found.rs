@@ -252,7 +252,7 @@ fn headers_that_are_none_keep_no_others_of_the_batch_back() {
 }
 
 #[test]
-fn a_counter_that_is_no_number_counts_anew() {
+fn a_counter_that_is_no_number_restarts() {
     for field in [
         "expired", "died", "joins", "released", "acked", "token", "quiet",
     ] {

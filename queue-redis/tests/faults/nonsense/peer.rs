@@ -27,7 +27,8 @@ pub(super) enum Spoil {
     Slip { twice: bool },
 }
 
-/// Stands between clients and a server. It spoils the replies on all connections until it is told to stop.
+/// Stands between clients and a server. It spoils the replies on all connections until it is set to change
+/// nothing.
 #[derive(Debug)]
 pub(super) struct Peer {
     port: u16,

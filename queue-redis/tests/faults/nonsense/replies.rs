@@ -131,7 +131,7 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
                     }
                 }
             }
-            if let Err(error) = in_time("a look", queue.depth()).await {
+            if let Err(error) = in_time("a depth", queue.depth()).await {
                 assert_clear(&error);
             }
             if let Err(error) = in_time("a ping", backend.ping()).await {

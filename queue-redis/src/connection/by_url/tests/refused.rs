@@ -134,7 +134,7 @@ fn url_errors_name_the_fault_without_a_password() {
 
 #[test]
 #[cfg(feature = "tls")]
-fn where_tls_is_asked_for_a_number_sign_is_told_with_what_it_cannot_do() {
+fn a_number_sign_in_a_tls_url_names_the_fragments_it_may_mean() {
     let told = refused("rediss://localhost/#insecure");
     assert!(
         told.contains("certificates") && told.contains("%23"),
