@@ -1,17 +1,17 @@
-//! The contract of queue-kit in code: the kinds of queue behind one set of traits. Open it to
-//! write a backend, or a layer in front of one; programs get all of it from the crate `queue-kit`.
+//! The contract of queue-kit in code: the kinds of queue behind one set of traits. Use this crate to write a
+//! backend, or a layer in front of one; programs get all of it from the crate `queue-kit`.
 //!
-//! [`QueueKind`] lists the kinds, each with its trait. All but the ring hand out messages under
-//! leases ([`Leasing`]). The traits are object-safe and carry bytes; a batch is their primitive. An `…Ext` trait beside each serves callers: it takes
-//! single messages, waits, and splits large batches. [`Typed`] puts serde types on top, [`Backend`]
-//! opens queues, and [`Queues`] opens typed ones. [`Once`] stands beside the queues: a handler's
-//! effect happens once under it, though its message is delivered twice. The crate `queue-worker`
-//! runs handlers around a queue.
+//! [`QueueKind`] lists the kinds, each with its trait. All but the ring hand out messages under leases
+//! ([`Leasing`]). The traits are object-safe and carry bytes; a batch is their primitive. An `…Ext` trait
+//! beside each serves callers: it takes single messages, waits, and splits large batches. [`Typed`] puts
+//! serde types on top, [`Backend`] opens queues, and [`Queues`] opens typed ones. [`Once`] is no queue: it
+//! makes a handler's effect happen once, though the message is delivered twice. The crate `queue-worker` runs
+//! handlers around a queue.
 //!
 //! The docs quote rules by their numbers in the repository's `CONTRACT.md` (L4, D1 …).
 //!
-//! This crate has no backend and no I/O. Authors of backends implement the traits, call the checks
-//! of [`limits`], and prove the result by the suite of `queue-conformance`.
+//! This crate has no backend and no I/O. Authors of backends implement the traits, call the checks of
+//! [`limits`], and test the result by the suite of `queue-conformance`.
 
 mod backend;
 pub mod call;

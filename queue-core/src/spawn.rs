@@ -10,14 +10,14 @@ use tokio::runtime::Handle;
 
 use crate::{Error, ErrorKind, Result};
 
-/// A background task. It returns nothing: it sends its results over a channel, from a drop guard
-/// where they must also arrive after a panic or an abort.
+/// A background task. It returns nothing. It sends its results over a channel, and from a drop guard if they
+/// must arrive even after a panic or an abort.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Runs tasks in the background.
 ///
-/// queue-kit starts all its tasks through this, connection drivers included, so that another
-/// executor (the simulator's, for one) sees all of them and decides their order.
+/// queue-kit starts all its tasks through this trait, connection drivers included. So another executor (the
+/// simulator's, for one) sees all tasks and decides their order.
 pub trait Spawn: Debug + Send + Sync + 'static {
     /// Starts the task; dropping the returned [`Running`] stops it.
     fn spawn(&self, task: Task) -> Running;

@@ -1,4 +1,4 @@
-//! What a queue has of the traits, and what it keeps of the contract.
+//! The calls that a queue has, and the rules of the contract that it keeps.
 
 use std::{collections::BTreeSet, fmt};
 
@@ -36,7 +36,7 @@ pub struct Guarantees {
     pub kind: QueueKind,
     /// The methods that it has, by [`Call::name`].
     pub calls: BTreeSet<&'static str>,
-    /// What those methods do not accept.
+    /// The features that those methods do not accept.
     pub lacking: BTreeSet<Feature>,
     /// The priorities that a message may have; empty for all.
     pub priorities: Vec<i16>,
@@ -80,13 +80,13 @@ pub enum Feature {
     Sizes,
     /// Ids count up in the order of arrival. Without this an id is a name, and equal names have one.
     Ids,
-    /// What is due is ready at once. Without this it waits until something moves it.
+    /// A due message is ready at once. Without this it waits until something moves it.
     AtOnce,
     /// An open stores the configuration, a later one compares it, a listing shows the queue, and it
     /// can be opened as it is stored.
     Stored,
-    /// The queue is one: its order, its capacity, and the bounds of a call (128 and 8 MiB) are those of
-    /// all its messages. Without this they are those of each part of it.
+    /// The queue is one: its order, its capacity, and the bounds of a call (128 and 8 MiB) are those of all
+    /// its messages. Without this each partition has its own.
     Whole,
 }
 
@@ -121,13 +121,13 @@ impl fmt::Display for Feature {
 pub struct Caveat {
     /// The rule's number in `CONTRACT.md`.
     pub rule: &'static str,
-    /// What it takes.
+    /// When the rule breaks.
     pub when: Condition,
     /// Why, in a sentence.
     pub because: &'static str,
 }
 
-/// What it takes to break a rule.
+/// The condition under which a rule breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Condition {
     /// No fault: several clients at once, or a consumer that stops while it holds something.
@@ -136,9 +136,9 @@ pub enum Condition {
     EqualBodies,
     /// A client whose clock is ahead of the others'.
     ClockAhead,
-    /// Always: the strategy has no place for what the rule speaks of.
+    /// Always: the strategy lacks the subject of the rule.
     Absent,
-    /// The queue has several parts: each keeps the rule for itself.
+    /// The queue has several partitions: each keeps the rule for itself.
     Partitions,
     /// This fault, by the simulator's name for it: *crashed*, *reply lost* …
     Fault(&'static str),
@@ -192,18 +192,18 @@ impl Guarantees {
         self
     }
 
-    /// Whether it has all calls and features of its kind, and keeps every rule.
+    /// Whether the queue has all calls and features of its kind, and keeps every rule.
     pub fn is_all(&self) -> bool {
         let all = Self::all(self.name, self.kind);
         *self == all
     }
 
-    /// Whether it has this feature.
+    /// Whether the queue has `feature`.
     pub fn has(&self, feature: Feature) -> bool {
         !self.lacking.contains(&feature)
     }
 
-    /// Whether it keeps this rule whatever happens.
+    /// Whether the queue keeps `rule` under every condition.
     pub fn keeps(&self, rule: &str) -> bool {
         self.broken(rule).is_none()
     }
@@ -213,12 +213,12 @@ impl Guarantees {
         self.caveats.iter().find(|caveat| caveat.rule == rule)
     }
 
-    /// Checks that it has what the call asks for, the whole batch.
+    /// Checks that the queue has all that `call` asks for, for its whole batch.
     ///
     /// # Errors
     ///
-    /// `Configuration` for a method, a disposition or a policy that it lacks; `Invalid` for a part
-    /// of a message that it has no place for. Both name it.
+    /// `Configuration` for a method, a disposition or a policy that the queue lacks; `Invalid` for a part of
+    /// a message that it cannot store. The error names what is missing.
     pub fn check(&self, call: &Call) -> Result<()> {
         if !self.calls.contains(call.name()) {
             return Err(self.lacks(call.name()));

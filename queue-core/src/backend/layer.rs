@@ -14,8 +14,8 @@ use crate::{
 /// The future of a step that a backend takes.
 pub type Step<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// Stands between a backend's queues and their callers. What a layer does not implement, it leaves
-/// bare.
+/// Stands between a backend's queues and their callers. Calls that a layer does not implement pass through
+/// unchanged.
 #[async_trait]
 pub trait Layer: Debug + Send + Sync + Sized + 'static {
     /// Makes a call to `queue`, which is the queue of that name or a layer over it. Dropping the
@@ -23,20 +23,20 @@ pub trait Layer: Debug + Send + Sync + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// Those of the method that the call stands for.
+    /// The errors of the method that `call` stands for.
     async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         queue.call(call).await
     }
 
-    /// Whether what confirms the queue's calls also confirms those through this layer (R2). By default
-    /// nothing confirms them.
+    /// Whether the queue's confirmer also confirms calls through this layer (R2). By default nothing confirms
+    /// them.
     fn confirms(&self) -> bool {
         false
     }
 
-    /// Returns the service to put in front of `queue` when it is opened. The default makes its calls
-    /// by [`call`](Self::call). A layer that keeps something for each handle returns a service of its
-    /// own instead, which then has its own [`confirmer`](Service::confirmer), too.
+    /// Returns the service to put in front of `queue` when it is opened. The default makes its calls by
+    /// [`call`](Self::call). A layer with state for each handle returns a service of its own instead, which
+    /// then has its own [`confirmer`](Service::confirmer), too.
     fn before(self: &Arc<Self>, name: &QueueName, queue: Arc<dyn Service>) -> Arc<dyn Service> {
         Arc::new(Behind {
             layer: Arc::clone(self),
@@ -50,8 +50,8 @@ pub trait Layer: Debug + Send + Sync + Sized + 'static {
         store
     }
 
-    /// Wraps a step of the backend that is a call to no open queue: a change of a queue's
-    /// configuration ([`Call::Reconfigure`]), or an opening that gives a queue another capacity
+    /// Wraps a step of the backend that is no call to an open queue. One such step changes a queue's
+    /// configuration ([`Call::Reconfigure`]). The other opens a queue with another capacity
     /// ([`Call::OpenOrResize`]), the one kind of open that can drop messages.
     fn around<'a, T: Send + 'a>(
         &'a self,
@@ -63,7 +63,7 @@ pub trait Layer: Debug + Send + Sync + Sized + 'static {
     }
 }
 
-/// A queue behind a layer that keeps nothing for each handle.
+/// A queue behind a layer without state for each handle.
 #[derive(Debug)]
 struct Behind<L> {
     layer: Arc<L>,
@@ -147,7 +147,7 @@ impl<L: Layer> Backend for Layered<L> {
         Ok(self.layer.before_once(name, store))
     }
 
-    /// The layer stands in front of those queues, too; they confirm if its service has a
+    /// The layer is in front of those queues, too; they confirm if its service has a
     /// [`confirmer`](Service::confirmer).
     async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
         Ok(Arc::new(Self {

@@ -34,11 +34,11 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Every open answers `Invalid` for a configuration beyond the limits, `ConfigMismatch` for one
-/// that differs from the stored one, and `Configuration` for a kind that the backend lacks.
+/// Every open returns `Invalid` for a configuration beyond the limits, `ConfigMismatch` for one that differs
+/// from the stored one, and `Configuration` for a kind that the backend lacks.
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
-    /// Opens a queue of the configuration's kind. A backend that lacks the kind answers
+    /// Opens a queue of the configuration's kind. A backend that lacks the kind returns
     /// [`QueueKind::missing`].
     ///
     /// After a [`resize`](BoundedQueue::resize), the stored capacity wins and an open does not
@@ -105,8 +105,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
         }
     }
 
-    /// Opens a bounded queue and, if its stored capacity differs, [`resize`](BoundedQueue::resize)s
-    /// it to this one. It serves programs whose length comes from a configuration service.
+    /// Opens a bounded queue and, if its stored capacity differs, [`resize`](BoundedQueue::resize)s it to
+    /// that of `config`. It serves programs whose capacity comes from a configuration service.
     async fn open_or_resize(
         &self,
         name: &QueueName,
@@ -116,18 +116,19 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(QueueKind::Bounded.missing(name))
     }
 
-    /// Opens a queue, creating it where it does not exist, and [`reconfigure`](Self::reconfigure)s it if its stored
-    /// configuration is another one; a bounded queue gets the capacity, too. It serves programs whose
-    /// configuration changes with a release: open handles go on, and a program of an earlier release that starts
-    /// afterwards and opens the queue by [`open`](Self::open) is refused.
+    /// Opens a queue, creating it where it does not exist, and [`reconfigure`](Self::reconfigure)s it if its
+    /// stored configuration differs; a bounded queue gets the capacity, too. It serves programs whose
+    /// configuration changes with a release: open handles go on. A program of an earlier release that starts
+    /// afterwards and calls [`open`](Self::open) is refused.
     ///
-    /// If the call fails half-way or its future is dropped, the configuration is either one, and the
-    /// caller may repeat the call. While two programs with different configurations do this at the same time, one
-    /// may be answered `ConfigMismatch`.
+    /// If the call fails half-way or its future is dropped, the stored configuration is the old or the new
+    /// one, and the caller may repeat the call. If two programs with different configurations make the call
+    /// at the same time, one may get `ConfigMismatch`.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open) and of [`reconfigure`](Self::reconfigure): another kind is a `ConfigMismatch`.
+    /// The errors of [`open`](Self::open) and of [`reconfigure`](Self::reconfigure): another kind is a
+    /// `ConfigMismatch`.
     async fn open_or_reconfigure(
         &self,
         name: &QueueName,
@@ -136,53 +137,52 @@ pub trait Backend: Debug + Send + Sync + 'static {
         open_or_reconfigure(self, name, config).await
     }
 
-    /// Opens the queue of this name, of whatever kind, with its stored configuration: for a tool that
-    /// did not make it. It creates nothing, and answers `None` if there is no such queue. The
-    /// handle's own limit on bodies is the default one.
+    /// Opens the queue of this name, of any kind, with its stored configuration: for a tool that did not
+    /// create the queue. It creates nothing, and returns `None` if there is no such queue. The handle has the
+    /// default limit on bodies.
     ///
     /// # Errors
     ///
-    /// `ConfigMismatch` if another version stored the queue, and the backend's.
+    /// `ConfigMismatch` if another version stored the queue, and errors of the backend.
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let message = "this backend opens no queue as it is stored: open it with its configuration";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
-    /// Removes the queue of this name, of whatever kind, with all that it holds: messages, dead
-    /// letters, dedup marks, counters and configuration. Answers whether there was anything to
-    /// remove. A store of once keys that has this name stays.
+    /// Removes the queue of this name, of any kind, with all that it holds: messages, dead letters, dedup
+    /// marks, counters and configuration. Returns true if there was anything to remove. A store of once keys
+    /// that has this name stays.
     ///
-    /// The queue goes in one step. Waiting callers are told to look. The name is free from then on,
-    /// for any kind and configuration, and the next queue has a history of its own (R1): its ids
-    /// count from 1, and receipts of this one match nothing.
+    /// The queue is removed in one step. Waiting callers are woken. The name is free from then on, for any
+    /// kind and configuration. The next queue has a history of its own (R1): its ids count from 1, and
+    /// receipts of the removed queue match nothing.
     ///
-    /// Handles that are open go on: the next call of one makes the queue anew, empty, as its open
-    /// would. So end the queue's producers and consumers first. A dropped future may have removed the
-    /// queue or not; to repeat the call is safe, and finishes what a crash left.
+    /// Open handles go on: the next call of such a handle creates the queue again, empty, as its open would.
+    /// So end the queue's producers and consumers first. A dropped future may or may not have removed the
+    /// queue; repeating the call is safe, and removes what a crash left.
     ///
     /// # Errors
     ///
     /// [`InUse`](ErrorKind::InUse) if messages are leased, unless the caller says
     /// [`EvenIfLeased`](Removal::EvenIfLeased); `ConfigMismatch` if another version stored the queue;
-    /// `Configuration` if the backend removes no queues; and the backend's.
+    /// `Configuration` if the backend removes no queues; and errors of the backend.
     async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let _ = removal;
         let message = "this backend removes no queues";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
-    /// Changes the stored configuration of an existing queue. Open handles go on, by the new one.
-    /// Answers whether there is such a queue; it creates none.
+    /// Changes the stored configuration of an existing queue. Open handles go on, with the new configuration.
+    /// Returns true if there is such a queue; it creates none.
     ///
-    /// From then on the new values hold: attempts at the next failure or expiry, the cap of the dead
-    /// letters at once (the oldest beyond it are trimmed, at most 128 in a step), a bounded queue's
-    /// capacity as by [`resize`](BoundedQueue::resize), whose dropped messages this does not answer.
-    /// With another pace each item of a ring is due, in its place. The limit on bodies is no part of
-    /// it. Restart programs with the new configuration: an open with the old one is a
-    /// `ConfigMismatch`.
+    /// The new number of attempts applies at the next failure or expiry. The new cap of the dead letters
+    /// applies at once: the oldest beyond it are trimmed, at most 128 in a step. A bounded queue's capacity
+    /// changes as by [`resize`](BoundedQueue::resize), but the ids of dropped messages are not returned. With
+    /// another pace each item of a ring is due, in its place. The limit on bodies is not stored. Restart
+    /// programs with the new configuration: an open with the old one is a `ConfigMismatch`.
     ///
-    /// If the call fails half-way or its future is dropped, the configuration is either one, and the
-    /// caller may repeat the call.
+    /// If the call fails half-way or its future is dropped, the stored configuration is the old or the new
+    /// one, and the caller may repeat the call.
     ///
     /// # Errors
     ///
@@ -202,14 +202,14 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
-    /// The same queues through handles that confirm (R2): [`confirmed`](crate::LeasingExt::confirmed) of
-    /// one makes a call, and answers whether what it changed has as many copies as this asks for. All
+    /// The same queues through handles that confirm (R2). Their [`confirmed`](crate::LeasingExt::confirmed)
+    /// makes a call, and returns whether its changes have as many copies as `confirmation` asks for. All
     /// other handles go on as they are, and wait for nobody.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a confirmation that asks for nothing. `Configuration` if the backend keeps no copies
-    /// (as in memory), or its server cannot tell of them; and the backend's.
+    /// `Invalid` for a confirmation that asks for nothing. `Configuration` if the backend keeps no copies (as
+    /// in memory), or its server cannot report them; and errors of the backend.
     async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
         confirmation.check()?;
         let message = format!(
@@ -219,13 +219,13 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Error::new(ErrorKind::Configuration, message))
     }
 
-    /// What its queues of this kind have, and which rules they keep: by default everything.
+    /// The calls that its queues of this kind have, and the rules that they keep: by default all.
     fn guarantees(&self, kind: QueueKind) -> Guarantees {
         Guarantees::all("default", kind)
     }
 
-    /// What an operator should know of the setup, though the backend serves with it: a server that
-    /// keeps nothing on disk, say. One sentence each; none by default.
+    /// Warnings for an operator about a setup that works all the same: a server that stores nothing on disk,
+    /// say. One sentence each; none by default.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
@@ -233,8 +233,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Lists up to `limit` existing queues whose names come after `after`, by name, each with its
     /// depth.
     ///
-    /// A page is no snapshot: the backend reads the depth of one queue after that of another. To
-    /// list a queue never makes it anew.
+    /// A page is no snapshot: the backend reads the depth of one queue after another. Listing never creates a
+    /// queue.
     ///
     /// # Errors
     ///
@@ -247,10 +247,10 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ) -> Result<Vec<QueueInfo>>;
 }
 
-/// How often an open is tried before somebody else's configuration is told.
+/// How often an open is tried before its `ConfigMismatch` is returned.
 const TRIES: usize = 3;
 
-/// What [`Backend::open_or_reconfigure`] does, by the other methods of the backend.
+/// The body of [`Backend::open_or_reconfigure`], by the other methods of the backend.
 pub(crate) async fn open_or_reconfigure<B: Backend + ?Sized>(
     backend: &B,
     name: &QueueName,
@@ -267,7 +267,7 @@ pub(crate) async fn open_or_reconfigure<B: Backend + ?Sized>(
         match opened {
             Err(error) if error.kind() == ErrorKind::ConfigMismatch && left > 0 => {
                 left -= 1;
-                // If the queue is gone meanwhile, the next open makes it.
+                // If the queue was removed meanwhile, the next open creates it.
                 backend.reconfigure(name, config).await?;
             }
             opened => return opened,
@@ -275,7 +275,7 @@ pub(crate) async fn open_or_reconfigure<B: Backend + ?Sized>(
     }
 }
 
-/// The backend opened a queue of another kind than the caller asked for.
+/// The error for a backend that opened a queue of another kind than the caller asked for.
 pub(crate) fn another_kind(name: &QueueName, asked: QueueKind, opened: &AnyQueue) -> Error {
     let message = format!(
         "the backend opened a {} queue for a {asked} one",
@@ -291,12 +291,12 @@ pub struct QueueInfo {
     pub name: QueueName,
     /// Its kind.
     pub kind: QueueKind,
-    /// What it holds; `None` if the backend cannot read it, since it is damaged or another
-    /// version wrote it. Opening it says why.
+    /// Its depth and pause; `None` if the backend cannot read the queue, because it is damaged or another
+    /// version wrote it. Opening the queue returns the reason.
     pub state: Option<QueueState>,
 }
 
-/// What a queue holds, and whether it hands out messages.
+/// A queue's depth, and whether it hands out messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct QueueState {
     /// How many messages it has in each place. A ring's items all count as ready.
@@ -310,7 +310,7 @@ impl QueueState {
     ///
     /// # Errors
     ///
-    /// Those of [`counters`](crate::Leasing::counters), and of a ring's
+    /// The errors of [`counters`](crate::Leasing::counters), and of a ring's
     /// [`len`](crate::RotatingQueue::len).
     pub async fn of(queue: &AnyQueue) -> Result<Self> {
         let counters = match queue {
@@ -334,7 +334,7 @@ impl QueueState {
 /// A queue as it is stored.
 #[derive(Debug, Clone)]
 pub struct StoredQueue {
-    /// The stored configuration. A bounded queue's capacity is the one in force.
+    /// The stored configuration. A bounded queue's capacity is its current one.
     pub config: QueueConfig,
     /// The queue.
     pub queue: AnyQueue,

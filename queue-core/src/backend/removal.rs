@@ -2,19 +2,19 @@
 
 use crate::{Error, ErrorKind, Result};
 
-/// What a removal does about messages that are leased: somebody works on them.
+/// Whether a removal takes leased messages along: somebody works on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Removal {
-    /// It is refused while there are any.
+    /// Refuses while any message is leased.
     #[default]
     UnlessLeased,
-    /// It takes them along. Their holders' receipts match nothing from then on.
+    /// Removes leased messages, too. Their holders' receipts match nothing from then on.
     EvenIfLeased,
 }
 
 impl Removal {
-    /// Checks whether a queue with so many live leases may be removed. Backends call it in the step
-    /// that removes.
+    /// Checks whether a queue with `leased` live leases may be removed. Backends call this in the step that
+    /// removes the queue.
     ///
     /// # Errors
     ///

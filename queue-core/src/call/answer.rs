@@ -5,7 +5,7 @@ use crate::{
     MessageId, Offered, Paged, Peeked, Pushed, Rescheduled, Result, Revived, Rotated, Settled,
 };
 
-/// What a method answers, as the answer to a call.
+/// The return type of a method, converted to and from the answer to a call.
 pub(crate) trait Answered: Sized {
     fn answer(self) -> Answer;
 

@@ -47,14 +47,14 @@ any! {
 }
 
 impl AnyQueue {
-    /// Puts plain messages in, by the kind's own [`Call::put`].
+    /// Puts plain messages into the queue, by the kind's own [`Call::put`].
     ///
-    /// The answers are those of the kind's own call, one for each message: without room `Full`, for a
-    /// ring's item that is there `Duplicate`.
+    /// Returns one answer for each message, as the kind's own call does: `Full` without room, `Duplicate` for
+    /// a key that is in the ring already.
     ///
     /// # Errors
     ///
-    /// Those of that call. So is what a dropped future does.
+    /// The errors of that call. A dropped future has that call's effect, too.
     pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
         let call = Call::put(self.kind(), messages.to_vec());
         let accepted = |id| Offered::Accepted { id, evicted: None };
@@ -83,7 +83,7 @@ impl AnyQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`put`](Self::put). After the first batch, an error's outcome is unknown.
+    /// The errors of [`put`](Self::put). After the first batch, an error's outcome is unknown.
     pub async fn put_all(&self, messages: &[Push]) -> Result<Vec<Offered>> {
         let mut put = Vec::with_capacity(messages.len());
         for chunk in chunks(messages, Push::size) {

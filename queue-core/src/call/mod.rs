@@ -1,10 +1,10 @@
 //! Calls of the queue traits as data, and the services that answer them.
 //!
-//! A [`Call`] is one call of one method, with its arguments; an [`Answer`] is what came back. A
-//! [`Service`] answers calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and
-//! [`Front`] makes a queue of a service. So a [`Layer`] between a caller and its queue sees all
-//! verbs of all kinds as one call: it records, counts, delays, encrypts or refuses it. [`Layered`]
-//! puts a layer in front of every queue of a backend:
+//! A [`Call`] is one call of one method, with its arguments; an [`Answer`] is its result. A [`Service`]
+//! answers calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and [`Front`] makes a queue of a
+//! service. So a [`Layer`] between a caller and its queue sees all verbs of all kinds as one call: it
+//! records, counts, delays, encrypts or refuses it. [`Layered`] puts a layer in front of every queue of a
+//! backend:
 //!
 //! ```
 //! use std::{sync::{Arc, atomic::{AtomicU64, Ordering}}, time::Duration};
@@ -50,11 +50,11 @@ pub trait Service: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Those of the method that the call stands for.
+    /// The errors of the method that `call` stands for.
     async fn call(&self, call: Call) -> Result<Answer>;
 
-    /// What confirms this service's calls (R2), if anything does. A layer hands on that of the service
-    /// behind it; by default its queue confirms nothing.
+    /// The confirmer of this service's calls (R2), if it has one. A layer passes on the confirmer of the
+    /// service behind it; by default its queue confirms nothing.
     fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
         None
     }

@@ -1,12 +1,11 @@
-//! The table of verbs: each method of the queue traits, and the call that it is as data.
+//! The table of verbs: each method of the queue traits, and its call as data.
 //!
-//! All that treats every verb alike is made from it: [`Call`], the queue that a service is
-//! ([`Front`]), the service that a queue is ([`AnyQueue`](crate::AnyQueue)), and queues behind a
-//! pointer. Clippy refuses the crate if the table forgets a method, also one with a default body: the
-//! slower default would quietly take the place of a backend's own.
+//! Four things are made from the table: [`Call`]; a service as a queue ([`Front`]); a queue as a service
+//! ([`AnyQueue`](crate::AnyQueue)); queues behind a pointer. Clippy refuses the crate if the table forgets a
+//! method, also one with a default body: the slower default would quietly replace a backend's own.
 //!
-//! The methods have the form that `async_trait` gives them. A pointer hands on the queue's own boxed
-//! future, so a call through it costs no allocation.
+//! The methods have the form that `async_trait` gives them. A pointer returns the queue's own boxed future,
+//! so a call through it costs no allocation.
 
 use std::{fmt::Debug, num::NonZeroUsize, pin::Pin, sync::Arc, time::Duration};
 
@@ -50,8 +49,8 @@ macro_rules! lend {
 }
 
 /// A trait, the function that makes its calls on a queue, and its verbs: the method, its arguments, its
-/// answer, and the call. A method that borrows an argument names the lifetime. What a queue merely has is no
-/// call.
+/// answer, and the call. A method that borrows an argument names the lifetime. An attribute of a queue
+/// (`has`) is no call.
 macro_rules! verbs {
     ($($trait:ident by $dispatch:ident or $otherwise:ident $(has $has:ident -> $value:ty,)? {$(
         $name:ident $(<$life:lifetime>)? $(($($arg:ident: $type:tt),+))? -> $answer:ty = $call:ident;
@@ -229,8 +228,9 @@ async fn missing<Q: Sync + ?Sized>(_queue: &Q, call: Call) -> Result<Answer> {
 }
 
 impl Call {
-    /// Puts plain messages in, in the way of the kind: due as their pushes say or at once, of priority
-    /// 0, without a distinct key, refused where there is no room. Into a ring go their bodies and headers.
+    /// The call that puts plain messages into a queue of this kind. They are due as their pushes say or at
+    /// once, have priority 0 and no distinct key, and are refused where there is no room. A ring gets their
+    /// bodies and headers.
     pub fn put(kind: QueueKind, messages: Vec<Push>) -> Self {
         let plain = messages.into_iter();
         match kind {
@@ -266,7 +266,7 @@ impl Call {
         own.iter().chain(leasing).copied()
     }
 
-    /// The messages that it puts into a queue that leases, in the batch's order; `None` for any other
+    /// The messages that this call puts into a leasing queue, in the batch's order; `None` for any other
     /// call.
     pub fn pushes(&self) -> Option<Vec<&Push>> {
         Some(match self {
@@ -315,7 +315,7 @@ impl Call {
         }
     }
 
-    /// The answer of a wait that is over, and brings nothing.
+    /// The answer of a wait that ended without a message.
     pub const fn waited(&self) -> Answer {
         match self {
             Self::WaitToLease(..) => Answer::Leased(Leased::nothing(None)),

@@ -1,4 +1,4 @@
-//! A look for floats that JSON has no number for.
+//! Finds floats that JSON has no number for.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{
     },
 };
 
-/// Looks through a value, and writes nothing: an error names the first float that is no number.
+/// Serializes a value and writes nothing: an error names the first float that is no number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Finite;
 
@@ -19,7 +19,7 @@ pub(super) struct Finite;
 pub(super) enum Unfit {
     /// A float that JSON writes as `null`.
     NoNumber(f64),
-    /// What the value itself said against being written.
+    /// The error of the value's own serialization.
     Said(String),
 }
 
@@ -145,7 +145,7 @@ impl Serializer for Finite {
     }
 }
 
-/// A compound value's parts: each is looked through by itself.
+/// A compound value's parts: each is checked alone.
 macro_rules! parts {
     ($($compound:ident: $method:ident($($name:ty)?);)*) => {
         $(impl $compound for Finite {

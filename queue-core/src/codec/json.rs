@@ -35,7 +35,7 @@ impl<T: Serialize + DeserializeOwned> Codec<T> for Json {
         let mut json = Serializer::with_formatter(&mut body, NullSpotter(&has_null));
         let written = value.serialize(&mut json);
         written.map_err(|error| failed("JSON", "encode", type_name::<T>(), error))?;
-        // Only a null can stand for a float, so that most values are looked through once.
+        // Only a `null` can stand for such a float. So most values are serialized once.
         if has_null.get() {
             let passed = value.serialize(Finite);
             passed.map_err(|unfit| failed("JSON", "encode", type_name::<T>(), unfit))?;

@@ -37,19 +37,18 @@ use crate::{Error, Result, Token, limits};
 /// - outlives its claim (a long pause, a slow service): the next claimant begins while it is still
 ///   at work.
 ///
-/// A sink protects against both if it stores the key (or its claim's [token](Claimed::token))
-/// together with the effect, in one transaction, and refuses the key the second time: there, an
-/// effect happens exactly once (O5). A sink that only refuses tokens smaller than the greatest it
-/// has seen does less: a late claimant cannot overwrite a newer one, but both may have had their
-/// effect.
+/// A sink protects against both if it stores the key (or its claim's [token](Claimed::token)) together with
+/// the effect, in one transaction, and refuses the key the second time. In such a sink an effect happens
+/// exactly once (O5). A sink that only refuses tokens smaller than the greatest it has seen does less: a late
+/// claimant cannot overwrite a newer one, but both effects may happen.
 ///
 /// # How long
 ///
 /// A claim lasts a minute, a mark a day, unless [`with_claim`](Self::with_claim) and
-/// [`with_keep`](Self::with_keep) say otherwise. Let the claim be longer than the effect takes,
-/// and keep the mark longer than the same work can come again: a queue delivers a message for the
-/// last time within max_attempts × (longest lease + longest retry delay) plus slack (L7), a
-/// producer that repeats itself within its dedup window.
+/// [`with_keep`](Self::with_keep) say otherwise. Let the claim be longer than the effect takes, and keep the
+/// mark longer than the same work can come again. A queue delivers a message for the last time within
+/// max_attempts × (longest lease + longest retry delay) plus slack (L7). A producer repeats a push within its
+/// dedup window.
 ///
 /// Cloning copies a pointer; both durations are the handle's own.
 #[derive(Debug, Clone)]
@@ -91,12 +90,12 @@ impl Once {
 
     /// Claims the key, runs the effect, and records that it is done.
     ///
-    /// If the effect fails, this releases the claim, so that the next effect runs at once; if the
-    /// release fails too, the claim ends by itself. This repeats nothing behind your back.
+    /// If the effect fails, this releases the claim, so that the next effect runs at once. If the release
+    /// fails too, the claim ends at its time. Nothing is repeated automatically.
     ///
-    /// Dropping the future stops the effect where it stands. A drop cannot wait for the store, so
-    /// the claim is not released: until it ends by itself, others find the key busy. The same
-    /// holds for a panic and for a crash.
+    /// Dropping the future stops the effect where it is. A drop cannot wait for the store, so the claim is
+    /// not released: others find the key busy until the claim ends. The same holds for a panic and for a
+    /// crash.
     ///
     /// # Errors
     ///
@@ -114,7 +113,7 @@ impl Once {
         Fut: Future<Output = Result<T, E>> + Send,
     {
         let key = key.into();
-        // Checked first: after the effect it would be too late.
+        // Checked before the effect, because after it would be too late.
         limits::keep_millis(self.keep)?;
         let token = match self.store.claim(&key, self.claim).await? {
             Claim::Claimed(token) => token,
@@ -136,7 +135,7 @@ impl Once {
                 },
             }),
             Err(error) => {
-                // If it fails the claim ends by itself, and the effect's error says more.
+                // If the release fails the claim ends at its time, and the effect's error says more.
                 let _ = self.store.release(&claim.key, claim.token).await;
                 Err(error)
             }
@@ -163,13 +162,12 @@ impl Claimed {
         self.token
     }
 
-    /// Makes the claim last its whole time again, counted from now. An effect that takes long calls
-    /// it.
+    /// Makes the claim last its whole time again, counted from now. Long effects call this.
     ///
     /// # Errors
     ///
-    /// `ClaimLost` if the claim has ended: somebody else may be at work, so stop if you can. Those
-    /// of [`OnceStore::extend`].
+    /// `ClaimLost` if the claim has ended: somebody else may be at work, so stop if you can. The errors of
+    /// [`OnceStore::extend`].
     pub async fn extend(&self) -> Result<()> {
         let claim_time = self.once.claim;
         self.once
@@ -178,12 +176,12 @@ impl Claimed {
             .await
     }
 
-    /// Records that the key is done. [`Once::run`] does so by itself after the effect; call this,
-    /// as often as you like, for an effect that it left [`Unrecorded`](OnceRun::Unrecorded).
+    /// Records that the key is done. [`Once::run`] does so automatically after the effect. Call this, as
+    /// often as you like, for an effect that it left [`Unrecorded`](OnceRun::Unrecorded).
     ///
     /// # Errors
     ///
-    /// Those of [`OnceStore::finish`].
+    /// The errors of [`OnceStore::finish`].
     pub async fn finish(&self) -> Result<()> {
         let keep = self.once.keep;
         self.once.store.finish(&self.key, self.token, keep).await

@@ -14,21 +14,20 @@ use crate::{Result, Token};
 /// it done. [`Once`](crate::Once) puts the three together. A [`Backend`](crate::Backend) opens a
 /// store by name; a store is not a queue, and may share a queue's name.
 ///
-/// Each verb is one atomic step by the backend's clock, in whole milliseconds. Keys are bytes, 1 to
-/// 256 of them, and belong to their store. A call that was dropped, timed out or cut off is
-/// unknown, as everywhere (L8): a claim whose reply was lost costs its time, and the caller may
-/// repeat any other verb, as each says.
+/// Each verb is one atomic step by the backend's clock, in whole milliseconds. Keys are bytes, 1 to 256 of
+/// them, and belong to their store. The outcome of a call that was dropped, timed out or cut off is unknown,
+/// as everywhere (L8). A claim whose reply was lost stays until its end. The caller may repeat any other
+/// verb, as each says.
 ///
 /// # Errors
 ///
-/// Every verb answers `Invalid` for a key or a duration beyond the limits, before it does
-/// anything.
+/// Every verb returns `Invalid` for a key or a duration beyond the limits, before it does anything.
 #[async_trait]
 pub trait OnceStore: Debug + Send + Sync + 'static {
     /// Claims a key for `claim_time`, if it is neither claimed nor done (O1, O2). `claim_time` is 1 ms to 24 h.
     ///
-    /// It also clears away ended claims and marks, 128 of each (O4). Release a claim that you no
-    /// longer want; otherwise it ends by itself.
+    /// It also clears away ended claims and marks, 128 of each (O4). Release a claim that you no longer want;
+    /// otherwise it lasts until its end.
     async fn claim(&self, key: &[u8], claim_time: Duration) -> Result<Claim>;
 
     /// Makes the claim with this token end at now + claim_time, also when that is sooner.
@@ -41,8 +40,8 @@ pub trait OnceStore: Debug + Send + Sync + 'static {
     /// Ends the claim with this token and marks the key as done until now + keep (O2). `keep` is
     /// 1 ms to 7 days.
     ///
-    /// The caller may repeat it, say when its reply was lost: while the mark is there, the claim
-    /// that made it gets the first answer again, and nothing changes (O3).
+    /// The caller may repeat this call, say if its reply was lost. While the mark is there, the claim that
+    /// made the mark gets the first answer again, and nothing changes (O3).
     ///
     /// # Errors
     ///
@@ -53,8 +52,8 @@ pub trait OnceStore: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `ClaimLost`, changing nothing, if it is not the key's live claim (O3). It may also mean
-    /// that this very release took effect before and its reply was lost.
+    /// `ClaimLost`, changing nothing, if it is not the key's live claim (O3). Or the same release took effect
+    /// before and its reply was lost.
     async fn release(&self, key: &[u8], token: Token) -> Result<()>;
 
     /// How many keys are claimed and how many are done at this instant (O4).
@@ -64,9 +63,9 @@ pub trait OnceStore: Debug + Send + Sync + 'static {
 /// The answer to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Claim {
-    /// The key is the caller's. The caller shows the token to finish, and a sink can check it: it
-    /// is strictly greater at each claim of the store, and never below [`Token::PER_MILLI`] times
-    /// the claim's time in ms, so that a token from a lost history matches nothing (R1).
+    /// The key is the caller's. The caller finishes with this token, and a sink can check it. The token is
+    /// strictly greater at each claim of the store. It is never below [`Token::PER_MILLI`] times the claim's
+    /// time in ms, so that a token from a lost history matches nothing (R1).
     Claimed(Token),
     /// Somebody else has the key.
     Busy {

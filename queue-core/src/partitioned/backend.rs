@@ -20,7 +20,7 @@ use crate::{
     StoredQueue, backend::open_or_reconfigure, call::Front, config_mismatch,
 };
 
-/// What exists under a name.
+/// The queue that exists under a name.
 #[derive(Debug)]
 enum Found {
     Nothing,
@@ -37,8 +37,9 @@ enum Capacity {
 }
 
 impl Partitioned {
-    /// What exists under the name. An open handle makes its partition anew after a removal or a flush, but not the
-    /// record; so without a record this looks for partitions, in the list and by the names of this backend's number.
+    /// Finds the queue under the name. After a removal or a flush, an open handle creates its partition
+    /// again, but not the record. So without a record this looks for partitions in the list, and by the names
+    /// that follow from this backend's number.
     async fn find(&self, name: &QueueName) -> Result<Found> {
         let found = self.find_listed(name).await?;
         if !matches!(found, Found::Nothing) {
@@ -57,7 +58,7 @@ impl Partitioned {
         })
     }
 
-    /// What exists under the name, as far as the record or the list says.
+    /// Finds the queue under the name by its record, or else by the list.
     async fn find_listed(&self, name: &QueueName) -> Result<Found> {
         if let Some(stored) = self.backend.open_stored(name).await? {
             return Ok(match record::partitions(&stored.config) {
@@ -109,7 +110,7 @@ impl Partitioned {
         let configs = shares::of_config(config, name, self.partitions)?;
         self.check_partitions(name).await?;
         if let Err(error) = self.backend.open(name, &record::of(self.partitions)).await {
-            // Somebody else was first.
+            // Another program opened it first.
             self.check_partitions(name).await?;
             return Err(error);
         }
@@ -119,7 +120,7 @@ impl Partitioned {
                 self.check_stored(name, config).await?;
                 Err(error.with_queue(name))
             }
-            // The record may be new, and so may partitions be, or their capacities.
+            // The record, partitions or their capacities may be new.
             Err(error) => Err(half_way(error, true)),
         }
     }
@@ -138,8 +139,8 @@ impl Partitioned {
         }
     }
 
-    /// Opens the first partition before the others: so one step decides between two programs that open the
-    /// queue for the first time and want it otherwise.
+    /// Opens the first partition before the others. So one step decides between two programs that open the
+    /// queue for the first time with different configurations.
     async fn open_partitions(
         &self,
         name: &QueueName,
@@ -168,7 +169,7 @@ impl Partitioned {
         AnyQueue::behind(Arc::new(Front::of(Arc::new(partitions))), kind)
     }
 
-    /// Checks a capacity against the whole queue's, which no partition can name.
+    /// Checks a capacity against that of the whole queue, which no partition knows.
     async fn check_stored(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
         let stored = self.open_stored(name).await.ok().flatten();
         match (config, stored.map(|stored| stored.config)) {
@@ -198,7 +199,7 @@ impl Partitioned {
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
-    /// Refuses another ageing while a message is ready in any partition, before a partition has it.
+    /// Refuses another ageing while a message is ready in any partition, before any partition is changed.
     async fn check_ageing(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
         let QueueConfig::Priority(asked) = config else {
             return Ok(());
@@ -237,9 +238,10 @@ impl Partitioned {
         Ok(Some(StoredQueue { config, queue }))
     }
 
-    /// Removes every partition that may be there, each by its name, and then what has the queue's own name. A list may
-    /// lack a partition: whoever made that anew may have died before it was listed. So each partition of the stored number
-    /// and of this backend's is removed, listed or not; the list adds those of a number that was stored before.
+    /// Removes every partition that may exist, each by its name, and then the queue or record under the
+    /// queue's own name. The list may lack a partition: a program that created it again may have died before
+    /// it was listed. So each partition of the stored number and of this backend's number is removed, listed
+    /// or not. The list adds partitions of a number that was stored before.
     async fn take_away(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let stored = self.backend.open_stored(name).await?;
         let stored = stored.and_then(|stored| record::partitions(&stored.config));
@@ -258,7 +260,7 @@ impl Partitioned {
             let gone = self.backend.remove(partition, removal).await;
             removed |= gone.map_err(|error| half_way(error, removed))?;
         }
-        // The record goes last: as long as it is there, a repeat finds what is left.
+        // The record is removed last: as long as it exists, a repeat finds the partitions that are left.
         let gone = self.backend.remove(name, removal).await;
         Ok(gone.map_err(|error| half_way(error, removed))? || removed)
     }
@@ -326,7 +328,7 @@ impl Backend for Partitioned {
         changed.map_err(|error| error.of_partition(name))
     }
 
-    /// Each partition confirms what a call changes in it, and the weakest answer counts.
+    /// Each partition confirms a call's changes in it, and the weakest result counts.
     async fn confirmed(&self, confirmation: Confirmation) -> Result<Arc<dyn Backend>> {
         let backend = self.backend.confirmed(confirmation).await?;
         Ok(Arc::new(Self { backend, ..*self }))

@@ -1,9 +1,10 @@
-//! Confirms calls by partitions: each partition that a call goes to confirms it, and the weakest answer counts.
+//! Confirms calls by partitions: each partition that a call goes to confirms it, and the weakest result
+//! counts.
 //!
-//! A partition's confirmer has to begin before the call, and nobody knows beforehand which partitions a call goes to. So the
-//! confirmers of all partitions begin, and those of partitions that no call went to are dropped before they wait for
-//! anything. A call that is confirmed waits until its partition's confirmer has begun; other calls of the handle
-//! wait for nothing.
+//! A partition's confirmer has to begin before the call, and the partitions of a call are not known
+//! beforehand. So the confirmers of all partitions begin. Confirmers of partitions without a call are dropped
+//! before they wait for anything. A call that is confirmed waits until its partition's confirmer has begun;
+//! other calls of the handle do not wait.
 
 use std::{
     cell::RefCell,
@@ -24,14 +25,14 @@ use crate::{Confirmer, Copies, Result};
 /// The confirmations under way on one handle.
 #[derive(Debug, Default)]
 pub(super) struct Confirmations {
-    /// How many there are, so that other calls take no lock.
+    /// The length of `all`, so that calls without a confirmation take no lock.
     count: AtomicUsize,
     all: Mutex<Vec<Arc<Confirmation>>>,
 }
 
 impl Confirmations {
-    /// Tells them of a call to this partition. If the call is one of those that a confirmation covers, this waits until
-    /// the partition's confirmer has begun.
+    /// Notes a call to the partition in all confirmations. If a confirmation covers the call, this waits
+    /// until the partition's confirmer has begun.
     pub(super) async fn called(&self, partition: usize) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
@@ -70,7 +71,7 @@ impl Drop for Entered<'_> {
 
 #[derive(Debug, Default)]
 struct Partition {
-    /// Its confirmer has begun, or failed to.
+    /// Its confirmer has begun, or has failed to begin.
     has_begun: bool,
     is_called: bool,
     /// A call went there before the confirmer had begun.
@@ -117,7 +118,7 @@ impl Confirmation {
         Poll::Ready(())
     }
 
-    /// The partition's confirmer has begun, or will not: the calls that wait for it go on.
+    /// Notes that the partition's confirmer has begun or has failed to, and wakes the calls that wait for it.
     fn begun(&self, partition: usize) {
         let mut state = lock(&self.0);
         state.partitions[partition].has_begun = true;
@@ -126,7 +127,8 @@ impl Confirmation {
         calls.into_iter().for_each(Waker::wake);
     }
 
-    /// What a partition's confirmer takes for the call: it ends when all calls are made, if one of them went to the partition.
+    /// The future that a partition's confirmer gets as its call. It ends when all calls are made, if one of
+    /// them went to the partition.
     fn poll_calls(&self, partition: usize, context: &Context<'_>) -> Poll<Result<()>> {
         self.begun(partition);
         let mut state = lock(&self.0);
@@ -137,7 +139,7 @@ impl Confirmation {
         Poll::Pending
     }
 
-    /// All calls are made.
+    /// Notes that all calls are made, and wakes the calls and confirmers that wait.
     fn end(&self) {
         let mut state = lock(&self.0);
         state.is_over = true;
@@ -149,7 +151,7 @@ impl Confirmation {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// What is known of all partitions that were called; `None` if one has not answered.
+    /// The copies in all partitions that were called; `None` while a partition has not confirmed.
     fn copies(&self, confirmed: &[Option<Result<Copies>>]) -> Option<Copies> {
         let state = lock(&self.0);
         let mut copies = None;
@@ -158,7 +160,7 @@ impl Confirmation {
                 continue;
             }
             let confirmed = match confirmed.as_ref()? {
-                // What could not begin says nothing of the call, which was made all the same.
+                // A confirmer that failed to begin says nothing of the call, which was made all the same.
                 Err(error) => Copies::Unknown(error.to_string()),
                 Ok(_) if partition.was_early => Copies::Unknown(
                     "another call went to a partition before it was confirmed".to_owned(),
@@ -177,7 +179,7 @@ thread_local! {
     static MAKING: RefCell<Vec<*const Confirmation>> = const { RefCell::new(Vec::new()) };
 }
 
-/// While this lives, what the thread polls are calls of a confirmation.
+/// While this lives, the thread polls the calls of a confirmation.
 struct Making;
 
 impl Making {
@@ -200,7 +202,7 @@ impl Drop for Making {
 /// Confirms the calls of one handle to a queue of several partitions.
 #[derive(Debug)]
 pub(super) struct ByParts {
-    /// Those of the partitions.
+    /// The confirmers of the partitions.
     pub(super) confirmers: Vec<Arc<dyn Confirmer>>,
     pub(super) confirmations: Arc<Confirmations>,
 }
@@ -253,7 +255,7 @@ impl Confirmer for ByParts {
     }
 }
 
-/// What holds for both.
+/// The weaker of two results.
 fn weakest(one: Option<Copies>, other: Copies) -> Copies {
     match (one, other) {
         (None | Some(Copies::Enough), other) => other,
@@ -274,7 +276,7 @@ fn weakest(one: Option<Copies>, other: Copies) -> Copies {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is held.
+    // No code panics while it holds the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -3,10 +3,11 @@
 use super::names::MAX_PARTITIONS;
 use crate::{Cursor, Error, ErrorKind, MessageId, Receipt, Result};
 
-/// The bits that a partition's own number has.
+/// The bits of a partition's own number.
 const BITS: u32 = 56;
 const OWN: u64 = (1 << BITS) - 1;
-/// The bits that a partition's own cursor has: a page goes on behind many messages, and there are at most 64 partitions.
+/// The bits of a partition's own cursor. They are more than an id's, because a listing may be long, and 6
+/// bits suffice for 64 partitions.
 const CURSOR_BITS: u32 = 58;
 const _: () = assert!(
     MAX_PARTITIONS <= 1 << (u64::BITS - CURSOR_BITS) && Cursor::LIMIT == (1 << CURSOR_BITS) - 1
@@ -42,7 +43,7 @@ pub(super) const fn receipt_in_partition(receipt: Receipt) -> (usize, Receipt) {
     (partition, Receipt::new(id, receipt.token))
 }
 
-/// The place in a listing that goes partition by partition: `None` is the beginning of the partition.
+/// The cursor of a listing that goes partition by partition: `None` is the beginning of the partition.
 pub(super) fn cursor(partition: usize, own: Option<Cursor>) -> Result<Cursor> {
     let own = own.map(Cursor::get);
     if let Some(own @ Cursor::LIMIT..) = own {

@@ -1,7 +1,7 @@
 //! The partition of a key.
 
-/// The partition, of so many, in which messages of this key meet: the top of FNV-1a in 64 bits, mixed by
-/// MurmurHash3's last steps. Messages that are stored lie where this says, so it never changes.
+/// The partition of messages with this key, among `of` partitions: the top of a 64-bit FNV-1a hash, mixed by
+/// MurmurHash3's last steps. Stored messages were placed by this function, so it never changes.
 pub(super) fn partition(key: &[u8], of: usize) -> usize {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let mut hash = key.iter().fold(0xcbf2_9ce4_8422_2325, step);

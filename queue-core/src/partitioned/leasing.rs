@@ -26,9 +26,9 @@ impl Partitions {
         haul.landed()
     }
 
-    /// Settles in the other partitions first, then settles and leases in one call: in a partition that settlements
-    /// are of, unless another's turn has come. It leases nothing before all other
-    /// settlements have answered, so that the error of one strands no message.
+    /// Settles in the other partitions first, then settles and leases in one call to one partition. That
+    /// partition is one with settlements, unless the round begins with another. Nothing is leased before all
+    /// other settlements have succeeded, so that a failed settlement strands no message.
     pub(super) async fn settle_and_lease(
         &self,
         settlements: Vec<Settlement>,
@@ -53,10 +53,10 @@ impl Partitions {
             self.settle_shares(shares, &mut answers).await?;
             if let Some(share) = here {
                 self.will_settle(&share);
-                let settled = self.look(partition, share.entries, &mut haul).await;
+                let settled = self.poll(partition, share.entries, &mut haul).await;
                 let settled = settled.map_err(|error| half_way(error, others))?;
                 answers.put(&share.places, settled)?;
-            } else if let Err(error) = self.look(partition, Vec::new(), &mut haul).await {
+            } else if let Err(error) = self.poll(partition, Vec::new(), &mut haul).await {
                 haul.failed(error);
             }
         }
@@ -65,20 +65,20 @@ impl Partitions {
         Ok((answers.all()?, leased))
     }
 
-    /// Looks at one partition after another, until there is enough. At the same time would be too much: each
-    /// would lease as many as are asked for.
+    /// Leases from one partition after another, until there are enough messages. Calls at the same time would
+    /// lease too many, because each partition would lease as many as are asked for.
     async fn fill(&self, haul: &mut Haul, round: &mut Round<'_>) {
         while haul.wants().is_some()
             && let Some(partition) = round.next(haul.found())
         {
-            if let Err(error) = self.look(partition, Vec::new(), haul).await {
+            if let Err(error) = self.poll(partition, Vec::new(), haul).await {
                 haul.failed(error);
             }
         }
     }
 
     /// Settles and leases in one partition.
-    async fn look(
+    async fn poll(
         &self,
         partition: usize,
         settlements: Vec<Settlement>,
@@ -93,21 +93,21 @@ impl Partitions {
                 .await;
             leased.map(|leased| (Vec::new(), leased))
         } else {
-            let turn =
+            let call =
                 Call::SettleAndLease(settlements, wanted, haul.lease_time, haul.holder.clone());
-            self.call(partition, turn).await
+            self.call(partition, call).await
         };
         let took_all = |(_, leased): &(_, Leased)| leased.deliveries.len() < wanted.get();
-        // A partition that fails is looked at last.
+        // A partition that fails comes last in later rounds.
         self.round_robin
-            .looked(partition, answered.as_ref().map_or(true, took_all));
+            .polled(partition, answered.as_ref().map_or(true, took_all));
         let (settled, leased) = answered?;
         haul.take(partition, leased, begun);
         Ok(settled)
     }
 }
 
-/// What a lease has got from the partitions so far.
+/// The messages that a lease has got from the partitions so far.
 #[derive(Debug)]
 struct Haul {
     max: NonZeroUsize,
@@ -115,7 +115,7 @@ struct Haul {
     holder: Option<Holder>,
     deliveries: Vec<Delivery>,
     bytes: usize,
-    /// When something changes by itself in one of the partitions.
+    /// The time at which something changes without a call in one of the partitions.
     next: Option<Instant>,
     failure: Option<Error>,
 }
@@ -137,7 +137,7 @@ impl Haul {
         !self.deliveries.is_empty()
     }
 
-    /// How many more it takes; `None` if it is enough.
+    /// How many more messages to lease; `None` if there are enough.
     fn wants(&self) -> Option<NonZeroUsize> {
         let more = NonZeroUsize::new(self.max.get().saturating_sub(self.deliveries.len()));
         more.filter(|_| self.bytes < limits::MAX_BATCH_BYTES)
@@ -166,8 +166,8 @@ impl Haul {
         self.failure = Some(half_way(self.failure.take().unwrap_or(error), unknown));
     }
 
-    /// What was found. If nothing was and a partition did not answer, nobody knows whether there is
-    /// anything.
+    /// The messages that were found. If there are none and a partition failed, returns its error, because
+    /// that partition may have messages.
     fn landed(self) -> Result<Leased> {
         if self.found() {
             return Ok(Leased::of(self.deliveries));

@@ -1,4 +1,4 @@
-//! What a backend lists, with the partitions of a queue as one.
+//! Listings of a backend's queues, with the partitions of a queue as one queue.
 
 use std::{collections::BTreeMap, num::NonZeroUsize};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Backend, QueueInfo, QueueKind, QueueName, QueueState, Result, limits};
 
-/// A page with room for all partitions of a queue, and for the queue behind them.
+/// A page with room for all partitions of a queue, and for the next queue.
 const PAGE: NonZeroUsize = NonZeroUsize::new(MAX_PARTITIONS + 1).unwrap();
 const LONGEST_PAGE: NonZeroUsize = NonZeroUsize::new(limits::MAX_PAGE).unwrap();
 
@@ -17,11 +17,11 @@ const LONGEST_PAGE: NonZeroUsize = NonZeroUsize::new(limits::MAX_PAGE).unwrap();
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) info: QueueInfo,
-    /// The number of partitions, as the partition's name tells it.
+    /// The number of partitions in the partition's name.
     pub(super) of: usize,
 }
 
-/// The partitions of a queue that exist, also of another number than the stored one.
+/// The existing partitions of a queue, also those of another number than the stored one.
 pub(super) async fn partitions(backend: &dyn Backend, name: &QueueName) -> Result<Vec<Listed>> {
     let mut partitions = Vec::new();
     let Some((mut after, beyond)) = names::range(name) else {
@@ -103,7 +103,7 @@ async fn is_record(backend: &dyn Backend, info: &QueueInfo) -> Result<bool> {
     if info.kind != QueueKind::Rotating {
         return Ok(false);
     }
-    // A ring that cannot be read is listed all the same.
+    // A ring that cannot be read is listed as a ring.
     let stored = backend.open_stored(&info.name).await.ok().flatten();
     Ok(stored.is_some_and(|stored| record::partitions(&stored.config).is_some()))
 }

@@ -1,4 +1,4 @@
-//! Calls about the whole queue: sums, listings partition by partition, and what an operator does.
+//! Calls about the whole queue: sums, listings partition by partition, and operators' calls.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -119,8 +119,8 @@ impl Partitions {
             .await
     }
 
-    /// A page of a listing that goes partition by partition. It ends with a partition that did not fit in whole, or
-    /// with the last.
+    /// A page of a listing that goes partition by partition. It ends within the partition that does not fit,
+    /// or with the last partition.
     async fn listed<T>(
         &self,
         page: Page,
@@ -134,7 +134,7 @@ impl Partitions {
         let (mut partition, mut after) = ids::cursor_in_partition(page.after);
         let mut entries = Vec::new();
         while partition < self.count() {
-            // With a full page, one more entry tells whether the listing goes on.
+            // With a full page, one more entry shows whether the listing goes on.
             let left = page.limit - entries.len();
             let limit = left.max(1);
             let paged: Paged<T> = self.call(partition, call(Page { after, limit })).await?;
@@ -201,7 +201,7 @@ fn sum_of_counters(one: Counters, other: Counters) -> Counters {
         dedup_marks: one.dedup_marks + other.dedup_marks,
         depth: sum_of_depths(one.depth, other.depth),
         oldest_ready: one.oldest_ready.max(other.oldest_ready),
-        // Paused half-way, it is for an operator to repeat that or to resume.
+        // After a pause that failed half-way, an operator repeats the pause or resumes.
         paused: one.paused || other.paused,
     }
 }

@@ -27,9 +27,10 @@ use std::{
 
 use crate::{Backend, Error, Result};
 
-/// A backend whose queues are divided into partitions, so that one queue uses a whole cluster. Each partition is a
-/// queue of another backend, and its name falls into the partition's own equal range of a Redis Cluster's
-/// slots: so the nodes have equally many partitions each, if the number of partitions is a multiple of theirs.
+/// A backend whose queues are divided into partitions, so that one queue uses a whole cluster. Each partition
+/// is a queue of another backend. The slots of a Redis Cluster are divided evenly among the partitions, and
+/// each partition's name hashes to a slot of its own share. So all nodes have equally many partitions, if the
+/// number of partitions is a multiple of the number of nodes.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -47,53 +48,55 @@ use crate::{Backend, Error, Result};
 ///
 /// # Which partition
 ///
-/// The first of these that a message has is its key, and equal keys share a partition: the partition key,
-/// which is the header [`KEY`](Self::KEY); the distinct key (B7); the dedup key (L9). So a dedup mark is
-/// known only in one partition: a repeat has to carry the same partition key and distinct key as the first,
-/// which a repeat of the same message does. Messages without a key go to one partition after another; those
-/// of one batch stay together.
+/// Messages with equal keys share a partition. A message's key is the first that it has of these: the
+/// partition key, which is the header [`KEY`](Self::KEY); the distinct key (B7); the dedup key (L9). So a
+/// dedup mark is known only in one partition. A repeat has to carry the same partition key and distinct key
+/// as the first push, and a repeat of the same message does. Messages without a key go to one partition after
+/// another; messages of one batch stay together.
 ///
-/// An id tells its partition, so settlements and all that names a message go there: partition 0 has the ids of an
-/// undivided queue, and in the others the top byte is the partition.
+/// An id contains its partition, so settlements and all calls that name a message go there. Partition 0 has
+/// the ids of an undivided queue; in other partitions the top byte of an id is the partition.
 ///
 /// # What holds, and for what
 ///
-/// No message is lost or handed out twice, and fencing, attempts, delays, cancelling and dedup are those
-/// of the backend. **Each partition by itself** keeps the order, the priorities and the due order, and has its
-/// share of a capacity (`C / N`; the first `C mod N` partitions one more), its own cap of dead letters, and its
-/// own tokens. [`guarantees`](Backend::guarantees) lists these rules, as [`Condition::Partitions`](crate::Condition::Partitions).
-/// A queue of one partition is an undivided queue, and keeps everything.
+/// No message is lost or handed out twice, and fencing, attempts, delays, cancelling and dedup are those of
+/// the backend. **Each partition alone** keeps the order, the priorities and the due order. It has its share
+/// of a capacity (`C / N`; the first `C mod N` partitions one more), its own cap of dead letters, and its own
+/// tokens. [`guarantees`](Backend::guarantees) lists these rules, as
+/// [`Condition::Partitions`](crate::Condition::Partitions). A queue of one partition is an undivided queue,
+/// and keeps everything.
 ///
 /// * **A batch** is all or nothing in each partition. If a partition fails, the error says
-///   [`Unknown`](crate::Outcome::Unknown) unless nothing was done anywhere; to repeat the batch is safe
-///   with dedup keys. A bad entry refuses the whole batch before any partition sees it.
-/// * **A lease** goes round the partitions, from another one each time, until it has enough; one that finds
-///   nothing has looked at all. It hands out less than 16 MiB. If a partition fails, it answers what the others
-///   have, and the error only if that is nothing. A `settle_and_lease` settles everything before it leases.
-/// * **An offer** without a key that its partition refuses as full is offered to the others, each time in its place in
-///   the batch (F2): the entries of such a batch that have keys wait for that. With a key, or
-///   with [`DropOldest`](crate::Overflow::DropOldest), the partition alone decides.
-/// * **A wait** waits on all partitions at once. A producer that waits for room with a key may be told of
-///   another partition's room; it learns of its own at the latest when its timer lets it look again.
+///   [`Unknown`](crate::Outcome::Unknown) unless nothing was done anywhere; repeating the batch is safe with
+///   dedup keys. A bad entry refuses the whole batch before any partition sees it.
+/// * **A lease** goes round the partitions, from another one each time, until it has enough messages. A lease
+///   that finds nothing has polled all partitions. It hands out less than 16 MiB. If a partition fails, the
+///   lease returns the messages of the others, and the error only if there are none. A `settle_and_lease`
+///   settles everything before it leases.
+/// * **An offer** without a key that its partition refuses as full is offered to the other partitions, each
+///   time in its place in the batch (F2). Entries with keys in such a batch wait for that. An offer with a
+///   key, or with [`DropOldest`](crate::Overflow::DropOldest), goes to one partition only.
+/// * **A wait** waits on all partitions at once. A producer that waits for room with a key may be notified of
+///   another partition's room. It finds room in its own partition at the latest when its timer lets it poll
+///   again.
 /// * **Listings** go partition by partition; `recent` takes the newest of each partition in turn.
-/// * **Sums** of all partitions are `depth`, the counters and the capacity, each partition read at an instant of its
-///   own. `paused` says that any partition is.
-/// * **A confirmation** (R2) is that of each partition that the call went to, and the weakest counts.
+/// * **Sums** of all partitions are `depth`, the counters and the capacity, each partition read at an instant
+///   of its own. `paused` is true if any partition is paused.
+/// * **A confirmation** (R2) comes from each partition that the call went to, and the weakest result counts.
 /// * **Steps.** `pause`, `resume`, `resize`, `purge`, `reconfigure` and `remove` take one partition after
-///   another or all at once, and after an error hold for some; to repeat them is safe. A removal first
-///   looks whether anything is leased. It removes each partition by its name, listed or not.
+///   another or all at once. After an error they hold for some partitions; repeating them is safe. A removal
+///   first checks whether anything is leased. It removes each partition by its name, listed or not.
 ///
 /// # The number of partitions
 ///
-/// The first open stores it, in an empty ring under the queue's own name, which other opens of that name
-/// find. An open with another number, of partitions or of one, is a
-/// [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch) that names both. To change it, drain the queue and
-/// remove it, or use another name. `open_stored` needs no number, and refuses a queue some of whose partitions
-/// are missing. The partitions of `orders` are `orders--0of12-3` and so on, where the last
-/// number is the salt that chooses the slot; a listing shows `orders` alone. Names have at most 115 bytes,
-/// and a first open that is cut short is mended by the next.
+/// The first open stores the number, in an empty ring under the queue's own name, which other opens of that
+/// name find. An open with another number is a [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch) that
+/// names both. To change it, drain the queue and remove it, or use another name. `open_stored` needs no
+/// number, and refuses a queue if some of its partitions are missing. The partitions of `orders` are
+/// `orders--0of12-3` and so on, where the last number is the salt that chooses the slot; a listing shows only
+/// `orders`. Names have at most 115 bytes. If a first open is cut short, the next open completes it.
 ///
-/// A ring is not divided, since it has one order: open it on the backend itself.
+/// A ring is not divided, because it has one order: open it on the backend itself.
 #[derive(Debug, Clone)]
 pub struct Partitioned {
     backend: Arc<dyn Backend>,
@@ -103,15 +106,15 @@ pub struct Partitioned {
 }
 
 impl Partitioned {
-    /// The header that names a message's partition key. Messages of one key share a partition, and so keep their order.
-    /// A key does **not** serialise: several messages of one key may be leased at the same time, and one that fails
-    /// does not hold up those behind it.
+    /// The header that names a message's partition key. Messages of one key share a partition, and so keep
+    /// their order. A key does **not** serialise: several messages of one key may be leased at the same time,
+    /// and a failed message does not hold up the messages behind it.
     pub const KEY: &str = pushing::PARTITION_KEY;
 
     /// The most partitions that a queue may have.
     pub const MAX_PARTITIONS: usize = names::MAX_PARTITIONS;
 
-    /// Divides each queue of this backend into so many partitions.
+    /// Divides each queue of `backend` into `partitions` partitions.
     ///
     /// # Errors
     ///
@@ -123,7 +126,7 @@ impl Partitioned {
                 Self::MAX_PARTITIONS
             )));
         }
-        // Each process begins elsewhere: those that push a single message are many.
+        // Each process begins at a random partition, because many processes may push a single message each.
         let any = RandomState::new().hash_one(partitions);
         let first = usize::try_from(any % partitions as u64).unwrap_or_default();
         Ok(Self {
@@ -133,8 +136,8 @@ impl Partitioned {
         })
     }
 
-    /// Begins each handle's round at this partition, counted from 0 and taken modulo their number, in place
-    /// of a random one: so that a test or a simulation is the same whenever it runs.
+    /// Begins each handle's round at `partition` (counted from 0, modulo the number of partitions) in place
+    /// of a random one. So a test or a simulation can be repeated exactly.
     #[must_use]
     pub const fn beginning_at(mut self, partition: usize) -> Self {
         self.first = partition % self.partitions;

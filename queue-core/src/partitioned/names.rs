@@ -9,13 +9,13 @@ pub(super) const MAX_PARTITIONS: usize = 64;
 const LONGEST_SUFFIX: usize = 13;
 /// The longest name of a partitioned queue.
 const MAX_PARTITIONED_NAME: usize = MAX_NAME - LONGEST_SUFFIX;
-/// What stands between a queue's name and its partition's number. It sorts before what other names go on
-/// with, so a listing shows the partitions behind their queue.
+/// The mark between a queue's name and its partition's number. It sorts before the characters with which
+/// other names usually go on, so a listing shows the partitions right behind their queue.
 const MARK: &str = "--";
-/// One of 64 partitions takes 64 tries on average; that none of so many fits does not happen.
+/// For 64 partitions a salt takes 64 tries on average; it never takes 10,000.
 const TRIES: u32 = 10_000;
 
-/// A partition of a queue, as its name tells it: `orders--3of8-17` is partition 3 of the 8 of `orders`, by the
+/// A partition's name, parsed: `orders--3of8-17` is partition 3 of the 8 partitions of `orders`, with the
 /// salt 17.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PartitionName {
@@ -26,7 +26,7 @@ pub(super) struct PartitionName {
 }
 
 impl PartitionName {
-    /// Parses the name; `None` if it is no partition's.
+    /// Parses the name; `None` if it is not the name of a partition.
     pub(super) fn parse(name: &QueueName) -> Option<Self> {
         let (queue, suffix) = name.as_str().rsplit_once(MARK)?;
         let (partition, rest) = suffix.split_once("of")?;
@@ -46,7 +46,7 @@ fn number(text: &str) -> Option<usize> {
     (number.to_string() == text).then_some(number)
 }
 
-/// Checks a name that is to have partitions, or may have: it leaves room for the suffix.
+/// Checks the name of a queue of `partitions` partitions: it leaves room for the suffix.
 ///
 /// # Errors
 ///
@@ -83,11 +83,11 @@ pub(super) fn of_partition(name: &QueueName, partition: usize, of: usize) -> Res
     QueueName::new(format!("{unsalted}{salt}"))
 }
 
-/// The names of all partitions: none if the queue is not divided, or cannot be, since its name is too long.
+/// The names of all partitions: none if `of` is 1, or if the name is too long for partitions.
 ///
 /// # Errors
 ///
-/// Those of [`of_partition`].
+/// The errors of [`of_partition`].
 pub(super) fn all_partitions(name: &QueueName, of: usize) -> Result<Vec<QueueName>> {
     if of == 1 || name.as_str().len() > MAX_PARTITIONED_NAME {
         return Ok(Vec::new());
@@ -97,8 +97,8 @@ pub(super) fn all_partitions(name: &QueueName, of: usize) -> Result<Vec<QueueNam
         .collect()
 }
 
-/// The names between which a listing shows the partitions of a queue, and nothing else unless a name
-/// looks like theirs: the first excluded, the second beyond them.
+/// The bounds of the names of a queue's partitions in a listing: the first is excluded, the second sorts
+/// behind all of them. Between them are other queues only if their names look alike.
 pub(super) fn range(name: &QueueName) -> Option<(QueueName, String)> {
     let before = QueueName::new(format!("{name}{MARK}")).ok()?;
     Some((before, beyond(name)))

@@ -1,4 +1,4 @@
-//! The partitions of an opened queue, and calls to one or to all of them.
+//! The partitions of an opened queue, and calls to one or all of them.
 
 use std::sync::Arc;
 
@@ -42,8 +42,8 @@ impl Partitions {
         self.ask_all(call).await.into_iter().collect()
     }
 
-    /// Makes the same call to all partitions, at the same time, to change something. After an error it
-    /// holds for some of them.
+    /// Makes the same call to all partitions, at the same time, to change something. After an error the
+    /// change holds for some of them.
     pub(super) async fn change_all<A: Answered>(&self, call: &Call) -> Result<Vec<A>> {
         together(self.ask_all(call).await)
     }
@@ -53,8 +53,8 @@ impl Partitions {
         join_all(partitions.map(|partition| self.call(partition, call.clone()))).await
     }
 
-    /// Gives each partition its share of a batch, at the same time. `answer` makes the answers the whole
-    /// queue's.
+    /// Gives each partition its share of a batch, at the same time. `answer` converts a partition's answer to
+    /// the whole queue's ids.
     pub(super) async fn share<T, A>(
         &self,
         shares: impl IntoIterator<Item = PartitionShare<T>>,
@@ -76,8 +76,8 @@ impl Partitions {
         Ok(())
     }
 
-    /// Gives each partition its share of what names messages. A message of a partition that there is not is
-    /// `absent`.
+    /// Gives each partition its share of a batch that names messages. The answer for a message of a missing
+    /// partition is `absent`.
     pub(super) async fn share_known<T, A: Copy>(
         &self,
         shares: Vec<PartitionShare<T>>,
@@ -97,7 +97,7 @@ impl Partitions {
         Ok(())
     }
 
-    /// Splits a batch of what names messages, and gives each partition its share.
+    /// Splits a batch that names messages, and gives each partition its share.
     pub(super) async fn by_partition<T, U, A: Copy>(
         &self,
         batch: Vec<T>,
@@ -114,7 +114,7 @@ impl Partitions {
         answers.all()
     }
 
-    /// The error of a call that the queue has no partition for.
+    /// The error of a call that a queue of partitions does not have.
     pub(super) fn no_such_call(&self, call: &Call) -> Error {
         let message = format!(
             "a {} queue of several partitions has no {}",

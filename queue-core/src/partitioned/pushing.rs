@@ -12,8 +12,8 @@ use crate::{AnyQueue, Bytes, Error, Offer, Offered, Overflow, Push, Pushed, Resu
 /// The header that names a message's partition key.
 pub(super) const PARTITION_KEY: &str = "partition-key";
 
-/// What must meet in one partition: the partition key; or the distinct key, since it replaces what has
-/// the same one; or the dedup key, since a repeat must meet its mark.
+/// The key by which messages share a partition: the partition key; or the distinct key, because an offer
+/// replaces the message with the same key; or the dedup key, because a repeat must find its mark.
 fn key_of<'a>(push: &'a Push, distinct: Option<&'a Bytes>) -> Option<&'a [u8]> {
     let partition = push.headers.get(PARTITION_KEY).map(str::as_bytes);
     let distinct = || distinct.map(|key| &key[..]);
@@ -26,7 +26,7 @@ fn key_of_offer(offer: &Offer) -> Option<&[u8]> {
 }
 
 impl Partitions {
-    /// Puts a batch in: what has a key goes to the key's partition, and all the rest to one partition.
+    /// Pushes a batch. Messages with a key go to the key's partition, and all others to one partition.
     pub(super) async fn push<T>(
         &self,
         batch: Vec<T>,
@@ -48,9 +48,9 @@ impl Partitions {
         answers.all()
     }
 
-    /// Offers a batch, as [`push`](Self::push) does. What has no key and is refused by one partition is offered to the
-    /// next that is not known to be full, together with what the batch has for that partition: so it keeps its place
-    /// (F2). What such entries cannot come to is offered at the end, all at the same time.
+    /// Offers a batch, as [`push`](Self::push) does. An entry without a key that one partition refuses is
+    /// offered to the next that is not known to be full, together with the batch's share for that partition:
+    /// so it keeps its place (F2). The shares that are left at the end are offered at the same time.
     pub(super) async fn offer(
         &self,
         batch: Vec<Offer>,

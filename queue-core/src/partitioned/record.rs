@@ -1,16 +1,16 @@
-//! The record of how many partitions a queue has.
+//! The record of a queue's number of partitions.
 
 use std::time::Duration;
 
 use super::names::MAX_PARTITIONS;
 use crate::{QueueConfig, RotatingConfig, millis_ceil};
 
-/// A pace that nobody asks for; so many milliseconds more are so many partitions.
+/// A pace that no real ring has. A record's pace is this plus a millisecond for each partition.
 const PACE: Duration = Duration::from_secs(250 * 24 * 60 * 60);
 
-/// The record, which is an empty ring under the queue's own name: its pace tells the number of partitions.
-/// So one step of the backend decides which number is the first, and a program that opens the name
-/// without partitions is refused.
+/// The record is an empty ring under the queue's own name, whose pace encodes the number of partitions. So
+/// one step of the backend decides which number comes first, and an open of the name without partitions is
+/// refused.
 pub(super) fn of(partitions: usize) -> QueueConfig {
     let partitions = Duration::from_millis(partitions as u64);
     RotatingConfig::default()
@@ -18,7 +18,7 @@ pub(super) fn of(partitions: usize) -> QueueConfig {
         .into()
 }
 
-/// The number of partitions; `None` if this is a queue and no record.
+/// The number of partitions in a record; `None` if `config` is that of a queue.
 pub(super) fn partitions(config: &QueueConfig) -> Option<usize> {
     let QueueConfig::Rotating(RotatingConfig {
         pace: Some(pace), ..

@@ -1,13 +1,14 @@
-//! The order in which calls go to the partitions, and what a handle knows of them.
+//! The order in which calls go to the partitions, and the hints that a handle keeps for it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Once in so many calls a lease goes to a partition that it has no reason to go to. So a partition that was
-/// empty, and that others push to, is not left alone while there is work elsewhere; and all partitions that
-/// have work are asked equally often. It is odd, so that of two partitions at hand in turn each is left.
+/// Once in `ROAM` calls a lease begins at a partition that no hint suggests. So a partition that was empty,
+/// and that other handles push to, is polled even while there is work elsewhere; and all partitions with work
+/// are polled equally often. The number is odd, so that with two alternating partitions either is left at
+/// times.
 const ROAM: usize = 7;
 
-/// A set of partitions: of 64 at most, so a number.
+/// A set of at most 64 partitions, as the bits of a number.
 #[derive(Debug, Default)]
 struct Set(AtomicU64);
 
@@ -17,7 +18,7 @@ impl Set {
     }
 
     fn remove(&self, partition: usize) {
-        // Most calls change nothing, and then leave the line to other threads.
+        // Most calls change nothing. Then a read leaves the cache line shared with other threads.
         if self.get() & 1 << partition != 0 {
             self.0.fetch_and(!(1 << partition), Relaxed);
         }
@@ -28,20 +29,19 @@ impl Set {
     }
 }
 
-/// What the calls of a handle share. All of it is a hint about where to go first: no answer depends on
-/// it.
+/// Hints that the calls of a handle share: where to go first. No answer depends on them.
 #[derive(Debug)]
 pub(super) struct RoundRobin {
     partitions: usize,
     pushes: AtomicUsize,
     leases: AtomicUsize,
-    /// A wait said that there may be a message.
-    told: Set,
+    /// Partitions where a wait was notified of a message.
+    notified: Set,
     /// How often leases and settlements have asked each partition.
     asked: Vec<AtomicUsize>,
-    /// The last lease took all that was there.
+    /// Partitions whose last lease took all messages.
     empty: Set,
-    /// The last offer found no room.
+    /// Partitions whose last offer found no room.
     full: Set,
 }
 
@@ -51,7 +51,7 @@ impl RoundRobin {
             partitions,
             pushes: AtomicUsize::new(first),
             leases: AtomicUsize::new(first),
-            told: Set::default(),
+            notified: Set::default(),
             asked: std::iter::repeat_with(AtomicUsize::default)
                 .take(partitions)
                 .collect(),
@@ -60,20 +60,21 @@ impl RoundRobin {
         }
     }
 
-    /// The partition for messages without a key: each in turn, those with room first.
+    /// The partition for messages without a key: each in turn, partitions with room first.
     pub(super) fn for_push(&self) -> usize {
         let start = self.pushes.fetch_add(1, Relaxed) % self.partitions;
         next_in(self.all() & !self.full.get(), start).unwrap_or(start)
     }
 
-    /// A partition that is not known to be full, and none of these; `None` if there is none.
+    /// A partition that is not known to be full and is not in `except`; `None` if there is none.
     pub(super) fn with_room(&self, except: &[usize]) -> Option<usize> {
         let except = except.iter().fold(0, |set, partition| set | 1 << partition);
         let start = self.pushes.load(Relaxed) % self.partitions;
         next_in(self.all() & !self.full.get() & !except, start)
     }
 
-    /// A lease's round through the partitions. It begins with one of those where the call goes anyway.
+    /// A lease's round through the partitions. It begins in `at_hand`, the partitions to which the call goes
+    /// anyway.
     pub(super) fn round(&self, at_hand: impl Iterator<Item = usize>) -> Round<'_> {
         let calls = self.leases.fetch_add(1, Relaxed);
         let start = calls % self.partitions;
@@ -95,41 +96,41 @@ impl RoundRobin {
         }
     }
 
-    /// A call goes to the partition.
+    /// Counts a call to the partition.
     pub(super) fn asks(&self, partition: usize) {
         self.asked[partition].fetch_add(1, Relaxed);
     }
 
-    /// A lease looked at the partition, and took all that was there, or not.
-    pub(super) fn looked(&self, partition: usize, took_all: bool) {
+    /// Notes whether a lease took all messages of the partition.
+    pub(super) fn polled(&self, partition: usize, took_all: bool) {
         match took_all {
             true => self.empty.add(partition),
             false => self.empty.remove(partition),
         }
     }
 
-    /// Something came into the partition, or came back.
+    /// Notes that a message came into the partition, or came back.
     pub(super) fn came(&self, partition: usize) {
         self.empty.remove(partition);
     }
 
-    /// A wait ended: there may be a message in the partition.
-    pub(super) fn told(&self, partition: usize) {
+    /// Notes that a wait was notified: there may be a message in the partition.
+    pub(super) fn notified(&self, partition: usize) {
         self.empty.remove(partition);
-        self.told.add(partition);
+        self.notified.add(partition);
     }
 
-    /// An offer found no room in the partition.
+    /// Notes that an offer found no room in the partition.
     pub(super) fn found_full(&self, partition: usize) {
         self.full.add(partition);
     }
 
-    /// There may be room in the partition.
+    /// Notes that there may be room in the partition.
     pub(super) fn may_have_room(&self, partition: usize) {
         self.full.remove(partition);
     }
 
-    /// The partitions whose room a producer waits for: those that are known to be full, or all.
+    /// The partitions whose room a producer waits for: the partitions known to be full, or all.
     pub(super) fn full_ones(&self) -> impl Iterator<Item = usize> {
         let full = match self.full.get() {
             0 => self.all(),
@@ -153,21 +154,21 @@ pub(super) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// The next partition to look at; of those known to be empty only if nothing was found so far: who
-    /// finds nothing has looked at all of them.
+    /// The next partition to poll. Partitions known to be empty follow only if nothing was found so far, so a
+    /// lease that finds nothing has polled all of them.
     pub(super) fn next(&mut self, found: bool) -> Option<usize> {
-        let told = next_in(self.left & self.round_robin.told.get(), self.start);
+        let notified = next_in(self.left & self.round_robin.notified.get(), self.start);
         let first = || {
             self.first
                 .take()
                 .filter(|partition| self.left & 1 << partition != 0)
         };
-        let partition = told
+        let partition = notified
             .or_else(first)
             .or_else(|| next_in(self.left & !self.round_robin.empty.get(), self.start))
             .or_else(|| next_in(self.left, self.start).filter(|_| !found))?;
         self.left &= !(1 << partition);
-        self.round_robin.told.remove(partition);
+        self.round_robin.notified.remove(partition);
         Some(partition)
     }
 }
@@ -194,7 +195,7 @@ mod tests {
         for partitions in [2, 3, 63, 64] {
             let round_robin = RoundRobin::new(partitions, 1);
             for empty in 0..partitions {
-                round_robin.looked(empty, true);
+                round_robin.polled(empty, true);
                 let mut seen = looks(round_robin.round(0..1), false);
                 seen.sort_unstable();
                 assert_eq!(seen, (0..partitions).collect::<Vec<_>>());
@@ -205,8 +206,8 @@ mod tests {
     #[test]
     fn a_round_that_found_something_skips_partitions_known_to_be_empty() {
         let round_robin = RoundRobin::new(4, 0);
-        round_robin.looked(1, true);
-        round_robin.looked(2, true);
+        round_robin.polled(1, true);
+        round_robin.polled(2, true);
         assert_eq!(looks(round_robin.round(0..0), true), [0, 3]);
         round_robin.came(2);
         assert_eq!(looks(round_robin.round(0..0), true), [2, 3, 0]);
@@ -215,8 +216,8 @@ mod tests {
     #[test]
     fn a_hinted_partition_comes_first_and_once() {
         let round_robin = RoundRobin::new(3, 0);
-        round_robin.looked(2, true);
-        round_robin.told(2);
+        round_robin.polled(2, true);
+        round_robin.notified(2);
         assert_eq!(looks(round_robin.round(1..2), false), [2, 1, 0]);
         assert_eq!(looks(round_robin.round(1..2), false)[0], 1);
     }
@@ -224,8 +225,8 @@ mod tests {
     #[test]
     fn an_empty_partition_is_looked_at_now_and_then() {
         let round_robin = RoundRobin::new(3, 0);
-        round_robin.looked(1, true);
-        round_robin.looked(2, true);
+        round_robin.polled(1, true);
+        round_robin.polled(2, true);
         let firsts: Vec<_> = (0..6 * ROAM)
             .filter_map(|_| round_robin.round(0..1).next(false))
             .collect();

@@ -1,4 +1,4 @@
-//! The partitions as one queue: each call, and what answers it.
+//! The partitions as one queue: each call, and its handler.
 
 use std::sync::Arc;
 

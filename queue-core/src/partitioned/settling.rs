@@ -1,4 +1,4 @@
-//! Calls that name messages: each goes to the partition that its id tells.
+//! Calls that name messages: each goes to the partition in the message's id.
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ impl Partitions {
         answers.all()
     }
 
-    /// Settles each share in its partition, at the same time; a made-up receipt is no live lease.
+    /// Settles each share in its partition, at the same time. A receipt of a missing partition is no live
+    /// lease.
     pub(super) async fn settle_shares(
         &self,
         shares: Vec<PartitionShare<Settlement>>,
@@ -38,7 +39,7 @@ impl Partitions {
             .await
     }
 
-    /// Notes what the settlements of a partition may change: it has room, and messages again.
+    /// Notes that after these settlements a partition may have room, and messages again.
     pub(super) fn will_settle(&self, share: &PartitionShare<Settlement>) {
         let ends = |each: &Settlement| {
             matches!(
@@ -75,7 +76,7 @@ impl Partitions {
 
     pub(super) async fn revive(&self, ids: Vec<MessageId>) -> Result<Vec<Revived>> {
         limits::check_batch(ids.len())?;
-        ids.iter().for_each(|id| self.rota_came(*id));
+        ids.iter().for_each(|id| self.came_back(*id));
         self.by_partition(ids, ids::in_partition, Call::Revive, Revived::NotFound)
             .await
     }
@@ -101,7 +102,7 @@ impl Partitions {
         self.call(partition, Call::Reschedule(own, due)).await
     }
 
-    fn rota_came(&self, id: MessageId) {
+    fn came_back(&self, id: MessageId) {
         let (partition, _) = ids::in_partition(id);
         if partition < self.count() {
             self.round_robin.came(partition);

@@ -1,8 +1,8 @@
-//! What each partition has of the queue's configuration.
+//! Each partition's share of the queue's configuration.
 
 use crate::{BoundedConfig, Error, QueueConfig, QueueName, Result, check_capacity};
 
-/// One partition's share of a capacity: the first partitions have what does not divide evenly.
+/// One partition's share of a capacity: the first partitions have the remainder.
 pub(super) const fn of_capacity(capacity: usize, partition: usize, of: usize) -> usize {
     capacity / of + (partition < capacity % of) as usize
 }
@@ -23,7 +23,7 @@ pub(super) fn check(capacity: usize, of: usize) -> Result<()> {
     Ok(())
 }
 
-/// The configuration of each partition: the queue's, but for the capacity.
+/// The configuration of each partition: the queue's, with its share of the capacity.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ pub(super) fn of_config(
     Ok((0..of).map(share).collect())
 }
 
-/// The queue's configuration, from those of its partitions; `None` if there are none.
+/// The queue's configuration, from the configurations of its partitions; `None` if there are none.
 pub(super) fn whole<'a>(
     mut partitions: impl Iterator<Item = &'a QueueConfig>,
 ) -> Option<QueueConfig> {

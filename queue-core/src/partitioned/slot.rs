@@ -1,9 +1,9 @@
-//! Slots of a Redis Cluster, by which partitions are placed and keys are hashed.
+//! Slots of a Redis Cluster, by which partitions are placed.
 
 /// The slots of a Redis Cluster.
 pub(super) const SLOTS: usize = 16_384;
 
-/// CRC16/XMODEM, which Redis Cluster hashes tags by: a checksum that can be continued.
+/// CRC16/XMODEM, by which Redis Cluster hashes tags: a checksum that can be continued.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Crc16(u16);
 

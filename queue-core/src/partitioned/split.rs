@@ -12,7 +12,7 @@ pub(super) struct PartitionShare<T> {
 }
 
 impl<T> PartitionShare<T> {
-    /// These entries of a batch, with their places, and the share that the partition has besides, in order.
+    /// These entries of a batch, with their places, merged with the partition's own share in order.
     pub(super) fn with(partition: usize, mut entries: Vec<(usize, T)>, own: Option<Self>) -> Self {
         if let Some(own) = own {
             entries.extend(own.places.into_iter().zip(own.entries));
@@ -27,8 +27,8 @@ impl<T> PartitionShare<T> {
     }
 }
 
-/// Splits a batch, in order: each entry goes to the partition that it is given, and is itself changed into
-/// what that partition gets.
+/// Splits a batch, in order. For each entry, `partition_of` returns its partition and the entry to send
+/// there.
 pub(super) fn split<T, U>(
     batch: Vec<T>,
     partition_of: impl Fn(T) -> (usize, U),
@@ -52,7 +52,7 @@ pub(super) fn split<T, U>(
     shares
 }
 
-/// The answers to a batch, as they come from the partitions.
+/// The answers to a batch, collected from the partitions.
 #[derive(Debug)]
 pub(super) struct Answers<A>(Vec<Option<A>>);
 
@@ -85,8 +85,8 @@ impl<A> Answers<A> {
     }
 }
 
-/// What several partitions answered to one call. If one failed, its error: of unknown outcome, unless no
-/// partition can have done anything.
+/// The answers of several partitions to one call. If a partition failed, returns its error: of unknown
+/// outcome, unless no partition can have changed anything.
 pub(super) fn together<T>(answered: Vec<Result<T>>) -> Result<Vec<T>> {
     let applied = |answer: &Result<T>| match answer {
         Ok(_) => true,

@@ -5,8 +5,8 @@ use std::{future::Future, num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::config::{leasing_setters, mismatch};
 use super::{
+    config::{leasing_setters, mismatch},
     leasing::{Leasing, chunks, half_way, only},
     patience::Patience,
 };
@@ -18,21 +18,21 @@ const MAX_CAPACITY: usize = u32::MAX as usize;
 /// can observe (B1). It delivers in the order of a reliable queue (F1, L11).
 #[async_trait]
 pub trait BoundedQueue: Leasing {
-    /// Puts messages at the tail as far as there is room; answers one by one, in order.
+    /// Puts messages at the tail as far as there is room; returns one result for each, in order.
     ///
-    /// Each entry goes through these in order: a duplicate of a dedup key changes nothing (L9); an
-    /// entry whose distinct key an undelivered message holds replaces that message, also when the
-    /// queue is full (B7); with room, the queue accepts the entry; without, `overflow` decides. The
+    /// The first of these rules that applies to an entry decides. A duplicate of a dedup key changes nothing
+    /// (L9). An entry whose distinct key an undelivered message holds replaces that message, also when the
+    /// queue is full (B7). With room, the queue accepts the entry. Without room, `overflow` decides. The
     /// batch is one atomic step.
     ///
     /// # Errors
     ///
-    /// As for [`ReliableQueue::push`](crate::ReliableQueue::push). A full queue is not an error
-    /// here, but the answer [`Offered::Full`].
+    /// As for [`ReliableQueue::push`](crate::ReliableQueue::push). A full queue is not an error here: the
+    /// result is [`Offered::Full`].
     async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>>;
 
-    /// Waits for a hint that there may be room, no longer than `timeout`. It moves nothing, may
-    /// return for no reason, and a hint wakes one of several waiting callers, as for
+    /// Waits for a hint that there may be room, no longer than `timeout`. It moves nothing and may end
+    /// without a hint. A hint wakes one of several waiting callers, as for
     /// [`wait_for_arrival`](Leasing::wait_for_arrival) (B4).
     ///
     /// # Errors
@@ -51,15 +51,14 @@ pub trait BoundedQueue: Leasing {
     /// The most messages that fit.
     async fn capacity(&self) -> Result<NonZeroUsize>;
 
-    /// Changes the capacity; from then on the stored one wins over what an open asks for, and the queue
-    /// does not grow beyond it. What is too many goes in delivery order, delayed messages last, by steps
-    /// of at most 128, each atomic; no leased message goes (B5). It answers the ids of the dropped
-    /// messages.
+    /// Changes the capacity. From then on the stored capacity wins over that of an open, and the queue does
+    /// not grow beyond it. Surplus messages are dropped in delivery order, delayed ones last, in steps of at
+    /// most 128, each atomic; no leased message is dropped (B5). Returns the ids of the dropped messages.
     ///
     /// # Errors
     ///
-    /// `Invalid` if it is over 2^32 − 1. After any other error, and if the call was dropped, the new
-    /// capacity may hold; then the next offers take the steps that are left.
+    /// `Invalid` if `capacity` is over 2^32 − 1. After any other error, or if the call was dropped, the new
+    /// capacity may hold. Then the next offers take the steps that are left.
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>>;
 }
 
@@ -68,10 +67,10 @@ pub trait BoundedQueue: Leasing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// Refuse it: [`Offered::Full`], and nothing changed (B3).
+    /// Refuse the entry: [`Offered::Full`], and nothing changed (B3).
     Reject,
-    /// Drop the next undelivered message in delivery order, a delayed one only if none is ready; if
-    /// all are leased, the answer is [`Offered::Full`] (B2).
+    /// Drop the next undelivered message in delivery order, a delayed one only if none is ready. If all are
+    /// leased, the result is [`Offered::Full`] (B2).
     DropOldest,
 }
 
@@ -81,11 +80,10 @@ pub enum Overflow {
 pub struct Offer {
     /// The message.
     pub push: Push,
-    /// Makes it the only undelivered one of its kind (B7): 1 to 256 bytes.
+    /// Makes this the only undelivered message under the key (B7): 1 to 256 bytes.
     ///
-    /// The key belongs to the message last accepted under it. While that message is leased, an
-    /// offer adds a new one and the key passes to it; the older is an ordinary message from then
-    /// on.
+    /// The key belongs to the message last accepted under it. While that message is leased, an offer adds a
+    /// new message and the key passes to it; the older one is an ordinary message from then on.
     pub distinct: Option<Bytes>,
 }
 
@@ -105,7 +103,7 @@ impl Offer {
         self
     }
 
-    /// Checks a batch: what [`Push::check_all`] checks, and the distinct keys.
+    /// Checks a batch as [`Push::check_all`] does, and the distinct keys.
     ///
     /// # Errors
     ///
@@ -153,7 +151,7 @@ pub trait BoundedQueueExt: BoundedQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`offer`](BoundedQueue::offer).
+    /// The errors of [`offer`](BoundedQueue::offer).
     fn offer_one(
         &self,
         message: impl Into<Offer>,
@@ -163,21 +161,20 @@ pub trait BoundedQueueExt: BoundedQueue {
         async move { only(self.offer(&[message], overflow).await?) }
     }
 
-    /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4). It
-    /// answers [`Offered::Full`] if none came.
+    /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4). It returns
+    /// [`Offered::Full`] if no room came.
     ///
-    /// It waits as [`LeasingExt`](crate::LeasingExt) says, with one exception: after a try that
-    /// perhaps took effect, it offers only a message with a dedup key again (and not one that is
-    /// unique until it is done). The answer is then
-    /// [`Offered::Duplicate`] if the lost reply said that the message was accepted.
+    /// It waits as [`LeasingExt`](crate::LeasingExt) says, with one exception. After a try that perhaps took
+    /// effect, it offers the message again only if that has a dedup key (and is not unique until done). The
+    /// result is then [`Offered::Duplicate`] if the first try was accepted and its reply was lost.
     ///
-    /// Dropping it between two tries leaves nothing behind. If it is dropped during a try, or cut
-    /// at the end of the time, the queue may or may not have accepted the message (L8).
+    /// Dropping the future between two tries leaves nothing behind. If it is dropped during a try, or cut at
+    /// the timeout, the queue may or may not have accepted the message (L8).
     ///
     /// # Errors
     ///
-    /// Those of [`offer`](BoundedQueue::offer): at once, if permanent or of unknown outcome without
-    /// a dedup key; otherwise when the time is over.
+    /// The errors of [`offer`](BoundedQueue::offer): at once if permanent, or if of unknown outcome without a
+    /// dedup key; otherwise at the timeout.
     fn offer_or_wait(
         &self,
         message: impl Into<Offer>,
@@ -208,7 +205,7 @@ pub trait BoundedQueueExt: BoundedQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`offer`](BoundedQueue::offer). After the first batch, an error's outcome is unknown.
+    /// The errors of [`offer`](BoundedQueue::offer). After the first batch, an error's outcome is unknown.
     fn offer_all(
         &self,
         messages: &[Offer],

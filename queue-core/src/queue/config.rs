@@ -1,9 +1,9 @@
-//! What the configurations of all kinds share; each kind's own is beside its trait. The first open
-//! fixes it.
+//! The part of the configuration that all kinds share; each kind's own part is beside its trait. The first
+//! open fixes it.
 //!
-//! The backend stores attempts, the dead-letter cap, capacity, ageing and pace with the queue; a
-//! later open that differs fails with [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch).
-//! `max_body` alone is this process's own limit: no backend stores or compares it.
+//! The backend stores attempts, the dead-letter cap, capacity, ageing and pace with the queue; a later open
+//! that differs fails with [`ConfigMismatch`](crate::ErrorKind::ConfigMismatch). `max_body` alone is a limit
+//! of this process: no backend stores or compares it.
 
 use std::{fmt, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Confirmed calls: how many copies of its changes a call waits for, and what became of that.
+//! Confirmed calls: how many copies of its changes a call waits for, and whether they were made in time.
 
 use std::{
     fmt::{self, Debug},
@@ -33,17 +33,18 @@ pub struct Confirmation {
     pub replicas: u16,
     /// Whether a copy counts only once it is in a file on disk, and the server's own must be, too.
     pub flushed: bool,
-    /// How long to wait for them: 1 ms to a minute. A backend cannot tell a server that waits from one that
-    /// has fallen silent, so while a wait is under way, calls of this handle notice a silence later by as much.
+    /// How long to wait for them: 1 ms to a minute. A backend cannot distinguish a waiting server from a
+    /// silent one. So while a wait is under way, calls of this handle notice a silent server later by this
+    /// time.
     pub within: Duration,
 }
 
-/// How long to wait unless the program says it.
+/// The wait by default.
 const WITHIN: Duration = Duration::from_secs(1);
 
 impl Confirmation {
-    /// So many replicas have received the changes, within a second unless [`within`](Self::within)
-    /// says another time.
+    /// `replicas` replicas have received the changes, within a second unless [`within`](Self::within) sets
+    /// another time.
     pub const fn replicas(replicas: u16) -> Self {
         Self {
             replicas,
@@ -53,13 +54,13 @@ impl Confirmation {
     }
 
     /// The server that took the changes has them in a file on its disk, within a second unless
-    /// [`within`](Self::within) says another time.
+    /// [`within`](Self::within) sets another time.
     pub const fn flushed() -> Self {
         Self::replicas(0).and_flushed()
     }
 
-    /// Has a copy count only once it is in a file on disk: that of the server that took the changes,
-    /// and that of each replica.
+    /// Counts a copy only once it is in a file on disk: the copy of the server that took the changes, and the
+    /// copy of each replica.
     #[must_use]
     pub const fn and_flushed(self) -> Self {
         Self {
@@ -68,7 +69,7 @@ impl Confirmation {
         }
     }
 
-    /// Waits no longer than this.
+    /// Waits no longer than `within`.
     #[must_use]
     pub const fn within(self, within: Duration) -> Self {
         Self { within, ..self }
@@ -104,19 +105,20 @@ impl fmt::Display for Confirmation {
     }
 }
 
-/// What is known of the copies that a call asked for. In each case the call has taken effect.
+/// The copies that were made of a call's changes. In each case the call has taken effect.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Copies {
-    /// As many as it asked for, in time: it is confirmed.
+    /// As many as the call asked for, in time: it is confirmed.
     Enough,
-    /// Fewer in time: it is stored and unconfirmed. More copies may follow.
+    /// Fewer in time: the change is stored and unconfirmed. More copies may follow.
     Fewer {
         /// How many replicas had it.
         replicas: u64,
         /// Whether it was in a file on the server's disk, if the call asked for that.
         flushed: bool,
     },
-    /// Nothing is known, for this reason; the connection ended, say. It is stored and unconfirmed.
+    /// The number is unknown, for this reason; the connection ended, say. The change is stored and
+    /// unconfirmed.
     Unknown(String),
 }
 
@@ -143,13 +145,13 @@ impl fmt::Display for Replicas {
     }
 }
 
-/// The answer of a call, and what is known of the copies of its changes.
+/// The answer of a call, and the copies of its changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[must_use = "it may be unconfirmed"]
 pub struct Confirmed<A> {
-    /// What the call answered. It has taken effect, confirmed or not.
+    /// The call's answer. The call has taken effect, confirmed or not.
     pub answer: A,
-    /// How far its changes have come.
+    /// The copies of its changes.
     pub copies: Copies,
 }
 
@@ -164,12 +166,12 @@ impl<A> Confirmed<A> {
 /// [`confirmed`](crate::LeasingExt::confirmed).
 #[async_trait]
 pub trait Confirmer: Debug + Send + Sync + 'static {
-    /// Awaits `call`, which makes calls of this handle, and then waits for the copies of all that they
-    /// have changed. It claims [`Enough`](Copies::Enough) only for changes of this handle's calls.
+    /// Awaits `call`, which makes calls of this handle, and then waits for the copies of all their changes.
+    /// It claims [`Enough`](Copies::Enough) only for changes of this handle's calls.
     ///
     /// # Errors
     ///
-    /// That of `call`, as it is; and the backend's if it could not begin `call`. Once `call` has
+    /// The error of `call`, unchanged; and the backend's if it could not begin `call`. Once `call` has
     /// succeeded, nothing is an error.
     async fn confirm<'a>(
         &'a self,
@@ -195,7 +197,7 @@ pub(crate) async fn confirm<A: Send>(
         Ok(())
     };
     let copies = confirmer.confirm(Box::pin(answered)).await?;
-    // A confirmer that never made the call has no answer for its caller.
+    // A confirmer that never made the call has no answer.
     let answer = answer.ok_or_else(Error::unanswered)?;
     Ok(Confirmed { answer, copies })
 }

@@ -13,14 +13,14 @@ use crate::{Headers, MessageId, Timestamp};
 pub struct DeadLetter<B = Bytes> {
     /// The message's id, by which it is revived or discarded.
     pub id: MessageId,
-    /// The bytes that were pushed; of a damaged message those that were found, and then the reason says so.
-    /// Of a typed queue: the value, or the error of decoding it.
+    /// The bytes that were pushed. Of a damaged message: the bytes that were found, and the reason says so.
+    /// From a typed queue: the value, or the error of decoding it.
     pub body: B,
     /// The headers that were pushed.
     pub headers: Headers,
     /// Why it died.
     pub reason: DeathReason,
-    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
+    /// The reason of the last retry (L14); `None` if that gave none, or there was no retry.
     pub failure: Option<String>,
     /// How many attempts it had.
     pub attempts: u32,
@@ -63,7 +63,7 @@ pub enum DeathReason {
     Retried,
     /// Its lease expired on its last attempt.
     Expired,
-    /// Its time to live was over, and its push had asked for its burial (L17).
+    /// Its time to live was over, and its push had asked for a burial (L17).
     Outdated,
 }
 

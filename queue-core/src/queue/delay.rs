@@ -4,18 +4,20 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
-use super::config::{leasing_setters, plain_checks};
-use super::leasing::{Leasing, chunks, half_way, only};
+use super::{
+    config::{leasing_setters, plain_checks},
+    leasing::{Leasing, chunks, half_way, only},
+};
 use crate::{Due, Error, LeasingConfig, MessageId, Push, Pushed, Result};
 
-/// A delay queue: never early (D1), in (due, id) order (D2). A message that comes back is due when
-/// it does: at its deadline, its release, or the end of its retry delay.
+/// A delay queue: never early (D1), in (due, id) order (D2). A message that comes back is due at its
+/// deadline, at its release, or at the end of its retry delay.
 #[async_trait]
 pub trait DelayQueue: Leasing {
-    /// Puts messages in, each with its due time; answers one by one.
+    /// Puts messages in, each with its due time; returns one result for each.
     ///
-    /// All or nothing, but for entries that are duplicates of a dedup key (L9). Equal bodies are
-    /// different messages (D3). The queue tells a waiting consumer (D5).
+    /// All or nothing, but for entries that are duplicates of a dedup key (L9). Equal bodies are different
+    /// messages (D3). The queue wakes a waiting consumer (D5).
     ///
     /// # Errors
     ///
@@ -53,7 +55,7 @@ pub struct Scheduled {
 }
 
 impl Scheduled {
-    /// This message at this time.
+    /// `push`, due at `due`.
     pub fn new(push: impl Into<Push>, due: impl Into<Due>) -> Self {
         Self {
             push: push.into(),
@@ -61,8 +63,8 @@ impl Scheduled {
         }
     }
 
-    /// Checks a batch: what [`Push::check_all`] checks, and that each message has one due time,
-    /// which its time to live allows.
+    /// Checks a batch as [`Push::check_all`] does, and that each message has one due time, which its time to
+    /// live allows.
     ///
     /// # Errors
     ///
@@ -101,7 +103,7 @@ pub trait DelayQueueExt: DelayQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`schedule`](DelayQueue::schedule).
+    /// The errors of [`schedule`](DelayQueue::schedule).
     fn schedule_one(
         &self,
         message: impl Into<Push>,
@@ -116,7 +118,7 @@ pub trait DelayQueueExt: DelayQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`schedule`](DelayQueue::schedule). After the first batch, an error's outcome is unknown.
+    /// The errors of [`schedule`](DelayQueue::schedule). After the first batch, an error's outcome is unknown.
     fn schedule_all(
         &self,
         messages: &[Scheduled],

@@ -4,8 +4,7 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, sync::Arc, time::Durati
 
 use async_trait::async_trait;
 
-use super::confirmation::confirm;
-use super::patience::Patience;
+use super::{confirmation::confirm, patience::Patience};
 use crate::{
     Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Error, Extended,
     Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived,
@@ -14,14 +13,14 @@ use crate::{
 
 /// Leases messages and settles them.
 ///
-/// **Atomicity.** Every call acts at one instant of the backend's time. The entries of a batch act
-/// one after another, as if sent singly, with nothing in between (L4).
+/// **Atomicity.** Every call acts at one instant of the backend's time. The entries of a batch act one after
+/// another, as if sent singly, with no other call in between (L4).
 ///
-/// **Reclaiming.** Every call that reads or changes messages first takes back expired leases, by
-/// (deadline, id), then promotes due messages, by (due, id), then ends the outdated ones, whose time
-/// to live is over, by (end, id), at most 128 of each (L7, L11, L17). From its deadline on, a message
-/// counts as ready, reclaimed yet or not. A message whose lease expired on its last attempt goes to
-/// the dead letters (L6).
+/// **Reclaiming.** Every call that reads or changes messages first reclaims expired leases, by (deadline,
+/// id). Then it promotes due messages, by (due, id). Then it ends outdated messages, whose time to live is
+/// over, by (end, id). It takes at most 128 of each (L7, L11, L17). From its deadline on, a message counts as
+/// ready, reclaimed yet or not. A message whose lease expired on its last attempt goes to the dead letters
+/// (L6).
 ///
 /// **Crash.** A consumer that dies with a lease delays the message until its deadline and costs it
 /// an attempt; no message is lost (L2, L5, L12).
@@ -30,45 +29,45 @@ use crate::{
 /// messages that nobody will settle: they come back at their deadline, with an attempt charged. A
 /// dropped write may or may not have taken effect.
 ///
-/// **Errors.** `Invalid` for an argument beyond the limits, before anything is done;
-/// `Unavailable` with [`Outcome`](crate::Outcome) saying whether the call may have taken effect.
+/// **Errors.** `Invalid` for an argument beyond the limits, before anything is done; `Unavailable`, whose
+/// [`Outcome`](crate::Outcome) says whether the call may have taken effect.
 #[async_trait]
 pub trait Leasing: Debug + Send + Sync + 'static {
-    /// Leases up to `max` ready messages for `lease_time`, from now (L10), and never waits.
+    /// Leases up to `max` ready messages for `lease_time`, counted from now (L10), and never waits.
     ///
-    /// They come in the kind's delivery order. There may be fewer than `max`: only ready messages,
-    /// and no more than 8 MiB of bodies and headers (but always one). A paused queue hands out
-    /// none; nor does one with more than 128 outdated messages, until further calls have ended them
-    /// (L17).
+    /// The messages come in the kind's delivery order. There may be fewer than `max`: only ready messages,
+    /// and no more than 8 MiB of bodies and headers (but always one message). A paused queue hands out none.
+    /// A queue with more than 128 outdated messages hands out none either, until further calls have ended
+    /// them (L17).
     ///
     /// # Errors
     ///
     /// `Invalid` if `max` is over 128, or `lease_time` is zero or over 24 h.
     async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased>;
 
-    /// Ends leases, each in its own way; answers one by one, in the same order.
+    /// Ends each lease as its settlement says; returns one result for each, in the same order.
     ///
-    /// A receipt that is not the message's live lease changes nothing and answers
-    /// [`Settled::LeaseLost`] (L4); so does the second of two equal receipts in a batch.
+    /// A receipt that is not the message's live lease changes nothing and gets [`Settled::LeaseLost`] (L4);
+    /// so does the second of two equal receipts in a batch.
     ///
     /// # Errors
     ///
-    /// `Invalid` for an empty batch, more than 128 entries, or a delay that is too long: then
-    /// none of them was settled.
+    /// `Invalid` for an empty batch, more than 128 entries, or a delay that is too long: then no lease was
+    /// settled.
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>>;
 
     /// [`settle`](Self::settle), then [`lease`](Self::lease), in one round trip where the backend
     /// can. `settlements` may be empty. The leases carry the holder's name, which a
     /// [`peek`](Self::peek) shows.
     ///
-    /// The default body does one after the other; if the lease then fails, so does the call, though
-    /// the settlements took effect: the error is [`Unknown`](crate::Outcome::Unknown). It has no
-    /// place for the holder's name and drops it: a backend overrides this method to keep the name
-    /// with the leases (L16), and to save a round trip.
+    /// The default body settles, then leases. If the lease fails, the call fails though the settlements took
+    /// effect: the error's outcome is [`Unknown`](crate::Outcome::Unknown). The default body drops the
+    /// holder's name. A backend overrides this method to keep the name with the leases (L16), and to save a
+    /// round trip.
     ///
     /// # Errors
     ///
-    /// Those of both. The call finds an `Invalid` argument to either before it does anything.
+    /// The errors of both. The arguments of both are checked before anything is done.
     async fn settle_and_lease(
         &self,
         settlements: &[Settlement],
@@ -99,35 +98,37 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 
     /// Waits for a hint that a message may be ready, no longer than `timeout`. It moves nothing.
     ///
-    /// It may return for no reason, and may miss a hint: so the caller looks again, at the latest
-    /// after the time that the last [`lease`](Self::lease) answered as [`next`](Leased::next). A
-    /// hint that came since this caller last looked ends the wait at once. A dropped wait passes
-    /// its hint on. A hint wakes one of several waiting callers.
+    /// The wait may end without a hint, and may miss a hint. So the caller polls again, at the latest after
+    /// the time that the last [`lease`](Self::lease) returned as [`next`](Leased::next). A hint that came
+    /// since this caller's last poll ends the wait at once. A dropped wait passes its hint on. A hint wakes
+    /// one of several waiting callers.
     ///
     /// # Errors
     ///
-    /// If hints cannot come; the kind says why. Looking may work all the same: the caller falls
-    /// back on its timer.
+    /// An error if hints cannot come; its kind says why. A lease may work all the same: the caller falls back
+    /// on its timer.
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()>;
 
-    /// [`wait_for_arrival`](Self::wait_for_arrival), where the backend may also hand a message over at once:
-    /// whoever puts one in leases it to this caller in the same step, and the answer brings it, without a
-    /// second round trip. The caller looks again if the answer brings none; the backend need never bring one.
+    /// [`wait_for_arrival`](Self::wait_for_arrival), where the backend may also hand a message over: the call
+    /// that makes a message ready leases it to this caller in the same step. The wait then returns the
+    /// message, without a second round trip. The caller polls again if the wait returns none; a backend need
+    /// never hand one over.
     ///
-    /// A message comes so only as a lease of one message would have brought it at that instant: it is the
-    /// first in order, and no queue that is paused hands one over. Its lease is for `lease_time` from then (L10), so
-    /// it lasts at least until `lease_time` after this call began: a caller that keeps an eye on deadlines waits for
-    /// a part of `lease_time` at a time.
+    /// A message is handed over only if a lease of one message would have returned it at that instant: it is
+    /// the first in order, and a paused queue hands none over. Its lease runs for `lease_time` from then
+    /// (L10), so it ends no sooner than `lease_time` after this call began. A caller that watches deadlines
+    /// waits for a part of `lease_time` at a time.
     ///
     /// **Dropped future.** A message that was handed over meanwhile is released at once, uncharged (L8). If
-    /// the process dies, or the backend cannot reach its server, it comes back at its deadline, with an
-    /// attempt charged, as after a lost reply to a [`lease`](Self::lease).
+    /// the process dies, or the backend cannot reach its server, the message comes back at its deadline, with
+    /// an attempt charged, as after a lost reply to a [`lease`](Self::lease).
     ///
-    /// The default body waits, and brings none.
+    /// The default body waits, and returns no message.
     ///
     /// # Errors
     ///
-    /// Those of [`wait_for_arrival`](Self::wait_for_arrival). `Invalid` if `lease_time` is zero or over 24 h.
+    /// The errors of [`wait_for_arrival`](Self::wait_for_arrival). `Invalid` if `lease_time` is zero or over
+    /// 24 h.
     async fn wait_to_lease(
         &self,
         lease_time: Duration,
@@ -154,40 +155,39 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// `Invalid` for a page of zero or over 1,000 entries.
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>>;
 
-    /// Puts dead letters back: with the same id and priority, attempts anew, at the tail of the
-    /// ready (on a delay queue: due now). A full bounded queue refuses (L13). A distinct key does
-    /// not come back.
+    /// Puts dead letters back at the tail of the ready messages (on a delay queue: due now), with the same id
+    /// and priority and no attempt spent. A full bounded queue refuses (L13). A distinct key does not come
+    /// back.
     ///
     /// # Errors
     ///
     /// `Invalid` for an empty batch or more than 128 ids.
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>>;
 
-    /// Removes dead letters for good; answers how many there were.
+    /// Removes dead letters for good; returns how many it removed.
     ///
     /// # Errors
     ///
     /// `Invalid` for an empty batch or more than 128 ids.
     async fn discard(&self, ids: &[MessageId]) -> Result<u64>;
 
-    /// Stops handing out messages: until [`resume`](Self::resume), every lease answers nothing.
-    /// Pushing, settling and extending go on, and leases still expire. Stored with the queue, for
-    /// all its clients.
+    /// Stops handing out messages: until [`resume`](Self::resume), every lease is empty. Pushing, settling
+    /// and extending go on, and leases still expire. The pause is stored with the queue, for all its clients.
     async fn pause(&self) -> Result<()>;
 
     /// Hands out messages again, and wakes waiting consumers.
     async fn resume(&self) -> Result<()>;
 
-    /// Removes up to `max` messages that are ready, in delivery order, then delayed, by (due, id);
-    /// answers how many. It goes by steps of at most 128, each atomic. Leased messages stay, and so do dead letters and dedup marks, but for a
-    /// mark that ends with its message (L9).
+    /// Removes up to `max` messages: ready ones in delivery order, then delayed ones by (due, id). Returns
+    /// how many it removed. It takes steps of at most 128 messages, each atomic. Leased messages, dead
+    /// letters and dedup marks stay, except a mark that ends with its message (L9).
     ///
     /// # Errors
     ///
     /// `Invalid` if `max` is over 1,000.
     async fn purge(&self, max: NonZeroUsize) -> Result<u64>;
 
-    /// Takes undelivered messages out for good, ready or delayed; answers one by one. For a leased,
+    /// Removes undelivered messages for good, ready or delayed; returns one result for each. For a leased,
     /// dead or gone message it is too late (L15).
     ///
     /// # Errors
@@ -195,24 +195,24 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// `Invalid` for an empty batch or more than 128 ids.
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>>;
 
-    /// Shows the messages of one place, a page at a time, and changes nothing of them (L16). A page
-    /// has no more than 8 MiB of bodies and headers (but always one message).
+    /// Shows the messages of one place, a page at a time, and changes none of them (L16). A page has no more
+    /// than 8 MiB of bodies and headers (but always one message).
     ///
-    /// A page goes on where the one before it ended; if messages come, go or move meanwhile, one may
-    /// be shown twice, and one not at all.
+    /// A page begins where the page before it ended. If messages come, go or move meanwhile, a message may be
+    /// shown twice or not at all.
     ///
     /// To stop a job that runs, an operator settles it with the receipt shown here: a
-    /// [`bury`](Settlement::bury) puts it among the dead letters, an [`ack`](Settlement::ack) ends it
-    /// for good. Its holder learns of it with its next call, since its lease is lost (L4): a worker
-    /// tells the handler at the next heartbeat. What the handler has done by then stays done.
+    /// [`bury`](Settlement::bury) puts it among the dead letters, an [`ack`](Settlement::ack) ends it for
+    /// good. The holder's next call gets `LeaseLost` (L4): a worker notifies the handler at the next
+    /// heartbeat. Effects that the handler had by then remain.
     ///
     /// # Errors
     ///
     /// `Invalid` for a page of zero or over 1,000 entries.
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>>;
 
-    /// What confirms this handle's calls, if anything does (R2): callers use
-    /// [`confirmed`](LeasingExt::confirmed). By default nothing does.
+    /// The confirmer of this handle's calls, if it has one (R2): callers use
+    /// [`confirmed`](LeasingExt::confirmed). `None` by default.
     fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
         None
     }
@@ -220,28 +220,31 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 
 /// Conveniences for callers of any leasing queue.
 ///
-/// **Waiting.** A call with a timeout looks, waits for a hint, and looks again, until it has found
-/// something or the time is over; a timeout of zero is one look. Transient errors do not end it
-/// sooner: it tries again, after the pause that the error [asks for](Error::retry_after) and longer
-/// each time, up to a second. When the time is over and its last look failed, it answers that
-/// look's error, since nobody knows then whether there is anything. A permanent error ends it at
-/// once. If hints fail, the call does not: it looks more often instead. At the end of the time it
-/// cuts a look under way, but not before that look has had a second; it never cuts the look of a
-/// zero timeout, which only the backend's own timeouts bound. A call that waits takes timers:
-/// outside of a tokio runtime it answers `Configuration`, at once.
+/// **Waiting.** A call with a timeout polls, waits for a hint, and polls again, until it has found something
+/// or the timeout is over. A timeout of zero is one poll.
+///
+/// Transient errors do not end the call sooner: it tries again, after the pause that the error [asks
+/// for](Error::retry_after) and longer each time, up to a second. If the last poll before the timeout failed,
+/// the call returns that poll's error, because it does not know whether there is anything. A permanent error
+/// ends the call at once. If hints fail, the call does not fail: it polls more often instead.
+///
+/// At the timeout the call cuts a poll under way, but not before that poll has had a second. It never cuts
+/// the poll of a zero timeout, which only the backend's own timeouts bound. A call that waits needs timers:
+/// outside of a tokio runtime it returns `Configuration` at once.
 ///
 /// The methods on one receipt turn `LeaseLost` into an error of that kind, so that `?` stops the
 /// work on a message whose lease is lost.
 pub trait LeasingExt: Leasing {
     /// Leases up to `max` messages, waiting for one up to `timeout`; empty if none came.
     ///
-    /// Dropping it loses nothing: a message that was handed over while it waited goes back at once (L8). A
-    /// `lease` under way when it is dropped, or cut at the end of the time, may cost that lease's time.
+    /// Dropping the future loses nothing: a message that was handed over while it waited goes back at once
+    /// (L8). If a `lease` is under way when the future is dropped, or is cut at the timeout, its messages may
+    /// stay leased until their deadline.
     ///
     /// # Errors
     ///
-    /// Those of [`lease`](Leasing::lease): a permanent one at once, a transient one when the time
-    /// is over. `Invalid` if `max` is zero.
+    /// The errors of [`lease`](Leasing::lease): a permanent error at once, a transient one at the timeout.
+    /// `Invalid` if `max` is zero.
     fn receive(
         &self,
         max: usize,
@@ -274,7 +277,7 @@ pub trait LeasingExt: Leasing {
     ///
     /// # Errors
     ///
-    /// Those of [`receive`](Self::receive).
+    /// The errors of [`receive`](Self::receive).
     fn receive_one(
         &self,
         lease_time: Duration,
@@ -283,9 +286,9 @@ pub trait LeasingExt: Leasing {
         async move { Ok(self.receive(1, lease_time, timeout).await?.pop()) }
     }
 
-    /// Makes calls of this handle, and waits until what they changed has as many copies as the handle's
-    /// [`Confirmation`](crate::Confirmation) asks for (R2). Too few in time is no error: the answer
-    /// says so, beside what the calls answered.
+    /// Makes calls of this handle, and waits until their changes have as many copies as the handle's
+    /// [`Confirmation`](crate::Confirmation) asks for (R2). Too few copies in time is no error: the result
+    /// says so, beside the answer of the calls.
     ///
     /// ```
     /// use queue_core::{LeasingExt, ReliableQueue, ReliableQueueExt, Result};
@@ -299,13 +302,13 @@ pub trait LeasingExt: Leasing {
     /// # }
     /// ```
     ///
-    /// The calls take effect as they would without: others may receive the message before it is
-    /// confirmed, and the answer says nothing of calls of another handle. One wait covers all calls that
-    /// were answered before it. Dropping it drops the calls or the wait, and nothing else.
+    /// The calls take effect as they would without a confirmation: others may receive the message before it
+    /// is confirmed. The result says nothing of calls of another handle. One wait covers all calls that ended
+    /// before it. Dropping the future drops the calls or the wait, and nothing else.
     ///
     /// # Errors
     ///
-    /// Those of the calls. `Configuration` if the handle confirms nothing, before anything is done.
+    /// The errors of the calls. `Configuration` if the handle confirms nothing, before anything is done.
     fn confirmed<'a, A, F>(
         &'a self,
         calls: impl FnOnce(&'a Self) -> F,
@@ -332,7 +335,7 @@ pub trait LeasingExt: Leasing {
         }
     }
 
-    /// Done: the message is gone (L3).
+    /// Settles the lease as done: the message is gone (L3).
     ///
     /// # Errors
     ///
@@ -342,11 +345,11 @@ pub trait LeasingExt: Leasing {
         async move { self.settle_one(Settlement::ack(receipt)).await.map(drop) }
     }
 
-    /// Takes one undelivered message out for good (L15).
+    /// Removes one undelivered message for good (L15).
     ///
     /// # Errors
     ///
-    /// Those of [`cancel`](Leasing::cancel).
+    /// The errors of [`cancel`](Leasing::cancel).
     fn cancel_one(&self, id: MessageId) -> impl Future<Output = Result<Cancelled>> + Send {
         async move { only(self.cancel(&[id]).await?) }
     }
@@ -369,15 +372,15 @@ pub trait LeasingExt: Leasing {
         }
     }
 
-    /// Removes all ready and delayed messages, in chunks, each atomic; answers how many there were.
+    /// Removes all ready and delayed messages, in chunks, each atomic; returns how many it removed.
     ///
-    /// It goes on while others push, so stop them first if it is to end with an empty queue.
-    /// Dropping it leaves the rest in the queue.
+    /// It goes on while others push. Stop producers first if the queue must be empty at the end. Dropping the
+    /// future leaves the rest in the queue.
     ///
     /// # Errors
     ///
-    /// Those of [`purge`](Leasing::purge); earlier chunks stay removed. After the first chunk, an error's
-    /// outcome is unknown.
+    /// The errors of [`purge`](Leasing::purge); earlier chunks stay removed. After the first chunk, an
+    /// error's outcome is unknown.
     fn purge_all(&self) -> impl Future<Output = Result<u64>> + Send {
         async move {
             let chunk = nonzero("chunk", limits::MAX_PAGE)?;
@@ -405,7 +408,7 @@ pub(crate) fn only<A>(mut answers: Vec<A>) -> Result<A> {
     answers.pop().ok_or_else(Error::unanswered)
 }
 
-/// The error of a split, whose outcome is unknown if others took effect before it.
+/// The error of one split. Its outcome is unknown if earlier splits took effect.
 pub(crate) fn half_way(error: Error, others_done: bool) -> Error {
     match others_done {
         true => error.with_outcome(Outcome::Unknown),

@@ -6,8 +6,7 @@ use bytes::Bytes;
 
 use crate::{Due, Headers, MessageId, Receipt, Result, TimeToLive, limits};
 
-/// A message as a producer hands it over: a body, headers, and if need be a dedup key, a due time and a
-/// time to live.
+/// A message to push: a body, headers, and optionally a dedup key, a due time and a time to live.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,10 +26,10 @@ pub struct Push {
     pub headers: Headers,
     /// Makes a repeated push a no-op (L9).
     pub dedup: Option<Dedup>,
-    /// Nobody receives it before (D1). On a delay queue each message has a due time of its own, and
-    /// this one is refused.
+    /// Nobody receives the message before this time (D1). On a delay queue each message has a due time of its
+    /// own, and this one is refused.
     pub due: Option<Due>,
-    /// Nobody receives it after (L17).
+    /// Nobody receives the message after this time (L17).
     pub time_to_live: Option<TimeToLive>,
 }
 
@@ -68,8 +67,8 @@ impl Push {
         self
     }
 
-    /// Makes a repeat of this push a duplicate until its message is acked, dead or gone, and at the
-    /// longest for this time (L9): one message under the key at a time.
+    /// Makes a repeat of this push a duplicate until its message is acked, dead or gone, but no longer than
+    /// `longest` (L9): one message under the key at a time.
     #[must_use]
     pub fn with_unique(mut self, key: impl Into<Bytes>, longest: Duration) -> Self {
         self.dedup = Some(Dedup {
@@ -136,8 +135,8 @@ impl<B: Into<Bytes>> From<B> for Push {
 
 /// A dedup key and how long its mark lives (L9).
 ///
-/// The mark holds the first message's id and lives from the first push for the window. A duplicate
-/// does not extend it, and it outlives the message, unless it is to end with it.
+/// The mark holds the first message's id and lives from the first push for the window. A duplicate does not
+/// extend the mark. The mark outlives the message, unless `until_done` is set.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dedup {
     /// Names the business event, 1 to 256 bytes.
@@ -162,8 +161,8 @@ impl Dedup {
 pub enum Pushed {
     /// It is in the queue under this id.
     Accepted(MessageId),
-    /// A push with this dedup key came before, within the window: nothing changed. The id is the
-    /// first push's; its message may be done by now.
+    /// A push with this dedup key came before, within the window: nothing changed. The id is that of the
+    /// first push, whose message may be done by now.
     Duplicate(MessageId),
 }
 
@@ -181,13 +180,13 @@ impl Pushed {
     }
 }
 
-/// A message that a caller reads without taking it; of a typed queue it is a
+/// A message that a caller reads without taking it; from a typed queue it is a
 /// [`TypedMessage`](crate::TypedMessage).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Message<B = Bytes> {
     /// Names it in its queue.
     pub id: MessageId,
-    /// The bytes that were pushed; of a typed queue the value, or the error of decoding it.
+    /// The bytes that were pushed. From a typed queue: the value, or the error of decoding it.
     pub body: B,
     /// The headers that were pushed.
     pub headers: Headers,
@@ -196,7 +195,7 @@ pub struct Message<B = Bytes> {
 /// A message handed out under a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Delivery {
-    /// The holder shows it to settle or extend the lease.
+    /// The receipt by which the holder settles or extends the lease.
     pub receipt: Receipt,
     /// Which attempt this is, from 1 (L6).
     pub attempt: u32,
@@ -206,7 +205,7 @@ pub struct Delivery {
     pub body: Bytes,
     /// The headers that were pushed.
     pub headers: Headers,
-    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
+    /// The reason of the last retry (L14); `None` if that gave none, or there was no retry.
     pub failure: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Calls that wait: they look again and again, until they find something or their time is over.
+//! Calls that wait: they poll again and again, until they find something or their timeout is over.
 
 use std::{future::Future, time::Duration};
 
@@ -6,11 +6,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Error, ErrorKind, Outcome, Result, TokioSpawn, in_millis};
 
-/// The least time for a look, also when the caller's time is over sooner: a look that is cut may
-/// have leased a message that nobody will settle.
+/// The least time for a poll, also when the caller's timeout is over sooner: a poll that is cut may have
+/// leased a message that nobody will settle.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Pauses double up to this, so that a waiting caller is back soon after the trouble is over.
+/// Pauses double up to this, so that a waiting caller polls soon after the trouble is over.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The first pause of an error that asks for none, so that a waiting caller does not spin.
@@ -21,10 +21,10 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 pub(crate) struct Patience {
     start: Instant,
     timeout: Duration,
-    /// The last pauses after a failed look and after a failed wait; zero once one succeeded.
+    /// The last pauses after a failed poll and after a failed wait; zero after a success.
     after_look: Duration,
     after_wait: Duration,
-    /// A look may have taken effect whose reply was lost.
+    /// A poll whose reply was lost may have taken effect.
     doubtful: bool,
 }
 
@@ -48,10 +48,10 @@ impl Patience {
         self.timeout.saturating_sub(self.start.elapsed())
     }
 
-    /// Looks once. `None` if the look failed and there is time to try again; this has already
-    /// paused. An error if it is permanent or the last.
+    /// Polls once. `None` if the poll failed and there is time to try again; the pause is over by then. An
+    /// error if it is permanent or the last.
     ///
-    /// A look that is not `repeatable` is not tried again once it may have taken effect.
+    /// A poll that is not `repeatable` is not tried again once it may have taken effect.
     pub(crate) async fn look<T>(
         &mut self,
         repeatable: bool,
@@ -84,8 +84,8 @@ impl Patience {
         Ok(None)
     }
 
-    /// Waits for a hint, no longer than until `next` or the end of the time. Where hints fail, a
-    /// timer takes their place, and the answer is `None`.
+    /// Waits for a hint, no longer than until `next` or the timeout. Where hints fail, a timer takes their
+    /// place, and the result is `None`.
     pub(crate) async fn wait<F, T>(
         &mut self,
         next: Option<Duration>,
@@ -105,14 +105,14 @@ impl Patience {
             }
             Err(error) => error,
         };
-        // Looking may work all the same, and its own error says if it does not.
+        // A poll may work all the same, and its own error says if it does not.
         let least = error.retry_after().unwrap_or(LONGEST_PAUSE);
         self.after_wait = longer(self.after_wait, least);
         sleep(self.after_wait.min(longest.saturating_sub(begun.elapsed()))).await;
         None
     }
 
-    /// A caller with no time gets one look, which only the backend bounds.
+    /// A caller with a zero timeout gets one poll, which only the backend bounds.
     async fn bounded<T>(&self, look: impl Future<Output = Result<T>> + Send) -> Result<T> {
         if self.timeout.is_zero() {
             return look.await;

@@ -1,4 +1,4 @@
-//! Looking at messages without taking them (L16).
+//! Peeking: showing messages without taking them (L16).
 
 use std::time::Duration;
 
@@ -22,18 +22,18 @@ impl Place {
     pub const ALL: [Self; 3] = [Self::Ready, Self::Delayed, Self::Leased];
 }
 
-/// A message as a peek found it; of a typed queue it is a [`TypedPeeked`](crate::TypedPeeked).
+/// A message as a peek found it; from a typed queue it is a [`TypedPeeked`](crate::TypedPeeked).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Peeked<B = Bytes> {
     /// The message.
     pub message: Message<B>,
-    /// How many attempts it has had, with the one under way.
+    /// How many attempts the message has had, including the one under way.
     pub attempts: u32,
     /// The time since it was pushed.
     pub age: Duration,
-    /// Why the last retry said that it failed (L14); `None` if it said nothing, or never failed.
+    /// The reason of the last retry (L14); `None` if that gave none, or there was no retry.
     pub failure: Option<String>,
-    /// Where it is.
+    /// The message's place.
     pub standing: Standing,
 }
 
@@ -44,7 +44,7 @@ impl Peeked {
     }
 }
 
-/// Where a message is, and what is to be told of that place.
+/// The place of a message, with the details of that place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// Ready.
@@ -56,12 +56,12 @@ pub enum Standing {
     },
     /// Leased.
     Leased {
-        /// What its holder shows to settle or extend. An operator who settles with it ends the
-        /// lease: the holder's next call answers `LeaseLost` (L4).
+        /// The receipt by which its holder settles or extends. An operator who settles with it ends the
+        /// lease: the holder's next call gets `LeaseLost` (L4).
         receipt: Receipt,
-        /// How long the lease lives.
+        /// The time that the lease has left.
         time_left: Duration,
-        /// Who holds it, if the call that leased it said so.
+        /// The holder's name, if the call that leased the message gave it.
         holder: Option<Holder>,
     },
 }

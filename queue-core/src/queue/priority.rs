@@ -4,21 +4,23 @@ use std::{future::Future, time::Duration};
 
 use async_trait::async_trait;
 
-use super::config::{Millis, check_optional, leasing_setters, same};
-use super::leasing::{Leasing, chunks, half_way, only};
+use super::{
+    config::{Millis, check_optional, leasing_setters, same},
+    leasing::{Leasing, chunks, half_way, only},
+};
 use crate::{Error, LeasingConfig, Push, Pushed, Result};
 
 const MAX_AGEING: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A priority queue: the most urgent ready message first (P1), in arrival order within a priority
-/// (P2). A message that comes back keeps its priority (P3); after a release or an expired lease it
-/// goes before the others of its priority (L11).
+/// A priority queue: the most urgent ready message first (P1), in arrival order within a priority (P2). A
+/// message that comes back keeps its priority (P3). After a release or an expired lease it goes before the
+/// others of its priority (L11).
 ///
-/// With ageing (P4) the order is by (arrival in ms − priority × ageing, id) alone: a released,
-/// deferred or expired message returns to its old place, and a retried one arrives anew.
+/// With ageing (P4) the order is by (arrival in ms − priority × ageing, id) alone. A released, deferred or
+/// expired message returns to its old place. A retried message arrives again.
 #[async_trait]
 pub trait PriorityQueue: Leasing {
-    /// Puts messages in, each with its priority; answers one by one.
+    /// Puts messages in, each with its priority; returns one result for each.
     ///
     /// All or nothing, but for entries that are duplicates of a dedup key (L9).
     ///
@@ -47,7 +49,7 @@ impl Prioritized {
         }
     }
 
-    /// Checks a batch: what [`Push::check_all`] checks.
+    /// Checks a batch as [`Push::check_all`] does.
     ///
     /// # Errors
     ///
@@ -63,7 +65,7 @@ pub trait PriorityQueueExt: PriorityQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`enqueue`](PriorityQueue::enqueue).
+    /// The errors of [`enqueue`](PriorityQueue::enqueue).
     fn enqueue_one(
         &self,
         message: impl Into<Push>,
@@ -78,7 +80,7 @@ pub trait PriorityQueueExt: PriorityQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`enqueue`](PriorityQueue::enqueue). After the first batch, an error's outcome is unknown.
+    /// The errors of [`enqueue`](PriorityQueue::enqueue). After the first batch, an error's outcome is unknown.
     fn enqueue_all(
         &self,
         messages: &[Prioritized],

@@ -4,22 +4,24 @@ use std::future::Future;
 
 use async_trait::async_trait;
 
-use super::config::{leasing_setters, plain_checks};
-use super::leasing::{Leasing, chunks, half_way, only};
+use super::{
+    config::{leasing_setters, plain_checks},
+    leasing::{Leasing, chunks, half_way, only},
+};
 use crate::{LeasingConfig, Push, Pushed, Result};
 
 /// A reliable queue: it first delivers messages in push order (F1). A message that comes back by a
 /// release or an expired lease goes before all others, by id (L11).
 #[async_trait]
 pub trait ReliableQueue: Leasing {
-    /// Puts messages at the tail, in the batch's order (F2); answers one by one.
+    /// Puts messages at the tail, in the batch's order (F2); returns one result for each.
     ///
     /// All or nothing, but for entries that are duplicates of a dedup key (L9).
     ///
     /// # Errors
     ///
-    /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, a body over the limit, or a
-    /// bad dedup key. A dropped or unanswered push is unknown: repeat it with a dedup key (L8).
+    /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, a body over the limit, or a bad dedup
+    /// key. The outcome of a dropped or unanswered push is unknown: repeat it with a dedup key (L8).
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>>;
 }
 
@@ -29,7 +31,7 @@ pub trait ReliableQueueExt: ReliableQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](ReliableQueue::push).
+    /// The errors of [`push`](ReliableQueue::push).
     fn push_one(&self, message: impl Into<Push>) -> impl Future<Output = Result<Pushed>> + Send {
         let message = message.into();
         async move { only(self.push(&[message]).await?) }
@@ -42,7 +44,7 @@ pub trait ReliableQueueExt: ReliableQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](ReliableQueue::push). After the first batch, an error's outcome is unknown.
+    /// The errors of [`push`](ReliableQueue::push). After the first batch, an error's outcome is unknown.
     fn push_all(&self, messages: &[Push]) -> impl Future<Output = Result<Vec<Pushed>>> + Send {
         async move {
             let mut pushed = Vec::with_capacity(messages.len());

@@ -5,9 +5,9 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, sync::Arc, time::Durati
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::config::{Millis, check_max_body, check_optional, same};
-use super::confirmation::confirm;
 use super::{
+    config::{Millis, check_max_body, check_optional, same},
+    confirmation::confirm,
     leasing::{nonzero, only},
     patience::Patience,
 };
@@ -17,27 +17,27 @@ use crate::{
 
 const MAX_PACE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// A rotating queue: a ring of items, which callers visit in turn, each again and again.
+/// A rotating queue: a ring of items, which callers visit in turn, again and again.
 ///
-/// There are no leases: a visit moves the item from the head to the tail in one atomic step, so a
-/// crash loses nothing (T1), and a lost reply costs that item one cycle. Without a pace, two
-/// clients can be at work on one item if the ring is shorter than its clients (T4).
+/// There are no leases. A visit moves the item from the head to the tail in one atomic step, so a crash loses
+/// nothing (T1). A lost reply costs that item one cycle. Without a pace, two clients can be at work on one
+/// item if the ring is shorter than its clients (T4).
 // A ring is empty for an instant only, so there is no `is_empty` to invite a race.
 #[allow(clippy::len_without_is_empty)]
 #[async_trait]
 pub trait RotatingQueue: Debug + Send + Sync + 'static {
-    /// Puts items at the tail, in the batch's order; with a pace they are due at once. Answers
-    /// one by one. Atomic, all or nothing, but for entries whose key is in the ring already.
+    /// Puts items at the tail, in the batch's order; with a pace they are due at once. Returns one result for
+    /// each. Atomic, all or nothing, but for entries whose key is in the ring already.
     ///
     /// # Errors
     ///
     /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, or a body over the limit.
     async fn insert(&self, items: &[Insert]) -> Result<Vec<Inserted>>;
 
-    /// Visits up to `max` items: takes them from the head and puts them at the tail, in one atomic
-    /// step, each at most once (T1, T3). With a pace it visits only due items, in the ring's order
-    /// (T4). It answers no more than 8 MiB of bodies and headers (but always one item). It may leave out
-    /// an item that is removed before it answers; if it leaves out all, `next` is zero.
+    /// Visits up to `max` items: takes them from the head and puts them at the tail, in one atomic step, each
+    /// at most once (T1, T3). With a pace it visits only due items, in the ring's order (T4). It returns no
+    /// more than 8 MiB of bodies and headers (but always one item). It may leave out an item that is removed
+    /// meanwhile; if it leaves out all, `next` is zero.
     ///
     /// # Errors
     ///
@@ -52,15 +52,15 @@ pub trait RotatingQueue: Debug + Send + Sync + 'static {
     /// As for [`wait_for_arrival`](crate::Leasing::wait_for_arrival).
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()>;
 
-    /// The items from the head on, a page at a time, moving nothing. Each page is a snapshot; the
-    /// ring may turn between two.
+    /// The items from the head on, a page at a time, moving nothing. Each page is a snapshot; the ring may
+    /// turn between two pages.
     ///
     /// # Errors
     ///
     /// `Invalid` for a page of zero or over 1,000 entries.
     async fn list(&self, page: Page) -> Result<Paged<Message>>;
 
-    /// Takes items out for good (T2); answers how many were there.
+    /// Removes items for good (T2); returns how many it removed.
     ///
     /// # Errors
     ///
@@ -70,8 +70,8 @@ pub trait RotatingQueue: Debug + Send + Sync + 'static {
     /// How many items the ring has.
     async fn len(&self) -> Result<u64>;
 
-    /// What confirms this handle's calls, if anything does (R2): callers use
-    /// [`confirmed`](RotatingQueueExt::confirmed). By default nothing does.
+    /// The confirmer of this handle's calls, if it has one (R2): callers use
+    /// [`confirmed`](RotatingQueueExt::confirmed). `None` by default.
     fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
         None
     }
@@ -85,8 +85,8 @@ pub struct Insert {
     pub body: Bytes,
     /// Text beside the body.
     pub headers: Headers,
-    /// Names the item: while an item with this key is in the ring, inserting it again changes
-    /// nothing, so that a restarted program can insert its whole list (T2). 1 to 256 bytes.
+    /// Names the item, in 1 to 256 bytes. While an item with this key is in the ring, inserting it again
+    /// changes nothing. So a restarted program can insert its whole list (T2).
     pub key: Option<Bytes>,
 }
 
@@ -170,19 +170,19 @@ pub trait RotatingQueueExt: RotatingQueue {
     ///
     /// # Errors
     ///
-    /// Those of [`insert`](RotatingQueue::insert).
+    /// The errors of [`insert`](RotatingQueue::insert).
     fn insert_one(&self, item: impl Into<Insert>) -> impl Future<Output = Result<Inserted>> + Send {
         let item = item.into();
         async move { only(self.insert(&[item]).await?) }
     }
 
-    /// Makes calls of this handle, and waits until what they changed has as many copies as the handle's
+    /// Makes calls of this handle, and waits until their changes have as many copies as the handle's
     /// [`Confirmation`](crate::Confirmation) asks for (R2), as
     /// [`LeasingExt::confirmed`](crate::LeasingExt::confirmed) does.
     ///
     /// # Errors
     ///
-    /// Those of the calls. `Configuration` if the handle confirms nothing, before anything is done.
+    /// The errors of the calls. `Configuration` if the handle confirms nothing, before anything is done.
     fn confirmed<'a, A, F>(
         &'a self,
         calls: impl FnOnce(&'a Self) -> F,
@@ -196,14 +196,14 @@ pub trait RotatingQueueExt: RotatingQueue {
 
     /// Visits up to `max` items, waiting for one that is due up to `timeout`; empty if none came.
     ///
-    /// It waits as [`LeasingExt`](crate::LeasingExt) says. Dropping it while it waits changes
-    /// nothing. If it is dropped or cut during a rotation, it may cost an item a cycle, and so may
-    /// a rotation whose reply was lost.
+    /// It waits as [`LeasingExt`](crate::LeasingExt) says. Dropping the future while it waits changes
+    /// nothing. A rotation that is dropped or cut may cost an item a cycle, and so may a rotation whose reply
+    /// was lost.
     ///
     /// # Errors
     ///
-    /// Those of [`rotate`](RotatingQueue::rotate): a permanent one at once, a transient one when
-    /// the time is over. `Invalid` if `max` is zero.
+    /// The errors of [`rotate`](RotatingQueue::rotate): a permanent error at once, a transient one at the
+    /// timeout. `Invalid` if `max` is zero.
     fn visit(
         &self,
         max: usize,

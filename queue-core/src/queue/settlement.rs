@@ -7,15 +7,15 @@ use crate::{Delivery, Receipt, Result, limits};
 /// The way a lease ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Disposition {
-    /// Done: the message is gone and never comes again (L3).
+    /// Done: the message is gone and is never delivered again (L3).
     Ack,
     /// Failed: again after the delay. The attempt counts; on the last one the message goes to the
     /// dead letters instead (L6).
     Retry {
         /// Rounded up to a millisecond; zero puts the message behind all that are ready now.
         delay: Duration,
-        /// Why it failed, for whoever has the message next (L14). A reason longer than
-        /// [`limits::MAX_REASON`] bytes is cut; `None` and an empty one say nothing.
+        /// Why the attempt failed, for the next holder of the message (L14). A reason longer than
+        /// [`limits::MAX_REASON`] bytes is cut; an empty reason counts as `None`.
         reason: Option<String>,
     },
     /// Nobody's fault, a resource was busy: again after the delay. The attempt is refunded.
@@ -35,7 +35,7 @@ pub enum Disposition {
 }
 
 impl Disposition {
-    /// What a backend keeps of a retry's reason (L14): `None` if it says nothing.
+    /// The part of a retry's reason that a backend keeps (L14): `None` if there is no reason.
     pub fn failure(&self) -> Option<&str> {
         let Self::Retry { reason, .. } = self else {
             return None;
@@ -45,7 +45,7 @@ impl Disposition {
     }
 }
 
-/// A receipt, and the way its lease shall end.
+/// A receipt, and how its lease ends.
 ///
 /// ```
 /// use std::time::Duration;
@@ -66,7 +66,7 @@ pub struct Settlement {
 }
 
 impl Settlement {
-    /// Ends this lease this way.
+    /// Ends the lease of `receipt` by `disposition`.
     pub const fn new(receipt: Receipt, disposition: Disposition) -> Self {
         Self {
             receipt,
@@ -107,8 +107,8 @@ impl Settlement {
         Self::new(receipt, Disposition::Bury { reason })
     }
 
-    /// Checks the delays of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An
-    /// empty one passes, since [`settle_and_lease`](crate::Leasing::settle_and_lease) allows it.
+    /// Checks the delays of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An empty batch
+    /// passes, because [`settle_and_lease`](crate::Leasing::settle_and_lease) allows it.
     ///
     /// # Errors
     ///
@@ -136,8 +136,8 @@ pub enum Settled {
     Done,
     /// The message is among the dead letters now: it was buried, or its attempts are spent.
     Dead,
-    /// The receipt is not the message's live lease, and nothing changed (L4). It may also mean
-    /// that this very settlement took effect before and its reply was lost.
+    /// The receipt is not the message's live lease, and nothing changed (L4). Or the same settlement took
+    /// effect before and its reply was lost.
     LeaseLost,
 }
 
@@ -155,9 +155,9 @@ pub enum Extended {
 pub struct Leased {
     /// The messages, in delivery order.
     pub deliveries: Vec<Delivery>,
-    /// Only when there are no messages: the time until something changes by itself (a due time, a
-    /// deadline, the end of a retry delay), rounded up, zero if it is overdue. `None` if only a
-    /// call can change anything.
+    /// Only if there are no messages: the time until something changes without a call (a due time, a
+    /// deadline, the end of a retry delay), rounded up, zero if overdue. `None` if only a call can change
+    /// anything.
     pub next: Option<Duration>,
 }
 
@@ -170,7 +170,7 @@ impl Leased {
         }
     }
 
-    /// No messages, and the time until something changes by itself.
+    /// No messages, and the time until something changes without a call.
     pub const fn nothing(next: Option<Duration>) -> Self {
         Self {
             deliveries: Vec::new(),

@@ -12,7 +12,7 @@ impl Queues {
     ///
     /// # Errors
     ///
-    /// Those of [`bounded_with`](Self::bounded_with).
+    /// The errors of [`bounded_with`](Self::bounded_with).
     pub async fn bounded<T>(&self, name: &str, capacity: usize) -> Result<Bounded<T>>
     where
         T: Serialize + DeserializeOwned + 'static,
@@ -39,14 +39,14 @@ impl<T: Sync + 'static> Bounded<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`BoundedQueue::offer`], and `Codec`.
+    /// The errors of [`BoundedQueue::offer`], and `Codec`.
     pub async fn push(&self, value: &T, overflow: Overflow) -> Result<Offered> {
         self.queue.offer_one(self.encode(value)?, overflow).await
     }
 
-    /// A message with this value, to which headers, a dedup key and a distinct key can be added
-    /// before it is sent. It can be sent once it says what happens when there is no room:
-    /// [`overflow`](MessageBuilder::overflow) or [`wait`](MessageBuilder::wait).
+    /// A message with this value, to which headers, a dedup key and a distinct key can be added before it is
+    /// sent. It can be sent once it has a policy for a full queue: [`overflow`](MessageBuilder::overflow) or
+    /// [`wait`](MessageBuilder::wait).
     pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn BoundedQueue> {
         self.compose(value, ())
     }
@@ -55,7 +55,7 @@ impl<T: Sync + 'static> Bounded<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`BoundedQueue::recent`]. A body that does not decode is no error of this call: its
+    /// The errors of [`BoundedQueue::recent`]. A body that does not decode is no error of this call: its
     /// message carries the error.
     pub async fn recent(&self, n: usize) -> Result<Vec<TypedMessage<T>>> {
         Ok(self.decode_all(self.queue.recent(n).await?))
@@ -81,13 +81,13 @@ impl<'a, Terms> MessageBuilder<'a, dyn BoundedQueue, Terms> {
         self
     }
 
-    /// Where there is no room, this decides (B2, B3).
+    /// Where there is no room, `overflow` decides (B2, B3).
     pub fn overflow(self, overflow: Overflow) -> MessageBuilder<'a, dyn BoundedQueue, Overflow> {
         self.on(overflow)
     }
 
-    /// Where there is no room, `send` waits for it up to `timeout` (B4); its answer is
-    /// [`Offered::Full`] if none came.
+    /// Where there is no room, `send` waits for it up to `timeout` (B4); it returns [`Offered::Full`] if no
+    /// room came.
     ///
     /// ```
     /// use std::time::Duration;
@@ -107,11 +107,11 @@ impl<'a, Terms> MessageBuilder<'a, dyn BoundedQueue, Terms> {
 }
 
 impl MessageBuilder<'_, dyn BoundedQueue, Overflow> {
-    /// Puts the message at the tail, if there is room or the policy makes it.
+    /// Puts the message at the tail, if there is room or the policy makes room.
     ///
     /// # Errors
     ///
-    /// Those of [`BoundedQueue::offer`], and `Codec`. A full queue is no error, but the answer
+    /// The errors of [`BoundedQueue::offer`], and `Codec`. A full queue is no error: the result is
     /// [`Offered::Full`].
     pub async fn send(self) -> Result<Offered> {
         let offer = Offer {
@@ -125,12 +125,12 @@ impl MessageBuilder<'_, dyn BoundedQueue, Overflow> {
 impl MessageBuilder<'_, dyn BoundedQueue, Duration> {
     /// Puts the message at the tail, as soon as there is room.
     ///
-    /// Dropping it while it waits leaves nothing behind;
+    /// Dropping the future while it waits leaves nothing behind;
     /// [`offer_or_wait`](BoundedQueueExt::offer_or_wait) says what else may happen.
     ///
     /// # Errors
     ///
-    /// Those of [`offer_or_wait`](BoundedQueueExt::offer_or_wait), and `Codec`.
+    /// The errors of [`offer_or_wait`](BoundedQueueExt::offer_or_wait), and `Codec`.
     pub async fn send(self) -> Result<Offered> {
         let offer = Offer {
             push: self.push?,

@@ -7,10 +7,10 @@ use crate::{Confirmed, Leasing, Result, queue::confirm};
 
 macro_rules! confirmed {
     () => {
-        /// Makes calls of this handle, and waits until what they changed has as many copies as the
-        /// [`Confirmation`](crate::Confirmation) asks for that the queue was opened with, by
-        /// [`Queues::confirmed`](crate::Queues::confirmed) (R2). Too few in time is no error: the answer
-        /// says so, beside what the calls answered.
+        /// Makes calls of this handle, and waits until their changes have as many copies as the handle's
+        /// [`Confirmation`](crate::Confirmation) asks for (R2);
+        /// [`Queues::confirmed`](crate::Queues::confirmed) sets it. Too few copies in time is no error: the
+        /// result says so, beside the answer of the calls.
         ///
         /// ```
         /// # async fn example(charges: queue_core::Reliable<u64>) -> queue_core::Result<()> {
@@ -22,11 +22,11 @@ macro_rules! confirmed {
         /// # }
         /// ```
         ///
-        /// [`LeasingExt::confirmed`](crate::LeasingExt::confirmed) tells the rest.
+        /// [`LeasingExt::confirmed`](crate::LeasingExt::confirmed) says more.
         ///
         /// # Errors
         ///
-        /// Those of the calls. `Configuration` if the handle confirms nothing, before anything is done.
+        /// The errors of the calls. `Configuration` if the handle confirms nothing, before anything is done.
         pub async fn confirmed<'a, A, F>(
             &'a self,
             calls: impl FnOnce(&'a Self) -> F + Send,

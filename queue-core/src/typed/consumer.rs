@@ -11,7 +11,7 @@ pub trait AsLeasing: Leasing {
     fn as_leasing(self: Arc<Self>) -> Arc<dyn Leasing>;
 }
 
-/// Makes a leasing kind's handle one that receives, and that converts into a `Consumer`.
+/// Lets a leasing kind's handle receive, and convert into a `Consumer`.
 macro_rules! upcast {
     ($queue:ident => $typed:ident) => {
         impl $crate::typed::consumer::AsLeasing for dyn $crate::$queue {
@@ -42,12 +42,12 @@ impl AsLeasing for dyn Leasing {
 impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     /// Leases one message for `lease_time`, waiting for it up to `timeout`.
     ///
-    /// Cancel-safe: while it waits it holds no message (L8). [`LeasingExt`] says how it waits while
+    /// Cancel-safe: while the future waits it holds no message (L8). [`LeasingExt`] says how it waits while
     /// the backend fails.
     ///
     /// # Errors
     ///
-    /// Those of [`LeasingExt::receive`]. A body that does not decode is no error of this call: its
+    /// The errors of [`LeasingExt::receive`]. A body that does not decode is no error of this call: its
     /// delivery carries the error, and the caller can bury it.
     pub async fn receive(
         &self,
@@ -61,7 +61,7 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     ///
     /// # Errors
     ///
-    /// Those of [`receive`](Self::receive), and `Invalid` if `max` is 0 or over 128.
+    /// The errors of [`receive`](Self::receive), and `Invalid` if `max` is 0 or over 128.
     pub async fn receive_batch(
         &self,
         max: usize,
@@ -76,11 +76,11 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
         Ok(typed.collect())
     }
 
-    /// Takes an undelivered message out for good, or says that it is too late (L15).
+    /// Removes an undelivered message for good, or says that it is too late (L15).
     ///
     /// # Errors
     ///
-    /// Those of [`Leasing::cancel`].
+    /// The errors of [`Leasing::cancel`].
     pub async fn cancel(&self, id: MessageId) -> Result<Cancelled> {
         self.queue.cancel_one(id).await
     }

@@ -18,7 +18,7 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
     ///
     /// # Errors
     ///
-    /// Those of [`Leasing::dead_letters`](crate::Leasing::dead_letters). A body that does not
+    /// The errors of [`Leasing::dead_letters`](crate::Leasing::dead_letters). A body that does not
     /// decode is no error of this call: its dead letter carries the error.
     pub async fn dead_letters(&self, page: Page) -> Result<Paged<TypedDeadLetter<T>>> {
         let Paged { entries, next } = self.queue.dead_letters(page).await?;

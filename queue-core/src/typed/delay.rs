@@ -17,7 +17,7 @@ impl<T: Sync + 'static> Delay<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DelayQueue::schedule`], and `Codec`.
+    /// The errors of [`DelayQueue::schedule`], and `Codec`.
     pub async fn push(&self, value: &T, due: impl Into<Due> + Send) -> Result<MessageId> {
         let due = due.into();
         Ok(self
@@ -39,7 +39,7 @@ impl<T: Sync + 'static> Delay<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push).
+    /// The errors of [`push`](Self::push).
     pub async fn push_all(&self, values: &[(T, Due)]) -> Result<Vec<MessageId>> {
         let scheduled = |(value, due): &(T, Due)| Ok(Scheduled::new(self.encode(value)?, *due));
         let scheduled: Vec<_> = values.iter().map(scheduled).collect::<Result<_>>()?;
@@ -51,7 +51,7 @@ impl<T: Sync + 'static> Delay<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`DelayQueue::reschedule`].
+    /// The errors of [`DelayQueue::reschedule`].
     pub async fn reschedule(
         &self,
         id: MessageId,
@@ -63,7 +63,7 @@ impl<T: Sync + 'static> Delay<T> {
 }
 
 impl<'a, Terms> MessageBuilder<'a, dyn DelayQueue, Terms> {
-    /// Makes it due this long after the queue accepts it.
+    /// Makes the message due `delay` after the queue accepts it.
     ///
     /// ```
     /// use std::time::Duration;
@@ -80,7 +80,7 @@ impl<'a, Terms> MessageBuilder<'a, dyn DelayQueue, Terms> {
         self.due(delay)
     }
 
-    /// Makes it due after a `Duration`, or at a `Timestamp` or `SystemTime`; the last word counts.
+    /// Makes the message due after a `Duration`, or at a `Timestamp` or `SystemTime`; the last call counts.
     pub fn due(self, due: impl Into<Due>) -> MessageBuilder<'a, dyn DelayQueue, Due> {
         self.on(due.into())
     }
@@ -91,7 +91,7 @@ impl MessageBuilder<'_, dyn DelayQueue, Due> {
     ///
     /// # Errors
     ///
-    /// Those of [`DelayQueue::schedule`], and `Codec`.
+    /// The errors of [`DelayQueue::schedule`], and `Codec`.
     pub async fn send(self) -> Result<Pushed> {
         self.queue.schedule_one(self.push?, self.terms).await
     }

@@ -12,9 +12,9 @@ use crate::{
 /// A leased message and its decoded value.
 ///
 /// Settle it with one of [`ack`](Self::ack), [`retry`](Self::retry), [`defer`](Self::defer),
-/// [`release`](Self::release) and [`bury`](Self::bury). The caller may repeat each after an error.
-/// If the delivery is dropped unsettled, the message comes back when its lease expires, with the
-/// attempt charged.
+/// [`release`](Self::release) and [`bury`](Self::bury). The caller may repeat such a call after an error. If
+/// the delivery is dropped unsettled, the message comes back when its lease expires, with the attempt
+/// charged.
 #[must_use = "an unsettled message comes back when its lease expires"]
 pub struct TypedDelivery<T> {
     body: Result<T>,
@@ -40,7 +40,7 @@ impl<T> TypedDelivery<T> {
         self.body.as_ref().map_err(Clone::clone)
     }
 
-    /// Splits this into the value and the raw delivery, which can still settle.
+    /// Splits this into the value and the raw delivery, which can still be settled.
     pub fn into_parts(self) -> (Result<T>, Delivery) {
         (self.body, self.delivery)
     }
@@ -70,7 +70,7 @@ impl<T> TypedDelivery<T> {
         self.delivery.attempt
     }
 
-    /// Why the last retry said that it failed (L14).
+    /// The reason of the last retry (L14).
     pub fn failure(&self) -> Option<&str> {
         self.delivery.failure.as_deref()
     }
@@ -82,7 +82,7 @@ impl<T> TypedDelivery<T> {
 }
 
 impl<T: Sync> TypedDelivery<T> {
-    /// Done: the message is gone (L3).
+    /// Settles the message as done: it is gone (L3).
     ///
     /// # Errors
     ///
@@ -91,8 +91,8 @@ impl<T: Sync> TypedDelivery<T> {
         self.settle(Settlement::ack(self.receipt())).await.map(drop)
     }
 
-    /// Failed: again after the delay. The attempt counts; on the last one the answer is
-    /// [`Settled::Dead`].
+    /// Gives a failed message back: it is delivered again after `delay`. The attempt counts; on the last
+    /// attempt the result is [`Settled::Dead`].
     ///
     /// # Errors
     ///
@@ -101,8 +101,8 @@ impl<T: Sync> TypedDelivery<T> {
         self.settle(Settlement::retry(self.receipt(), delay)).await
     }
 
-    /// [`retry`](Self::retry), and why it failed, for whoever has the message next (L14). Only the
-    /// first 1,024 bytes of a reason are kept.
+    /// [`retry`](Self::retry), with the reason of the failure for the next holder of the message (L14). Only
+    /// the first 1,024 bytes of a reason are kept.
     ///
     /// # Errors
     ///
@@ -116,7 +116,8 @@ impl<T: Sync> TypedDelivery<T> {
         self.settle(settlement).await
     }
 
-    /// Busy, nobody's fault: again after the delay, the attempt refunded.
+    /// Gives the message back because a resource is busy: it is delivered again after `delay`, and the
+    /// attempt is refunded.
     ///
     /// # Errors
     ///
@@ -127,7 +128,7 @@ impl<T: Sync> TypedDelivery<T> {
             .map(drop)
     }
 
-    /// Given back unworked: again at once, the attempt refunded.
+    /// Gives the message back unworked: it is ready at once, and the attempt is refunded.
     ///
     /// # Errors
     ///
@@ -138,7 +139,7 @@ impl<T: Sync> TypedDelivery<T> {
             .map(drop)
     }
 
-    /// Hopeless: to the dead letters, for this reason.
+    /// Moves a hopeless message to the dead letters, for this reason.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
-//! Messages that say more than a value.
+//! Messages with more than a value.
 
 use std::time::Duration;
 
 use super::Typed;
 use crate::{Bytes, Due, Headers, Leasing, Push, Result, TimeToLive};
 
-/// A message that is not sent yet, made by `message` of a typed handle: a value, and what else its
-/// kind of queue takes.
+/// A message that is not sent yet, made by `message` of a typed handle: a value, headers, and the settings
+/// that its kind of queue takes.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,7 +30,7 @@ use crate::{Bytes, Due, Headers, Leasing, Push, Result, TimeToLive};
 /// # }
 /// ```
 ///
-/// A message has only what its kind has:
+/// A message has only the settings of its kind:
 ///
 /// | kind | besides headers |
 /// | --- | --- |
@@ -50,9 +50,8 @@ use crate::{Bytes, Due, Headers, Leasing, Push, Result, TimeToLive};
 /// # }
 /// ```
 ///
-/// It has `send` once it says what its kind cannot do without: on a delay queue the due time, on a
-/// bounded queue what happens when there is no room. So nobody sends at once what should have
-/// waited:
+/// `send` exists once the message has what its kind requires: a due time on a delay queue, a policy for a
+/// full queue on a bounded queue. So no program forgets the due time:
 ///
 /// ```compile_fail,E0599
 /// # use queue_core::Delay;
@@ -62,20 +61,19 @@ use crate::{Bytes, Due, Headers, Leasing, Push, Result, TimeToLive};
 /// # }
 /// ```
 ///
-/// The value is encoded at once, and the message keeps no reference to it. An encoding that fails
-/// is the error of `send`. A message that is dropped before it is sent changes nothing; a `send`
-/// that is dropped, or fails with an unknown outcome, may have taken effect (L8), and can be
-/// repeated with a dedup key (L9). A unique key does not make that safe: the message may be done by
-/// then.
+/// The value is encoded at once, and the message keeps no reference to it. An encoding that fails is the
+/// error of `send`. A message that is dropped before it is sent changes nothing. A `send` that is dropped, or
+/// fails with an unknown outcome, may have taken effect (L8), and can be repeated with a dedup key (L9). A
+/// unique key does not make the repeat safe: the message may be done by then.
 #[derive(Debug)]
 #[must_use = "nothing is sent before `send`"]
 pub struct MessageBuilder<'a, Q: ?Sized, Terms = ()> {
     pub(super) queue: &'a Q,
-    /// The error is that of the codec.
+    /// The encoded message, or the error of the codec.
     pub(super) push: Result<Push>,
     /// The distinct key in a bounded queue, and an item's key in a ring.
     pub(super) key: Option<Bytes>,
-    /// What only this kind asks for, and `()` as long as nobody has said it.
+    /// The setting of this kind alone; `()` until it is set.
     pub(super) terms: Terms,
 }
 
@@ -97,7 +95,7 @@ impl<'a, Q: ?Sized, Terms> MessageBuilder<'a, Q, Terms> {
         self
     }
 
-    /// Sets all headers, in place of those that it had.
+    /// Sets all headers, replacing earlier ones.
     ///
     /// ```
     /// use queue_core::{Headers, Reliable, TraceParent};
@@ -124,8 +122,8 @@ impl<'a, Q: ?Sized, Terms> MessageBuilder<'a, Q, Terms> {
 }
 
 impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
-    /// Makes it a duplicate, which changes nothing, if this key was sent within the window (L9). So
-    /// the caller can safely repeat it after an error of unknown outcome.
+    /// Makes the message a duplicate, which changes nothing, if `key` was sent within the window (L9). So the
+    /// caller can safely repeat `send` after an error of unknown outcome.
     ///
     /// ```
     /// use std::time::Duration;
@@ -144,8 +142,8 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
         self
     }
 
-    /// Makes it a duplicate, which changes nothing, as long as a message that was sent under this key
-    /// is not done (acked, dead or gone), and at the longest for this time (L9).
+    /// Makes the message a duplicate, which changes nothing, while an earlier message under `key` is not
+    /// acked, dead or gone, but no longer than `longest` (L9).
     ///
     /// ```
     /// use std::time::Duration;
@@ -164,8 +162,8 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
         self
     }
 
-    /// Has the queue drop it if nobody receives it within this time after the push (L17), also if it
-    /// failed before; the last word counts.
+    /// Makes the queue drop the message if nobody receives it within this time after the push (L17), also if
+    /// it failed before. The last call counts.
     ///
     /// ```
     /// use std::time::Duration;
@@ -180,8 +178,8 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
         self.live(TimeToLive::drop_after(limit))
     }
 
-    /// Has the queue move it to the dead letters if nobody receives it within this time after the
-    /// push (L17), also if it failed before; the last word counts.
+    /// Makes the queue move the message to the dead letters if nobody receives it within this time after the
+    /// push (L17), also if it failed before. The last call counts.
     pub fn bury_after(self, limit: Duration) -> Self {
         self.live(TimeToLive::bury_after(limit))
     }
@@ -192,12 +190,12 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
     }
 }
 
-/// A kind of queue whose messages may be delayed, and need not be.
+/// A kind of queue whose messages may have a due time.
 #[doc(hidden)]
 pub trait MayDelay {}
 
 impl<Q: MayDelay + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
-    /// Delays it for this long after the queue accepts it (D1).
+    /// Delays the message by `delay` after the queue accepts it (D1).
     ///
     /// ```
     /// use std::time::Duration;
@@ -212,7 +210,7 @@ impl<Q: MayDelay + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
         self.due(delay)
     }
 
-    /// Makes it due after a `Duration`, or at a `Timestamp` or `SystemTime`; the last word counts.
+    /// Makes the message due after a `Duration`, or at a `Timestamp` or `SystemTime`; the last call counts.
     pub fn due(mut self, due: impl Into<Due>) -> Self {
         self.push = self.push.map(|push| push.with_due(due));
         self

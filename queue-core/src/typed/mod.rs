@@ -32,9 +32,8 @@ use crate::{
 
 /// A handle to a queue of `T`: the queue and the [`Codec`] that writes and reads its bodies.
 ///
-/// `push` puts a value in, and `message` one with headers, a dedup key, and what else its kind has
-/// ([`MessageBuilder`]). Cloning copies pointers. [`queue`](Self::queue) gives the calls that the
-/// handle lacks.
+/// `push` puts a value in; `message` adds headers, a dedup key, and other settings of the kind
+/// ([`MessageBuilder`]). Cloning copies pointers. [`queue`](Self::queue) has the calls that the handle lacks.
 pub struct Typed<T, Q: ?Sized> {
     queue: Arc<Q>,
     name: Option<Arc<str>>,
@@ -51,7 +50,7 @@ pub type Priority<T> = Typed<T, dyn PriorityQueue>;
 pub type Bounded<T> = Typed<T, dyn BoundedQueue>;
 /// A rotating queue of `T`.
 pub type Rotating<T> = Typed<T, dyn RotatingQueue>;
-/// Any queue of `T` that hands out messages under leases; each leasing kind's converts into it.
+/// Any queue of `T` that hands out messages under leases; the handle of each leasing kind converts into it.
 pub type Consumer<T> = Typed<T, dyn Leasing>;
 
 impl<T: Serialize + DeserializeOwned + 'static, Q: ?Sized> Typed<T, Q> {
@@ -80,8 +79,8 @@ impl<T: 'static, Q: ?Sized> Typed<T, Q> {
         }
     }
 
-    /// Sets the name under which reports and metrics show the queue, in place of the one it was
-    /// opened by. It changes nothing else.
+    /// Sets the name under which reports and metrics show the queue, in place of the queue's own name. It
+    /// changes nothing else.
     #[must_use]
     pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());

@@ -1,4 +1,4 @@
-//! Looking into a typed queue.
+//! Peeking into a typed queue.
 
 use super::{Typed, consumer::AsLeasing};
 use crate::{Page, Paged, Peeked, Place, Result};
@@ -7,11 +7,11 @@ use crate::{Page, Paged, Peeked, Place, Result};
 pub type TypedPeeked<T> = Peeked<Result<T>>;
 
 impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
-    /// Shows the messages of one place, a page at a time, and changes nothing of them (L16).
+    /// Shows the messages of one place, a page at a time, and changes none of them (L16).
     ///
     /// # Errors
     ///
-    /// Those of [`Leasing::peek`](crate::Leasing::peek). A body that does not decode is no error of
+    /// The errors of [`Leasing::peek`](crate::Leasing::peek). A body that does not decode is no error of
     /// this call: its message carries the error.
     pub async fn peek(&self, place: Place, page: Page) -> Result<Paged<TypedPeeked<T>>> {
         let Paged { entries, next } = self.queue.peek(place, page).await?;

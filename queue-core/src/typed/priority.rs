@@ -15,7 +15,7 @@ impl<T: Sync + 'static> Priority<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`PriorityQueue::enqueue`], and `Codec`.
+    /// The errors of [`PriorityQueue::enqueue`], and `Codec`.
     pub async fn push(&self, value: &T, priority: i16) -> Result<MessageId> {
         let pushed = self
             .queue
@@ -35,7 +35,7 @@ impl<T: Sync + 'static> Priority<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push).
+    /// The errors of [`push`](Self::push).
     pub async fn push_all(&self, values: &[(T, i16)]) -> Result<Vec<MessageId>> {
         let prioritized =
             |(value, priority): &(T, i16)| Ok(Prioritized::new(self.encode(value)?, *priority));
@@ -64,7 +64,7 @@ impl MessageBuilder<'_, dyn PriorityQueue, i16> {
     ///
     /// # Errors
     ///
-    /// Those of [`PriorityQueue::enqueue`], and `Codec`.
+    /// The errors of [`PriorityQueue::enqueue`], and `Codec`.
     pub async fn send(self) -> Result<Pushed> {
         self.queue.enqueue_one(self.push?, self.terms).await
     }

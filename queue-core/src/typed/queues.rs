@@ -33,7 +33,7 @@ macro_rules! open {
             $kind_with, $config, $backend, $typed
         }
     };
-    // Opens by the one method that opens every kind.
+    // Opens the queue by the one method for every kind.
     ($name:ident, $config:ident, $typed:ident) => {
         #[doc = concat!("Opens a ", stringify!($typed), " queue, and gives it this configuration if it has another; \
             [`Backend::open_or_reconfigure`](crate::Backend::open_or_reconfigure) tells the rest.")]
@@ -83,8 +83,8 @@ impl Queues {
         &self.backend
     }
 
-    /// What an operator should know of the backend's setup, though it serves with it: on Redis, for
-    /// one, that a restart of the server loses all messages. One sentence each; none if all is well.
+    /// Warnings for an operator about a setup that works all the same: on Redis, for one, that a restart of
+    /// the server loses all messages. One sentence each; none if all is well.
     ///
     /// ```
     /// # fn show(queues: &queue_core::Queues) {
@@ -98,8 +98,8 @@ impl Queues {
     }
 
     /// The same queues through handles that confirm (R2): a push through
-    /// [`confirmed`](super::Typed::confirmed) answers whether it has as many copies as this asks for. What is
-    /// not worth that wait goes through the handles that this was called on.
+    /// [`confirmed`](super::Typed::confirmed) returns whether it has as many copies as `confirmation` asks
+    /// for. Use the handles of `self` for messages that are not worth the wait.
     ///
     /// ```no_run
     /// use std::time::Duration;
@@ -120,13 +120,13 @@ impl Queues {
     ///
     /// # Errors
     ///
-    /// Those of [`Backend::confirmed`]: `Configuration` if there are no copies to confirm.
+    /// The errors of [`Backend::confirmed`]: `Configuration` if there are no copies to confirm.
     pub async fn confirmed(&self, confirmation: Confirmation) -> Result<Self> {
         Ok(Self::from(self.backend.confirmed(confirmation).await?))
     }
 
-    /// Opens the queue of this name as it is stored, of whatever kind; `None` if there is none. Its
-    /// messages are bytes.
+    /// Opens the queue of this name as it is stored, of any kind; `None` if there is none. Its messages are
+    /// bytes.
     ///
     /// ```no_run
     /// # use queue_core::{AnyQueue, DelayConfig, QueueConfig, Queues};
@@ -145,15 +145,15 @@ impl Queues {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad name, and those of [`Backend::open_stored`].
+    /// `Invalid` for a bad name, and the errors of [`Backend::open_stored`].
     pub async fn stored(&self, name: &str) -> Result<Option<StoredQueue>> {
         self.backend.open_stored(&QueueName::new(name)?).await
     }
 
-    /// Removes the queue of this name, of whatever kind, with all that it holds; answers whether there
-    /// was anything to remove. A name made for one tenant or one job stays on the backend until then.
+    /// Removes the queue of this name, of any kind, with all that it holds; returns true if there was
+    /// anything to remove. A queue for one tenant or one job stays on the backend until it is removed.
     ///
-    /// An open handle makes the queue anew, empty, by its next call: end the queue's producers and
+    /// The next call of an open handle creates the queue again, empty: end the queue's producers and
     /// consumers first.
     ///
     /// ```no_run
@@ -170,17 +170,17 @@ impl Queues {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad name, and those of [`Backend::remove`]: `InUse` if messages are leased.
+    /// `Invalid` for a bad name, and the errors of [`Backend::remove`]: `InUse` if messages are leased.
     pub async fn remove(&self, name: &str, removal: Removal) -> Result<bool> {
         self.backend.remove(&QueueName::new(name)?, removal).await
     }
 
-    /// Changes the stored configuration of an existing queue, on which open handles go on. Answers
-    /// whether there is such a queue.
+    /// Changes the stored configuration of an existing queue. Open handles go on, with the new configuration.
+    /// Returns true if there is such a queue.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad name, and those of [`Backend::reconfigure`].
+    /// `Invalid` for a bad name, and the errors of [`Backend::reconfigure`].
     pub async fn reconfigure(&self, name: &str, config: impl Into<QueueConfig>) -> Result<bool> {
         let (name, config) = (QueueName::new(name)?, config.into());
         self.backend.reconfigure(&name, &config).await
@@ -191,7 +191,7 @@ impl Queues {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad name, and the backend's.
+    /// `Invalid` for a bad name, and errors of the backend.
     pub async fn once(&self, name: &str) -> Result<Once> {
         let name = QueueName::new(name)?;
         Ok(Once::new(self.backend.open_once(&name).await?))

@@ -13,7 +13,7 @@ impl<T: Sync + 'static> Reliable<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`ReliableQueue::push`], and `Codec`.
+    /// The errors of [`ReliableQueue::push`], and `Codec`.
     pub async fn push(&self, value: &T) -> Result<MessageId> {
         Ok(self.queue.push_one(self.encode(value)?).await?.id())
     }
@@ -28,7 +28,7 @@ impl<T: Sync + 'static> Reliable<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push).
+    /// The errors of [`push`](Self::push).
     pub async fn push_all(&self, values: &[T]) -> Result<Vec<MessageId>> {
         let push = |value| Ok(Push::new(self.encode(value)?));
         let pushes: Vec<Push> = values.iter().map(push).collect::<Result<_>>()?;
@@ -42,7 +42,7 @@ impl MessageBuilder<'_, dyn ReliableQueue> {
     ///
     /// # Errors
     ///
-    /// Those of [`ReliableQueue::push`], and `Codec`.
+    /// The errors of [`ReliableQueue::push`], and `Codec`.
     pub async fn send(self) -> Result<Pushed> {
         self.queue.push_one(self.push?).await
     }

@@ -18,7 +18,7 @@ impl<T: Sync + 'static> Rotating<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`RotatingQueue::insert`], and `Codec`.
+    /// The errors of [`RotatingQueue::insert`], and `Codec`.
     pub async fn push(&self, value: &T) -> Result<MessageId> {
         Ok(self.queue.insert_one(self.encode(value)?).await?.id())
     }
@@ -32,7 +32,7 @@ impl<T: Sync + 'static> Rotating<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`RotatingQueueExt::visit`]. A body that does not decode is no error of this call:
+    /// The errors of [`RotatingQueueExt::visit`]. A body that does not decode is no error of this call:
     /// its message carries the error.
     pub async fn visit(&self, timeout: Duration) -> Result<Option<TypedMessage<T>>> {
         Ok(self.visit_batch(1, timeout).await?.pop())
@@ -42,15 +42,15 @@ impl<T: Sync + 'static> Rotating<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`visit`](Self::visit), and `Invalid` if `max` is 0 or over 128.
+    /// The errors of [`visit`](Self::visit), and `Invalid` if `max` is 0 or over 128.
     pub async fn visit_batch(&self, max: usize, timeout: Duration) -> Result<Vec<TypedMessage<T>>> {
         Ok(self.decode_all(self.queue.visit(max, timeout).await?))
     }
 }
 
 impl MessageBuilder<'_, dyn RotatingQueue> {
-    /// Names the item: while one with this key is in the ring, sending it changes nothing (T2), so
-    /// that a restarted program can send its whole list again. A key has 1 to 256 bytes.
+    /// Names the item, in 1 to 256 bytes. While an item with this key is in the ring, sending it again
+    /// changes nothing (T2). So a restarted program can send its whole list again.
     ///
     /// ```
     /// # async fn example(sensors: queue_core::Rotating<String>) -> queue_core::Result<()> {
@@ -69,7 +69,7 @@ impl MessageBuilder<'_, dyn RotatingQueue> {
     ///
     /// # Errors
     ///
-    /// Those of [`RotatingQueue::insert`], and `Codec`.
+    /// The errors of [`RotatingQueue::insert`], and `Codec`.
     pub async fn send(self) -> Result<Inserted> {
         let Push { body, headers, .. } = self.push?;
         let item = Insert {

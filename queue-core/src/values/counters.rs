@@ -50,7 +50,7 @@ pub struct Counters {
     pub deferred: u64,
     /// Releases.
     pub released: u64,
-    /// Leases that expired, those on a last attempt too.
+    /// Leases that expired, also on a last attempt.
     pub expired: u64,
     /// Deaths, whether revived later or not.
     pub died: u64,
@@ -68,17 +68,17 @@ pub struct Counters {
     pub trimmed: u64,
     /// Messages removed by a purge.
     pub purged: u64,
-    /// Messages dropped since their time to live was over (L17); those that the queue buried for it
-    /// count as deaths.
+    /// Messages dropped because their time to live was over (L17); messages buried for the same reason count
+    /// as deaths.
     pub outdated: u64,
     /// Dedup marks kept now. Each lives for its window; an expired one counts until a later call
     /// clears it away.
     pub dedup_marks: u64,
     /// The messages in each place.
     pub depth: Depth,
-    /// How long the message at the head of the line has been ready: since its push, its due time or
-    /// the end of its retry delay; a release or an expired lease does not start it anew. Where
-    /// there are several lines (returned messages, and each priority), the longest of their heads.
+    /// How long the message at the head of the queue has been ready: since its push, its due time or the end
+    /// of its retry delay. A release or an expired lease does not restart this time. Returned messages and
+    /// each priority have a head of their own; the oldest head counts.
     pub oldest_ready: Option<Duration>,
     /// Whether the queue is paused.
     pub paused: bool,

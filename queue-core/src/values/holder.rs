@@ -1,10 +1,10 @@
-//! The name of who works on a message.
+//! The name of a lease's holder.
 
 use std::{fmt, sync::Arc};
 
 use super::{Error, Result, limits::MAX_HOLDER};
 
-/// The name of who holds a lease, for operators: it decides nothing.
+/// The name of a lease's holder, for operators: it decides nothing.
 ///
 /// It has 1 to 128 bytes. Cloning copies a pointer.
 ///

@@ -50,9 +50,8 @@ impl FromStr for MessageId {
 pub struct Token(u64);
 
 impl Token {
-    /// Tokens for each millisecond: a queue that leases a million messages a second does not run
-    /// ahead of its clock. A queue that ran ahead and then lost its last steps could hand out the
-    /// lost tokens again.
+    /// Tokens for each millisecond: a queue that leases a million messages a second does not get ahead of its
+    /// clock. A queue that was ahead and then lost its last steps could hand out the lost tokens again.
     pub const PER_MILLI: u64 = 1_000;
 
     /// The token with this number.

@@ -32,7 +32,7 @@ impl QueueKind {
         Self::Rotating,
     ];
 
-    /// Those that hand out messages under leases.
+    /// The kinds that hand out messages under leases.
     pub const LEASING: [Self; 4] = [Self::Reliable, Self::Delay, Self::Priority, Self::Bounded];
 
     /// The kind's name, in lower case.

@@ -1,4 +1,4 @@
-//! What every queue speaks of, and what knows no queue: names, ids, times, limits, pages, counts and errors.
+//! Values that know no queue: names, ids, times, limits, pages, counts and errors.
 
 mod counters;
 mod error;

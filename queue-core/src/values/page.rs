@@ -2,13 +2,12 @@
 
 use super::{Result, limits};
 
-/// The place at which the next page starts. Only the backend that gave it knows what the number
-/// means.
+/// The place at which the next page starts. Only the backend that returned it knows what the number means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Cursor(u64);
 
 impl Cursor {
-    /// A backend's numbers are below this, so that a listing of several parts can tell the part beside them.
+    /// A backend's numbers are below this, so that a listing of several partitions can add the partition.
     pub const LIMIT: u64 = (1 << 58) - 1;
 
     /// The cursor at this number of the backend's.

@@ -59,8 +59,8 @@ impl fmt::Display for Timestamp {
 /// [`Duration`] and [`SystemTime`] convert into this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Due {
-    /// This long after the backend accepts the message, at most [`limits::MAX_DELAY`]; rounded up
-    /// to a millisecond, so that the message is never early (D1).
+    /// This duration after the backend accepts the message, at most [`limits::MAX_DELAY`]; rounded up to a
+    /// millisecond, so that the message is never early (D1).
     After(Duration),
     /// At this time by the backend's clock, before the year 10000 ([`limits::MAX_TIME`]). A time in
     /// the past means now.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::{Due, Error, Result, in_millis, limits, millis_ceil};
 
-/// How long a message may wait, counted from its push, and what becomes of it then (L17).
+/// How long a message may wait, counted from its push, and how it ends after that time (L17).
 ///
-/// From the end of that time on, the message is outdated: the queue does not deliver it again, and
-/// drops or buries it. Whoever holds it by then may finish it.
+/// From the end of that time on, the message is outdated: the queue does not deliver it again, and drops or
+/// buries it. A consumer that holds it by then may finish it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,11 +22,11 @@ use super::{Due, Error, Result, in_millis, limits, millis_ceil};
 pub struct TimeToLive {
     /// 1 ms to 2^47 ms, rounded up to a millisecond.
     pub limit: Duration,
-    /// What becomes of an outdated message.
+    /// How an outdated message ends.
     pub then: Outdated,
 }
 
-/// What becomes of an outdated message (L17).
+/// How an outdated message ends (L17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outdated {
     /// It is gone, and counted as outdated.

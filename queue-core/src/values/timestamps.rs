@@ -10,8 +10,8 @@ const PUSHED: &str = "queue-kit-pushed-ms";
 /// The header for when it was due.
 const DUE: &str = "queue-kit-due-ms";
 
-/// Stamps, from which a worker measures how long messages waited. The producer sets them, by its
-/// own clock; queues neither set nor read them.
+/// Time stamps, from which a worker measures how long messages waited. The producer sets them, by its own
+/// clock; queues neither set nor read them.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};

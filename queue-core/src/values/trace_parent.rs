@@ -7,9 +7,9 @@ use super::Headers;
 /// The span in which a message was pushed, as the W3C's Trace Context writes it: the header
 /// [`traceparent`](Self::HEADER).
 ///
-/// A producer puts it beside the body; the handler finds it in the headers, on any backend and in
-/// any language. This type knows no tracing system: the ids come from the producer's, and its
-/// `tracestate`, if any, is a header like any other.
+/// A producer sets it as a header; the handler finds it in the headers, on any backend and in any language.
+/// This type knows no tracing system: the ids come from the producer's, and its `tracestate`, if any, is a
+/// header like any other.
 ///
 /// ```
 /// use queue_core::{Headers, Push, TraceParent};

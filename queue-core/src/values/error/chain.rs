@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// The error's text, and the texts of its sources that it does not tell itself.
+/// The error's text, and the texts of its sources that it does not contain.
 ///
 /// ```
 /// use queue_core::{Error, ErrorKind, with_sources};

@@ -20,9 +20,9 @@ pub enum ErrorKind {
     Invalid,
     /// The queue exists with another configuration. The message names both values.
     ConfigMismatch,
-    /// The setup cannot serve: a feature was not compiled in, or the server is a replica, evicts
-    /// keys, is too old, or holds another type at a key. An operator has to act. A server that has
-    /// served before may recover from such a state by itself, so then the kind is `Unavailable`.
+    /// The setup does not work: a feature was not compiled in, or the server is a replica, evicts keys, is
+    /// too old, or holds another type at a key. An operator has to act. A server that worked before may
+    /// recover from such a state, so then the kind is `Unavailable`.
     Configuration,
     /// A bounded queue has no room. Wait for room, drop, or slow down.
     Full,
@@ -62,12 +62,11 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// The error of a failed call.
 ///
-/// Its text is one line, and of a long one the middle is left out. As `Debug` shows it, kind and
-/// outcome follow the text, and the texts of its sources: so a `main` that returns it prints a
-/// sentence.
+/// Its text is one line; the middle of a long text is left out. `Debug` shows the text, the texts of its
+/// sources, the kind and the outcome: so a `main` that returns the error prints a sentence.
 ///
-/// [`kind`](Self::kind) says what to do, [`outcome`](Self::outcome) whether the call took effect,
-/// [`is_transient`](Self::is_transient) whether the same call may succeed later, and
+/// [`kind`](Self::kind) says what to do. [`outcome`](Self::outcome) says whether the call took effect.
+/// [`is_transient`](Self::is_transient) says whether the same call may succeed later, and
 /// [`retry_after`](Self::retry_after) how long a loop has to pause before it repeats the call.
 ///
 /// ```
@@ -82,13 +81,12 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 ///
 /// # Trying again
 ///
-/// Many transient errors come fast: a server that is busy, is loading or has no memory answers at
-/// once, and a loop that repeats the call as fast would spin. So pause for
-/// [`retry_after`](Self::retry_after) at least, and longer after each failure; stop at a permanent
-/// error. If the [`outcome`](Self::outcome) is unknown, the call may have taken effect: repeat a
-/// push only with a dedup key.
+/// Many transient errors come fast: a server that is busy, is loading or has no memory replies at once, and a
+/// loop without a pause would spin. So pause for [`retry_after`](Self::retry_after) at least, and longer
+/// after each failure. Stop at a permanent error. If the [`outcome`](Self::outcome) is unknown, the call may
+/// have taken effect: repeat a push only with a dedup key.
 ///
-/// The worker and the waiting calls of the `…Ext` traits do so by themselves.
+/// The worker and the waiting calls of the `…Ext` traits do so automatically.
 ///
 /// ```
 /// use std::{cell::Cell, time::Duration};
@@ -175,7 +173,7 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// The answer to a claimant whose claim is not the key's live one (O3).
+    /// The error for a token that is not the key's live claim (O3).
     pub fn claim_lost() -> Self {
         Self::new(
             ErrorKind::ClaimLost,
@@ -183,7 +181,7 @@ impl Error {
         )
     }
 
-    /// The answer to a holder whose receipt is not the message's live lease (L4).
+    /// The error for a receipt that is not the message's live lease (L4).
     pub fn lease_lost(receipt: Receipt) -> Self {
         Self::new(
             ErrorKind::LeaseLost,
@@ -195,8 +193,7 @@ impl Error {
         )
     }
 
-    /// The error for a backend that answered fewer entries than the batch had: a bug of that
-    /// backend.
+    /// The error for a backend that returned fewer answers than the batch had entries: a bug of that backend.
     pub fn unanswered() -> Self {
         let message = "the backend answered fewer entries than the batch had";
         Self::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown)
@@ -209,7 +206,8 @@ impl Error {
         self
     }
 
-    /// Names the queue that the call was for; a partition that the error names so far goes into the message.
+    /// Names the queue that the call was for. A partition that the error named before is moved into the
+    /// message.
     #[must_use]
     pub(crate) fn of_partition(mut self, queue: &QueueName) -> Self {
         if let Some(partition) = self.0.queue.replace(queue.clone())
@@ -227,15 +225,15 @@ impl Error {
         self
     }
 
-    /// Names the server that was the cause, so that failures of one outage can be told from those of
-    /// another. The text does not show it; keep passwords out.
+    /// Names the server that was the cause, to distinguish the failures of one outage from those of another.
+    /// The text does not show it; keep passwords out.
     #[must_use]
     pub fn with_server(mut self, server: &str) -> Self {
         self.0.server = Some(server.into());
         self
     }
 
-    /// Keeps what caused this.
+    /// Keeps the error's cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
@@ -256,9 +254,8 @@ impl Error {
         self
     }
 
-    /// Sets the least pause before the same call is repeated: longer where the trouble is known to
-    /// last, shorter where it is soon over. 100 ms by default. It matters only while the error is
-    /// transient.
+    /// Sets the least pause before the same call is repeated: longer if the failure is known to last, shorter
+    /// if it is soon over. 100 ms by default. It matters only while the error is transient.
     #[must_use]
     pub fn with_retry_after(mut self, pause: Duration) -> Self {
         self.0.retry_after = pause;
@@ -316,8 +313,8 @@ impl fmt::Display for Error {
 }
 
 impl fmt::Debug for Error {
-    /// The text, the texts of its sources, the kind and the outcome in one line: this is what a
-    /// program shows whose `main` returns the error.
+    /// The text, the texts of its sources, the kind and the outcome in one line. A program whose `main`
+    /// returns the error prints this.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = with_sources(self);
         let (kind, outcome) = (self.0.kind, self.0.outcome);

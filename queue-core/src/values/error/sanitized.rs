@@ -1,12 +1,12 @@
-//! Text from elsewhere in one line: a server's words, a stored value, what a user wrote.
+//! Text from elsewhere in one line: a server's words, a stored value, a user's input.
 
 use std::fmt::{self, Write};
 
 /// Longer than any text of ours.
 const LONGEST: usize = 900;
 
-/// Shows a text with blanks for its control characters, so that a log has one line of it; and of a long
-/// one the beginning and the end, where the way out stands.
+/// Shows a text with blanks for its control characters, so that it is one line in a log. Leaves out the
+/// middle of a long text: the end has the way out.
 pub(crate) struct Sanitized<'a>(pub(crate) &'a str);
 
 impl Sanitized<'_> {
