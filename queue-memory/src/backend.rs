@@ -39,8 +39,8 @@ impl MemoryBackend {
         Self::default()
     }
 
-    /// A backend without queues whose clock shows this time now, so that a test or a simulation is
-    /// the same whenever it runs.
+    /// A backend without queues whose clock shows `time` now, so that a test or a simulation can be repeated
+    /// exactly.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -87,13 +87,13 @@ impl Default for Registry {
 trait Registered: Any + Debug + Send + Sync {
     fn kind(&self) -> QueueKind;
 
-    /// Opens it as it is.
+    /// Opens the queue as it is stored.
     fn stored(self: Arc<Self>, registry: &Arc<Registry>) -> Result<StoredQueue>;
 
-    /// A handle that makes nothing anew.
+    /// A handle that does not create the queue again after a removal.
     fn looked_at(self: Arc<Self>) -> AnyQueue;
 
-    /// Removes it; answers what is left to do when no lock is held.
+    /// Removes the queue; returns the work that is left for when no lock is held.
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>>;
 }
 
@@ -120,13 +120,13 @@ impl<S: Opens> Registered for QueueHandle<S> {
     }
 
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>> {
-        // The type's own method of this name, not this one.
+        // The type's own method of this name, not the trait's.
         Self::end(self, removal)
     }
 }
 
-/// Where a handle finds its queue again: the name among those of the backend, and the configuration
-/// that the handle was opened with.
+/// How a handle finds its queue again: the name among the backend's names, and the configuration that the
+/// handle was opened with.
 struct QueueSlot<S: Opens> {
     registry: Arc<Registry>,
     name: QueueName,
@@ -135,7 +135,7 @@ struct QueueSlot<S: Opens> {
 
 impl<S: Opens> Home<S> for QueueSlot<S> {
     fn queue(&self) -> Result<Arc<QueueHandle<S>>> {
-        // An open handle goes by the stored configuration, whatever its own is.
+        // An open handle uses the stored configuration, even if its own differs.
         self.registry.open(&self.name, &self.config, |_| Ok(()))
     }
 }
@@ -148,7 +148,7 @@ impl<S: Opens> Debug for QueueSlot<S> {
     }
 }
 
-/// Where a handle finds nothing: it only looks at a queue, and the queue was removed.
+/// The place of a handle that never creates its queue again: after a removal it finds none.
 #[derive(Debug)]
 struct Nowhere;
 
@@ -168,7 +168,7 @@ impl Registry {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Arc<dyn Registered>>> {
         step!();
-        // Nothing panics between two changes of the map, so it is consistent.
+        // No code panics between two changes of the map, so it is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -219,7 +219,7 @@ impl Registry {
         let Some(queue) = queues.get(name) else {
             return Ok(false);
         };
-        // Under both locks, so that the queues in the map are those that take calls.
+        // Under both locks, so that exactly the queues in the map take calls.
         let rest = queue.end(removal)?;
         planted!(RemovedStaysListed => return Ok(true));
         queues.remove(name);
@@ -229,7 +229,7 @@ impl Registry {
     }
 }
 
-/// The queue, which must be of this kind.
+/// The queue, if it is of this kind.
 fn of_kind<S: Opens>(queue: &Arc<dyn Registered>) -> Result<Arc<QueueHandle<S>>> {
     let kind = queue.kind();
     let queue = Arc::clone(queue) as Arc<dyn Any + Send + Sync>;
@@ -255,7 +255,7 @@ impl ByKind for Opening<'_> {
     }
 }
 
-/// A change of the configuration; answers whether there is such a queue.
+/// A change of the configuration; returns true if there is such a queue.
 struct Change<'a> {
     registry: &'a Registry,
     name: &'a QueueName,
@@ -271,7 +271,7 @@ impl ByKind for Change<'_> {
         let queue = of_kind::<S>(&queue)?;
         match queue.call(|state, now| state.reconfigure(now, config))? {
             ControlFlow::Break(changed) => changed.map(|()| true),
-            // Somebody removed it meanwhile.
+            // Another call removed it meanwhile.
             ControlFlow::Continue(_) => Ok(false),
         }
     }
@@ -343,7 +343,7 @@ impl Backend for MemoryBackend {
         let mut infos = Vec::with_capacity(page.len());
         for (name, queue) in page {
             let kind = queue.kind();
-            // A queue that a panic has left half-way must not hide the others.
+            // A queue that a panic has damaged must not hide the others.
             let state = QueueState::of(&queue.looked_at()).await.ok();
             infos.push(QueueInfo { name, kind, state });
         }

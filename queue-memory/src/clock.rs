@@ -5,13 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use queue_core::Timestamp;
 use tokio::time::Instant;
 
-/// Stands for never, and every clock can still show it.
+/// Means never. Every clock can still show it.
 const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 /// A clock that runs as tokio's does, so that it stands still and jumps in tests that start paused.
 /// It starts with the system's time at its creation.
 ///
-/// It never goes back, even if somebody sets the system's clock.
+/// It never goes back, even if the system's clock is set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryClock {
     start: Instant,
@@ -34,7 +34,7 @@ impl MemoryClock {
         Self::showing(Timestamp::from_millis(u64::try_from(base).unwrap_or(0)))
     }
 
-    /// A clock that shows this time now.
+    /// A clock that shows `time` now.
     pub(crate) fn showing(now: Timestamp) -> Self {
         Self {
             start: Instant::now(),
@@ -61,8 +61,8 @@ impl MemoryClock {
         Timestamp::from_millis(self.base + millis)
     }
 
-    /// The same, computed only if the millisecond is over: comparing instants costs less than
-    /// subtracting them. It does not go back for a call that read its instant before another's.
+    /// [`now`](Self::now), computed only if the millisecond is over, because comparing instants costs less
+    /// than subtracting them. It does not go back for a call that read its instant before another call.
     #[inline]
     pub(crate) fn time_from(&self, instant: Instant, last: &mut Millisecond) -> Timestamp {
         if instant >= last.end {

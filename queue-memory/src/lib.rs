@@ -22,31 +22,29 @@
 //! # }
 //! ```
 //!
-//! **Design.** Each queue is a pure, synchronous state machine behind one lock, and a thin
-//! asynchronous handle adds the clock and waiting. It keeps every rule of the contract that does
-//! not speak of a server, so a test on it says something about a program that runs on another
-//! backend later. Its messages are gone when the process ends.
+//! **Design.** Each queue is a pure, synchronous state machine behind one lock, and a thin asynchronous
+//! handle adds the clock and waiting. It keeps every rule of the contract that needs no server, so a test on
+//! it holds for a program that runs on another backend later. Its messages are gone when the process ends.
 //!
 //! **Time** is tokio's: in a test that starts paused, leases expire and messages come due in
 //! virtual time, with no setting. The clock starts with the system's time at the backend's
 //! creation, and from then on only goes forward.
 //!
-//! **Waiting** uses no task and no polling: an event wakes one waiting caller at once. If that
-//! caller does not act on it, or nobody polls its future, the queue wakes the next one 10 ms later.
-//! A waiting caller looks by itself after five seconds at the latest. Waiting needs a tokio runtime
-//! with its timer enabled; all other calls finish without waiting, on any executor.
+//! **Waiting** uses no task and no polling: an event wakes one waiting caller at once. If that caller does
+//! not act on it, or its future is not polled, the queue wakes the next caller 10 ms later. A waiting caller
+//! polls after five seconds at the latest. Waiting needs a tokio runtime with its timer enabled; all other
+//! calls finish without waiting, on any executor.
 //!
-//! **Costs.** Pushing, leasing, settling, cancelling and claiming take constant or logarithmic time
-//! in the number of messages. A peek walks past the messages that the pages before it have shown.
-//! Memory follows the queue's content, and returns when the queue is empty. Dedup marks, once keys
-//! and dead letters outlive messages; their windows and their cap bound them, and the counters show
-//! them.
+//! **Costs.** Pushing, leasing, settling, cancelling and claiming take constant or logarithmic time in the
+//! number of messages. A peek walks past the messages that the pages before it have shown. Memory follows the
+//! queue's content, and is freed when the queue is empty. Dedup marks, once keys and dead letters outlive
+//! messages; their windows and their cap bound them, and the counters show them.
 //!
-//! **Dropped futures.** A call does all its work in the first poll: a future dropped before that
-//! did nothing, and no drop comes half-way.
+//! **Dropped futures.** A call does all its work in the first poll. A future that is dropped before that did
+//! nothing, and no drop stops a call half-way.
 
-/// What planted bugs do: a statement that gives a value anew, or does anything else. Without the
-/// feature it is nothing. See `planted`.
+/// The hook of a planted bug: it replaces a value, or runs any other statement. Without the feature it is
+/// nothing. See `planted`.
 #[cfg(feature = "planted")]
 macro_rules! planted {
     ($($bug:ident)|+ => $value:ident = $wrong:expr) => {

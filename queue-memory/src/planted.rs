@@ -1,13 +1,13 @@
 //! Bugs for a simulator to find. Never enable the feature `planted` for anything else.
 //!
-//! A check that finds nothing proves little unless it also finds a planted bug. Each [`Bug`] is one
-//! that queues have had; while it is [`plant`]ed, every queue that this thread calls has it.
+//! A check that finds nothing proves little unless it also finds a planted bug. Each [`Bug`] is one that
+//! queues have had. While a bug is [`plant`]ed, every queue that this thread calls has it.
 //!
-//! The code states its rule without them. A hook stands in a line of its own. While its bug is
-//! planted, `planted!(ExtendTakesTheLater => deadline = deadline.max(old))` gives a value anew, and
-//! `planted!(PopWithoutALease => return)` does anything else. What takes more than a line is in a
-//! file `planted` beside the code. Without the feature, nothing of this is compiled. A bug that
-//! shows in answers alone needs no hook: a layer in front of the queue has it.
+//! The code states its rule without the bugs. A hook is a line of its own. While its bug is planted,
+//! `planted!(ExtendTakesTheLater => deadline = deadline.max(old))` replaces a value, and
+//! `planted!(PopWithoutALease => return)` runs another statement. Longer bugs are in a file `planted` beside
+//! the code. Without the feature, no hook is compiled. A bug that shows in answers alone needs no hook: a
+//! layer in front of the queue has it.
 
 use std::{cell::Cell, marker::PhantomData, rc::Rc};
 
@@ -18,13 +18,13 @@ pub enum Bug {
     AckIgnoresTheToken,
     /// A lease lives while now ≤ deadline.
     LiveAtItsDeadline,
-    /// Settling does not reclaim first, and ignores the deadline.
+    /// Settling does not reclaim first and ignores the deadline.
     AckAfterExpiry,
     /// Extending does not reclaim first, and ignores the deadline.
     ExtendRevivesTheExpired,
     /// Two deliveries within a millisecond have the same token.
     TokenReused,
-    /// Retry, defer and release answer success and leave the lease as it is.
+    /// Retry, defer and release return success and leave the lease as it is.
     NackKeepsItsLease,
     /// No lease expires.
     PopWithoutALease,
@@ -83,7 +83,7 @@ pub enum Bug {
     LeasedIsEnded,
     /// Of outdated messages, the queue drops those that it should bury.
     BuriedIsDropped,
-    /// A retry starts the time to live anew.
+    /// A retry restarts the time to live.
     EndMovesWithRetry,
     /// Priority and arrival share 32 bits.
     PackingOverflows,
@@ -95,7 +95,7 @@ pub enum Bug {
     CapTrimsNothing,
     /// A retry keeps no reason.
     RetryForgetsWhy,
-    /// A dead letter tells the time of its death as that of its push.
+    /// A dead letter has the time of its death as the time of its push.
     PushedWhenItDied,
     /// A revived message keeps the reason of its last retry.
     RevivalKeepsWhy,
@@ -125,7 +125,7 @@ pub enum Bug {
     VisitsTwice,
     /// The pace counts from the item's due time, not from its visit.
     PaceFromTheDueTime,
-    /// With another pace an item is due when it was by the old one.
+    /// After a change of the pace an item is due as by the old pace.
     PaceKeepsDueTimes,
     /// Arrivals wake nobody.
     ArrivalWakesNobody,
@@ -133,11 +133,11 @@ pub enum Bug {
     RoomWakesNobody,
     /// A sleeper towards a later due time does not learn of an earlier one.
     EarlierWakesNobody,
-    /// A removal lets waiting callers sleep on.
+    /// A removal does not wake waiting callers.
     RemovalWakesNobody,
     /// A removed queue stays in the list of queues.
     RemovedStaysListed,
-    /// A sleeper that was told leaves in a step of its own, and may be woken once more before it.
+    /// A notified sleeper leaves in a step of its own, and may be woken once more before that step.
     ToldBeforeItLeaves,
 }
 
@@ -145,12 +145,12 @@ thread_local! {
     static BUG: Cell<Option<Bug>> = const { Cell::new(None) };
 }
 
-/// A planted bug. Dropping it takes the bug out.
+/// A planted bug. Dropping this removes the bug.
 #[derive(Debug)]
 #[must_use]
 pub struct Planted(PhantomData<Rc<()>>);
 
-/// Gives a bug to all queues that this thread calls. A thread has one bug at a time.
+/// Plants a bug in all queues that this thread calls. A thread has one bug at a time.
 pub fn plant(bug: Bug) -> Planted {
     BUG.set(Some(bug));
     Planted(PhantomData)

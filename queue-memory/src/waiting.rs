@@ -1,26 +1,23 @@
 //! Waiting without polling, and without a task.
 //!
-//! A caller looks, and leaves its waker, under one hold of the queue's lock, so that it misses
-//! nothing. If it finds nothing, it becomes a *sleeper*: it sleeps until an event wakes it, or
-//! until the time at which it looks by itself. One sleeper is the *watcher*: it looks by itself no
-//! later than the next change that comes by itself, a due time or a deadline. So one event wakes
-//! one sleeper, however many there are:
+//! A caller polls, and leaves its waker, under one hold of the queue's lock, so that it misses no event. If
+//! it finds nothing, it becomes a *sleeper*: it sleeps until an event wakes it, or until its timer does. One
+//! sleeper is the *watcher*: its timer is set to the next change without a call, a due time or a deadline. So
+//! one event wakes one sleeper of any number:
 //!
-//! - An arrival wakes the sleeper that has waited longest, and the watcher only if there is no
-//!   other. That sleeper leaves in the same hold of the lock as the look that finds the arrival. No
-//!   arrival wakes another before that. The sleeper's lease wakes the next one if it leaves
-//!   messages behind.
-//! - If the next change comes sooner than the watcher knows, the queue wakes the watcher to tell it
-//!   the time.
+//! - An arrival wakes the sleeper that has waited longest, and the watcher only if there is no other. That
+//!   sleeper leaves in the same hold of the lock as the poll that finds the arrival. Until then no arrival
+//!   wakes another sleeper. The sleeper's lease wakes the next sleeper if it leaves messages behind.
+//! - If the next change comes sooner than the watcher's timer, the queue wakes the watcher to set its timer.
 //! - If the watcher returns or is dropped, another sleeper takes its place. If a woken sleeper
 //!   leaves, it passes the wake-up on.
 //!
-//! A woken sleeper may never look, if nobody polls its future, and one that has looked may never
-//! act. The others wait for it no longer than the *grace*: each wake-up also tells the watcher to
-//! look by itself then. And each sleeper looks after the *fall-back* at the latest, since the
-//! watcher's own future may be one that nobody polls.
+//! A woken sleeper may never poll the queue, if its own future is not polled, and a sleeper that has found
+//! something may never act. The others wait for it no longer than the *grace*: each wake-up also sets the
+//! watcher's timer to the end of the grace. And each sleeper polls after the *fall-back* at the latest,
+//! because the watcher's own future may not be polled.
 //!
-//! While nobody waits, all this costs a call one comparison.
+//! While no caller waits, all this costs a call one comparison.
 
 #[cfg(feature = "planted")]
 mod planted;
@@ -31,13 +28,13 @@ use queue_core::Timestamp;
 
 use crate::state::Availability;
 
-/// The time, in ms, that a woken sleeper has to look before an arrival wakes another, and before
-/// the watcher looks in its place. It is less than a wake-up may be late, so that the next one is
-/// in time if the first does nothing.
+/// The grace, in ms: the time that a woken sleeper has to poll before an arrival wakes another, and before
+/// the watcher polls in its place. It is less than a wake-up may be late, so that the next wake-up is in time
+/// if the first sleeper does nothing.
 const GRACE: u64 = 10;
-/// The longest sleep without a look, in ms.
+/// The fall-back, in ms: the longest sleep without a poll.
 const FALL_BACK: u64 = 5_000;
-/// The time at which a woken sleeper looks.
+/// The time at which a woken sleeper polls.
 const AT_ONCE: Timestamp = Timestamp::from_millis(0);
 
 /// The callers that wait for arrivals, or for room. The queue's lock protects them.
@@ -46,14 +43,14 @@ pub(crate) struct Sleepers {
     /// In the order of joining.
     line: BTreeMap<SleeperId, Sleeper>,
     watcher: Option<SleeperId>,
-    /// The last woken sleeper and the time, if it has not looked yet.
+    /// The last woken sleeper and the time of its wake-up, if it has not polled yet.
     woken: Option<(SleeperId, Timestamp)>,
     last_id: u64,
 }
 
 #[derive(Debug)]
 struct Sleeper {
-    /// The time at which it looks by itself.
+    /// The time at which its timer wakes it.
     until: Timestamp,
     waker: Waker,
 }
@@ -62,7 +59,7 @@ struct Sleeper {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SleeperId(u64);
 
-/// Wakers to wake, or to drop, once the lock is free: dropping one may run any code.
+/// Wakers to wake, or to drop, once the lock is free, because dropping a waker may run any code.
 #[derive(Debug, Default)]
 #[must_use]
 pub(crate) struct Wakers {
@@ -93,8 +90,7 @@ impl Sleepers {
         id
     }
 
-    /// A sleeper looks. Answers the time until which it sleeps, or `None` if it found something and
-    /// has left.
+    /// A sleeper polls. Returns the time until which it sleeps, or `None` if it found something and has left.
     pub(crate) fn look(
         &mut self,
         id: SleeperId,
@@ -130,24 +126,24 @@ impl Sleepers {
         (Some(until), wakers)
     }
 
-    /// A sleeper leaves. `told` says that it found something, and is going to act on it.
+    /// A sleeper leaves. `notified` says that it found something, and is going to act on it.
     pub(crate) fn leave(
         &mut self,
         id: SleeperId,
         availability: Availability,
         now: Timestamp,
-        told: bool,
+        notified: bool,
     ) -> Wakers {
         let Some(left) = self.line.remove(&id) else {
             return Wakers::default();
         };
         self.looked(id);
-        let mut wakers = self.wake_next(availability, now, told);
+        let mut wakers = self.wake_next(availability, now, notified);
         wakers.spent = Some(left.waker);
         wakers
     }
 
-    /// All leave, since their queue was removed. Answers whom to wake.
+    /// All sleepers leave, because their queue was removed. Returns the wakers to wake.
     pub(crate) fn leave_all(&mut self) -> Vec<Waker> {
         (self.watcher, self.woken) = (None, None);
         let left = mem::take(&mut self.line).into_values();
@@ -186,7 +182,7 @@ impl Sleepers {
         wakers
     }
 
-    /// Makes a sleeper look by itself at this time at the latest.
+    /// Sets a sleeper's timer to this time at the latest.
     fn wake_by(&mut self, id: SleeperId, time: Timestamp) -> Option<Waker> {
         let sleeper = self.line.get_mut(&id)?;
         if sleeper.until <= time {
@@ -196,8 +192,7 @@ impl Sleepers {
         Some(sleeper.waker.clone())
     }
 
-    /// The sleeper that has waited longest, leaving out the watcher and those that are about to
-    /// look.
+    /// The sleeper that has waited longest, except the watcher and sleepers that are about to poll.
     fn first_asleep(&self, now: Timestamp) -> Option<SleeperId> {
         let asleep = |(id, sleeper): &(&SleeperId, &Sleeper)| {
             sleeper.until > now && self.watcher != Some(**id)
@@ -216,7 +211,7 @@ impl Sleepers {
     }
 }
 
-/// The time at which the watcher must look.
+/// The time at which the watcher must poll.
 fn next(availability: Availability, now: Timestamp) -> Option<Timestamp> {
     match availability {
         Availability::Now => Some(now.plus_millis(GRACE)),

@@ -10,8 +10,8 @@ type Rule = Arc<dyn Fn(u32, &Failure) -> Duration + Send + Sync>;
 
 /// Delays between the attempts of a message.
 ///
-/// Jitter spreads messages that failed together, so that they do not come back together. It depends
-/// on the seed, the message and the attempt only, so a simulation repeats it.
+/// Jitter spreads messages that failed together, so that they do not come back together. It depends only on
+/// the seed, the message and the attempt, so a simulation can repeat it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -43,7 +43,7 @@ enum Delays {
 impl Backoff {
     const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-    /// Always this long, cut at [`limits::MAX_DELAY`].
+    /// Always `delay`, cut at [`limits::MAX_DELAY`].
     pub const fn fixed(delay: Duration) -> Self {
         Self {
             delays: Delays::Fixed(delay),
@@ -52,8 +52,8 @@ impl Backoff {
         }
     }
 
-    /// This long after the first attempt, twice as long after each further one, up to an hour, and
-    /// half of it random.
+    /// `first` after the first attempt, twice as long after each further one, up to an hour, and half of it
+    /// random.
     pub const fn exponential(first: Duration) -> Self {
         Self {
             delays: Delays::Exponential(first),
@@ -62,7 +62,7 @@ impl Backoff {
         }
     }
 
-    /// The delay that this function returns for an attempt (from 1) and its failure.
+    /// The delay that `rule` returns for an attempt (from 1) and its failure.
     ///
     /// It runs in the worker's own loop, so it must not block. If it panics, the worker takes the
     /// default delay and counts it in [`Counts::backoff_panics`](super::Counts::backoff_panics).
@@ -91,7 +91,7 @@ impl Backoff {
         self
     }
 
-    /// Refuses a share of jitter that is none.
+    /// Refuses a share of jitter that is not between 0 and 1.
     pub(crate) fn check(&self) -> Result<()> {
         if (0.0..=1.0).contains(&self.jitter) {
             return Ok(());
@@ -122,8 +122,8 @@ impl Backoff {
     fn spread(&self, delay: Duration, seed: u64) -> Duration {
         let whole = delay.min(self.longest).min(limits::MAX_DELAY);
         let random = mix(seed) as f64 / u64::MAX as f64;
-        // No worker has checked the share of a delay that a program asks for by itself, and one
-        // out of range, or not a number, would panic below.
+        // A program may call this without a worker, which checks the share. A share out of range, or not a
+        // number, would panic below.
         let jitter = if self.jitter.is_finite() {
             self.jitter.clamp(0.0, 1.0)
         } else {

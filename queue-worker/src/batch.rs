@@ -14,8 +14,8 @@ use super::{
 /// The return types of batch handlers: one verdict for all messages, or one for each, in their
 /// order.
 ///
-/// A `Result` is for all of them; a `Vec` has an entry for each, and messages beyond its end count
-/// as failed.
+/// A `Result` is for all messages; a `Vec` has an entry for each, and messages beyond its end count as
+/// failed.
 pub trait IntoVerdicts {
     /// A verdict for each of `count` messages.
     fn into_verdicts(self, count: usize) -> Vec<Verdict>;
@@ -42,9 +42,9 @@ impl<T: IntoVerdicts, E: Into<Failure>> IntoVerdicts for Result<T, E> {
     }
 }
 
-/// Makes the verdicts as many as the messages.
+/// Pads or cuts the verdicts to the number of messages.
 fn fit(mut verdicts: Vec<Verdict>, count: usize) -> Vec<Verdict> {
-    let missing = || Verdict::Failed(Failure::new("the handler answered too few verdicts"));
+    let missing = || Verdict::Failed(Failure::new("the handler returned too few verdicts"));
     verdicts.resize_with(count, missing);
     verdicts
 }
@@ -82,7 +82,7 @@ where
             };
             let mut said = said.into_iter();
             let ending = |bad: Option<HandlerResult>| bad.or_else(|| said.next());
-            // `said` has as many entries as there are gaps, so nothing is left out.
+            // `said` has as many entries as there are gaps, so no message is left out.
             endings.into_iter().filter_map(ending).collect()
         })
     }

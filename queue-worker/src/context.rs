@@ -1,4 +1,4 @@
-//! The context of a handler: its delivery, apart from the value.
+//! The context of a handler: its delivery without the value.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,9 +14,9 @@ use super::{
     task_message::{ExtendRequest, TaskMessage},
 };
 
-/// A handler's view of its delivery. Clones are views of the same one.
+/// A handler's view of its delivery. Clones view the same delivery.
 ///
-/// A worker makes one for each delivery; a test of a handler makes its own by
+/// A worker creates a context for each delivery; a test of a handler creates one by
 /// [`for_test`](Self::for_test).
 #[derive(Clone)]
 pub struct Context {
@@ -26,15 +26,15 @@ pub struct Context {
     keeper: LeaseExtender,
 }
 
-/// Who extends the lease when the handler asks for it.
+/// The part that extends the lease when the handler asks for it.
 #[derive(Clone)]
 pub(crate) enum LeaseExtender {
     Worker {
-        /// Names this delivery in the loop: the job, and the entry in it.
+        /// The loop. The job and the entry name this delivery in it.
         key: (u64, usize),
         notes: mpsc::UnboundedSender<TaskMessage>,
     },
-    /// Nobody: the lease of a test, this long, is in no backend.
+    /// Nothing: the lease of a test is in no backend. It has this length.
     Nobody { lease_time: Duration },
 }
 
@@ -68,7 +68,7 @@ impl Context {
         self.lease.attempt
     }
 
-    /// Why the last retry said that it failed (L14): a worker says it of each attempt that fails.
+    /// The reason of the last retry (L14): a worker gives it for each attempt that fails.
     pub fn failure(&self) -> Option<&str> {
         self.lease.failure.as_deref()
     }
@@ -104,16 +104,16 @@ impl Context {
         self.cut_off
     }
 
-    /// Holds the lease for at least `lease_time` from now.
+    /// Extends the lease to at least `lease_time` from now.
     ///
-    /// Heartbeats do so by themselves. Call this before work that keeps heartbeats from coming,
-    /// such as work that blocks the runtime. The worker raises a `lease_time` shorter than its own lease
-    /// to that lease. If the future is dropped, the lease may or may not be extended.
+    /// Heartbeats extend leases automatically. Call this before work that prevents heartbeats, such as work
+    /// that blocks the runtime. The worker raises a `lease_time` shorter than its own lease time to that
+    /// time. If the future is dropped, the lease may or may not be extended.
     ///
     /// # Errors
     ///
-    /// `Invalid` if `lease_time` is zero or over 24 h; `LeaseLost` if the lease has ended: give up the
-    /// work; and those of [`extend`](queue_core::Leasing::extend).
+    /// `Invalid` if `lease_time` is zero or over 24 h; `LeaseLost` if the lease has ended: give up the work;
+    /// and the errors of [`extend`](queue_core::Leasing::extend).
     pub async fn extend(&self, lease_time: Duration) -> Result<()> {
         limits::lease_millis(lease_time)?;
         match &self.keeper {
@@ -126,8 +126,8 @@ impl Context {
                     lease_time,
                     reply,
                 };
-                // The call goes through the loop, so that it and the heartbeats take effect in a
-                // known order.
+                // The call goes through the loop, so that the call and the heartbeats take effect in a known
+                // order.
                 if notes.send(TaskMessage::Extend(request)).is_err() {
                     return Err(gone());
                 }
@@ -143,17 +143,16 @@ impl Context {
         }
     }
 
-    /// Whether the worker has told the handler to stop, and why.
+    /// The reason for which the worker told the handler to stop, if it did.
     pub fn stop(&self) -> Option<Stop> {
         self.lease.stopped()
     }
 
-    /// Waits until the worker tells the handler to stop, which it never does to most: race the work
-    /// against this. A handler that stops for it must not answer that it is done.
+    /// Waits until the worker tells the handler to stop. Most handlers are never told: race the work against
+    /// this. A handler that stops for this must not return that it is done.
     ///
-    /// If somebody else ended the lease, as an operator does who stops the job, the worker learns
-    /// of it at its next heartbeat. If the handler goes on, the worker cuts it off after its
-    /// `cleanup` time.
+    /// If somebody else ended the lease, as an operator does to stop the job, the worker notices at its next
+    /// heartbeat. If the handler goes on, the worker cuts it off after its `cleanup` time.
     pub async fn stopped(&self) -> Stop {
         let mut told = self.lease.listen();
         let stop = told.wait_for(Option::is_some).await.map(|stop| *stop);
@@ -180,6 +179,6 @@ impl fmt::Debug for Context {
 fn gone() -> Error {
     Error::new(
         ErrorKind::LeaseLost,
-        "the delivery is not in the worker's hands any more: its handler ended, or the worker did",
+        "the worker no longer holds the delivery: its handler ended, or the worker did",
     )
 }

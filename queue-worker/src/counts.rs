@@ -21,7 +21,7 @@ pub struct Counts {
     pub started: u64,
     /// Settled as done.
     pub acked: u64,
-    /// Settled as failed, to come again.
+    /// Settled as failed, to be delivered again.
     pub retried: u64,
     /// Settled as deferred, the attempt refunded.
     pub deferred: u64,
@@ -31,8 +31,8 @@ pub struct Counts {
     pub died: u64,
     /// Leases lost before the handler started or ended, or before the backend settled its result.
     pub lost: u64,
-    /// Settlements whose reply was lost, and whose repetition found no lease or got no answer:
-    /// either they took effect or the lease was lost.
+    /// Settlements whose reply was lost, and whose repetition found no lease or got no reply: either they
+    /// took effect or the lease was lost.
     pub unconfirmed: u64,
     /// Results that the worker could not settle while their lease lived.
     pub unsettled: u64,
@@ -42,7 +42,7 @@ pub struct Counts {
     pub panicked: u64,
     /// Handlings that took longer than the timeout. They count above as well.
     pub timed_out: u64,
-    /// Attempts whose body did not decode, so that no handler ran. They count above as well.
+    /// Attempts whose body did not decode, so no handler ran. They count above as well.
     pub undecodable: u64,
     /// Delays for which the rule of [`Backoff::custom`](super::Backoff::custom) panicked. The
     /// worker took the default.

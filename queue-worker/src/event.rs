@@ -17,22 +17,22 @@ pub(crate) enum Event<'a> {
     Called { verb: CallKind },
     /// A call failed; the worker tries again.
     Failed { verb: CallKind, error: &'a Error },
-    /// A call succeeded again, this long after the first failure.
+    /// A call succeeded again, `after` the first failure.
     Recovered { verb: CallKind, after: Duration },
     /// A delivery came.
     Leased { delivery: &'a Delivery },
     /// A handler started.
     Started { lease: &'a Lease },
-    /// The handler ended after this long; no ending if its task was stopped.
+    /// The handler ended after `took`; there is no result if its task was stopped.
     Ended {
         lease: &'a Lease,
         ending: Option<&'a HandlerResult>,
-        /// The worker cut it off.
+        /// The worker cut the handler off.
         cut_off: bool,
         took: Duration,
     },
-    /// The backend answered a settlement. `reason` says why the attempt failed, if it did;
-    /// `doubtful` if an earlier reply to it was lost.
+    /// The backend replied to a settlement. `reason` says why the attempt failed, if it did; `doubtful` is
+    /// true if an earlier reply to the settlement was lost.
     Settled {
         lease: &'a Lease,
         disposition: &'a Disposition,
@@ -40,10 +40,10 @@ pub(crate) enum Event<'a> {
         settled: Settled,
         doubtful: bool,
     },
-    /// The worker could not settle a result while its lease lived. `doubtful` if a reply to it was
-    /// lost.
+    /// The worker could not settle a result while its lease lived. `doubtful` is true if a reply to the
+    /// settlement was lost.
     Unsettled { lease: &'a Lease, doubtful: bool },
-    /// The worker threw a result away, since its lease is lost.
+    /// The worker threw a result away because its lease is lost.
     Discarded { lease: &'a Lease },
     /// A handler did not end when the worker cut it off.
     Abandoned { lease: &'a Lease },
@@ -51,7 +51,7 @@ pub(crate) enum Event<'a> {
     Told { lease: &'a Lease, stop: Stop },
     /// The user's back-off rule panicked; the worker took the default delay.
     NoDelay { lease: &'a Lease, error: &'a Error },
-    /// The backend extended this many leases.
+    /// The backend extended `leases` leases.
     Extended { leases: usize },
     /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
     Sampled { result: &'a Result<Counters> },
@@ -93,6 +93,6 @@ pub enum Phase {
     Stopping,
     /// The worker has cut handlers off, and settles the remaining results.
     Ending,
-    /// Over.
+    /// The worker has ended.
     Ended,
 }

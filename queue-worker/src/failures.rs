@@ -1,16 +1,16 @@
-//! Which failed attempts the log tells one by one, and which it sums up.
+//! Failed attempts in the log: some are logged one by one, others are summed up.
 
 use std::{collections::BTreeMap, mem, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-/// The failures of one kind that are told one by one within [`INTERVAL`].
+/// The failures of one kind that are logged one by one within [`INTERVAL`].
 const SINGLY: u64 = 10;
 /// The failures of one kind beyond [`SINGLY`] are summed up once in this time.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// A kind that does not come for this long is new when it comes again.
+/// A kind of failure is new again after this time without one.
 const FORGOTTEN: Duration = Duration::from_secs(60 * 60);
-/// The kinds of one queue that are told apart. All others count as one more.
+/// The kinds that are distinguished in one queue. All others count as one more.
 const KINDS: usize = 32;
 /// The characters of a reason by which kinds differ.
 const CHARACTERS: usize = 120;
@@ -19,34 +19,34 @@ const CHARACTERS: usize = 120;
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     queues: BTreeMap<Arc<str>, BTreeMap<String, Kind>>,
-    /// No sum is due before this.
+    /// No sum is due before this time.
     due: Option<Instant>,
 }
 
 #[derive(Debug)]
 struct Kind {
-    /// The beginning of its present interval.
+    /// The beginning of the kind's present interval.
     begun: Instant,
     last: Instant,
-    /// Failures of this interval, those summed up included.
+    /// Failures of this interval, including summed up ones.
     failures: u64,
-    /// Failures that no line has told yet.
+    /// Failures that are not logged yet.
     untold: u64,
-    /// The reason of the last one.
+    /// The reason of the last failure.
     reason: String,
 }
 
-/// How the log tells a failure.
+/// How a failure is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureLog {
-    /// It is the first of its kind.
+    /// As the first of its kind.
     First,
     Repeat,
-    /// Not by itself: a sum follows.
+    /// Not alone: a sum follows.
     InSum,
 }
 
-/// Failures of one kind that no line has told.
+/// Failures of one kind that were not logged one by one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FailureSummary {
     pub(crate) queue: Arc<str>,
@@ -110,7 +110,7 @@ impl Failures {
                     within: now - kind.begun,
                     reason: mem::take(&mut kind.reason),
                 });
-                // While it goes on like this, a sum is enough.
+                // While the failures go on, a sum is enough.
                 (kind.begun, kind.failures) = (now, SINGLY);
             }
         }
@@ -118,7 +118,7 @@ impl Failures {
     }
 }
 
-/// The reason without what differs from message to message: numbers, and what is in quotes.
+/// The reason without the parts that differ from message to message: numbers and quoted text.
 fn kind_of(reason: &str) -> String {
     let mut kind = String::new();
     let mut quote = None;

@@ -18,16 +18,16 @@ pub(crate) enum AbnormalEnd {
     TimedOut(Duration),
 }
 
-/// Runs the future to its end, to its panic, or for the time limit, and drops it.
+/// Runs the future to its end, to its panic, or to the time limit, and drops it.
 ///
-/// After a panic nothing touches the future but its drop, so it need not be unwind safe. A panic of
-/// that drop counts as a panic of the future. If this is dropped before its end, such a panic goes on
-/// to the caller: see [`Contained`].
+/// After a panic only the drop touches the future, so it need not be unwind safe. A panic of that drop counts
+/// as a panic of the future. If this is dropped before its end, such a panic goes on to the caller: see
+/// [`Contained`].
 pub(crate) async fn guarded<F: Future<Output: Send> + Send>(
     limit: Option<Duration>,
     future: F,
 ) -> Result<F::Output, AbnormalEnd> {
-    // Boxed, to be pinned without unsafe code.
+    // Boxed, so that it is pinned without unsafe code.
     let mut future = Box::pin(future);
     let caught = poll_fn(|cx| poll_guarded(future.as_mut(), cx));
     let ended = match limit {
@@ -48,7 +48,7 @@ pub(crate) async fn guarded<F: Future<Output: Send> + Send>(
     })
 }
 
-/// Polls the user's future, and answers its output or its panic's message.
+/// Polls the user's future, and returns its output or its panic's message.
 fn poll_guarded<F: Future>(
     future: Pin<&mut F>,
     cx: &mut Context<'_>,
@@ -60,8 +60,9 @@ fn poll_guarded<F: Future>(
     }
 }
 
-/// A future that lets no panic out, neither of its steps nor of its drop. It answers nothing if it
-/// panicked, and leaves the message where it was told to: who drops it half-way gets no answer.
+/// A future that contains all panics, those of its polls and of its drop. After a panic it returns `None` and
+/// stores the panic's message in the given place, because a caller that drops the future half-way gets no
+/// output.
 #[derive(Debug)]
 pub(crate) struct Contained<'a, F> {
     future: Option<Pin<Box<F>>>,

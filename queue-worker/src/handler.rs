@@ -12,7 +12,7 @@ use super::{
 
 pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<HandlerResult>> + Send>>;
 
-/// Handles the messages of one job, and answers one ending for each.
+/// Handles the messages of one job, and returns one result for each.
 pub(crate) trait Handle: Send + Sync + 'static {
     /// Decodes and handles, both in the returned future and so in the job's own task.
     fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, limit: Option<Duration>) -> Handling;
@@ -52,7 +52,7 @@ where
     }
 }
 
-/// The value, or the ending of a message that does not decode.
+/// The value, or the result of a message that does not decode.
 pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result<T, HandlerResult> {
     let decode = || consumer.decode(body).map_err(|error| with_sources(&error));
     match guarded_call(decode) {

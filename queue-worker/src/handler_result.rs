@@ -1,4 +1,4 @@
-//! How the handling of a message ended, and in which words.
+//! How the handling of a message ended, and its words for logs.
 
 use queue_core::in_millis;
 

@@ -17,8 +17,8 @@ use super::{
 
 /// A view of a worker from outside, also while it runs. Clones view the same worker.
 ///
-/// A worker is healthy while the last call of each verb succeeded. Waits count as well: if the
-/// connection that waits is dead, no other call fails.
+/// A worker is healthy while the last call of each verb succeeded. Waits count as well, because no other call
+/// fails if only the waiting connection is dead.
 #[derive(Debug, Clone)]
 pub struct Health(Arc<Mutex<HealthState>>);
 
@@ -32,7 +32,7 @@ struct HealthState {
     last_error: Option<Error>,
 }
 
-/// A call that fails at present. `Display` tells it in a sentence.
+/// A call that fails at present. `Display` shows it in a sentence.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Trouble {
@@ -105,16 +105,16 @@ impl Health {
         self.lock().phase
     }
 
-    /// The calls that fail at present: empty once every one has succeeded again.
+    /// The calls that fail at present: empty once each has succeeded again.
     pub fn troubles(&self) -> Vec<Trouble> {
         self.lock().troubles.values().cloned().collect()
     }
 
-    /// The queues that an operator has paused, by the worker's names for them: the worker gets
-    /// nothing from those, though it is healthy.
+    /// The queues that an operator has paused, by the worker's names for them. The worker gets no message
+    /// from paused queues, though it is healthy.
     ///
-    /// The worker learns it from samples, so this is empty without
-    /// [`sample_every`](crate::Worker::sample_every), and as old as the last sample with it.
+    /// The worker reads this from samples: it is empty without [`sample_every`](crate::Worker::sample_every),
+    /// and as old as the last sample with it.
     pub fn paused(&self) -> Vec<String> {
         self.lock().paused.iter().map(ToString::to_string).collect()
     }
@@ -175,7 +175,7 @@ impl Health {
     }
 
     fn lock(&self) -> MutexGuard<'_, HealthState> {
-        // Counting does not panic half-way.
+        // No code panics half-way while it counts.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

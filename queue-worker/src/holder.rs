@@ -1,15 +1,16 @@
-//! The name under which a worker holds its leases if nobody gives it one.
+//! The default name under which a worker holds its leases.
 
 use std::{env, fs, process};
 
 use queue_core::limits::MAX_HOLDER;
 
-/// The host, where something tells it, and the process.
+/// The host, where it is known, and the process.
 pub(crate) fn default_holder() -> String {
     named(host().as_deref(), process::id())
 }
 
-/// The host by the environment, or else by Linux. The standard library can ask no other system.
+/// The host's name from the environment, or else from Linux. The standard library cannot ask any other
+/// system.
 fn host() -> Option<String> {
     let told = |name: String| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
     let environment = env::var("HOSTNAME").ok().and_then(told);
@@ -19,8 +20,7 @@ fn host() -> Option<String> {
     })
 }
 
-/// A host's name that is too long is cut between characters, so that the whole is no longer than a
-/// holder's name may be.
+/// A long host's name is cut between characters, so that the whole fits into a holder's name.
 fn named(host: Option<&str>, process: u32) -> String {
     let process = format!("process {process}");
     let Some(host) = host else {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Stands for never: an `Instant` cannot hold all that a `Duration` can.
+/// Means never: an `Instant` cannot hold every `Duration`.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 /// Adds a time, cut to 30 years.

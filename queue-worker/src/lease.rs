@@ -11,8 +11,8 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{later::after, stop::Stop};
 
-/// The worker counts a deadline from before the call that set it, less this: the backend's clock
-/// shows whole milliseconds, so a lease may end this much sooner than its length says.
+/// The worker counts a deadline from before the call that set it, less this margin. The backend's clock shows
+/// whole milliseconds, so a lease may end this much sooner than its length says.
 const CLOCK_GRAIN: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
@@ -41,12 +41,12 @@ impl Lease {
         })
     }
 
-    /// The time until which it certainly lives, unless somebody ended it.
+    /// The time until which the lease certainly lives, unless somebody ended it.
     pub(crate) fn deadline(&self) -> Instant {
         *self.lock()
     }
 
-    /// A call sent at this time has extended it.
+    /// Notes that a call sent at `sent` has extended the lease.
     pub(crate) fn extended(&self, sent: Instant, lease_time: Duration) {
         *self.lock() = end(sent, lease_time);
     }
@@ -63,8 +63,8 @@ impl Lease {
         (!held).then_some(at)
     }
 
-    /// Tells the handler to stop. The first reason stays, unless the new one is a lost lease, which
-    /// says more.
+    /// Tells the handler to stop. The first reason stays, unless the new reason is a lost lease, which says
+    /// more.
     pub(crate) fn stop(&self, stop: Stop) {
         self.stop.send_if_modified(|told| {
             let news = told.is_none() || (stop == Stop::LeaseLost && *told != Some(stop));

@@ -16,7 +16,7 @@ pub(crate) struct Outage {
     failures: u32,
     since: Option<Instant>,
     until: Option<Instant>,
-    /// Failures of all outages, so that none repeats the delays of another.
+    /// Failures of all outages, so that no outage repeats the delays of another.
     total: u64,
 }
 
@@ -33,10 +33,10 @@ impl Outage {
         }
     }
 
-    /// Records a failure; answers the time before which not to try again.
+    /// Records a failure; returns the time before which not to try again.
     ///
-    /// The pause is the one that the error asks for plus a growing one, partly random, so that
-    /// workers that got the same error do not come back together; it is at most `longest`.
+    /// The pause is the error's own plus a growing one, at most `longest`. It is partly random, so that
+    /// workers that got the same error do not come back together.
     pub(crate) fn failed(&mut self, now: Instant, error: &Error) -> Instant {
         self.failures = self.failures.saturating_add(1);
         self.total += 1;
@@ -51,15 +51,15 @@ impl Outage {
         until
     }
 
-    /// Records a success; answers the time of the first failure, if it had failed.
+    /// Records a success; returns the time of the first failure, if the verb had failed.
     pub(crate) fn succeeded(&mut self) -> Option<Instant> {
         self.failures = 0;
         self.until = None;
         self.since.take()
     }
 
-    /// Allows a try at once, since a similar call succeeded. The outage is not over before this
-    /// verb succeeds.
+    /// Allows a try at once, because a similar call succeeded. The outage is not over before this verb
+    /// succeeds.
     pub(crate) const fn try_now(&mut self) {
         self.until = None;
     }

@@ -1,4 +1,4 @@
-//! Outages of servers: the log has one line for each, whatever number of calls fail by it.
+//! Outages of servers: the log has one line for each, for any number of failed calls.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::event::CallKind;
 
-/// The outages under way, by the server. All errors that name no server are of one outage.
+/// The outages under way, by server. All errors that name no server belong to one outage.
 #[derive(Debug, Default)]
 pub(crate) struct Outages(BTreeMap<Option<String>, Outage>);
 
@@ -26,14 +26,14 @@ struct Outage {
 /// An outage that is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutageEnd {
-    /// How many queues it struck.
+    /// How many queues the outage hit.
     pub(crate) queues: usize,
-    /// How long it lasted.
+    /// How long the outage lasted.
     pub(crate) after: Duration,
 }
 
 impl Outages {
-    /// Notes a call that failed. Returns false if the log has told of the outage.
+    /// Notes a call that failed. Returns false if the outage is logged already.
     pub(crate) fn failed(
         &mut self,
         queue: &Arc<str>,
@@ -56,8 +56,8 @@ impl Outages {
         is_new
     }
 
-    /// Notes a call that succeeded again. Returns the outages that are over by it; `None` if it had failed by
-    /// none.
+    /// Notes a call that succeeded again. Returns the outages that end with this call; `None` if the call had
+    /// failed by none.
     pub(crate) fn recovered(
         &mut self,
         queue: &Arc<str>,

@@ -19,7 +19,7 @@ pub(crate) enum DeliveryOutcome {
 }
 
 impl DeliveryOutcome {
-    /// The outcome that this event reports, if any, and of which delivery.
+    /// The outcome that this event reports, if any, and its delivery.
     pub(crate) const fn of<'a>(event: &Event<'a>) -> Option<(Self, &'a Lease)> {
         Some(match *event {
             Event::Settled {

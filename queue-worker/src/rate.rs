@@ -1,17 +1,18 @@
-//! A limit on the messages that a worker starts in a time.
+//! A limit on the messages that a worker starts in a period.
 
 use std::time::Duration;
 
 use queue_core::{Error, Result, limits};
 use tokio::time::Instant;
 
-/// The longest time in which a burst may be saved up. An `Instant` holds it and the time that a worker runs.
+/// The longest time in which a burst may be saved up. It must fit into an `Instant` together with the time
+/// that a worker runs.
 const DEAREST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// The most messages that a worker starts in a time, and the most at once.
+/// The most messages that a worker starts in a period, and the most at once.
 ///
-/// In any stretch of time `t`, the worker starts at most `burst + t × messages / per`. A message
-/// counts when its handler starts, and the worker leases none before it may start it.
+/// In any stretch of time `t`, the worker starts at most `burst + t × messages / per`. A message counts when
+/// its handler starts, and the worker leases no message before it may start its handler.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,8 +22,8 @@ const DEAREST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// # let _ = calm;
 /// ```
 ///
-/// A worker refuses a rate as `Invalid` if it is more than one message per ns, or if its burst is
-/// worth more than 100 years: so long does it take to save up a burst, message by message.
+/// A worker refuses a rate as `Invalid` if it is more than one message per ns, or if saving up a burst,
+/// message by message, takes more than 100 years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     messages: u32,
@@ -31,13 +32,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// This many messages in this time, and a tenth of a second's worth of them at once.
+    /// `messages` in each `per`, and a tenth of a second's worth of them at once.
     pub fn new(messages: u32, per: Duration) -> Self {
         let tenth = f64::from(messages) * 0.1 / per.as_secs_f64().max(f64::MIN_POSITIVE);
         Self {
             messages,
             per,
-            // A float that is too large becomes the largest integer.
+            // A float that is too large is cast to the largest integer.
             burst: (tenth.ceil() as u32).clamp(1, messages.max(1)),
         }
     }
@@ -68,8 +69,8 @@ impl Rate {
     }
 }
 
-/// A rate limit in use: a bucket that holds at most a burst of tokens, one for each message, and gets one
-/// more each period.
+/// A rate limit in use: a bucket that holds at most a burst of tokens and gets one more each period. Each
+/// message takes one.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     period: Duration,
@@ -93,15 +94,15 @@ impl Limiter {
         let lacking = self.full.saturating_duration_since(Instant::now());
         let lacking = lacking.as_nanos().div_ceil(self.period.as_nanos());
         match u128::from(self.burst).saturating_sub(lacking) {
-            // The next token comes when one fewer than a burst is lacking.
+            // The next token comes when the bucket lacks one less than a burst.
             0 => Err(self.full - self.period * (self.burst - 1)),
             tokens => Ok(tokens as usize),
         }
     }
 
-    /// Counts this many starts.
+    /// Counts `started` starts.
     pub(crate) fn charge(&mut self, started: usize) {
-        // No call hands out more messages than that.
+        // No call hands out more messages than `MAX_BATCH`.
         let started = started.min(limits::MAX_BATCH) as u32;
         self.full = self.full.max(Instant::now()) + self.period * started;
     }

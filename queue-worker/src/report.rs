@@ -10,9 +10,9 @@ pub struct Report {
     pub counts: Counts,
     /// The length of the shutdown.
     pub shutdown: Duration,
-    /// Whether the shutdown left nothing open: every handler ended by itself within the drain, and
-    /// the backend confirmed every settlement since the shutdown began. If not, the counts tell the
-    /// rest: messages `abandoned`, `lost`, `unsettled` or `unconfirmed` come again when their
-    /// leases end, unless a lost reply said that they are done.
+    /// Whether the shutdown left nothing open: every handler ended within the drain without being stopped,
+    /// and the backend confirmed every settlement since the shutdown began. If not, the counts have the rest.
+    /// Messages `abandoned`, `lost`, `unsettled` or `unconfirmed` are delivered again when their leases end,
+    /// unless a settlement took effect and its reply was lost.
     pub drained: bool,
 }

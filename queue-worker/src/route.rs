@@ -31,14 +31,14 @@ impl<T: Send + 'static> Route<T> {
         }
     }
 
-    /// Sets its share of the slots, relative to the other queues' weights. 1 by default; without
-    /// meaning where the worker serves queues in order.
+    /// Sets its share of the slots, relative to the other queues' weights. 1 by default. It has no effect if
+    /// the worker serves queues in order.
     pub fn weight(mut self, weight: u32) -> Self {
         self.terms.weight = weight;
         self
     }
 
-    /// Limits it to this many slots, even if the other queues leave more free.
+    /// Limits this queue to `slots` slots, even if the other queues leave more free.
     pub fn at_most(mut self, slots: usize) -> Self {
         self.terms.at_most = Some(slots);
         self
@@ -60,7 +60,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// A worker that shares its slots this way.
+    /// A worker that shares its slots by this rule.
     pub fn new(sharing: Sharing) -> Self {
         Self {
             settings: WorkerSettings {
@@ -121,8 +121,7 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// `Invalid` for settings that make no sense, or if there is no queue, before the worker does
-    /// anything.
+    /// `Invalid` for bad settings, or if there is no queue, before the worker does anything.
     pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<Report> {
         runner::run(self.settings, self.sources, self.health, shutdown).await
     }
@@ -131,7 +130,7 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// Those of [`run_until`](Self::run_until).
+    /// The errors of [`run_until`](Self::run_until).
     pub async fn run(self) -> Result<Report> {
         self.run_until(std::future::pending()).await
     }

@@ -13,13 +13,13 @@ use super::{Backoff, Sharing, holder::default_holder};
 /// The shortest lease of a worker: three heartbeats must fit into it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
 
-/// The shortest interval between two looks, or two samples.
+/// The shortest interval between two polls, or two samples.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The settings of the worker as a whole.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerSettings {
-    /// The name of its leases, if it was given one.
+    /// The name of the worker's leases, if one was set.
     pub(crate) holder: Option<Arc<str>>,
     pub(crate) concurrency: usize,
     pub(crate) sharing: Sharing,
@@ -70,7 +70,7 @@ impl WorkerSettings {
         Ok(())
     }
 
-    /// The name that its leases carry.
+    /// The name that the worker's leases carry.
     pub(crate) fn holder(&self) -> Result<Holder> {
         match &self.holder {
             Some(name) => Holder::new(Arc::clone(name)),
@@ -91,7 +91,7 @@ impl WorkerSettings {
     }
 }
 
-/// Refuses an interval at which the worker would do nothing else.
+/// Refuses an interval so short that the worker would do nothing else.
 fn check_interval(what: &str, interval: Duration) -> Result<()> {
     if interval < SHORTEST_INTERVAL {
         return Err(Error::invalid(format!(
@@ -186,16 +186,15 @@ impl RouteSettings {
     }
 }
 
-/// The setters of [`WorkerSettings`], over the field `settings` of the type itself, or of its field that
-/// is named.
+/// The setters of [`WorkerSettings`], over the field `settings` of the type itself, or of the named field.
 macro_rules! worker_setters {
     ($($worker:ident)?) => {
         /// Sets the name under which the worker holds messages, 1 to 128 bytes long. It decides
         /// nothing: operators see it by [`peek`](queue_core::Leasing::peek).
         ///
-        /// By default it tells the host and the process: `web-3, process 4711`. The environment
-        /// names the host (`HOSTNAME`), or else Linux does; where neither does, the name tells the
-        /// process alone. All workers of a process have this name, unless you name them.
+        /// By default it names the host and the process: `web-3, process 4711`. The host's name comes from
+        /// the environment (`HOSTNAME`) or from Linux; without either, the name has the process alone. All
+        /// workers of a process have this name, unless you name them.
         pub fn holder(mut self, name: impl Into<Arc<str>>) -> Self {
             self$(.$worker)?.settings.holder = Some(name.into());
             self
@@ -216,15 +215,15 @@ macro_rules! worker_setters {
             self
         }
 
-        /// Sets how long a handler may go on after the worker has told it to stop, on a lost lease
-        /// or after the drain. Then the worker cuts it off. 1 s by default.
+        /// Sets how long a handler may go on after the worker has told it to stop, for a lost lease or after
+        /// the drain. Then the worker cuts it off. 1 s by default.
         pub fn cleanup(mut self, time: Duration) -> Self {
             self$(.$worker)?.settings.cleanup = time;
             self
         }
 
-        /// Sets the longest time that a result waits to travel with others. 5 ms by default, and
-        /// never more than a sixteenth of the handlers' average time.
+        /// Sets the longest time that a result waits to be sent with others. 5 ms by default, and never more
+        /// than a sixteenth of the handlers' average time.
         ///
         /// No result waits if no other handler runs, or once an eighth of the slots is free. Zero
         /// sends each result at once, which costs more round trips.
@@ -233,8 +232,8 @@ macro_rules! worker_setters {
             self
         }
 
-        /// Sets how often an idle worker looks without a hint, in case one was lost. 5 s by
-        /// default, at least 1 ms. Due times do not depend on it: the worker waits for them exactly.
+        /// Sets how often an idle worker polls without a hint, in case a hint was lost. 5 s by default, at
+        /// least 1 ms. Due times do not depend on it: the worker waits for them exactly.
         pub fn poll(mut self, interval: Duration) -> Self {
             self$(.$worker)?.settings.poll = interval;
             self
@@ -249,25 +248,25 @@ macro_rules! worker_setters {
 
         /// Limits the messages that the worker starts in a time. No limit by default.
         ///
-        /// The limit is this worker's; several workers have as many times that.
+        /// The limit holds for this worker; several workers start as many times that number.
         pub fn rate(mut self, rate: crate::Rate) -> Self {
             self$(.$worker)?.settings.rate = Some(rate);
             self
         }
 
-        /// Reads each queue's counters in this interval, by one call for each queue: for
-        /// [`Health::paused`](crate::Health::paused), and with the feature `metrics` for the gauges
-        /// of the queue itself. Never by default; at least 1 ms.
+        /// Reads each queue's counters at this interval, by one call for each queue: for
+        /// [`Health::paused`](crate::Health::paused), and with the feature `metrics` for the gauges of the
+        /// queue itself. Off by default; at least 1 ms.
         pub fn sample_every(mut self, interval: Duration) -> Self {
             self$(.$worker)?.settings.sample = Some(interval);
             self
         }
 
-        /// Calls this with each job's span and its message's headers before the span is entered,
-        /// so that a bridge to a tracing system joins it to its producer's trace. See
+        /// Calls `link` with each job's span and its message's headers before the span is entered, so that a
+        /// bridge to a tracing system joins the span to its producer's trace. See
         /// [`tracing`](crate::tracing).
         ///
-        /// It runs in the job's task; if it panics, the attempt fails.
+        /// `link` runs in the job's task; if it panics, the attempt fails.
         #[cfg(feature = "tracing")]
         pub fn link(
             mut self,
@@ -300,9 +299,9 @@ macro_rules! terms_setters {
             self
         }
 
-        /// Sets the length of a lease, 30 s by default. Heartbeats extend it while its handler
-        /// runs, a third of it after the last time. If the worker dies, other workers get the
-        /// message this long after.
+        /// Sets the length of a lease, 30 s by default. While the handler runs, heartbeats extend the lease
+        /// each time a third of it is over. If the worker dies, other workers get the message after this
+        /// time.
         pub fn lease(mut self, lease_time: Duration) -> Self {
             self$(.$route)?.terms.lease = lease_time;
             self
@@ -316,30 +315,30 @@ macro_rules! terms_setters {
             self
         }
 
-        /// Buries a message whose body does not decode, at its first attempt. By default that is a
+        /// Buries a message whose body does not decode, at its first attempt. By default such a message is a
         /// failed attempt like any other.
         ///
-        /// While a new version of a program is rolled out, old workers meet messages that only new
-        /// ones can decode; tried again, such a message may come to a new worker. Bury it at once
-        /// only where all workers decode alike, so that no further attempt would help.
+        /// While a new version of a program is rolled out, old workers get messages that only new workers can
+        /// decode; a retry may reach a new worker. Bury at once only if all workers decode alike, so that no
+        /// further attempt would help.
         pub fn bury_undecodable(mut self) -> Self {
             self$(.$route)?.terms.bury_undecodable = true;
             self
         }
 
-        /// Cuts a handler off after this long; the attempt counts as failed. No timeout by default.
+        /// Cuts a handler off after `limit`; the attempt counts as failed. No timeout by default.
         ///
-        /// It takes effect at an await: the worker cannot cut off a handler that blocks its thread.
+        /// The cut takes effect at an await: the worker cannot cut off a handler that blocks its thread.
         pub fn timeout(mut self, limit: Duration) -> Self {
             self$(.$route)?.terms.timeout = Some(limit);
             self
         }
 
-        /// Sets the longest time, from its lease on, that heartbeats hold a message; the last
-        /// heartbeat may reach a lease further. By default they hold it while the handler runs.
+        /// Sets the longest time, counted from its lease, that heartbeats hold a message; the last heartbeat
+        /// may hold it for a further lease. By default they hold it while the handler runs.
         ///
-        /// After that the lease is lost, and the worker tells the handler so. The worker refuses a
-        /// timeout longer than this.
+        /// After that the lease is lost, and the worker tells the handler to stop. The worker refuses a
+        /// timeout longer than this time.
         pub fn max_hold(mut self, hold: Duration) -> Self {
             self$(.$route)?.terms.hold = Some(hold);
             self

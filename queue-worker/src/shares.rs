@@ -3,20 +3,20 @@
 /// The rule by which several queues share a worker's slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Sharing {
-    /// By weight: while all have work, each gets its share, and none starves.
+    /// By weight: while all queues have work, each gets its share, and none starves.
     #[default]
     ByWeight,
-    /// Strictly in the order in which they were added: a later queue gets the slots that the
-    /// earlier ones leave, and may starve.
+    /// Strictly in the order in which the queues were added: a later queue gets the slots that earlier queues
+    /// leave, and may starve.
     InOrder,
 }
 
-/// One free slot, in the units that weights divide: so many that the heaviest weight leaves some of
-/// them, and so few that no worker ever counts up to the end of a `u128`.
+/// The units of one slot, which weights divide. There are enough that the heaviest weight leaves at least one
+/// unit, and few enough that no worker ever overflows a `u128`.
 const SLOT: u128 = 1 << 64;
 
-/// Start-time fair queueing: each queue has the virtual time at which its next slot begins, which
-/// runs slower the heavier the queue is. A queue that had nothing to do does not save up its share.
+/// Start-time fair queueing: each queue has the virtual time at which its next slot begins. The time runs
+/// slower for a heavier queue. A queue without work does not save up its share.
 #[derive(Debug, Clone)]
 pub(crate) struct Shares {
     sharing: Sharing,
@@ -35,7 +35,7 @@ struct QueueShare {
 pub(crate) enum Demand {
     /// No slots, as far as the worker knows.
     Nothing,
-    /// It may have work, but the worker cannot ask it just now.
+    /// The queue may have work, but the worker cannot poll it just now.
     Later,
     /// Up to this many slots.
     Slots(usize),
@@ -54,7 +54,7 @@ impl Shares {
         }
     }
 
-    /// Divides the free slots. It charges no queue: the messages that come do.
+    /// Divides the free slots. It charges no queue: a queue is charged for the messages that come.
     pub(crate) fn divide(&self, free: usize, demands: &[Demand]) -> Vec<usize> {
         match self.sharing {
             Sharing::InOrder => in_order(free, demands),
@@ -100,7 +100,7 @@ fn in_order(free: usize, demands: &[Demand]) -> Vec<usize> {
     let mut left = free;
     let give = |demand: &Demand| match *demand {
         Demand::Nothing => 0,
-        // Later queues wait until the worker has asked this one.
+        // Later queues wait until the worker has polled this queue.
         Demand::Later => {
             left = 0;
             0

@@ -11,9 +11,8 @@ use super::{
 
 /// Runs a handler for every message of one queue of any leasing kind.
 ///
-/// It does nothing before the caller awaits [`run_until`](Self::run_until) or one of its siblings.
-/// The [crate](crate) says what it does then; for several queues there are
-/// [`Workers`](super::Workers).
+/// The worker does nothing before the caller awaits [`run_until`](Self::run_until) or one of its siblings.
+/// The [crate](crate) describes a running worker; [`Workers`](super::Workers) serves several queues.
 #[must_use = "it does nothing until it is run"]
 #[derive(Debug)]
 pub struct Worker<T> {
@@ -39,9 +38,8 @@ impl<T: Send + 'static> Worker<T> {
     ///
     /// # Errors
     ///
-    /// `Invalid` for settings that make no sense, and `Configuration` outside of a tokio runtime,
-    /// before the worker does anything. A failing backend is no error of this call: the worker
-    /// tries again.
+    /// `Invalid` for bad settings, and `Configuration` outside of a tokio runtime, before the worker does
+    /// anything. A failing backend is no error of this call: the worker tries again.
     pub async fn run_until<H, F>(
         self,
         shutdown: impl Future<Output = ()> + Send,
@@ -59,7 +57,7 @@ impl<T: Send + 'static> Worker<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`run_until`](Self::run_until).
+    /// The errors of [`run_until`](Self::run_until).
     pub async fn run<H, F>(self, handler: H) -> Result<Report>
     where
         H: Fn(T, Context) -> F + Send + Sync + 'static,
@@ -68,13 +66,13 @@ impl<T: Send + 'static> Worker<T> {
         self.run_until(std::future::pending(), handler).await
     }
 
-    /// As [`run_until`](Self::run_until), with a handler that gets up to `max` messages at once.
-    /// The worker does not wait for more than are ready. Each message has its own lease, context
-    /// and verdict. One batch takes one slot.
+    /// As [`run_until`](Self::run_until), with a handler that gets up to `max` messages at once. The worker
+    /// does not wait until a batch is full. Each message has its own lease, context and verdict. One batch
+    /// takes one slot.
     ///
     /// # Errors
     ///
-    /// Those of [`run_until`](Self::run_until), and `Invalid` if `max` is 0 or over 128.
+    /// The errors of [`run_until`](Self::run_until), and `Invalid` if `max` is 0 or over 128.
     pub async fn run_batches_until<H, F>(
         self,
         max: usize,

@@ -4,9 +4,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The lease is lost. Either it is over, and another worker has the message or will have it; or
-    /// somebody settled it, as an operator does who stops the job. The worker settles nothing,
-    /// whatever the handler answers.
+    /// The lease is lost. Either it is over, and another worker has the message or will have it; or somebody
+    /// settled it, as an operator does to stop the job. The worker ignores the handler's result, and settles
+    /// nothing.
     LeaseLost,
     /// The worker shuts down and the drain is over. It releases unfinished messages, which refunds
     /// the attempt.

@@ -1,4 +1,4 @@
-//! Notes from handlers' tasks to the loop, over one channel.
+//! Messages from handlers' tasks to the loop, over one channel.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ pub(crate) enum TaskMessage {
     /// A handler's task is over.
     Ended {
         job: u64,
-        /// One for each message, or none if the task was stopped or panicked outside the handler.
+        /// One result for each message, or none if the task was stopped or panicked outside the handler.
         endings: Option<Vec<HandlerResult>>,
-        /// The message of a panic outside the handler, such as one in a drop when it is cut off.
+        /// The message of a panic outside the handler, such as a panic in a drop when the handler is cut off.
         panic: Option<String>,
         took: Duration,
     },
@@ -35,9 +35,9 @@ pub(crate) struct ExtendRequest {
     pub(crate) reply: oneshot::Sender<Result<()>>,
 }
 
-/// Tells the loop, when it is dropped, that a task is over: so a panic or an abort reports, too. It
-/// lives in the task and outlives the handler: once the loop gets the note, nothing of the handler
-/// still runs.
+/// Reports to the loop, when it is dropped, that a task is over: so a panic or an abort reports, too. It
+/// lives in the task and outlives the handler: once the loop gets the report, nothing of the handler still
+/// runs.
 #[derive(Debug)]
 pub(crate) struct EndReporter {
     job: u64,
@@ -58,7 +58,7 @@ impl EndReporter {
         }
     }
 
-    /// The task: the handler, and then this.
+    /// The task: the handler, and then the drop of this guard.
     pub(crate) async fn after(mut self, handling: impl Future<Output = Vec<HandlerResult>>) {
         // The awaited future drops before `self` does, also when the task is stopped.
         self.endings = Contained::new(handling, &mut self.panic).await;

@@ -9,19 +9,18 @@
 //! | `outcome` | the handling's end: `done`, `failed`, `panicked`, `timed_out`, `undecodable` or `cut_off` |
 //! | `reason` | why the handling failed, if it did: the failure's reason, `cannot decode: …`, `panicked: …` or `timed out after … ms` |
 //!
-//! A batch handler runs in one span `batch` (`queue`, `messages`), the parent of the messages'
-//! spans. A job has no other parent in its own process: it is not part of the span that started the
-//! worker.
+//! A batch handler runs in one span `batch` (`queue`, `messages`), the parent of the messages' spans. A job
+//! has no other parent in its own process: it does not belong to the span that started the worker.
 //!
-//! **Events** tell what handlers do not see. Their target is `queue_kit`, and their level says how
-//! urgent they are: `WARN` for leases lost, messages dead, calls that fail and attempts that fail in
-//! a new way, `INFO` for other failed attempts, for recoveries, for the worker's phases (with the
-//! names of its `queues`), and for queues that an operator pauses and resumes, `DEBUG` for the other
-//! settlements. The worker sees a pause only if it [samples](crate::Worker::sample_every).
+//! **Events** show what handlers do not see. Their target is `queue_kit`, and their level says how urgent
+//! they are. `WARN` is for lost leases, dead messages, failing calls and attempts that fail in a new way.
+//! `INFO` is for other failed attempts, recoveries, the worker's phases (with the names of its `queues`), and
+//! queues that an operator pauses and resumes. `DEBUG` is for other settlements. The worker sees a pause only
+//! if it [samples](crate::Worker::sample_every).
 //!
-//! Each delivery's outcome is one event, with the fields `queue`, `id`, `attempt` and `outcome` (as
-//! in [`Counts`](crate::Counts)), and `reason` if the attempt failed. It tells what happened, so it
-//! comes with the backend's answer and not before:
+//! Each delivery's outcome is one event, with the fields `queue`, `id`, `attempt` and `outcome` (as in
+//! [`Counts`](crate::Counts)), and `reason` if the attempt failed. It is emitted when the backend has
+//! replied, and not before:
 //!
 //! | level | outcome | the event's text |
 //! | --- | --- | --- |
@@ -33,31 +32,31 @@
 //! | `WARN` | `unsettled` | `not settled: no call got through in time` |
 //! | `WARN` | `abandoned` | `not settled: the handler did not stop` |
 //!
-//! **Failed attempts** do not flood the log of a queue whose every message fails. Reasons that differ
-//! only in numbers or in quoted values are of one kind. The first of a kind is a `WARN`, and again
-//! when the kind did not come for an hour. The next ones are `INFO`, ten in a minute. Those beyond
-//! are `DEBUG`, and each minute one `INFO` sums them up, with the fields `queue`, `failures` and
-//! `reason` (the last one's): `failed 590 more times in 60000 ms: connection refused`. A queue has 32
-//! kinds; all others together are one more.
+//! **Failed attempts** do not flood the log of a queue whose every message fails. Reasons that differ only in
+//! numbers or in quoted values are of one kind. The first failure of a kind is a `WARN`, and again after an
+//! hour without that kind. The next failures are `INFO`, ten in a minute. Further ones are `DEBUG`, and each
+//! minute one `INFO` sums them up, with the fields `queue`, `failures` and `reason` (of the last failure):
+//! `failed 590 more times in 60000 ms: connection refused`. A queue has 32 kinds; all others together are one
+//! more.
 //!
-//! **An outage** is one `WARN` at the first call that fails by it, and one `INFO` when every call has succeeded
-//! again, with the number of `queues` that it struck. Further failures are `DEBUG`. Failures of kind
-//! `Unavailable` are of one outage if their errors name the same server ([`Error::server`]), or none.
+//! **An outage** is one `WARN` at its first failed call, and one `INFO` when every call has succeeded again,
+//! with the number of `queues` that it hit. Further failures are `DEBUG`. Failures of kind `Unavailable`
+//! belong to one outage if their errors name the same server ([`Error::server`]), or none.
 //!
 //! [`Error::server`]: queue_core::Error::server
 //!
-//! A message also dies if its lease expires on its last attempt. The backend buries it then, and no
-//! worker hears of it: the last one's event was `lost`, `unsettled` or `abandoned`, if it lived.
+//! A message also dies if its lease expires on its last attempt. The backend buries it then, and no worker is
+//! notified. The last worker's event was `lost`, `unsettled` or `abandoned`, if that worker lived.
 //!
 //! # From producer to handler
 //!
-//! The trace travels in the header `traceparent` of the W3C. A producer puts it there with
-//! [`Headers::with_trace_parent`](queue_core::Headers::with_trace_parent). A handler finds it by
+//! The trace is in the header `traceparent` of the W3C. A producer sets it with
+//! [`Headers::with_trace_parent`](queue_core::Headers::with_trace_parent). A handler finds it in
 //! [`Context::headers`](crate::Context::headers), and the span shows it.
 //!
-//! A tracing system joins both ends if its bridge learns the parent before the span is entered. The
-//! worker calls the function of [`Worker::link`](crate::Worker::link) then. With
-//! `tracing-opentelemetry`, for example:
+//! A tracing system joins both ends if its bridge gets the parent before the span is entered. For this the
+//! worker calls the function of [`Worker::link`](crate::Worker::link). With `tracing-opentelemetry`, for
+//! example:
 //!
 //! ```text
 //! struct Carrier<'a>(&'a Headers);
@@ -135,8 +134,8 @@ pub(crate) fn enclose(
     handling: Handling,
 ) -> Handling {
     let (queue, leases) = (Arc::clone(queue), leases.to_vec());
-    // The job's own task makes the spans, so that a subscriber or a link that panics takes down
-    // this job and not the worker.
+    // The job's own task creates the spans, so that a panic of a subscriber or a link ends this job and not
+    // the worker.
     Box::pin(async move {
         let batch = match &*leases {
             [_] => Span::none(),
@@ -214,7 +213,7 @@ impl Drop for OpenSpans {
     }
 }
 
-/// The log of a worker: what it has told decides how it tells the next.
+/// The log of a worker: earlier lines decide the level of later ones.
 #[derive(Debug, Default)]
 pub(crate) struct EventLog(Mutex<LogState>);
 
@@ -314,7 +313,7 @@ fn log_summary(sum: &FailureSummary) {
     );
 }
 
-/// An outage is news at its first call only.
+/// An outage is logged at its first failed call only.
 fn log_failed_call(queue: &str, verb: CallKind, error: &Error, is_news: bool) {
     let call = verb.name();
     if is_news {
@@ -324,7 +323,7 @@ fn log_failed_call(queue: &str, verb: CallKind, error: &Error, is_news: bool) {
     }
 }
 
-/// `over` has the outages that ended with this call, if the call had failed by one.
+/// `over` has the outages that ended with this call, if the call had failed in one.
 fn log_recovery(queue: &str, verb: CallKind, after: Duration, over: Option<&[OutageEnd]>) {
     let (call, after) = (verb.name(), in_millis(after));
     match over {
@@ -346,7 +345,7 @@ fn log_event(queue: &str, event: &Event<'_>) {
         }
         Event::NoDelay { lease, error } => {
             let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
-            warn!(target: TARGET, queue, id, attempt, %error, "no delay of its own");
+            warn!(target: TARGET, queue, id, attempt, %error, "the back-off rule panicked: the default delay is used");
         }
         Event::Ended {
             lease,
@@ -379,7 +378,7 @@ fn log_event(queue: &str, event: &Event<'_>) {
     }
 }
 
-/// Emits the outcome of a delivery, which is known now.
+/// Emits the outcome of a delivery.
 fn log_outcome(queue: &str, lease: &Lease, fate: DeliveryOutcome, reason: Option<&str>) {
     let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, fate.name());
     let text = match fate {

@@ -7,18 +7,18 @@ use queue_core::with_sources;
 /// A handler's verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is done: ack.
+    /// Done: ack the message.
     Done,
-    /// It failed, and the failure says what to do.
+    /// Failed: the failure says what to do.
     Failed(Failure),
 }
 
 /// Why a message failed, and what to do about it.
 ///
-/// Any `Display` value converts into one, with the worker's [`Backoff`](super::Backoff) as its
-/// remedy, so that `?` works in a handler whose error is a `Failure`. For that reason it is itself
-/// no `Display`. Such a failure has the value's own text for its reason; [`from_error`] adds the
-/// texts of an error's sources.
+/// Any `Display` value converts into a failure, with the worker's [`Backoff`](super::Backoff) as its remedy,
+/// so that `?` works in a handler whose error is a `Failure`. For that reason `Failure` itself does not
+/// implement `Display`. Such a failure has the value's text as its reason; [`from_error`] adds the texts of
+/// an error's sources.
 ///
 /// [`from_error`]: Self::from_error
 ///
@@ -44,7 +44,7 @@ pub struct Failure {
     remedy: Remedy,
 }
 
-/// What to do about a failure.
+/// The remedy of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
     /// Try again after the worker's back-off; the attempt counts.
@@ -55,12 +55,12 @@ pub enum Remedy {
         /// Cut at [`limits::MAX_DELAY`](queue_core::limits::MAX_DELAY).
         delay: Duration,
     },
-    /// It was nobody's fault: try again after this delay, the attempt refunded.
+    /// A resource was busy: try again after this delay, the attempt refunded.
     Defer {
         /// Cut at [`limits::MAX_DELAY`](queue_core::limits::MAX_DELAY).
         delay: Duration,
     },
-    /// Hopeless: to the dead letters now, for the failure's reason.
+    /// Hopeless: move to the dead letters now, for the failure's reason.
     Bury,
 }
 
@@ -70,8 +70,8 @@ impl Failure {
         Self::with(reason, Remedy::Backoff)
     }
 
-    /// Try again after the worker's back-off. The reason is the error's text, and those of its
-    /// sources that it does not tell itself.
+    /// Try again after the worker's back-off. The reason is the error's text, and the texts of its sources
+    /// that it does not contain.
     ///
     /// ```
     /// use queue_worker::Failure;
@@ -112,13 +112,13 @@ impl Failure {
         Self::with(reason, Remedy::Retry { delay })
     }
 
-    /// Try again after this delay; the attempt is refunded, since something was busy. A message
-    /// that is deferred for ever never dies.
+    /// Try again after this delay; the attempt is refunded, because a resource was busy. A message that is
+    /// always deferred never dies.
     pub fn defer(reason: impl Display, delay: Duration) -> Self {
         Self::with(reason, Remedy::Defer { delay })
     }
 
-    /// To the dead letters now; no further attempt would help.
+    /// Move to the dead letters now; no further attempt would help.
     pub fn bury(reason: impl Display) -> Self {
         Self::with(reason, Remedy::Bury)
     }

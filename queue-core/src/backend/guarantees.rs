@@ -44,7 +44,7 @@ pub struct Guarantees {
     pub caveats: Vec<Caveat>,
 }
 
-/// A part of the traits that a strategy may have no place for.
+/// A part of the traits that a strategy may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Feature {

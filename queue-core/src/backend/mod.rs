@@ -145,7 +145,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     ///
     /// `ConfigMismatch` if another version stored the queue, and errors of the backend.
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
-        let message = "this backend opens no queue as it is stored: open it with its configuration";
+        let message =
+            "this backend cannot open a queue as it is stored: open it with its configuration";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
@@ -168,7 +169,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// `Configuration` if the backend removes no queues; and errors of the backend.
     async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let _ = removal;
-        let message = "this backend removes no queues";
+        let message = "this backend cannot remove queues";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
@@ -190,7 +191,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// message is ready, and for another pace of a ring of more than 10,000 items.
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         let _ = config;
-        let message = "this backend changes no stored configuration: use another name";
+        let message = "this backend cannot change a stored configuration: use another name";
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 

@@ -106,6 +106,6 @@ impl Answered for (Vec<Settled>, Leased) {
 }
 
 fn wrong(answer: &Answer) -> Error {
-    let message = format!("a service answered another call than it was given: {answer:?}");
+    let message = format!("a service returned the answer to another call: {answer:?}");
     Error::new(ErrorKind::Internal, message)
 }

@@ -60,9 +60,8 @@ macro_rules! verbs {
         #[expect(missing_docs, reason = "each is documented as the method of its name")]
         pub enum Call {
             $($($call $(($(owned!($type)),+))?,)*)*
-            /// A call to the backend and not to a queue:
-            /// [`open_or_resize`](crate::Backend::open_or_resize). A layer sees it in
-            /// [`around`](super::Layer::around); a queue answers it with `Invalid`.
+            /// A call to the backend and not to a queue: [`open_or_resize`](crate::Backend::open_or_resize).
+            /// A layer sees it in [`around`](super::Layer::around); a queue refuses it as `Invalid`.
             OpenOrResize(NonZeroUsize),
             /// A call to the backend, too: [`reconfigure`](crate::Backend::reconfigure). A layer sees
             /// it in [`around`](super::Layer::around).

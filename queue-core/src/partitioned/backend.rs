@@ -193,8 +193,8 @@ impl Partitioned {
             return Ok(stored.into_iter().flatten().collect());
         }
         let message = format!(
-            "{there} of its {of} partitions are there: a first open was cut short, or a node has lost the \
-             others; open it with its configuration, which makes them anew"
+            "{there} of its {of} partitions exist: a first open was cut short, or a node has lost the \
+             others; open it with its configuration, which creates them again"
         );
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }

@@ -69,9 +69,9 @@ use crate::{Backend, Error, Result};
 /// * **A batch** is all or nothing in each partition. If a partition fails, the error says
 ///   [`Unknown`](crate::Outcome::Unknown) unless nothing was done anywhere; repeating the batch is safe with
 ///   dedup keys. A bad entry refuses the whole batch before any partition sees it.
-/// * **A lease** goes round the partitions, from another one each time, until it has enough messages. A lease
-///   that finds nothing has polled all partitions. It hands out less than 16 MiB. If a partition fails, the
-///   lease returns the messages of the others, and the error only if there are none. A `settle_and_lease`
+/// * **A lease** goes round the partitions, from another partition each time, until it has enough messages. A
+///   lease that finds nothing has polled all partitions. It hands out less than 16 MiB. If a partition fails,
+///   the lease returns the messages of the others, and the error only if there are none. A `settle_and_lease`
 ///   settles everything before it leases.
 /// * **An offer** without a key that its partition refuses as full is offered to the other partitions, each
 ///   time in its place in the batch (F2). Entries with keys in such a batch wait for that. An offer with a

@@ -83,8 +83,8 @@ impl Confirmation {
     pub fn check(&self) -> Result<()> {
         if self.replicas == 0 && !self.flushed {
             return Err(Error::invalid(
-                "a confirmation by 0 replicas says nothing: ask for one at least, or for what is \
-                 flushed",
+                "a confirmation by 0 replicas confirms nothing: ask for at least one, or for a copy on \
+                 disk",
             ));
         }
         limits::within_millis(self.within).map(drop)
@@ -187,8 +187,8 @@ pub(crate) async fn confirm<A: Send>(
     let Some(confirmer) = confirmer else {
         return Err(Error::new(
             ErrorKind::Configuration,
-            "this handle confirms nothing: open the queue on what Backend::confirmed answers, or \
-             Queues::confirmed",
+            "this handle confirms nothing: open the queue on the backend that Backend::confirmed \
+             returns, or on Queues::confirmed",
         ));
     };
     let mut answer = None;

@@ -1,5 +1,5 @@
-//! The kinds of queue as object-safe traits over bytes, with an `…Ext` beside each for
-//! callers, and each kind's configuration; and a queue of any kind.
+//! The kinds of queue: object-safe traits over bytes with an `…Ext` beside each for callers, the messages
+//! that they take and give, and configurations; and a queue of any kind.
 
 mod bounded;
 mod cancel;
@@ -185,7 +185,7 @@ impl QueueConfig {
         }
     }
 
-    /// What every leasing queue has to configure; `None` for a ring.
+    /// The configuration that all leasing queues share; `None` for a ring.
     pub const fn leasing_mut(&mut self) -> Option<&mut LeasingConfig> {
         Some(match self {
             Self::Reliable(config) => &mut config.leasing,
@@ -196,7 +196,7 @@ impl QueueConfig {
         })
     }
 
-    /// What every leasing queue has to configure; `None` for a ring.
+    /// The configuration that all leasing queues share; `None` for a ring.
     pub const fn leasing(&self) -> Option<&LeasingConfig> {
         Some(match self {
             Self::Reliable(config) => &config.leasing,

@@ -131,6 +131,6 @@ fn longer(pause: Duration, least: Duration) -> Duration {
 
 fn unanswered(limit: Duration) -> Error {
     let limit = in_millis(limit);
-    let message = format!("no answer within {limit}, and the caller waits no longer");
+    let message = format!("no reply within {limit}, and the caller's timeout is over");
     Error::new(ErrorKind::Unavailable, message).with_outcome(Outcome::Unknown)
 }

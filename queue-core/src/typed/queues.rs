@@ -20,7 +20,7 @@ macro_rules! open {
         ///
         /// # Errors
         ///
-        #[doc = concat!("Those of [`", stringify!($kind_with), "`](Self::", stringify!($kind_with), ").")]
+        #[doc = concat!("The errors of [`", stringify!($kind_with), "`](Self::", stringify!($kind_with), ").")]
         pub async fn $kind<T>(&self, name: &str) -> Result<$typed<T>>
         where
             T: Serialize + DeserializeOwned + 'static,
@@ -36,7 +36,7 @@ macro_rules! open {
     // Opens the queue by the one method for every kind.
     ($name:ident, $config:ident, $typed:ident) => {
         #[doc = concat!("Opens a ", stringify!($typed), " queue, and gives it this configuration if it has another; \
-            [`Backend::open_or_reconfigure`](crate::Backend::open_or_reconfigure) tells the rest.")]
+            [`Backend::open_or_reconfigure`](crate::Backend::open_or_reconfigure) says more.")]
         ///
         /// # Errors
         ///

@@ -18,8 +18,8 @@ pub fn millis_ceil(duration: Duration) -> u64 {
     u64::try_from(whole + rest).unwrap_or(u64::MAX)
 }
 
-/// A duration as errors and logs show it: in whole milliseconds, rounded up, whatever its size, so
-/// that a reader compares two of them at a glance.
+/// A duration as errors and logs show it: always in whole milliseconds, rounded up, so that a reader compares
+/// two of them at a glance.
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Reading a long listing in parts.
+//! Reading a long listing page by page.
 
 use super::{Result, limits};
 
@@ -21,7 +21,7 @@ impl Cursor {
     }
 }
 
-/// The part of a listing to read.
+/// The page of a listing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Page {
     /// The end of the last page; `None` starts at the beginning.
@@ -54,7 +54,7 @@ impl Page {
     }
 }
 
-/// One part of a listing.
+/// One page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Paged<T> {
     /// The entries: no more than the caller asked for, and fewer where their bodies would pass

@@ -14,19 +14,18 @@ use crate::state::Waitable;
 
 /// The place of a queue's name among those of its backend.
 pub(crate) trait Home<S>: Debug + Send + Sync {
-    /// The queue that has the name now, made anew if there is none.
+    /// The queue that has the name now; creates it if there is none.
     fn queue(&self) -> Result<Arc<QueueHandle<S>>>;
 }
 
 /// A handle to a queue, with its own limit on the size of a message.
 ///
-/// If somebody removes the queue, the next call goes to the one that has its name by then, as on a
-/// server that keeps nothing of what it removed.
+/// After a removal, the next call goes to the queue that has the name by then, as on a server that keeps
+/// nothing of a removed queue.
 #[derive(Debug)]
 pub(crate) struct Handle<S> {
     queue: Arc<QueueHandle<S>>,
-    /// The queue that a call of this handle found last, once `queue` was removed. It may be removed,
-    /// too.
+    /// The queue that a call of this handle found last, after `queue` was removed. It may be removed, too.
     later: OnceLock<Mutex<Arc<QueueHandle<S>>>>,
     home: Arc<dyn Home<S>>,
     pub(super) max_body: usize,
@@ -42,18 +41,18 @@ impl<S: Waitable> Handle<S> {
         }
     }
 
-    /// Does one call's work at one instant, and wakes waiting callers that it concerns.
+    /// Does one call's work at one instant, and wakes the waiting callers that are affected.
     pub(crate) fn call<R>(&self, work: impl FnOnce(&mut S, Timestamp) -> R) -> Result<R> {
         self.on_queue(work, |queue, work| queue.call(work))
     }
 
-    /// Does work that concerns no waiting caller.
+    /// Does work that affects no waiting caller.
     pub(super) fn without_waking<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R> {
         self.on_queue(work, |queue, work| queue.without_waking(work))
     }
 
-    /// Waits on the queue as far as this handle knows it: if that was removed, the wait ends at once,
-    /// and the caller's look finds the next one.
+    /// Waits on the queue that this handle found last. If that was removed, the wait ends at once, and the
+    /// caller's poll finds the next queue.
     pub(super) async fn arrival(&self, timeout: Duration) -> Result<()> {
         self.known().wait_for_arrival(timeout).await
     }
@@ -63,7 +62,7 @@ impl<S: Waitable> Handle<S> {
         self.known().wait_for_room(timeout).await
     }
 
-    /// Names the queue in a refusal.
+    /// Names the queue in an error.
     pub(super) fn checked<T>(&self, check: Result<T>) -> Result<T> {
         check.map_err(|error| error.with_queue(self.queue.name()))
     }
@@ -108,9 +107,8 @@ impl<S: Waitable> Handle<S> {
     }
 }
 
-/// Without a step before it: whatever another thread could do here, it can do before the lock of the
-/// queue that this is about.
+/// No `step!` before this lock: another thread's work here could as well come before the lock of the queue.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is held.
+    // No code panics while it holds the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

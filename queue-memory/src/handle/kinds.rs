@@ -19,7 +19,7 @@ pub(crate) trait Opens: Openable {
         Self: Sized;
 }
 
-/// Work with the state of a kind, by the kind's own configuration.
+/// Work with the state of a kind, by the configuration of that kind.
 pub(crate) trait ByKind {
     type Answer;
 

@@ -34,8 +34,8 @@ impl OnceHandle {
     }
 
     fn call<R>(&self, work: impl FnOnce(&mut OnceKeys, Timestamp) -> R) -> Result<R> {
-        // Read before the lock, so that no other call waits for the clock; the state keeps time
-        // from going back.
+        // The clock is read before the lock, so that no other call waits for it; the state keeps time from
+        // going back.
         let now = self.clock.now();
         step!();
         let mut keys = self.keys.lock().map_err(|_: PoisonError<_>| {
@@ -54,7 +54,7 @@ impl OnceHandle {
             .map_err(|ClaimLost| Error::claim_lost().with_once(&self.name))
     }
 
-    /// Checks a key and a duration, and names the store in a refusal.
+    /// Checks a key and a duration, and names the store in an error.
     fn checked<T>(&self, key: &[u8], rest: Result<T>) -> Result<T> {
         let checked = limits::check_key(key).and(rest);
         checked.map_err(|error| error.with_once(&self.name))

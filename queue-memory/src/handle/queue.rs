@@ -31,14 +31,14 @@ pub(crate) struct QueueHandle<S> {
 
 struct Locked<S> {
     state: S,
-    /// Whether the queue was removed. Then it is empty, and no call works on it any more.
+    /// Whether the queue was removed. A removed queue is empty, and no call works on it.
     removed: bool,
     last: Millisecond,
     arrival: Sleepers,
     room: Sleepers,
 }
 
-/// An arrival or room: the callers that wait for it, and the state's answer when it comes.
+/// An arrival or room: the callers that wait for it, and the time at which it comes.
 struct WaitTarget<S> {
     sleepers: fn(&mut Locked<S>) -> &mut Sleepers,
     availability: fn(&S, Timestamp) -> Availability,
@@ -69,7 +69,8 @@ impl<S: Waitable> QueueHandle<S> {
         self.lock_at_once()
     }
 
-    /// [`lock`](Self::lock)s under another lock, which no other thread may find held.
+    /// [`lock`](Self::lock), for a caller that holds another lock: no `step!` comes before it, because no
+    /// other thread may run meanwhile.
     fn lock_at_once(&self) -> Result<MutexGuard<'_, Locked<S>>> {
         self.locked.lock().map_err(|_| {
             let message = "an earlier call panicked half-way, so its messages cannot be trusted";
@@ -77,14 +78,14 @@ impl<S: Waitable> QueueHandle<S> {
         })
     }
 
-    /// Does one call's work at one instant, and wakes waiting callers that it concerns. Gives the work
-    /// back if the queue was removed.
+    /// Does one call's work at one instant, and wakes the waiting callers that are affected. Returns the work
+    /// if the queue was removed.
     pub(crate) fn call<R, W>(&self, work: W) -> Result<ControlFlow<R, W>>
     where
         W: FnOnce(&mut S, Timestamp) -> R,
     {
-        // Read before the lock, so that no other call waits for the clock; the state keeps time
-        // from going back.
+        // The clock is read before the lock, so that no other call waits for it; the state keeps time from
+        // going back.
         let instant = Instant::now();
         let mut locked = self.lock()?;
         let Locked {
@@ -113,7 +114,7 @@ impl<S: Waitable> QueueHandle<S> {
         Ok(Break(answer))
     }
 
-    /// Does work that concerns no waiting caller, or gives it back if the queue was removed.
+    /// Does work that affects no waiting caller, or returns it if the queue was removed.
     pub(super) fn without_waking<R, W>(&self, work: W) -> Result<ControlFlow<R, W>>
     where
         W: FnOnce(&mut S) -> R,
@@ -125,7 +126,7 @@ impl<S: Waitable> QueueHandle<S> {
         Ok(Break(work(&mut locked.state)))
     }
 
-    /// Looks at the state for a caller that may hold another lock.
+    /// Reads the state for a caller that may hold another lock.
     pub(crate) fn read<R>(&self, look: impl FnOnce(&S) -> R) -> Result<R> {
         Ok(look(&self.lock_at_once()?.state))
     }
@@ -151,7 +152,7 @@ impl<S: Waitable> QueueHandle<S> {
     async fn wait(&self, target: &WaitTarget<S>, timeout: Duration) -> Result<()> {
         let limit = clock::after(timeout);
         let mut waiter = Waiter::new(self, target);
-        // Made only when the caller sleeps, since a timer needs a runtime.
+        // Created only when the caller sleeps, because a timer needs a runtime.
         let mut timer = pin!(None::<Sleep>);
         poll_fn(|cx| {
             loop {
@@ -170,7 +171,7 @@ impl<S: Waitable> QueueHandle<S> {
                         timer.set(Some(sleep_until(until)));
                     }
                 }
-                // Once the time is over, the loop looks again, as after a wake-up.
+                // At the timeout the loop polls again, as after a wake-up.
                 if let Some(timer) = timer.as_mut().as_pin_mut()
                     && timer.poll(cx).is_pending()
                 {
@@ -183,8 +184,8 @@ impl<S: Waitable> QueueHandle<S> {
 }
 
 impl<S: Openable> QueueHandle<S> {
-    /// Removes the queue, for a caller that may hold another lock: from now on it is empty, calls give
-    /// their work back, and waits end. Answers what is left to do when no lock is held.
+    /// Removes the queue, for a caller that may hold another lock. From then on the queue is empty, calls
+    /// return their work, and waits end. Returns the work that is left for when no lock is held.
     ///
     /// # Errors
     ///
@@ -206,13 +207,13 @@ impl<S: Openable> QueueHandle<S> {
                 step!();
                 waker.wake();
             }
-            // A long queue takes a while to drop, and nobody else waits for that.
+            // A long queue takes a while to drop; no other call waits for that.
             drop(state);
         }))
     }
 }
 
-/// A caller that waits. Dropping it takes it out of the sleepers.
+/// A caller that waits. Dropping this removes the caller from the sleepers.
 struct Waiter<'a, S: Waitable> {
     queue: &'a QueueHandle<S>,
     target: &'a WaitTarget<S>,
@@ -228,19 +229,19 @@ impl<'a, S: Waitable> Waiter<'a, S> {
         }
     }
 
-    /// Looks; answers the time until which to sleep, or `None` if the arrival or the room may be
-    /// there, or the queue is not.
+    /// Polls; returns the time until which to sleep, or `None` if the arrival or the room may be there or the
+    /// queue was removed.
     fn look(&mut self, cx: &Context<'_>) -> Result<Option<Timestamp>> {
         let now = self.queue.clock.now();
         let mut locked = self.queue.lock()?;
         if locked.removed {
-            // All sleepers have left it.
+            // The removal has taken all sleepers out.
             self.sleeper = None;
             return Ok(None);
         }
         let availability = (self.target.availability)(&locked.state, now);
         let sleepers = (self.target.sleepers)(&mut locked);
-        // A caller that finds it at once never joins the sleepers.
+        // A caller that finds an arrival or room at once never joins the sleepers.
         if self.sleeper.is_none() && availability == Availability::Now {
             return Ok(None);
         }

@@ -5,16 +5,16 @@ use queue_core::Timestamp;
 /// The time at which the arrival or the room may be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Availability {
-    /// It is there, or only a call can tell.
+    /// It is there, or only a call can find out.
     Now,
-    /// At this time, if no call brings it sooner.
+    /// At this time, unless a call brings it sooner.
     At(Timestamp),
     /// Only a call can bring it.
     OnlyByCall,
 }
 
 impl Availability {
-    /// Something that comes by itself at this time, if at all, seen from `now`.
+    /// Something that comes without a call at `time`, if at all, seen from `now`.
     pub(crate) fn at(time: Option<Timestamp>, now: Timestamp) -> Self {
         match time {
             Some(time) if time <= now => Self::Now,

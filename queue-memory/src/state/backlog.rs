@@ -11,7 +11,7 @@ use super::{
 
 /// The undelivered messages of a queue.
 pub(crate) trait Backlog: Debug + Send + 'static {
-    /// Puts a message at the tail of the ready: one pushed or revived now.
+    /// Puts a message that is pushed or revived now at the tail of the ready messages.
     fn join(&mut self, entries: &mut Entries, slot: Slot, now: Timestamp);
 
     /// Puts a message whose lease ended at `ended`, by release or expiry, before all others (L11).
@@ -29,7 +29,7 @@ pub(crate) trait Backlog: Debug + Send + 'static {
     /// The next message in delivery order, delayed ones last, by due time.
     fn first(&self) -> Option<Slot>;
 
-    /// Takes an undelivered message out, wherever it is.
+    /// Removes an undelivered message, ready or delayed.
     fn remove(&mut self, entries: &mut Entries, slot: Slot);
 
     /// The earliest due time of the delayed messages.

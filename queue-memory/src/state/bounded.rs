@@ -151,7 +151,7 @@ impl LeasingState<Bounded> {
         self.resize(now, capacity)
     }
 
-    /// Answers the dropped messages, oldest first.
+    /// Returns the dropped messages, oldest first.
     pub(crate) fn resize(&mut self, now: Timestamp, capacity: usize) -> Vec<StoredMessage> {
         self.begin(now);
         self.capacity = capacity;

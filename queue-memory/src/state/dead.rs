@@ -44,7 +44,7 @@ impl DeadLetters {
         self.numbers.contains_key(&id)
     }
 
-    /// Adds a message that died; answers how many it dropped to keep to the cap.
+    /// Adds a message that died; returns how many letters it dropped to keep to the cap.
     pub(crate) fn add(&mut self, entry: StoredMessage, reason: DeathReason, now: Timestamp) -> u64 {
         if self.cap == 0 {
             return 1;
@@ -79,7 +79,7 @@ impl DeadLetters {
         1
     }
 
-    /// Keeps at most so many from now on; answers how many it dropped.
+    /// Changes the cap; returns how many letters it dropped.
     pub(crate) fn keep(&mut self, cap: u64) -> u64 {
         self.cap = cap;
         planted!(CapTrimsNothing => return 0);

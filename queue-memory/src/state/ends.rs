@@ -20,7 +20,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Notes a new message's end, and answers it.
+    /// Notes a new message's end, and returns it.
     pub(crate) fn set(
         &mut self,
         id: MessageId,
@@ -46,7 +46,7 @@ impl Ends {
         }
     }
 
-    /// This message came back from its lease. Answers its end.
+    /// Notes that a message came back from its lease. Returns its end.
     #[inline]
     pub(crate) fn came_back(&mut self, id: MessageId, slot: Slot) -> Option<Timestamp> {
         if self.by_id.is_empty() {
@@ -91,7 +91,7 @@ impl Ends {
         (end <= now).then_some(slot)
     }
 
-    /// What becomes of this message once its time is over, if it has one.
+    /// How this message ends after its time to live, if it has one.
     pub(crate) fn then(&self, id: MessageId) -> Option<Outdated> {
         self.by_id.get(&id).map(|(_, then)| *then)
     }

@@ -37,19 +37,19 @@ pub(crate) struct StoredMessage {
     pub(crate) since: Timestamp,
     /// Its arrival, as ageing counts it (P4): the push or its due time, until a retry or a revival.
     pub(crate) arrival: Timestamp,
-    /// What is told of it once it was retried or revived, or if its push delayed it: few messages
-    /// are, so the others have no room for it.
+    /// The details of a message that was retried, revived or delayed by its push. Few messages are, so the
+    /// others have no room for them.
     pub(crate) past: Option<Box<Past>>,
     /// Its distinct key, if it still has one (B7).
     pub(crate) distinct: Option<Key>,
     pub(crate) attempts: u32,
-    /// Its neighbours, while it stands in a line.
+    /// Its neighbours, while it is in a line.
     pub(crate) before: Slot,
     pub(crate) after: Slot,
     pub(crate) priority: i16,
 }
 
-/// What a message has been through.
+/// The history of a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Past {
     pub(crate) pushed: Timestamp,
@@ -62,7 +62,7 @@ pub(crate) struct Past {
 pub(crate) enum EntryPlace {
     /// Ready, in the order of joining or of ageing.
     Line,
-    /// Ready, and before all others, since it came back by release or expiry.
+    /// Ready, and before all others, because it came back by release or expiry.
     Returned,
     /// In the order of due times.
     Due(Timestamp),
@@ -70,7 +70,7 @@ pub(crate) enum EntryPlace {
     Leased {
         token: Token,
         deadline: Timestamp,
-        /// The name of that consumer. It fits beside the enum's tag, so that it costs no room.
+        /// The name of that consumer. It fits beside the enum's tag, so it costs no memory.
         holder: Name,
     },
 }
@@ -117,7 +117,7 @@ impl StoredMessage {
         past.and_then(|past| past.failure.clone())
     }
 
-    /// Keeps why a retry said that it failed (L14), before anything changes its arrival.
+    /// Keeps the reason of a retry (L14), before its arrival is changed.
     pub(crate) fn failed(&mut self, failure: Option<&str>) {
         let pushed = self.pushed();
         let failure = failure.map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The names of those who hold leases (L16).
+//! The names of leases' holders (L16).
 
 use queue_core::Holder;
 use slab::Slab;
@@ -8,8 +8,7 @@ use super::entry::{KEPT, Name};
 /// No name: the call that leased gave none.
 const NAMELESS: Name = Name::MAX;
 
-/// The names on live leases. All leases of one call share one, so that a lease has no more than a
-/// number of it.
+/// The names on live leases. All leases of one call share one name, so a lease stores only its number.
 #[derive(Debug, Default)]
 pub(crate) struct Holders(Slab<Named>);
 
@@ -21,18 +20,18 @@ struct Named {
 }
 
 impl Holders {
-    /// Adds the name that a call gave; [`granted`](Self::granted) then says how many leases have it.
+    /// Adds the name that a call gave; [`granted`](Self::granted) then sets how many leases have it.
     #[inline]
     pub(crate) fn add(&mut self, holder: Option<Holder>) -> Name {
         let Some(holder) = holder else {
             return NAMELESS;
         };
         let name = self.0.insert(Named { holder, leases: 0 });
-        // There are no more names than leases, and fewer than 2^32 of those.
+        // There are no more names than leases, and fewer than 2^32 leases.
         Name::try_from(name).unwrap_or(NAMELESS)
     }
 
-    /// Says how many leases the call granted; a name on none is gone.
+    /// Sets how many leases the call granted; a name without a lease is removed.
     #[inline]
     pub(crate) fn granted(&mut self, name: Name, leases: usize) {
         if name == NAMELESS {
@@ -44,7 +43,7 @@ impl Holders {
         }
     }
 
-    /// A lease ends. The name is gone with the last one.
+    /// Counts the end of a lease. The name is removed with its last lease.
     #[inline]
     pub(crate) fn leave(&mut self, name: Name) {
         if name == NAMELESS {

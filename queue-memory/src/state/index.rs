@@ -8,9 +8,9 @@ use super::entry::{KEPT, NONE, Slot};
 
 /// Slots by id.
 ///
-/// Ids count up, so the slots of new messages stand side by side, and an id tells the place. A message
-/// that stays long behind others that are gone would keep a place for each of those: it moves to a map.
-/// A revived message, which has an old id, goes there, too.
+/// Ids count up, so the slots of new messages are side by side, and the id gives the place. A message that
+/// stays long after its neighbours would keep their empty places: it moves to a map. A revived message, which
+/// has an old id, goes to the map, too.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     /// The id of the first place.
@@ -40,7 +40,7 @@ impl Index {
             self.recent.push_back(slot);
             self.taken += 1;
         } else if let Some(place) = self.place(id) {
-            // A revived one whose place is still there.
+            // A revived message whose place is still there.
             self.recent[place] = slot;
             self.taken += 1;
         } else {
@@ -72,8 +72,8 @@ impl Index {
         (place < self.recent.len()).then_some(place)
     }
 
-    /// Takes away the first places as long as they are empty; and moves the first messages, too, as long
-    /// as most places are.
+    /// Removes the first places while they are empty. While most places are empty, moves the first messages
+    /// to the map.
     #[inline]
     fn close_up(&mut self) {
         while let Some(&slot) = self.recent.front() {

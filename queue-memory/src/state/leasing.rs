@@ -50,7 +50,7 @@ pub(crate) struct LeasingState<K: Kind> {
     pub(super) last_id: u64,
     last_token: u64,
     pub(super) latest: Timestamp,
-    /// The time before which nothing expires, comes due or ends by itself.
+    /// The time before which no lease expires, no message comes due and no time to live ends.
     quiet_until: Timestamp,
 }
 
@@ -86,7 +86,7 @@ impl<K: Kind> LeasingState<K> {
         }
     }
 
-    /// Goes by other attempts and another cap of the dead letters from now on.
+    /// Changes the number of attempts and the cap of the dead letters.
     pub(super) fn reconfigure_leasing(&mut self, now: Timestamp, config: &LeasingConfig) {
         self.begin(now);
         let attempts = config.max_attempts;
@@ -95,8 +95,8 @@ impl<K: Kind> LeasingState<K> {
         self.counters.trimmed += self.dead.keep(config.dead_letter_cap);
     }
 
-    /// Reclaims, promotes, and ends what is outdated, as every call does first (L7). Answers the
-    /// time, which never goes back.
+    /// Reclaims, promotes, and ends outdated messages, as every call does first (L7). Returns the time, which
+    /// never goes back.
     #[inline]
     pub(super) fn begin(&mut self, now: Timestamp) -> Timestamp {
         let now = self.latest.max(now);
@@ -108,7 +108,7 @@ impl<K: Kind> LeasingState<K> {
         now
     }
 
-    /// Notes that something changes by itself at this time.
+    /// Notes that something changes without a call at this time.
     #[inline]
     pub(super) fn expect(&mut self, time: Timestamp) {
         self.quiet_until = self.quiet_until.min(time);
@@ -173,7 +173,7 @@ impl<K: Kind> LeasingState<K> {
         self.expect(deadline);
     }
 
-    /// Forgets who holds a message, whose lease ends.
+    /// Removes the holder's name from a lease that ends.
     #[inline]
     pub(super) fn forget_holder(&mut self, slot: Slot) {
         if let EntryPlace::Leased { holder, .. } = self.entries[slot].place {
@@ -231,7 +231,7 @@ impl<K: Kind> LeasingState<K> {
         if is_paused {
             return Leased::nothing(None);
         }
-        // More than 128 were: the next call ends those that are left.
+        // More than 128 were outdated: the next call ends the rest.
         if self.ends.first_outdated(now).is_some() {
             return Leased::nothing(Some(Duration::ZERO));
         }
@@ -289,7 +289,7 @@ impl<K: Kind> LeasingState<K> {
         }
     }
 
-    /// The next time at which something changes by itself: a deadline or a due time.
+    /// The next time at which something changes without a call: a deadline or a due time.
     fn next_change(&self) -> Option<Timestamp> {
         let times = [self.leases.first_time(), self.backlog.next_due()];
         times.into_iter().flatten().min()
@@ -317,8 +317,8 @@ impl<K: Kind> Waitable for LeasingState<K> {
         Availability::at(self.next_change(), now)
     }
 
-    /// An expiry makes room if the message dies, and so does the end of a time to live: both are
-    /// worth another try.
+    /// An expiry makes room if the message dies, and so does the end of a time to live. Both are worth
+    /// another try.
     fn room(&self, now: Timestamp) -> Availability {
         if self.entries.len() < self.capacity {
             return Availability::Now;

@@ -6,19 +6,19 @@ use super::{
     fifo::Fifo,
 };
 
-/// So many priorities make a page: as many as a word has bits.
+/// The priorities in a page: one for each bit of a word.
 const PAGE: usize = 64;
 const PAGES: usize = (1 << 16) / PAGE;
-/// So many pages stay when their last message has left, since mostly the next is of the same priority.
+/// How many empty pages are kept, because the next message usually has the same priority.
 const SPARE: usize = 4;
 
 /// Two lines for each priority, and the number of messages in all of them.
 ///
-/// A bit tells whether a priority has messages, and another whether any of its page has. So joining,
-/// leaving and finding the most urgent message cost the same, however many priorities there are.
+/// One bit is set if a priority has messages, another if any priority of its page has. So joining, leaving
+/// and finding the most urgent message cost the same for any number of priorities.
 #[derive(Debug, Default)]
 pub(crate) struct Levels {
-    /// The most urgent first. There is none before the first message.
+    /// The most urgent first. Empty before the first message.
     pages: Vec<Option<Box<Page>>>,
     busy: [u64; PAGES / PAGE],
     /// How many pages have no message.

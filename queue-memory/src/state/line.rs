@@ -1,5 +1,5 @@
-//! A line of messages in the order of joining, linked through the entries themselves: joining,
-//! leaving from anywhere and a step either way cost the same, however long it is.
+//! A line of messages in the order of joining, linked through the entries themselves. Joining, leaving from
+//! anywhere and a step either way cost the same for any length.
 
 use super::entry::{Entries, NONE, Slot, StoredMessage};
 

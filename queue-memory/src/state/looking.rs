@@ -1,4 +1,4 @@
-//! Looking at messages without taking them (L16).
+//! Peeking: showing messages without taking them (L16).
 
 use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, Timestamp, limits};
 
@@ -65,7 +65,7 @@ impl<K: Kind> LeasingState<K> {
     }
 }
 
-/// The messages that a page may show, and the one after them, which tells that there are more.
+/// The messages that a page may show, and the next message, which shows that there are more.
 pub(super) fn part(slots: impl Iterator<Item = Slot>, page: Page) -> Vec<Slot> {
     let shown = page.after.map_or(0, Cursor::get);
     let shown = usize::try_from(shown).unwrap_or(usize::MAX);

@@ -9,7 +9,7 @@ use queue_core::{Dedup, MessageId, Timestamp, limits, millis_ceil};
 
 use super::entry::{KEPT, Key};
 
-/// The keys of pushes with a window, until it is over.
+/// The keys of pushes with a window, until the window is over.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     // By the standard hasher: the keys may come from strangers.
@@ -28,7 +28,7 @@ struct Mark {
 }
 
 impl Marks {
-    /// The number of marks, with those that have ended and are not cleared away yet.
+    /// The number of marks, including ended ones that are not cleared away yet.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -40,7 +40,7 @@ impl Marks {
         (now < mark.end).then_some(mark.id)
     }
 
-    /// Marks a key that has no live mark; answers the mark's end.
+    /// Marks a key that has no live mark; returns the mark's end.
     pub(crate) fn set(&mut self, dedup: &Dedup, id: MessageId, now: Timestamp) -> Timestamp {
         let key: Key = Arc::from(&dedup.key[..]);
         let end = now.plus_millis(millis_ceil(dedup.window));
@@ -58,7 +58,7 @@ impl Marks {
         end
     }
 
-    /// This message is done: its mark ends, if it is one that ends with it.
+    /// Ends the mark of a message that is done, if the mark ends with its message.
     #[inline]
     pub(crate) fn done(&mut self, id: MessageId) {
         if self.uniques.is_empty() {

@@ -1,8 +1,8 @@
 //! One pure, synchronous state machine per kind of queue, and one for once keys.
 //!
-//! Nothing here waits, locks, or reads a clock: every call gets the time. The leasing kinds
-//! share [`State`], which hands out messages under leases, and differ in the
-//! [`Backlog`](backlog::Backlog) that orders undelivered ones. A rotating queue is a [`Ring`].
+//! No code here waits, locks, or reads a clock: every call gets the time as an argument. The leasing kinds
+//! share [`State`], which hands out messages under leases, and differ in the [`Backlog`](backlog::Backlog)
+//! that orders undelivered ones. A rotating queue is a [`Ring`].
 
 mod availability;
 mod backlog;

@@ -20,7 +20,7 @@ pub(crate) struct OnceKeys {
     latest: Timestamp,
 }
 
-/// Keys by the end of their claim or mark; the token tells equal times apart.
+/// Keys by the end of their claim or mark; the token distinguishes equal times.
 type Ends = BTreeMap<(Timestamp, Token), Key>;
 
 #[derive(Debug, Clone, Copy)]
@@ -153,7 +153,7 @@ impl OnceKeys {
         }
     }
 
-    /// Clears away ended keys, at most as many as one call should.
+    /// Clears away ended keys, at most 128 of each (O4).
     fn clear_ended(&mut self, now: Timestamp) {
         for state in [KeyState::Claimed, KeyState::Done] {
             for _ in 0..limits::MAX_BATCH {

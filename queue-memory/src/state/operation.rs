@@ -84,7 +84,7 @@ impl<K: Kind> LeasingState<K> {
         found
     }
 
-    /// Answers the removed messages, so that the caller can drop them outside the lock.
+    /// Returns the removed messages, so that the caller can drop them outside the lock.
     pub(crate) fn purge(&mut self, now: Timestamp, max: usize) -> Vec<StoredMessage> {
         self.begin(now);
         let mut removed = Vec::with_capacity(max.min(self.backlog.len()));

@@ -16,7 +16,7 @@ impl<K: Kind> LeasingState<K> {
         }
     }
 
-    /// Notes that a message is undelivered again, so that its end concerns it.
+    /// Notes that a message is undelivered again, so that its time to live can end it.
     #[inline]
     pub(super) fn came_back(&mut self, slot: Slot) {
         if let Some(end) = self.ends.came_back(self.entries[slot].id, slot) {

@@ -1,4 +1,4 @@
-//! What planted bugs do to a state that takes more than a line. See [`Bug`].
+//! Planted bugs of a state that take more than a line. See [`Bug`].
 
 use std::cmp::Reverse;
 
@@ -40,7 +40,7 @@ impl<K: Kind> LeasingState<K> {
         found.map(|(slot, _)| slot)
     }
 
-    /// A delivered message holds its key no longer.
+    /// A delivered message no longer holds its distinct key.
     pub(super) fn free_key(&mut self, slot: Slot) {
         if let Some(key) = self.entries[slot].distinct.take() {
             self.keys.remove(&key);
@@ -58,7 +58,7 @@ impl<K: Kind> LeasingState<K> {
         }
     }
 
-    /// Starts a message's time to live anew.
+    /// Restarts a message's time to live.
     pub(super) fn live_anew(&mut self, slot: Slot, now: Timestamp) {
         let entry = &self.entries[slot];
         let pushed = entry.pushed().as_millis();

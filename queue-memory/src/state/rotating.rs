@@ -18,10 +18,9 @@ use super::{
 
 /// A ring of items at one instant.
 ///
-/// The ring's order is the order of joining the tail, so every item has the number of its last
-/// joining. Visited items are due one pace after they joined, and so in the same order; items never
-/// visited are due already. So the next due item is the first visited or the first fresh one, and
-/// none has to be skipped.
+/// The ring's order is the order of joining the tail, so every item has the number of its last joining.
+/// Visited items are due one pace after they joined, in the same order. Items never visited are due already.
+/// So the next due item is the first visited or the first fresh item, and no item has to be skipped.
 #[derive(Debug)]
 pub(crate) struct Ring {
     config: RotatingConfig,

@@ -7,9 +7,8 @@ use super::entry::{KEPT, NONE, Slot};
 
 /// Slots by ascending key.
 ///
-/// Leaving from the front and joining at the end cost a step; leaving from the middle costs a
-/// search and leaves a gap. The first is never a gap, and there are never many more gaps than
-/// slots.
+/// Leaving from the front and joining at the end cost a step. Leaving from the middle costs a search and
+/// leaves a gap. The first slot is never a gap, and there are never many more gaps than slots.
 #[derive(Debug)]
 pub(crate) struct SortedSlots<K> {
     cells: VecDeque<(K, Slot)>,
@@ -36,7 +35,7 @@ impl<K: Ord + Copy> SortedSlots<K> {
     pub(crate) fn push(&mut self, key: K, slot: Slot) -> bool {
         match self.cells.back_mut() {
             Some((last, _)) if *last > key => return false,
-            // The last slot comes back into the gap that it left.
+            // The last slot returns to the gap that it left.
             Some((last, gap)) if *last == key => {
                 *gap = slot;
                 self.gaps -= 1;

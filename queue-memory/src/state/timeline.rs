@@ -18,14 +18,13 @@ const LAST: MessageId = MessageId::new(u64::MAX);
 
 /// Messages in the order of (time, id).
 ///
-/// Most times come in order, since most leases and most delays are of one length: they go into a
-/// sorted run. The others go into a tree.
+/// Most times come in order, because most leases and most delays have the same length. They go into a sorted
+/// run; the others go into a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     run: SortedSlots<Key>,
     tree: BTreeMap<Key, Slot>,
-    /// The number of messages not after `mark`, so that counting passes each of them once, however
-    /// often it happens.
+    /// The number of messages not after `mark`, so that repeated counting passes each message once.
     passed: usize,
     mark: Timestamp,
 }

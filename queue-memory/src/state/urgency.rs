@@ -16,7 +16,7 @@ use super::{
 pub(crate) enum Urgency {
     /// Two lines for each priority (P1, P2).
     Strict(Levels),
-    /// One line, in which waiting makes up for priority (P4).
+    /// One line, in which waiting compensates for priority (P4).
     Ageing(Ageing),
 }
 

@@ -14,7 +14,7 @@ impl Sleepers {
         (None, Wakers::default())
     }
 
-    /// It leaves, though an event may have woken it since it looked.
+    /// The sleeper leaves, though an event may have woken it since its poll.
     pub(crate) fn leave_later(&mut self, id: SleeperId) {
         self.line.remove(&id);
         self.watcher.take_if(|watcher| *watcher == id);

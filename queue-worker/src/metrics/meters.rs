@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Stop, event::Event, handler_result::HandlerResult, outcome::DeliveryOutcome};
 
-/// The endings of handlings: the names of [`Ending::name`], and cut off.
+/// The results of handlings: the names of [`HandlerResult::name`], and `cut_off`.
 const ENDINGS: [&str; 6] = [
     "done",
     "failed",
@@ -84,7 +84,7 @@ impl QueueMeters {
             lateness_seconds: histogram!(LATENESS_SECONDS, "queue" => label()),
             leases_lost: counter!(LEASES_LOST, "queue" => label()),
             leases_extended: counter!(LEASES_EXTENDED, "queue" => label()),
-            // All exist from the start, since a rate needs the 0 before the first 1.
+            // All exist from the start, because a rate needs the 0 before the first 1.
             outcomes: DeliveryOutcome::ALL
                 .map(|fate| {
                     let outcome = fate.name();

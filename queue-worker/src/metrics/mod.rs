@@ -18,22 +18,22 @@
 //! | `queue_kit_calls_total` | counter | calls | `call` | sent to the backend: `settle_and_lease` (lease, settle, or both), `extend`, `counters` |
 //! | `queue_kit_call_errors_total` | counter | calls | `call` | those that failed, and `wait` |
 //! | `queue_kit_messages` | gauge | messages | `state` | sampled: in the queue, `ready`, `delayed`, `leased` or `dead` |
-//! | `queue_kit_oldest_ready_seconds` | gauge | seconds | | sampled: the time since the message at the head of the line became ready; 0 if none is |
+//! | `queue_kit_oldest_ready_seconds` | gauge | seconds | | sampled: the time since the message at the head of the queue became ready; 0 if none is |
 //! | `queue_kit_paused` | gauge | | | sampled: 1 while an operator has paused the queue, else 0 |
 //!
 //! **Sampled** means: the worker reads it from the queue, by one call of
 //! [`counters`](queue_core::Leasing::counters) in each interval, if
-//! [`sample_every`](crate::Worker::sample_every) sets one. Let one worker of many sample, since all
-//! would read the same. A failed sample counts as an error and leaves the last values standing.
+//! [`sample_every`](crate::Worker::sample_every) sets one. Let one of several workers sample, because all
+//! would read the same. A failed sample counts as an error and leaves the last values.
 //!
 //! **Measuring waits.** A delivery does not say when its message was pushed, or became ready.
-//! `queue_kit_oldest_ready_seconds` is the longest wait at present, from the backend and by its
-//! clock; on a delay queue that is the lateness of the next message. The two histograms show the
-//! wait of each message, at the price of a header: from the producer's stamp to the lease, whose
-//! time the token holds by the backend's clock. So they are off by the difference of those two
-//! clocks, unless the due time is a [`Timestamp`](queue_core::Timestamp), which is the backend's
-//! time anyway. They count first attempts only. For a deferred or released message, that is every
-//! delivery before its first failure, counted from the same stamp.
+//! `queue_kit_oldest_ready_seconds` is the longest wait at present, from the backend and by its clock; on a
+//! delay queue that is the lateness of the next message. The two histograms show the wait of each message, at
+//! the price of a header. The wait is from the producer's stamp to the lease, whose time is in the token by
+//! the backend's clock. So it is off by the difference of those two clocks, unless the due time is a
+//! [`Timestamp`](queue_core::Timestamp), which is the backend's time anyway. The histograms count first
+//! attempts only: for a deferred or released message, every delivery before its first failure, counted from
+//! the same stamp.
 //!
 //! The recorder sets buckets. For Prometheus, `metrics-exporter-prometheus` renders histograms as
 //! summaries unless you give it some.
@@ -68,7 +68,7 @@ pub const CALLS: &str = "queue_kit_calls_total";
 pub const CALL_ERRORS: &str = "queue_kit_call_errors_total";
 /// Messages in the queue, by `state`.
 pub const MESSAGES: &str = "queue_kit_messages";
-/// The time since the head of the line became ready.
+/// The time since the oldest ready message became ready.
 pub const OLDEST_READY_SECONDS: &str = "queue_kit_oldest_ready_seconds";
 /// Whether the queue is paused.
 pub const PAUSED: &str = "queue_kit_paused";
@@ -100,7 +100,7 @@ pub fn describe() {
     describe_gauge!(
         OLDEST_READY_SECONDS,
         seconds,
-        "The time since the head of the line became ready, sampled"
+        "The time since the oldest ready message became ready, sampled"
     );
     describe_gauge!(PAUSED, "1 while the queue is paused, sampled");
 }

@@ -1,6 +1,6 @@
 use tokio::time::Instant;
 
-/// The time at which the loop wakes itself: the earliest that any part of a pass asked for.
+/// The time at which the loop wakes: the earliest that any part of a pass asked for.
 #[derive(Debug)]
 pub(super) struct Alarm {
     pub(super) now: Instant,
@@ -15,7 +15,7 @@ impl Alarm {
         }
     }
 
-    /// Whether this time has come; if not, the loop wakes when it has.
+    /// Whether `time` has come; if not, the loop wakes then.
     pub(super) fn has_come(&mut self, at: Instant) -> bool {
         let come = at <= self.now;
         if !come {

@@ -2,12 +2,11 @@ use std::time::Duration;
 
 use queue_core::limits;
 
-/// The most messages that one lease call asks for, so that its answer comes while the leases live.
+/// The most messages that one lease call asks for, so that its reply comes while the leases live.
 ///
-/// On a slow line a large answer comes too late, or the backend's client gives it up. Its messages
-/// come back with an attempt charged; if the worker asked for as many again, all would die unseen.
-/// So after a lost or late answer it asks for fewer, down to one, and for more again while answers
-/// come soon.
+/// On a slow connection a large reply comes too late, or the backend's client gives it up. Its messages come
+/// back with an attempt charged; if the worker asked for as many again, all would die unseen. So after a lost
+/// or late reply it asks for fewer, down to one, and for more again while replies come soon.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchLimit(usize);
 
@@ -20,7 +19,7 @@ impl BatchLimit {
         self.0
     }
 
-    /// Records that this many messages came, this long after the call.
+    /// Records that `count` messages came, `took` after the call.
     pub(super) fn answered(&mut self, count: usize, took: Duration, lease_time: Duration) {
         if count == 0 {
             return;
@@ -32,13 +31,12 @@ impl BatchLimit {
         }
     }
 
-    /// Records that after this long it is unknown whether the call leased the messages that it
-    /// asked for.
+    /// Records a call that failed after `took`, and may have leased the messages that it asked for.
     pub(super) fn lost(&mut self, asked: usize, took: Duration, lease_time: Duration) {
         self.shrink(asked, took, lease_time);
     }
 
-    /// Shrinks to half, or to as many as would take a quarter of a lease at this pace.
+    /// Shrinks to half, or to the number that takes a quarter of a lease at this pace.
     fn shrink(&mut self, count: usize, took: Duration, lease_time: Duration) {
         let fitting = count as u128 * lease_time.as_micros() / (4 * took.as_micros()).max(1);
         let half = count.min(self.0) / 2;

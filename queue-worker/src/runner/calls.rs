@@ -23,16 +23,16 @@ use crate::{
     shares::Demand,
 };
 
-/// A lease that brought fewer messages than asked for does not say when more will be due. The
-/// worker looks again this soon after, or with the first result, if that is sooner.
+/// A lease that returned fewer messages than asked for does not say when more will be due. The worker polls
+/// again after this time, or with the first result, if that is sooner.
 const NEXT_LOOK: Duration = Duration::from_millis(10);
 
-/// The shortest time between two looks that found nothing, even if the backend says that something
-/// is overdue.
+/// The shortest time between two polls that found nothing, even if the backend says that something is
+/// overdue.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
 impl Runner {
-    /// Sends the calls whose time has come. Answers whether it sent any.
+    /// Sends the calls whose time has come. Returns true if it sent any.
     pub(super) fn send_calls(&mut self, alarm: &mut Alarm) -> bool {
         let mut allowed = self.allowed(alarm);
         let free = self.free_slots().min(allowed);
@@ -80,7 +80,7 @@ impl Runner {
             || alarm.has_come(oldest.since + self.linger())
     }
 
-    /// This many free slots or results need not wait for more.
+    /// The number of free slots or results that need not wait for more.
     fn enough(&self) -> usize {
         self.settings.concurrency.div_ceil(8).min(limits::MAX_BATCH)
     }
@@ -89,11 +89,11 @@ impl Runner {
         self.settings.linger.min(self.average_time / 16)
     }
 
-    /// Sends results, and asks for messages for this many slots, but for no more than `allowed`;
-    /// answers how many it asked for.
+    /// Sends results, and asks for messages for `slots` slots, but for no more than `allowed`. Returns how
+    /// many messages it asked for.
     ///
-    /// After a failure it asks for nothing until a call has succeeded: each lease whose reply is
-    /// lost costs its messages an attempt and the lease's time.
+    /// After a failure it asks for no messages until a call has succeeded: each lease whose reply is lost
+    /// costs its messages an attempt and the lease's time.
     fn send(&mut self, index: usize, slots: usize, allowed: usize, now: Instant) -> usize {
         let served = &mut self.queues[index];
         let failing = served.call_outage.until().is_some();
@@ -120,7 +120,7 @@ impl Runner {
                     .settle(&settlements)
                     .await
                     .map(|settled| (settled, None)),
-                // Also if there is nothing to settle: a `lease` would tell no holder's name.
+                // Also if there is nothing to settle, because a `lease` carries no holder's name.
                 Some(max) => {
                     let leased_next = queue
                         .settle_and_lease(&settlements, max, lease_time, holder)
@@ -131,7 +131,7 @@ impl Runner {
             CallAnswer { batch, result }
         });
         if slots > 0 {
-            // This call looks; a hint that comes meanwhile ends the next wait at once.
+            // This call polls; a hint that comes meanwhile ends the next wait at once.
             served.wait = None;
             self.freed = None;
         }
@@ -225,7 +225,7 @@ impl Runner {
         Err(Error::unanswered())
     }
 
-    /// Puts results back to be sent again, unless their lease is over.
+    /// Queues results to be sent again, unless their lease is over.
     fn put_back(&mut self, index: usize, batch: Vec<Pending>, doubtful: bool, now: Instant) {
         let served = &mut self.queues[index];
         for mut pending in batch.into_iter().rev() {
@@ -294,8 +294,8 @@ impl Runner {
         }
     }
 
-    /// Whether a delivery came before its lease was over. If not, no handler may begin it, since
-    /// another worker may be at it.
+    /// Whether a delivery came before its lease was over. If not, no handler may begin it, because another
+    /// worker may have the message.
     fn is_in_time(&self, index: usize, delivery: &Delivery, sent: Instant, now: Instant) -> bool {
         let lease = Lease::new(delivery, sent, None);
         if now < lease.deadline() {

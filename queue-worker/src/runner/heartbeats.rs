@@ -28,7 +28,7 @@ impl Runner {
     /// Queues a handler's request to extend its lease.
     pub(super) fn request_extension(&mut self, mut request: ExtendRequest) {
         let Some(running) = self.jobs.get(&request.job) else {
-            // Dropping the reply tells the handler.
+            // Dropping the reply's sender notifies the handler.
             return;
         };
         let served = &mut self.queues[running.queue];
@@ -36,7 +36,7 @@ impl Runner {
         served.requests.push_back(request);
     }
 
-    /// Sends the extensions that are due. Answers whether it sent any.
+    /// Sends the extensions that are due. Returns true if it sent any.
     pub(super) fn send_heartbeats(&mut self, alarm: &mut Alarm) -> bool {
         let mut sent = false;
         for index in 0..self.queues.len() {
@@ -86,8 +86,8 @@ impl Runner {
         (lease_time, entries)
     }
 
-    /// If any lease is due, the leases that are due now or soon, so that the latter need no call of
-    /// their own; otherwise none.
+    /// If any lease is due, the leases that are due now or soon, so that the latter need no call of their
+    /// own. Otherwise none.
     fn due(&mut self, index: usize, alarm: &mut Alarm) -> (Duration, Vec<Extension>) {
         let lease_time = self.queues[index].terms.lease;
         let soon = alarm.now + lease_time / 6;
@@ -195,7 +195,7 @@ impl Runner {
     ) {
         let mut extended = 0;
         for (entry, answer) in heartbeat.entries.into_iter().zip(answers) {
-            // A job that ended meanwhile has settled its lease; that is no lost lease.
+            // A job that ended meanwhile has settled its lease; such a lease is not lost.
             let Some(lease) = self.lease(&entry).cloned() else {
                 continue;
             };

@@ -127,7 +127,8 @@ impl Runner {
     ) -> (Settlement, Option<String>) {
         let receipt = lease.receipt;
         let failure = match ending {
-            // Its attempt is refunded even if its drop panicked: nobody let it finish.
+            // The attempt is refunded even if the drop panicked, because the handler was not allowed to
+            // finish.
             None | Some(HandlerResult::Abnormal(_)) if job.task.is_none() => {
                 return (Settlement::release(receipt), None);
             }
@@ -180,8 +181,8 @@ impl Runner {
         }
     }
 
-    /// The back-off's delay. If the user's rule panics, this takes the default, so that the message
-    /// neither comes at once nor takes the worker down.
+    /// The back-off's delay. If the user's rule panics, this takes the default, so that the message neither
+    /// comes at once nor ends the worker.
     fn delay(&self, queue: usize, lease: &Lease, failure: &Failure, seed: u64) -> Duration {
         let served = &self.queues[queue];
         let rule = || served.terms.retry.delay(lease.attempt, failure, seed);
@@ -201,7 +202,7 @@ fn retry(delay: Duration, failure: &Failure) -> Disposition {
     Disposition::Retry { delay, reason }
 }
 
-/// Why an attempt failed, as the log and the dead letters tell it.
+/// The reason of a failed attempt, as in the log and the dead letters.
 fn reason(failure: &Failure) -> String {
     failure.reason().to_owned()
 }

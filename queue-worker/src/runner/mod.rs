@@ -1,9 +1,9 @@
 //! The loop: one future that holds everything in flight, and drops none of it.
 //!
-//! It polls by hand instead of through `select!`, since the set in flight changes: a call, an
-//! extension and a wait for each queue. Each pass polls all of them in the same order, so that a
-//! simulation repeats. When nothing moves any more, the loop sleeps until something wakes it, or
-//! until the earliest time that any part asked for.
+//! It polls by hand instead of through `select!`, because the set in flight changes: a call, an extension and
+//! a wait for each queue. Each pass polls all of them in the same order, so that a simulation can be
+//! repeated. When nothing moves any more, the loop sleeps until something wakes it, or until the earliest
+//! time that any part asked for.
 
 mod alarm;
 mod batch_limit;
@@ -53,7 +53,7 @@ pub(crate) struct Runner {
     jobs: BTreeMap<u64, Job>,
     last_job: u64,
     notes: mpsc::UnboundedReceiver<TaskMessage>,
-    /// Handlers' tasks send notes through clones of this.
+    /// Handlers' tasks send messages through clones of this.
     note_sender: mpsc::UnboundedSender<TaskMessage>,
     phase: Phase,
     /// The shutdown, once it has begun.
@@ -63,7 +63,7 @@ pub(crate) struct Runner {
     /// The moving average of handlers' times.
     average_time: Duration,
     rate: Option<Limiter>,
-    /// Before this time no lease ends and no handler's time to stop is over.
+    /// Before this time no lease ends and no handler has to be cut off.
     watch_due: Option<Instant>,
     timer: Pin<Box<Sleep>>,
 }

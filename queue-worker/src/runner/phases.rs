@@ -11,8 +11,7 @@ use crate::{
     later::after,
 };
 
-/// After it has cut handlers off, the worker tries at least this long to settle the remaining
-/// results.
+/// After it has cut handlers off, the worker tries at least for this time to settle the remaining results.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
 /// A shutdown that has begun.
@@ -42,7 +41,7 @@ impl Runner {
         self.enter(Phase::Draining);
     }
 
-    /// Enters the next phase if it is time. Answers whether it did.
+    /// Enters the next phase if it is time. Returns true if it did.
     pub(super) fn advance(&mut self, alarm: &mut Alarm) -> bool {
         // In the last phase, this sets the alarm for the time at which the worker gives up the rest.
         let Some(shutdown) = self.shutdown.as_mut().filter(|it| alarm.has_come(it.until)) else {
@@ -79,7 +78,7 @@ impl Runner {
         }
     }
 
-    /// Whether no work or no time is left. The loop awaits a call in flight in any case.
+    /// Whether no work or no time is left. The loop always awaits a call in flight.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let Some(shutdown) = &self.shutdown else {
             return false;

@@ -9,8 +9,7 @@ use super::{Runner, alarm::Alarm};
 use crate::{event::Event, later::after};
 
 impl Runner {
-    /// Takes the samples that have come, and starts those that are due. Answers whether there were
-    /// any.
+    /// Takes the samples that have come, and starts samples that are due. Returns true if there were any.
     ///
     /// A failed sample does not change when the next one is due.
     pub(super) fn take_samples(&mut self, cx: &mut Poller<'_>, alarm: &mut Alarm) -> bool {

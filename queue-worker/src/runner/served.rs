@@ -29,7 +29,7 @@ pub(super) struct ServedQueue {
     pub(super) reach: BatchLimit,
     /// Results to settle.
     pub(super) pending: VecDeque<Pending>,
-    /// The time of the next look for messages.
+    /// The time of the next poll for messages.
     pub(super) look: Instant,
     /// The `extend` in flight, beside the call, so that no lease runs out behind a slow one.
     pub(super) heartbeat: Option<Heartbeat>,
@@ -46,12 +46,12 @@ pub(super) struct ServedQueue {
 }
 
 pub(super) struct Wait {
-    /// Answers a message, if one was handed over.
+    /// Returns a message, if one was handed over.
     pub(super) future: InFlight<Result<Leased>>,
     pub(super) began: Instant,
-    /// When it ends by its own timer.
+    /// The time at which its own timer ends it.
     pub(super) until: Instant,
-    /// Whether it waits for a message, for which there is a slot, and not for a hint alone.
+    /// Whether the wait takes a message, because there is a slot, and not a hint alone.
     pub(super) has_slot: bool,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Pending {
     pub(super) reason: Option<String>,
     pub(super) lease: Arc<Lease>,
     pub(super) since: Instant,
-    /// The worker sent it before, and the reply was lost.
+    /// The worker sent the result before, and the reply was lost.
     pub(super) doubtful: bool,
 }
 
@@ -135,7 +135,7 @@ impl ServedQueue {
         }
     }
 
-    /// The slots that the queue may take in addition to those it has.
+    /// The slots that the queue may take in addition to its own.
     pub(super) fn more_slots(&self) -> usize {
         let most = self.terms.at_most.unwrap_or(usize::MAX);
         let in_call = self.call.as_ref().map_or(0, |call| call.slots);

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::event::CallKind;
 
-/// A wait of a worker that has free slots is at most this part of a lease: what is handed over while it
-/// waits may have been leased when the wait began, as far as the worker knows.
+/// A wait of a worker with free slots takes at most this part of a lease, because the worker must assume that
+/// a message handed over was leased when the wait began.
 const PART_OF_A_LEASE: u32 = 4;
 
 impl Runner {
@@ -38,7 +38,7 @@ impl Runner {
                 None
             }
             Ok(_) => {
-                // Its own timer tells of nothing: the next wait begins.
+                // The wait's own timer is no hint: the next wait begins.
                 if now < until {
                     served.look = now;
                 }
@@ -50,7 +50,7 @@ impl Runner {
         true
     }
 
-    /// Starts what was handed over, or releases it if another message has taken its slot.
+    /// Starts a message that was handed over, or releases it if another message has taken its slot.
     fn handed_over(
         &mut self,
         index: usize,
@@ -65,7 +65,7 @@ impl Runner {
         self.take_deliveries(index, deliveries, began, now, has_slot);
     }
 
-    /// The slots that neither a job has nor a call may fill.
+    /// The slots without a job that no call in flight may fill.
     pub(super) fn free_slots(&self) -> usize {
         if !self.is_working() {
             return 0;
@@ -77,8 +77,8 @@ impl Runner {
             .saturating_sub(self.jobs.len() + in_calls)
     }
 
-    /// Starts a wait for each queue with a free slot and nothing to do: for a message where there is a slot
-    /// for it, else for a hint. Answers whether it started any.
+    /// Starts a wait for each queue with a free slot and nothing to do: for a message if there is a slot for
+    /// it, else for a hint. Returns true if it started any.
     pub(super) fn set_waits(&mut self, alarm: &mut Alarm) -> bool {
         let idle = self.is_working()
             && self.jobs.len() < self.settings.concurrency
@@ -109,7 +109,7 @@ impl Runner {
         begun
     }
 
-    /// The number of messages that may start in addition to those asked for already.
+    /// The number of messages that may start in addition to the messages asked for already.
     pub(super) fn allowed(&self, alarm: &mut Alarm) -> usize {
         let Some(rate) = self.rate.as_ref().filter(|_| self.is_working()) else {
             return usize::MAX;
@@ -129,7 +129,7 @@ impl Runner {
 fn wait(served: &ServedQueue, has_slot: bool, holder: Holder, now: Instant) -> Wait {
     let queue = Arc::clone(&served.queue);
     let lease_time = served.terms.lease;
-    // The end of a wait for a hint is the time to look.
+    // The end of a wait for a hint is the time to poll.
     let mut longest = served.look - now;
     let future: InFlight<_> = if has_slot {
         longest = longest.min((lease_time / PART_OF_A_LEASE).max(Duration::from_millis(1)));

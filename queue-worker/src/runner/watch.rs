@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::{Runner, alarm::Alarm, jobs::earlier};
 
 impl Runner {
-    /// Tells the handlers whose lease is over, and cuts off those whose time to stop is over.
-    /// Answers whether there were any.
+    /// Tells the handlers whose lease is over to stop, and cuts off handlers whose time to stop is over.
+    /// Returns true if there were any.
     ///
-    /// A deadline passes unextended when the worker cannot reach the backend, or when its process
-    /// stood still. The backend's clock went on meanwhile: the message is another worker's.
+    /// A deadline passes unextended if the worker cannot reach the backend, or if its process stood still.
+    /// The backend's clock went on meanwhile: the message is ready for another worker.
     pub(super) fn watch_leases(&mut self, alarm: &mut Alarm) -> bool {
         if !self.watch_due.is_some_and(|due| alarm.has_come(due)) {
             return false;

@@ -37,7 +37,7 @@ pub enum ErrorKind {
     ClaimLost,
     /// A body could not be encoded or decoded.
     Codec,
-    /// The server cannot be reached or does not answer, is loading, or is busy.
+    /// The server cannot be reached or does not reply, is loading, or is busy.
     Unavailable,
     /// The server has no memory left for a write. Consumers can still lease and settle its
     /// messages.
@@ -177,7 +177,7 @@ impl Error {
     pub fn claim_lost() -> Self {
         Self::new(
             ErrorKind::ClaimLost,
-            "it is not the key's live claim: it has ended, or was finished or released",
+            "the token is not the key's live claim: that has ended, or was finished or released",
         )
     }
 
@@ -195,7 +195,7 @@ impl Error {
 
     /// The error for a backend that returned fewer answers than the batch had entries: a bug of that backend.
     pub fn unanswered() -> Self {
-        let message = "the backend answered fewer entries than the batch had";
+        let message = "the backend returned fewer answers than the batch has entries";
         Self::new(ErrorKind::Internal, message).with_outcome(Outcome::Unknown)
     }
 
