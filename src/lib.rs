@@ -580,7 +580,7 @@
 //! # TLS and sentinels
 //!
 //! A URL with `rediss://` speaks TLS to Redis (feature `tls`), and one with `redis+sentinel://` finds
-//! the primary through sentinels; the front page of `queue-redis` has all of it. What a URL cannot
+//! the primary through sentinels; the repository's `docs/redis.md` has all of it. What a URL cannot
 //! hold is set on the backend's builder:
 //!
 //! ```no_run
@@ -632,3 +632,7 @@ pub use self::connect::{DEFAULT_URL, connect};
 #[cfg(all(doctest, feature = "memory", feature = "worker"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(all(doctest, feature = "memory", feature = "tls"))]
+#[doc = include_str!("../docs/redis.md")]
+struct Redis;

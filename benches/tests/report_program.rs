@@ -12,7 +12,7 @@ use std::{
 
 use queue_benches::{
     redis::placement::Placement,
-    report::{effort::Effort, readme, row::Row, scenarios},
+    report::{effort::Effort, readme, row::Row, scenarios, summary},
 };
 
 /// Many times the duration of a quick run, so that only a program that hangs exceeds it.
@@ -186,6 +186,15 @@ fn the_page_has_the_form_that_the_program_writes() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(here.join("README.md")).unwrap();
     has_form(&page);
+}
+
+#[test]
+fn the_readme_has_figures_of_the_page() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(here.join("README.md")).unwrap();
+    let readme = fs::read_to_string(here.join("../README.md")).unwrap();
+    let figures = readme::current(&readme).unwrap().trim_start();
+    assert_eq!(figures, summary::part(&page).unwrap());
 }
 
 /// Its table has the program's columns, scenarios, cases, figures and raw commands, in their order.

@@ -94,5 +94,5 @@ fn the_pages_tell_of_each_strategy_and_of_all_that_it_loses() {
     assert_eq!((types.count(), recipes.len()), (12, 20));
     assert!(module.starts_with("//! Twelve strategies") && module.contains("they are twenty"));
     assert!(page.contains("twelve of these strategies"));
-    assert!(text("README.md").contains("twelve such published strategies"));
+    assert!(text("README.md").contains("twelve published strategies"));
 }

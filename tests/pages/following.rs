@@ -56,6 +56,10 @@ impl Folder {
         Self(folder)
     }
 
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
     pub(crate) fn follow(&self, page: Page) {
         Crate {
             beside: &self.0,
@@ -145,7 +149,7 @@ fn workspace() -> PathBuf {
 
 /// Runs a command with the workspace's locked versions, so that it downloads nothing, and in the folder
 /// where the workspace is built.
-fn shell(command: &str, folder: &Path) -> (String, bool) {
+pub(crate) fn shell(command: &str, folder: &Path) -> (String, bool) {
     if folder.join("Cargo.toml").exists() && !folder.join("Cargo.lock").exists() {
         fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("copies");
     }

@@ -3,6 +3,7 @@
 
 mod following;
 mod page;
+mod readme;
 
 /// The test builds crates with their dependencies, so only `scripts/test` runs it.
 #[test]
@@ -27,5 +28,6 @@ fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
             let folder = &folder;
             scope.spawn(move || folder.follow(page));
         }
+        scope.spawn(|| readme::follow(&folder));
     });
 }

@@ -13,4 +13,5 @@ pub mod row;
 pub mod run;
 pub mod scenario;
 pub mod scenarios;
+pub mod summary;
 pub mod text;

@@ -39,10 +39,19 @@ pub fn form() -> Vec<String> {
 ///
 /// A sentence, if the page has no such part.
 pub fn lines(page: &str) -> Result<Vec<&str>, String> {
-    let (start, end) = place(page)?;
-    let lines = page[start..end].lines();
+    let lines = current(page)?.lines();
     let table = lines.filter(|line| line.starts_with('|') && !line.starts_with("| ---"));
     Ok(table.collect())
+}
+
+/// The page's part.
+///
+/// # Errors
+///
+/// A sentence, if the page has no such part.
+pub fn current(page: &str) -> Result<&str, String> {
+    let (start, end) = place(page)?;
+    Ok(&page[start..end])
 }
 
 /// The part for these rows.

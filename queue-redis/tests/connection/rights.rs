@@ -17,12 +17,10 @@ fn least() -> String {
 
 #[test]
 fn the_page_lists_the_rights_that_are_needed() {
-    let text = include_str!("../../../queue-redis/src/lib.rs");
-    let (_, told) = text
-        .split_once("//! ```text\n//! ~qk:*")
-        .expect("the rules");
-    let (told, _) = told.split_once("//! ```").expect("their end");
-    let told = format!("~qk:*{}", told.replace("\n//!", ""));
+    let text = include_str!("../../../docs/redis.md");
+    let (_, told) = text.split_once("```text\n~qk:*").expect("the rules");
+    let (told, _) = told.split_once("```").expect("their end");
+    let told = format!("~qk:*{told}");
     let words =
         |rules: &str| -> BTreeSet<String> { rules.split_whitespace().map(str::to_owned).collect() };
     assert_eq!(words(&told), words(&least()));

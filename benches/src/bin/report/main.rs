@@ -6,7 +6,7 @@ mod files;
 use std::{io, path::Path, process::ExitCode};
 
 use clap::Parser;
-use queue_benches::report::{readme, row::Row, run, text};
+use queue_benches::report::{readme, row::Row, run, summary, text};
 
 use self::arguments::Arguments;
 
@@ -46,7 +46,7 @@ fn measure(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes the page's part from the last report.
+/// Writes the parts of benches/README.md and of README.md from the last report.
 fn write_readme(folder: &Path) -> Result<(), String> {
     let source = folder.join(files::JSON);
     let tried = |error: io::Error| {
@@ -57,10 +57,17 @@ fn write_readme(folder: &Path) -> Result<(), String> {
     let wrong = |wrong: String| format!("{}: {wrong}", source.display());
     let rows: Vec<Row> = serde_json::from_str(&rows).map_err(|error| wrong(error.to_string()))?;
     let part = readme::part(&rows).map_err(wrong)?;
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let told = |error: io::Error| format!("{}: {error}", page.display());
-    let text = std::fs::read_to_string(&page).map_err(told)?;
-    let text =
-        readme::replace(&text, &part).map_err(|wrong| format!("{}: {wrong}", page.display()))?;
-    std::fs::write(&page, text).map_err(told)
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let summary = summary::part(&put(&own, &part)?)?;
+    put(&own.with_file_name("../README.md"), &summary)?;
+    Ok(())
+}
+
+/// Puts the part in its place in the page, and returns the page.
+fn put(page: &Path, part: &str) -> Result<String, String> {
+    let wrong = |wrong: String| format!("{}: {wrong}", page.display());
+    let text = std::fs::read_to_string(page).map_err(|error| wrong(error.to_string()))?;
+    let text = readme::replace(&text, part).map_err(wrong)?;
+    std::fs::write(page, &text).map_err(|error| wrong(error.to_string()))?;
+    Ok(text)
 }
