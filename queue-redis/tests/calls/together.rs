@@ -118,7 +118,11 @@ async fn turns_at_the_same_time_travel_together() -> Test {
     for (settled, leased) in &turns {
         assert_eq!(*settled, [Settled::Done]);
         let next = leased.next.is_some();
-        assert_eq!(next, leased.is_empty(), "only a caller without a message waits");
+        assert_eq!(
+            next,
+            leased.is_empty(),
+            "only a caller without a message waits"
+        );
     }
     let counters = queue.counters().await?;
     assert_eq!((counters.acked, counters.depth.leased), (192, 8));

@@ -102,8 +102,14 @@ async fn a_ring_keeps_any_bytes() {
         let listed = ring.list(Page::first(100)).await.expect("listed").entries;
         let visited = ring.visit(100, Duration::ZERO).await.expect("visit");
         // Not `assert_eq`, which would print the whole body.
-        assert!(listed == visited, "the listed items differ from the visited ones");
+        assert!(
+            listed == visited,
+            "the listed items differ from the visited ones"
+        );
         let found: Vec<_> = visited.iter().map(|item| item.body.to_vec()).collect();
-        assert!(found == bodies, "the visited items differ from the inserted ones");
+        assert!(
+            found == bodies,
+            "the visited items differ from the inserted ones"
+        );
     }
 }

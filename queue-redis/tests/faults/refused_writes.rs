@@ -81,7 +81,10 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
             let counters = queue.leasing().counters().await.expect("counters");
             let depth = counters.depth;
             let counted = (depth.ready, depth.delayed, depth.leased, depth.dead);
-            assert_eq!(counted, counts, "{kind}: due and expired messages count as ready");
+            assert_eq!(
+                counted, counts,
+                "{kind}: due and expired messages count as ready"
+            );
             assert!(counters.balance(), "{kind}: {counters:?}");
             let dead = queue.leasing().dead_letters(Page::first(10)).await;
             assert_eq!(&dead.expect("a page").entries[0].body[..], b"dead");

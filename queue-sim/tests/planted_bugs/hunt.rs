@@ -148,7 +148,10 @@ impl Hunt {
         println!("{}: seed {}, {told}", self.name, seeds.end());
         if seeds.start() < seeds.end() {
             // Not by a macro, because the harness shows its output only for failed tests.
-            let slow = format!("{}: only found by a hunt: write seeds.txt again\n", self.name);
+            let slow = format!(
+                "{}: only found by a hunt: write seeds.txt again\n",
+                self.name
+            );
             let _ = std::io::stderr().write_all(slow.as_bytes());
         }
         self.sound.passes(self.kind, seeds);
