@@ -44,8 +44,8 @@
 //! While a lease lives, the worker repeats a settlement whose reply was lost. If the backend then finds no
 //! lease, the first try perhaps took effect. Without hints the worker polls on a timer, and reports that it
 //! is not healthy. If the reply to a lease is lost, or comes when two thirds of the lease are gone, the
-//! worker asks for fewer messages at once, and for more again while replies come soon. It starts no handler
-//! on a message whose lease is over.
+//! worker asks for fewer messages at once. While replies come soon, it asks for more again. It starts no
+//! handler on a message whose lease is over.
 //!
 //! **Crash.** There is nothing to clean up: leases expire, and other workers take over. Dropping
 //! the future of a running worker is a crash: it cuts handlers off and settles nothing.

@@ -1,10 +1,9 @@
-//! Calls of the queue traits as data, and the services that answer them.
+//! Calls of the queue traits as data, and the services that make them.
 //!
-//! A [`Call`] is one call of one method, with its arguments; an [`Answer`] is its result. A [`Service`]
-//! answers calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and [`Front`] makes a queue of a
-//! service. So a [`Layer`] between a caller and its queue sees all verbs of all kinds as one call: it
-//! records, counts, delays, encrypts or refuses it. [`Layered`] puts a layer in front of every queue of a
-//! backend:
+//! A [`Call`] is one call of one method, with its arguments; an [`Answer`] is its result. A [`Service`] makes
+//! calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and [`Front`] makes a queue of a service.
+//! So a [`Layer`] between a caller and its queue sees all verbs of all kinds as one call: it records, counts,
+//! delays, encrypts or refuses it. [`Layered`] puts a layer in front of every queue of a backend:
 //!
 //! ```
 //! use std::{sync::{Arc, atomic::{AtomicU64, Ordering}}, time::Duration};
@@ -43,7 +42,7 @@ pub(crate) use self::answer::Answered;
 pub use self::{answer::Answer, front::Front, verbs::Call};
 pub use crate::backend::{Layer, Layered, Step};
 
-/// Answers calls: a queue, or something in front of one.
+/// Makes calls: a queue, or a layer in front of a queue.
 #[async_trait]
 pub trait Service: Debug + Send + Sync + 'static {
     /// Makes the call. Dropping the future has the effect of dropping the queue method's own.

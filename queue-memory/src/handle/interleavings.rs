@@ -166,7 +166,7 @@ fn a_waiter_of_a_removed_queue_gets_the_messages_of_the_next() {
     assert!(orders > 10, "{orders}");
 }
 
-/// A push goes with the removed queue, or makes the queue anew: none is lost after the removal.
+/// A push is removed with the queue, or creates the queue again: no push is lost after the removal.
 #[test]
 fn a_push_after_a_removal_is_kept() {
     let orders = every_order(|| {

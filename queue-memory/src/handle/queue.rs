@@ -25,7 +25,7 @@ pub(crate) struct QueueHandle<S> {
     name: QueueName,
     kind: QueueKind,
     clock: MemoryClock,
-    // A std lock: a call holds it for its work, and never across an await.
+    // A std lock, because a call holds it for its work, and never across an await.
     locked: Mutex<Locked<S>>,
 }
 

@@ -317,8 +317,8 @@ impl<K: Kind> Waitable for LeasingState<K> {
         Availability::at(self.next_change(), now)
     }
 
-    /// An expiry makes room if the message dies, and so does the end of a time to live. Both are worth
-    /// another try.
+    /// An expiry makes room if the message dies, and so does the end of a time to live. After either a caller
+    /// tries again.
     fn room(&self, now: Timestamp) -> Availability {
         if self.entries.len() < self.capacity {
             return Availability::Now;
