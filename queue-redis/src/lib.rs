@@ -58,31 +58,19 @@ macro_rules! step {
 }
 
 mod backend;
-mod batching;
-mod call;
-mod client;
-mod clock;
-mod cluster;
-mod confirmer;
-mod connection;
-mod erased_arc;
-mod error;
 mod frame;
 #[cfg(test)]
 mod fuzz;
 mod keys;
 mod listing;
-mod node;
 mod once;
-mod panic;
 mod queue;
 pub mod recipes;
 mod reply;
-mod request;
+mod rights;
 mod script;
 mod scripts;
 mod waiting;
-mod waits;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.
 pub use ::redis;
@@ -106,12 +94,13 @@ pub const LEFTOVERS: &str = concat!(
     include_str!("../lua/leftovers.lua")
 );
 
-#[cfg(feature = "tls")]
-pub use self::connection::Tls;
 pub use self::{
     backend::{Builder, Health, RedisBackend},
-    connection::{
-        ConnectionHealth, Connector, Credentials, CredentialsProvider, Link, Role,
-        SentinelConnector, ServerConnector, Warning, Wire, access_rules, cluster_access_rules,
-    },
+    rights::{access_rules, cluster_access_rules},
+};
+#[cfg(feature = "tls")]
+pub use redis_link::connection::Tls;
+pub use redis_link::connection::{
+    ConnectionHealth, Connector, Credentials, CredentialsProvider, Link, Role, SentinelConnector,
+    ServerConnector, Warning, Wire,
 };

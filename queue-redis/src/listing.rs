@@ -11,8 +11,9 @@ use std::{
 };
 
 use queue_core::{QueueKind, QueueName, Result};
+use redis_link::Client;
 
-use crate::{client::Client, queue::config::kind_named};
+use crate::queue::config::kind_named;
 
 /// What errors call it.
 pub(crate) const LIST: &str = "the list of queues";

@@ -7,11 +7,9 @@ use queue_core::{
     Claim, Error, LAYOUT_VERSION, OnceCounts, OnceStore, QueueName, Result, Token, config_mismatch,
     limits,
 };
+use redis_link::{Client, ScriptCall, error::is_wrong_type};
 
-use crate::{
-    backend::RedisBackend, call::ScriptCall, client::Client, error::is_wrong_type, keys::Keys,
-    reply::Reply, script::Script, scripts,
-};
+use crate::{backend::RedisBackend, keys::Keys, reply::Reply, script::Script, scripts};
 
 /// A store on its server.
 ///
@@ -68,7 +66,7 @@ impl Once {
         script: &'static Script,
         fill: impl FnOnce(&mut ScriptCall) + Send,
     ) -> Result<Reply> {
-        let keys = self.keys.usual(self.client.is_guarded());
+        let keys = self.keys.usual(self.client.is_clustered());
         let mut call = self.client.prepare(script, keys);
         call.push(&self.config);
         fill(&mut call);

@@ -5,8 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use queue_core::{Counters, Error, ErrorKind, Outcome, QueueName, Result};
 use redis::Value;
+use redis_link::Client;
 
-use crate::{client::Client, script::Script};
+use crate::script::Script;
 
 /// A script's answer, read from its first value on.
 #[derive(Debug)]

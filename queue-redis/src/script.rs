@@ -1,8 +1,6 @@
-//! A Lua script: its name, its text, and the hash by which the server knows it.
+//! A Lua script of this backend: the files that it consists of.
 
-use std::{collections::BTreeSet, fmt, sync::OnceLock};
-
-use redis::Cmd;
+use std::{fmt, ops::Deref, sync::OnceLock};
 
 /// Texts of files of `lua/`.
 pub(crate) type Files = &'static [&'static str];
@@ -61,15 +59,7 @@ pub(crate) struct Script {
     kind: &'static Kind,
     verb: &'static str,
     parts: &'static [Part],
-    text: OnceLock<Text>,
-}
-
-struct Text {
-    name: String,
-    source: String,
-    hash: String,
-    /// Each once: a connection asks about all of them when it opens.
-    commands: BTreeSet<String>,
+    whole: OnceLock<&'static redis_link::Script>,
 }
 
 impl Script {
@@ -82,40 +72,17 @@ impl Script {
             kind,
             verb,
             parts,
-            text: OnceLock::new(),
+            whole: OnceLock::new(),
         }
     }
 
-    /// Its kind and verb; the verb alone if it has no kind.
-    pub(crate) fn name(&self) -> &str {
-        &self.text().name
-    }
-
-    pub(crate) fn source(&self) -> &str {
-        &self.text().source
-    }
-
-    /// The SHA-1 of the text in hexadecimal.
-    pub(crate) fn hash(&self) -> &str {
-        &self.text().hash
-    }
-
-    /// The commands that it calls, each once, without those that it tries by `pcall` and can do without.
-    pub(crate) fn commands(&self) -> impl Iterator<Item = &str> {
-        self.text().commands.iter().map(String::as_str)
-    }
-
-    /// The command that it calls in this line, or in the last line before that calls one.
-    pub(crate) fn command_at(&self, line: usize) -> Option<&str> {
-        let lines: Vec<&str> = self.source().lines().take(line).collect();
-        lines.iter().rev().find_map(|line| commands_in(line).last())
-    }
-
-    /// The command that gives the server the script.
-    pub(crate) fn load_command(&self) -> Cmd {
-        let mut command = redis::cmd("SCRIPT");
-        command.arg("LOAD").arg(self.source());
-        command
+    /// The script in one piece. Its name is its kind and verb; the verb alone if it has no kind.
+    pub(crate) fn whole(&self) -> &'static redis_link::Script {
+        self.whole.get_or_init(|| {
+            let name = format!("{}/{}", self.kind.name, self.verb);
+            let name = name.trim_start_matches('/').to_owned();
+            redis_link::Script::new(name, self.files().collect())
+        })
     }
 
     /// Its files, from first to last.
@@ -135,52 +102,18 @@ impl Script {
         let end = if long { ENDS } else { &[] };
         files.chain(end).copied()
     }
-
-    fn text(&self) -> &Text {
-        self.text.get_or_init(|| {
-            let name = format!("{}/{}", self.kind.name, self.verb);
-            let source: String = self.files().collect();
-            Text {
-                name: name.trim_start_matches('/').to_owned(),
-                hash: redis::Script::new(&source).get_hash().to_owned(),
-                commands: commands_in(&source).map(str::to_owned).collect(),
-                source,
-            }
-        })
-    }
-}
-
-fn commands_in(text: &str) -> impl Iterator<Item = &str> {
-    const CALL: &str = "call('";
-    let calls = text.match_indices(CALL);
-    let calls = calls.filter(|(at, _)| !text[..*at].ends_with('p'));
-    calls.filter_map(|(at, _)| text[at + CALL.len()..].split('\'').next())
 }
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Script").field(&self.name()).finish()
+        self.whole().fmt(f)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Deref for Script {
+    type Target = redis_link::Script;
 
-    static SCRIPT: Script = Script::new(
-        &Kind::NONE,
-        "test",
-        &[Part::Files(&[
-            "call('HGET', KEYS[1], call('TYPE', 'x'))\n",
-            "local a\nredis.pcall('PUBLISH', 'c', '')\n",
-        ])],
-    );
-
-    #[test]
-    fn its_commands_are_read_from_its_text() {
-        assert_eq!(SCRIPT.commands().collect::<Vec<_>>(), ["HGET", "TYPE"]);
-        assert_eq!(SCRIPT.command_at(1), Some("TYPE"));
-        assert_eq!(SCRIPT.command_at(3), Some("TYPE"));
-        assert_eq!(SCRIPT.command_at(0), None);
+    fn deref(&self) -> &redis_link::Script {
+        self.whole()
     }
 }

@@ -255,11 +255,6 @@ scripts! {
     WAITING_PASS_ON = WAITING_KIND, "pass_on": &[CALL, Files(lua!["waiting/pass_on"])];
 }
 
-/// The script with this hash.
-pub(crate) fn find(hash: &str) -> Option<&'static Script> {
-    ALL.iter().copied().find(|script| script.hash() == hash)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -7,20 +7,20 @@ use std::{
 };
 
 use queue_core::{Error, Result, Spawn, Timestamp, TokioSpawn, in_millis};
+use redis_link::{
+    Clock, ErasedArc,
+    connection::{
+        self, CONNECT_TIMEOUT, Connector, CredentialsProvider, Opening, Seeds, Settings, Timeouts,
+        Tls,
+    },
+};
 
 use super::{
     RedisBackend,
     connecting::{Connecting, To},
     startup,
 };
-use crate::{
-    clock::Clock,
-    connection::{
-        self, CONNECT_TIMEOUT, Connector, CredentialsProvider, Opening, Seeds, Settings, Timeouts,
-        Tls,
-    },
-    erased_arc::ErasedArc,
-};
+use crate::rights;
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FALL_BACK: Duration = Duration::from_secs(5);
@@ -293,10 +293,9 @@ impl Builder {
         let connecting = Connecting {
             settings: Settings {
                 timeouts: self.timeouts,
-                fall_back: self.fall_back,
                 keep_alive: self.keep_alive,
                 allow_eviction: self.allow_eviction,
-                prefix: Arc::clone(&prefix),
+                needs: Arc::new(rights::needs(&prefix)),
                 clock: self.clock,
                 spawn: Arc::clone(&spawn),
                 seed,
@@ -304,6 +303,8 @@ impl Builder {
                 confirmation: None,
             },
             to,
+            prefix: Arc::clone(&prefix),
+            fall_back: self.fall_back,
             times: AtomicU64::new(0),
         };
         let client = startup::wait(self.startup, seed, || connecting.connect(None)).await?;

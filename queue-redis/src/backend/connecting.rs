@@ -7,23 +7,30 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use queue_core::{Confirmation, Result, TokioSpawn};
+use redis_link::{
+    Client, Servers,
+    cluster::Cluster,
+    connection::{Connector, Seeds, Settings},
+    node::{MakeCompanion, NodeMaker},
+};
 
 use super::RedisBackend;
 use crate::{
-    client::{Client, Servers},
-    cluster::Cluster,
-    connection::{Connector, Seeds, Settings},
     keys,
-    node::NodeMaker,
+    waiting::{self, Waiter},
 };
 
 /// The servers, and how to connect to them.
 pub(super) struct Connecting {
     pub(super) to: To,
     pub(super) settings: Settings,
+    /// The beginning of all queues' keys and channels.
+    pub(super) prefix: Arc<str>,
+    pub(super) fall_back: Duration,
     /// How often it has connected.
     pub(super) times: AtomicU64,
 }
@@ -45,17 +52,28 @@ impl Connecting {
         let times = self.times.fetch_add(1, Ordering::Relaxed);
         settings.seed = settings.seed.wrapping_add(times << 32);
         let timeout = settings.timeouts.response;
-        let maker = NodeMaker {
-            settings: Arc::new(settings),
-            made: AtomicU64::new(0),
-        };
+        let maker = NodeMaker::new(Arc::new(settings), self.waiters());
         let servers = match &self.to {
             To::One(connector) => Servers::One(maker.connect(Arc::clone(connector)).await?),
             To::Cluster(seeds) => Servers::Cluster(Cluster::connect(seeds.clone(), maker).await?),
         };
-        let registry = keys::registry(&self.settings.prefix);
+        let registry = keys::registry(&self.prefix);
         let clock = self.settings.clock.clone();
         Ok(Client::new(servers, timeout, clock, &registry))
+    }
+
+    /// Makes a waiter beside each node. It has a channel of its own: a cluster hands a message to all nodes, and the
+    /// node at which somebody waits knows only its own listeners.
+    fn waiters(&self) -> MakeCompanion {
+        let (prefix, fall_back) = (Arc::clone(&self.prefix), self.fall_back);
+        Box::new(move |node| {
+            let channel = keys::channel(&prefix, node.seed).into();
+            Arc::new(Waiter::new(waiting::Settings {
+                node,
+                fall_back,
+                channel,
+            }))
+        })
     }
 }
 

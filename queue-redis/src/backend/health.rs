@@ -1,4 +1,4 @@
-use crate::connection::ConnectionHealth;
+use redis_link::connection::ConnectionHealth;
 
 /// The state of a backend's connections.
 #[derive(Debug, Clone)]

@@ -13,14 +13,14 @@ use std::sync::{
 };
 
 use queue_core::{Result, Spawn};
+use redis_link::{
+    Client, ErasedArc, Servers,
+    connection::{Connector, Warning},
+};
 
 use self::connecting::Connecting;
 pub use self::{builder::Builder, health::Health};
-use crate::{
-    client::{Client, Servers},
-    connection::{Connector, Warning},
-    erased_arc::ErasedArc,
-};
+use crate::waiting;
 
 /// Queues on a Redis server.
 ///
@@ -90,11 +90,11 @@ impl RedisBackend {
         match self.client.servers() {
             Servers::One(node) => Health {
                 commands: node.health(),
-                waiter: node.waiter().health(),
+                waiter: waiting::at(node).health(),
             },
             Servers::Cluster(cluster) => Health {
                 commands: cluster.health(|node| node.health()),
-                waiter: cluster.health(|node| node.waiter().health()),
+                waiter: cluster.health(|node| waiting::at(node).health()),
             },
         }
     }

@@ -9,10 +9,10 @@ use queue_core::{
     PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
     RotatingConfig, StoredQueue, limits,
 };
+use redis_link::ScriptCall;
 
 use super::RedisBackend;
 use crate::{
-    call::ScriptCall,
     keys, listing,
     once::Once,
     queue::{self, Bounded, Handle, Queue, Stored},

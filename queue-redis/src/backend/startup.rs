@@ -3,9 +3,8 @@
 use std::{future::Future, time::Duration};
 
 use queue_core::{Error, Result, in_millis};
+use redis_link::connection::Backoff;
 use tokio::time::{self, Instant};
-
-use crate::connection::Backoff;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);

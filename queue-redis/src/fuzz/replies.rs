@@ -4,11 +4,10 @@ use proptest::{collection::vec, prelude::*};
 use queue_core::Error;
 use queue_testing::property::hold_for;
 use redis::{Value, VerbatimFormat};
+use redis_link::{connection, error::Failure};
 
 use super::{assert_clear, bytes};
 use crate::{
-    connection,
-    error::Failure,
     reply::Reply,
     script::{Kind, Script},
 };
@@ -115,7 +114,7 @@ fn any_refusal_is_shown_in_one_line() {
             return;
         };
         assert_clear(&Failure::Refused(refusal.clone()).into_error("redis://here"));
-        assert_clear(&crate::error::cannot_connect(
+        assert_clear(&redis_link::error::cannot_connect(
             refusal.into(),
             "redis://here",
         ));

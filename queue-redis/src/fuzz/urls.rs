@@ -5,7 +5,7 @@ use proptest::{collection::vec, prelude::*};
 use queue_testing::property::hold_for;
 
 use super::{assert_clear, damage};
-use crate::{RedisBackend, connection::SentinelConnector};
+use crate::{RedisBackend, SentinelConnector};
 
 const CASES: u32 = 4_000;
 const PASSWORD: &str = "hunter2Aa";

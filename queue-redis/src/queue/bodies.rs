@@ -13,10 +13,10 @@ use std::{
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Outcome, Receipt, Result};
 use redis::Value;
+use redis_link::{Fill, ScriptCall};
 
 use super::Handle;
 use crate::{
-    call::{Fill, ScriptCall},
     frame::{self, Content, Dead, Frame, Payload, REFERENCE, Shown},
     reply::Reply,
     script::Script,

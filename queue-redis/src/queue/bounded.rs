@@ -7,10 +7,10 @@ use queue_core::{
     BoundedConfig, BoundedQueue, Error, Message, MessageId, Offer, Offered, Outcome, Overflow,
     Push, Result, check_capacity, limits,
 };
+use redis_link::ScriptCall;
 
 use super::{Handle, LeasingKind, Queue, push_batcher::PushEntry};
 use crate::{
-    call::ScriptCall,
     frame::Frame,
     reply::Reply,
     script::Script,

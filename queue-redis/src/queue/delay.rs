@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queue_core::{DelayQueue, Due, MessageId, Push, Pushed, Rescheduled, Result, Scheduled};
+use redis_link::ScriptCall;
 
 use super::{
     LeasingKind, Queue,
     push_batcher::{self, PushEntry},
 };
 use crate::{
-    call::ScriptCall,
     frame,
     reply::Reply,
     script::Script,

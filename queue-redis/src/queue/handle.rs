@@ -12,19 +12,16 @@ use std::{
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
+use redis_link::{Client, Confirmer, Fill, error::is_wrong_type};
 use tokio::time::Instant;
 
 use super::{config, poll_timer::PollTimer};
 use crate::{
     backend::RedisBackend,
-    call::Fill,
-    client::Client,
-    confirmer::Confirmer,
-    error::is_wrong_type,
     keys::Keys,
     reply::Reply,
     script::Script,
-    waiting::{HandoffRequest, Hint},
+    waiting::{self, HandoffRequest, Hint},
 };
 
 /// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
@@ -178,7 +175,7 @@ impl Handle {
                 Ok(Value::Nil) if self.only_looks => return Ok(None),
                 Ok(Value::Nil) => {
                     left -= 1;
-                    self.client.node().waiter().forget(&self.arrivals);
+                    waiting::at(&self.client.node()).forget(&self.arrivals);
                     drop(self.open().await?);
                 }
                 Ok(value) => {
@@ -215,7 +212,7 @@ impl Handle {
     ) -> Result<Value> {
         let keys = match all {
             true => self.keys.all(),
-            false => self.keys.usual(self.client.is_guarded()),
+            false => self.keys.usual(self.client.is_clustered()),
         };
         let mut call = self.client.prepare(script, keys);
         call.push(config);
@@ -247,13 +244,13 @@ impl Handle {
     /// The arrival that may lead to a call: if the call fails or is dropped half-way, another is told.
     pub(crate) fn arrival(&self) -> Hint {
         let marker = self.arrivals.clone();
-        self.client.node().waiter().hint(marker)
+        waiting::at(&self.client.node()).hint(marker)
     }
 
     /// The room that may lead to a call, in the same way.
     pub(crate) fn room(&self) -> Hint {
         let marker = self.room_marker();
-        self.client.node().waiter().hint(marker)
+        waiting::at(&self.client.node()).hint(marker)
     }
 
     /// Remembers a look's result: the time until something changes by itself.
@@ -265,7 +262,7 @@ impl Handle {
         let has_waited = std::mem::take(&mut known.has_waited);
         drop(known);
         if let (Some(change), true) = (change, has_waited) {
-            self.client.node().waiter().found(&self.arrivals, change);
+            waiting::at(&self.client.node()).found(&self.arrivals, change);
         }
     }
 
@@ -288,13 +285,13 @@ impl Handle {
         wish: Option<HandoffRequest>,
     ) -> Result<Option<Bytes>> {
         let node = self.client.node();
-        let fall_back = node.waiter().fall_back();
+        let fall_back = waiting::at(&node).fall_back();
         let (change, longest) = {
             let mut known = self.lock_poll_state();
             (known.next_due, known.poll_timer.waits(fall_back))
         };
         let longest = timeout.min(longest);
-        let wait = node.waiter().wait(&self.arrivals, longest, change, wish);
+        let wait = waiting::at(&node).wait(&self.arrivals, longest, change, wish);
         let wait = wait.await;
         let mut known = self.lock_poll_state();
         known.has_waited = true;
@@ -306,9 +303,9 @@ impl Handle {
     /// Waits for room in a bounded queue.
     pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         let (room, node) = (self.room_marker(), self.client.node());
-        let fall_back = node.waiter().fall_back();
+        let fall_back = waiting::at(&node).fall_back();
         let longest = timeout.min(self.lock_poll_state().room_timer.waits(fall_back));
-        let wait = node.waiter().wait(&room, longest, None, None).await;
+        let wait = waiting::at(&node).wait(&room, longest, None, None).await;
         self.lock_poll_state().room_timer.waited(fall_back);
         wait.map(drop).map_err(|error| self.name(error))
     }

@@ -12,6 +12,10 @@ use queue_core::{
     Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
     Token, limits,
 };
+use redis_link::{
+    ScriptCall,
+    batching::{Batcher, SMALL, SendBatch},
+};
 use tokio::time::Instant;
 
 use super::{
@@ -19,8 +23,6 @@ use super::{
     batch_leases::{BatchLease, BatchLeases},
 };
 use crate::{
-    batching::{Batcher, SMALL, SendBatch},
-    call::ScriptCall,
     frame::{self, DAMAGED, Frame},
     script::Script,
     waiting::ReturnLease,

@@ -16,6 +16,7 @@ use queue_core::{
     Leasing, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled,
     Settlement, Timestamp, limits,
 };
+use redis_link::{ScriptCall, batching::Batcher};
 
 use super::{
     Handle,
@@ -24,8 +25,6 @@ use super::{
     push_batcher::{PushBatcher, PushEntry, PushSender},
 };
 use crate::{
-    batching::Batcher,
-    call::ScriptCall,
     frame::{self, Dead, Shown},
     reply::Reply,
     scripts::LeasingScripts,

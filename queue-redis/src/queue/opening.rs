@@ -16,12 +16,13 @@
 //! a queue whose maker died and that nobody calls is shown, too. The open takes this entry out at its end.
 
 use queue_core::{Error, Outcome, Result};
+use redis_link::error::is_wrong_type;
 
 use super::{
     Handle,
     config::{self, Stored},
 };
-use crate::{error::is_wrong_type, keys, listing, reply::Reply, scripts};
+use crate::{keys, listing, reply::Reply, scripts};
 
 impl Handle {
     /// Creates the queue, or returns its stored configuration, and adds it to the list of queues.
@@ -121,13 +122,13 @@ impl Handle {
         let (client, registry) = self.list_of_queues();
         let own = listing::entry(&self.name, self.kind, token);
         listing::add(client, &registry, &own).await?;
-        let keys = self.keys().of_mark(self.client().is_guarded());
+        let keys = self.keys().of_mark(self.client().is_clustered());
         let mut call = self.client().prepare(&scripts::LISTED, keys);
         call.push(token);
         self.client().run(call).await.map(drop)
     }
 
-    fn list_of_queues(&self) -> (&crate::client::Client, String) {
+    fn list_of_queues(&self) -> (&redis_link::Client, String) {
         let backend = self.backend();
         (backend.client(), keys::registry(backend.prefix()))
     }

@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 use queue_core::{Prioritized, PriorityQueue, Push, Pushed, Result};
+use redis_link::ScriptCall;
 
 use super::{
     LeasingKind, Queue,
     push_batcher::{self, PushEntry},
 };
 use crate::{
-    call::ScriptCall,
     frame,
     reply::Reply,
     script::Script,

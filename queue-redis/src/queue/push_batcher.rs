@@ -4,12 +4,14 @@ use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
 use queue_core::{Error, MessageId, Push, Pushed, Result, TimeToLive, limits};
+use redis_link::{
+    ScriptCall,
+    batching::{Batcher, SendBatch},
+};
 use tokio::time::Instant;
 
 use super::{Handle, bodies::StagedBodies};
 use crate::{
-    batching::{Batcher, SendBatch},
-    call::ScriptCall,
     frame::{self, Pack, Payload},
     reply::Reply,
     script::Script,

@@ -7,10 +7,10 @@ use queue_core::{
     Confirmer, Cursor, Insert, Inserted, Message, MessageId, Outcome, Page, Paged, Result, Rotated,
     RotatingQueue, limits,
 };
+use redis_link::ScriptCall;
 
 use super::{Handle, bodies::StagedBodies, cursors::cursor, leasing::add_ids};
 use crate::{
-    call::ScriptCall,
     frame::{self, Content, Payload},
     reply::Reply,
     scripts,

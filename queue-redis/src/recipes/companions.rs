@@ -1,6 +1,6 @@
 //! The names of the keys that a strategy keeps beside the published ones.
 
-use crate::cluster::tag_of;
+use redis_link::cluster::tag_of;
 
 /// A key that is set, or else the companion of `key` that ends in `end`.
 ///
@@ -17,7 +17,7 @@ pub(super) fn companion(set: Option<&String>, key: &str, end: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::slot_of;
+    use redis_link::cluster::slot_of;
 
     #[test]
     fn a_companion_is_in_its_keys_slot_and_is_no_queues_name() {

@@ -17,13 +17,13 @@ use std::{
 
 use queue_core::{Error, ErrorKind, Outcome, Result, Running};
 use redis::{Cmd, Value, aio::ConnectionLike};
+use redis_link::connection::Link;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     time::{self, Instant},
 };
 
 use super::server::Connection;
-use crate::connection::Link;
 
 /// Between two tries to pop, after one that failed.
 const AGAIN: Duration = Duration::from_millis(100);

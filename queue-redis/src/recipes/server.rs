@@ -9,14 +9,14 @@ use std::{
 
 use queue_core::{Error, ErrorKind, MessageId, Outcome, QueueName, Result, Spawn, Timestamp};
 use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
-use tokio::time;
-
-use crate::{
-    backend::RedisBackend,
-    client::Client,
+use redis_link::{
+    Client,
     cluster::slot_of,
     connection::{Link, Role},
 };
+use tokio::time;
+
+use crate::{backend::RedisBackend, waiting};
 
 /// The server, as a strategy sees it: of a cluster, the node that has the strategy's keys.
 #[derive(Debug, Clone)]
@@ -51,13 +51,13 @@ impl Connection {
 
     /// Opens a connection for calls that block, to the server that has the keys.
     pub(super) async fn connect(&self) -> Option<Link> {
-        if self.client.is_guarded() {
+        if self.client.is_clustered() {
             // A slot may have moved. This goes after it, and so does what comes next.
             let look = redis::cmd("TYPE").arg(&*self.key).take();
             self.client.command(&look).await.ok()?;
         }
         let node = self.client.node();
-        let waiter = node.waiter();
+        let waiter = waiting::at(&node);
         let connecting = waiter.connector().connect(Role::Waiter);
         let connected = time::timeout(waiter.timeouts().connect, connecting).await;
         connected.ok()?.ok()
@@ -104,7 +104,7 @@ impl Connection {
 
     /// Refuses keys that are not all in one slot of a cluster, also those whose names begin so.
     pub(super) fn check_slots(&self, keys: &[Key], beginnings: &[String]) -> Result<()> {
-        if !self.client.is_guarded() {
+        if !self.client.is_clustered() {
             return Ok(());
         }
         let slots = keys.iter().map(|key| slot_of(key.name.as_bytes()));

@@ -32,6 +32,10 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Holder, Outcome, Result, Running, TokioSpawn, in_millis};
+use redis_link::{
+    connection::{ConnectionHealth, Connector, Supervised, Timeouts},
+    node::{Companion, NewNode, Node},
+};
 use tokio::time::{self, Instant};
 
 pub(crate) use self::registry::ReturnLease;
@@ -40,7 +44,6 @@ use self::{
     registry::{HandoffTerms, WaiterRegistry, Wake},
     watch::{Dialer, Watch},
 };
-use crate::connection::{self, Alarm, Backoff, ConnectionHealth, Connector, Supervised, Timeouts};
 
 /// The board trusts a registration for so many fall-back intervals: rarely renewed, so that an idle
 /// process costs next to nothing, and often enough to notice a connection that has gone silent.
@@ -75,12 +78,24 @@ impl HandoffRequest {
 
 /// The settings of a waiter.
 pub(crate) struct Settings {
-    pub(crate) connector: Arc<dyn Connector>,
-    pub(crate) of_all: Arc<connection::Settings>,
-    pub(crate) backoff: Backoff,
-    pub(crate) alarm: Alarm,
+    /// The node at which it waits.
+    pub(crate) node: NewNode,
+    /// After so long, a waiting caller polls.
+    pub(crate) fall_back: Duration,
     /// The process's own channel; no other process has it.
     pub(crate) channel: Arc<str>,
+}
+
+/// The waiter at this node.
+pub(crate) fn at(node: &Node) -> &Waiter {
+    node.companion()
+}
+
+impl Companion for Waiter {
+    /// Whoever waits there would hear nothing any more: the next poll goes to the new owner.
+    fn left(&self) {
+        self.wake_all();
+    }
 }
 
 struct WaiterInner {
@@ -98,7 +113,7 @@ struct Started {
 
 impl Waiter {
     pub(crate) fn new(settings: Settings) -> Self {
-        let trusted = settings.of_all.fall_back * TRUSTED;
+        let trusted = settings.fall_back * TRUSTED;
         Self(Arc::new(WaiterInner {
             registry: Arc::new(WaiterRegistry::new(trusted, first_serial())),
             pending: Arc::default(),
@@ -167,7 +182,7 @@ impl Waiter {
                     true => Outcome::Unknown,
                     false => Outcome::NotApplied,
                 };
-                let address = self.0.settings.connector.address();
+                let address = self.0.settings.node.connector.address();
                 Err(deaf(&reason, fall_back, outcome).with_server(&address))
             }
             _ => Ok(None),
@@ -207,16 +222,16 @@ impl Waiter {
 
     /// After so long, who waits looks.
     pub(crate) fn fall_back(&self) -> Duration {
-        self.0.settings.of_all.fall_back
+        self.0.settings.fall_back
     }
 
     /// What opens its connection.
     pub(crate) fn connector(&self) -> &dyn Connector {
-        &*self.0.settings.connector
+        &*self.0.settings.node.connector
     }
 
     pub(crate) fn timeouts(&self) -> Timeouts {
-        self.0.settings.of_all.timeouts
+        self.0.settings.node.settings.timeouts
     }
 
     pub(crate) fn health(&self) -> ConnectionHealth {
@@ -277,14 +292,14 @@ impl WaiterInner {
     fn start(&self) {
         self.started.get_or_init(|| {
             let settings = &self.settings;
-            let of_all = &settings.of_all;
+            let of_all = &settings.node.settings;
             let dialer = Dialer {
-                connector: Arc::clone(&settings.connector),
+                connector: Arc::clone(&settings.node.connector),
                 timeouts: of_all.timeouts,
                 channel: Arc::clone(&settings.channel),
             };
             let spawn = &*of_all.spawn;
-            let (backoff, alarm) = (settings.backoff.clone(), settings.alarm.clone());
+            let (backoff, alarm) = (settings.node.backoff.clone(), settings.node.alarm.clone());
             // The connection for commands rings the alarm when the server falls silent, and
             // registrations find out if this one alone does.
             let connection = Supervised::new(dialer, None, backoff, None, alarm, spawn);
@@ -292,9 +307,9 @@ impl WaiterInner {
                 board: Arc::clone(&self.registry),
                 owed: Arc::clone(&self.pending),
                 connection: connection.clone(),
-                address: settings.connector.address(),
+                address: settings.node.connector.address(),
                 channel: Arc::clone(&settings.channel),
-                patience: of_all.fall_back * (registry::KEPT * TRUSTED),
+                patience: settings.fall_back * (registry::KEPT * TRUSTED),
                 settings: Arc::clone(of_all),
             };
             Started {

@@ -6,20 +6,18 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::Result;
 use redis::{Cmd, PushInfo, PushKind, Value};
+use redis_link::{
+    ScriptCall,
+    connection::{Channel, Connector, Dial, Role, Settings, Supervised, Timeouts, open},
+    error::Failure,
+};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
     pending_wakeups::PendingWakeups,
     registry::{HandedOver, ServerRequest, WaiterRegistry},
 };
-use crate::{
-    call::ScriptCall,
-    connection::{Channel, Connector, Dial, Role, Settings, Supervised, Timeouts, open},
-    error::Failure,
-    keys,
-    script::Script,
-    scripts,
-};
+use crate::{keys, script::Script, scripts};
 
 /// At most so many registrations travel together, since the server does nothing else meanwhile.
 const MOST: usize = 128;

@@ -1,0 +1,71 @@
+//! What this backend needs of a server and of its user there.
+
+use redis_link::connection::{CONNECTION_COMMANDS, Needs};
+
+use crate::{keys, scripts};
+
+/// The commands for the list of queues and for large bodies, which are sent outside of scripts.
+const PLAIN: &[&str] = &[
+    "ZRANGEBYLEX",
+    "ZADD",
+    "ZREM",
+    "HSET",
+    "HDEL",
+    "HMGET",
+    "ZMSCORE",
+];
+
+/// The commands of the connection that waits.
+const WAITING: &[&str] = &["subscribe", "publish", "pubsub|numsub"];
+
+const LATE: &str = "messages are noticed at the fall-back interval only";
+
+/// What queues with this prefix of their keys need of a server.
+pub(crate) fn needs(prefix: &str) -> Needs {
+    let channels = || keys::channels(prefix);
+    Needs {
+        scripts: scripts::ALL.iter().map(|script| script.whole()).collect(),
+        commands: PLAIN,
+        optional: vec![
+            ("PUBLISH", channels(), LATE),
+            ("SUBSCRIBE", channels(), LATE),
+            (
+                "PUBSUB",
+                "NUMSUB".to_owned(),
+                "a wake-up takes two round trips",
+            ),
+        ],
+        // A user who may open queues may touch this key.
+        key: keys::registry(prefix),
+    }
+}
+
+/// The rights that a user of the server needs, and no more, as the rules of `ACL SETUSER`: for queues
+/// with this [prefix](crate::Builder::prefix) of their keys.
+///
+/// A user of another database than 0 needs `+select`, too.
+///
+/// ```
+/// let rules = queue_redis::access_rules("qk");
+/// println!("ACL SETUSER shop on >secret {rules}");
+/// # assert!(rules.starts_with("~qk:* resetchannels &qk:wake:* -@all +evalsha "));
+/// ```
+pub fn access_rules(prefix: &str) -> String {
+    let connections = CONNECTION_COMMANDS.iter().chain(WAITING).copied();
+    let commands: Vec<_> = connections
+        .chain(needs(prefix).all_commands())
+        .map(|command| format!("+{}", command.to_lowercase()))
+        .collect();
+    let (channels, commands) = (keys::channels(prefix), commands.join(" "));
+    format!("~{prefix}:* resetchannels &{channels} -@all {commands}")
+}
+
+/// The same for a user of a [cluster](crate#cluster), on each node.
+///
+/// ```
+/// let rules = queue_redis::cluster_access_rules("qk");
+/// # assert!(rules.ends_with(" +cluster|slots +asking"));
+/// ```
+pub fn cluster_access_rules(prefix: &str) -> String {
+    format!("{} +cluster|slots +asking", access_rules(prefix))
+}

@@ -1,0 +1,188 @@
+//! Makes one call of the entries of many callers.
+
+mod backlog;
+mod shared;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    borrow::Cow,
+    fmt,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, limits};
+use tokio::time::{self, Instant};
+
+use self::{
+    shared::{BatcherState, Join, QueuedCall},
+    task::Task,
+};
+
+/// A batch of more entries or bytes than this goes by itself: company gains it nothing.
+pub const SMALL: usize = 16;
+const SMALL_BYTES: usize = 64 * 1024;
+
+/// The line's room: a few full batches. A slow server then slows its callers down, instead of
+/// growing a line whose end nobody lives to see.
+const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
+
+/// A verb over a batch that answers each entry by itself, so that one batch can carry the entries
+/// of several callers.
+#[async_trait]
+pub trait SendBatch: Send + Sync + 'static {
+    /// What one caller asks for.
+    type Request: Clone + Send + Sync;
+    /// What that caller gets.
+    type Reply: Clone + Send + Sync;
+
+    /// Sends one batch, and answers each entry in order.
+    async fn send_batch(&self, entries: &[Self::Request]) -> Result<Vec<Self::Reply>>;
+
+    /// The bytes of an entry that count towards a batch's limit.
+    fn size(entry: &Self::Request) -> usize;
+
+    /// Undoes what these answers stand for, as far as it can be undone: their caller was gone when
+    /// they came.
+    async fn give_back(&self, _answers: Vec<Self::Reply>) {}
+
+    /// Waits until a call can expect an answer. An error means that there will never be one.
+    async fn ready(&self) -> Result<()>;
+
+    /// Until when something may hold up the call under way, or did: patience counts from then.
+    fn held_up(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The error for a caller whose entries could not be sent in time.
+    fn unsent(&self) -> Error;
+}
+
+/// Sends a lone caller's entries at once, and those of callers that come meanwhile together.
+///
+/// A caller that comes alone waits for nothing and pays for nothing. A caller that comes while a
+/// call is under way waits for its end, and goes with all others that came meanwhile, as many as
+/// fit one batch; before that call, callers that were just answered may come again, if their runtime lets
+/// them. A background task makes that call, and also sees to the end of the call that it
+/// waits for: so no caller waits for what another does with its future. An entry that is dropped
+/// before it is sent is never sent; neither are those of a caller whose patience ends before. The
+/// verb gets back the answers for a caller that is gone when they come. If a call fails, it fails for
+/// all its callers.
+///
+/// The line is bounded in bytes: a caller that finds it full waits for room, with the same
+/// patience.
+pub struct Batcher<V: SendBatch> {
+    shared: Arc<BatcherState<V>>,
+    patience: Duration,
+    spawn: Arc<dyn Spawn>,
+    running: OnceLock<Running>,
+}
+
+impl<V: SendBatch> Batcher<V> {
+    /// `patience` is how long a caller waits to be sent.
+    pub fn new(verb: V, patience: Duration, spawn: Arc<dyn Spawn>) -> Self {
+        Self {
+            shared: Arc::new(BatcherState::new(verb, LINE_BYTES)),
+            patience,
+            spawn,
+            running: OnceLock::new(),
+        }
+    }
+
+    /// What sends a batch by itself.
+    pub fn sender(&self) -> &V {
+        &self.shared.sender
+    }
+
+    /// Whether a call of several callers, or of one that others may join, is under way.
+    pub fn is_busy(&self) -> bool {
+        self.shared.is_busy()
+    }
+
+    /// Sends a batch, perhaps with others, and answers its entries in order.
+    pub async fn submit(&self, entries: impl Into<Cow<'_, [V::Request]>>) -> Result<Vec<V::Reply>> {
+        let entries = entries.into();
+        let bytes: usize = entries.iter().map(V::size).sum();
+        if entries.len() > SMALL || bytes > SMALL_BYTES {
+            return self.shared.sender.send_batch(&entries).await;
+        }
+        // Without a runtime, the timer of a caller that waits panics.
+        TokioSpawn::current()?;
+        let mut since = Instant::now();
+        let mut entries = entries.into_owned();
+        loop {
+            // Made before the look, so it misses no room that comes after the look.
+            let room = self.shared.room();
+            entries = match self.shared.join(entries) {
+                Join::Direct(first) => return first.await,
+                Join::Queued(place) => {
+                    self.start();
+                    return self.wait(place, since).await;
+                }
+                Join::NoTask(entries) => return self.shared.sender.send_batch(&entries).await,
+                Join::Full(entries) => entries,
+            };
+            if self.in_time(&mut since, room).await.is_none() {
+                return Err(self.shared.sender.unsent());
+            }
+        }
+    }
+
+    /// Waits for this until a caller that has waited `since` then has no more patience.
+    async fn in_time<T>(&self, since: &mut Instant, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        loop {
+            if let Ok(answer) = time::timeout_at(*since + self.patience, &mut future).await {
+                return Some(answer);
+            }
+            *since = self
+                .shared
+                .sender
+                .held_up()
+                .filter(|until| *until > *since)?;
+        }
+    }
+
+    /// Has the verb take back answers that no caller is left for.
+    pub fn give_back(&self, answers: Vec<V::Reply>) {
+        self.shared.keep_unwanted(answers);
+        self.start();
+    }
+
+    async fn wait(
+        &self,
+        mut place: QueuedCall<'_, V>,
+        mut since: Instant,
+    ) -> Result<Vec<V::Reply>> {
+        let answer = match self.in_time(&mut since, place.answer()).await {
+            Some(answer) => answer,
+            None if place.leave() => Some(Err(self.shared.sender.unsent())),
+            // The entries are on their way: only the verb knows how long that may take.
+            None => place.answer().await,
+        };
+        answer.unwrap_or_else(|| {
+            Err(Error::new(
+                ErrorKind::Unavailable,
+                "the task that sends for several callers was stopped in the middle of their call",
+            )
+            .with_outcome(Outcome::Unknown))
+        })
+    }
+
+    fn start(&self) {
+        self.running.get_or_init(|| {
+            let task = Task::new(Arc::clone(&self.shared), self.patience);
+            self.spawn.spawn(Box::pin(task.run()))
+        });
+    }
+}
+
+impl<V: SendBatch> fmt::Debug for Batcher<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Coalescer").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,339 @@
+//! Calls scripts and sends commands, to the server that has the keys.
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures_util::future::{self, BoxFuture, FutureExt};
+use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
+use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
+use tokio::time::Instant;
+
+use crate::{
+    call::ScriptCall,
+    clock::Clock,
+    cluster::{Cluster, slot_of},
+    connection::{Channel, ConnectionState, largest_part},
+    erased_arc::ErasedArc,
+    error::Failure,
+    node::Node,
+    request::Request,
+    script::Script,
+};
+
+/// Sends calls to the keys of one queue. Cloning copies a pointer.
+#[derive(Clone)]
+pub struct Client {
+    inner: ErasedArc<ClientInner>,
+    /// The slot of the keys, on a cluster.
+    slot: u16,
+}
+
+struct ClientInner {
+    servers: Servers,
+    response_timeout: Duration,
+    clock: Option<Clock>,
+}
+
+/// Where the keys are.
+#[derive(Debug)]
+pub enum Servers {
+    /// One server has all keys.
+    One(Arc<Node>),
+    /// Each node of a cluster has some.
+    Cluster(Cluster),
+}
+
+impl Servers {
+    /// All of them that are known.
+    pub fn nodes(&self) -> Vec<Arc<Node>> {
+        match self {
+            Self::One(node) => vec![Arc::clone(node)],
+            Self::Cluster(cluster) => cluster.nodes(),
+        }
+    }
+}
+
+/// A connection to the node that has some keys.
+#[derive(Debug)]
+pub struct Route {
+    /// The node.
+    pub node: Arc<Node>,
+    /// Its connection for commands.
+    pub channel: Arc<Channel>,
+    /// How often a call to the cluster had been led to another node by then.
+    changes: u64,
+}
+
+impl Client {
+    /// A client for a key.
+    pub fn new(
+        servers: Servers,
+        response_timeout: Duration,
+        clock: Option<Clock>,
+        key: &str,
+    ) -> Self {
+        let inner = ClientInner {
+            servers,
+            response_timeout,
+            clock,
+        };
+        let inner = ErasedArc::new(inner);
+        Self { inner, slot: 0 }.at(key)
+    }
+
+    /// The same client for this key, and all others in its slot.
+    pub fn at(&self, key: &str) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            slot: match self.inner.servers {
+                Servers::One(_) => 0,
+                Servers::Cluster(_) => slot_of(key.as_bytes()),
+            },
+        }
+    }
+
+    /// Whether the servers are nodes of a cluster.
+    pub fn is_clustered(&self) -> bool {
+        matches!(self.inner.servers, Servers::Cluster(_))
+    }
+
+    /// Starts a call of a script. `ARGV[1]` is the time: empty for the server's own.
+    pub fn prepare<K: ToRedisArgs>(
+        &self,
+        script: &'static Script,
+        keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
+    ) -> ScriptCall {
+        match &self.inner.clock {
+            Some(clock) => ScriptCall::new(script, keys, &clock().as_millis().to_string()),
+            None => ScriptCall::new(script, keys, ""),
+        }
+    }
+
+    /// Calls a script in one round trip, until the server has been silent for the response timeout.
+    ///
+    /// The silence counts from the call, also while it waits for a connection. What did not run, the
+    /// client sends again: with the script's text if the server does not have the script, and to
+    /// another node of a cluster if that has the slot. It repeats nothing else, since it may have run. A
+    /// dropped call runs or does not, and nothing else happens.
+    pub async fn run(&self, call: ScriptCall) -> Result<Value> {
+        self.send(Request::Script(&call)).await
+    }
+
+    /// Sends a plain command in one round trip, with the timeout of [`run`](Self::run).
+    pub async fn command(&self, command: &Cmd) -> Result<Value> {
+        self.send(Request::Command(command)).await
+    }
+
+    /// Sends a plain command, and reads its answer: `what` is in it. If that is not what the command is answered
+    /// with, the connection is tested, as [`doubt`](Self::doubt) tells.
+    pub async fn ask<T: FromRedisValue>(&self, command: &Cmd, what: &str) -> Result<T> {
+        let answer = self.command(command).await?;
+        redis::from_redis_value(answer).map_err(|error| {
+            self.doubt();
+            let told = format!("{what} cannot be read: {error}");
+            Error::new(ErrorKind::Internal, told)
+        })
+    }
+
+    /// Boxed, as [`pipeline`](Self::pipeline) and [`line`](Self::line) are: the compiler goes through all
+    /// that a future holds wherever that is awaited, and every verb awaits one of these.
+    fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Value>> {
+        async move {
+            let made = Instant::now();
+            // Without a runtime, the timers of a call panic.
+            TokioSpawn::current()?;
+            let timeout = self.inner.response_timeout;
+            match &self.inner.servers {
+                Servers::One(node) => {
+                    let deadline = made + timeout;
+                    let channel = node.channel_until(deadline).await?;
+                    let size = || request.largest_part();
+                    let lane = node.lane(channel, size, deadline).await?;
+                    let answer = request.send(lane.channel(), made).await;
+                    node.heard(&lane, answer.as_ref().err(), size)?;
+                    answer.map_err(|failure| failure.into_error(node.address()))
+                }
+                Servers::Cluster(cluster) => cluster.send(self.slot, made, timeout, request).await,
+            }
+        }
+        .boxed()
+    }
+
+    /// Sends plain commands in one round trip, not as a transaction. Each has an answer of its own.
+    pub fn pipeline(&self, commands: Vec<Cmd>) -> BoxFuture<'_, Result<Vec<Result<Value>>>> {
+        async move {
+            TokioSpawn::current()?;
+            let timeout = self.inner.response_timeout;
+            match &self.inner.servers {
+                Servers::One(node) => {
+                    let deadline = Instant::now() + timeout;
+                    let channel = node.channel_until(deadline).await?;
+                    let failed = |failure: Failure| failure.into_error(node.address());
+                    let size = largest_part(&commands);
+                    let lane = node.lane(channel, || size, deadline).await?;
+                    let answers = lane.channel().request_each(commands).await;
+                    node.heard(&lane, answers.as_ref().err(), || size)?;
+                    let answers = answers.map_err(failed)?;
+                    let answers = answers.into_iter().map(|answer| answer.map_err(failed));
+                    Ok(answers.collect())
+                }
+                Servers::Cluster(cluster) => cluster.send_each(self.slot, timeout, commands).await,
+            }
+        }
+        .boxed()
+    }
+
+    /// Asks each server for an answer.
+    pub async fn ping(&self) -> Result<()> {
+        TokioSpawn::current()?;
+        let nodes = self.inner.servers.nodes();
+        let pings = nodes.iter().map(|node| self.ping_one(node));
+        future::try_join_all(pings).await.map(drop)
+    }
+
+    async fn ping_one(&self, node: &Node) -> Result<()> {
+        let made = Instant::now();
+        let deadline = made + self.inner.response_timeout;
+        let channel = node.channel_until(deadline).await?;
+        let answer = channel.request_since(made, &redis::cmd("PING")).await;
+        let answer = answer.map_err(|failure| failure.into_error(node.address()))?;
+        if answer != Value::SimpleString("PONG".to_owned()) {
+            channel.doubt();
+            let told = format!("{} did not answer a PING with a PONG", node.address());
+            return Err(Error::new(ErrorKind::Unavailable, told));
+        }
+        Ok(())
+    }
+
+    /// Has the connection to these keys tested, since an answer was not what its request is answered with:
+    /// its replies may have come out of step. Where they have, it is replaced; where something that is
+    /// stored is damaged, it stays.
+    pub fn doubt(&self) {
+        self.node().commands().doubt();
+    }
+
+    /// The time of this client, or of the clock that stands for the server's.
+    pub fn own_time(&self) -> Timestamp {
+        match &self.inner.clock {
+            Some(clock) => clock(),
+            None => SystemTime::now().into(),
+        }
+    }
+
+    /// Waits until a call can expect an answer: a connection is open, and its last request got an
+    /// answer. An error means that there will never be a connection again.
+    pub async fn ready(&self) -> Result<()> {
+        loop {
+            match self.line().await.map(|line| line.channel) {
+                Ok(channel) if !channel.is_silent() => return Ok(()),
+                Ok(channel) => channel.heard_or_over().await,
+                Err(error) if error.is_transient() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether its calls can be confirmed.
+    pub fn confirms(&self) -> bool {
+        self.node().waits().is_some()
+    }
+
+    /// The connection that calls to these keys go over from now on; waits for one as a call does.
+    pub fn line(&self) -> BoxFuture<'_, Result<Route>> {
+        async move {
+            TokioSpawn::current()?;
+            let deadline = Instant::now() + self.inner.response_timeout;
+            match &self.inner.servers {
+                Servers::One(node) => Ok(Route {
+                    channel: node.channel_until(deadline).await?,
+                    node: Arc::clone(node),
+                    changes: 0,
+                }),
+                Servers::Cluster(cluster) => {
+                    // Read first, so that no change after it goes unseen.
+                    let changes = cluster.changes();
+                    let (node, channel) = cluster.channel(self.slot, deadline).await?;
+                    Ok(Route {
+                        node,
+                        channel,
+                        changes,
+                    })
+                }
+            }
+        }
+        .boxed()
+    }
+
+    /// Whether all calls to these keys that were answered since have gone over this connection. One that
+    /// is over never comes back: if it is still in use, it has been all the time.
+    pub fn is_still_on(&self, line: &Route) -> bool {
+        let is_owner = match &self.inner.servers {
+            Servers::One(_) => true,
+            Servers::Cluster(cluster) => {
+                Arc::ptr_eq(&cluster.owner(self.slot), &line.node)
+                    && cluster.changes() == line.changes
+            }
+        };
+        let ConnectionState::Up(current) = line.node.commands().state() else {
+            return false;
+        };
+        is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
+    }
+
+    /// Until when its server may answer nothing, or did, since it waits for copies.
+    pub fn held_up(&self) -> Option<Instant> {
+        match self.node().commands().state() {
+            ConnectionState::Up(channel) => Some(channel.held_up()),
+            ConnectionState::Down(_) => None,
+        }
+    }
+
+    /// The error for a call that could not be sent in time.
+    pub fn unsent(&self) -> Error {
+        let node = self.node();
+        let address = node.address();
+        let reason = match node.commands().state() {
+            ConnectionState::Up(channel) if channel.is_silent() => "does not answer at present",
+            ConnectionState::Up(channel) if !channel.is_over() => {
+                "has more calls waiting than it gets done: make fewer at a time, or larger batches"
+            }
+            _ => return node.commands().outage().with_server(address),
+        };
+        let timeout = in_millis(self.inner.response_timeout);
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("nothing was sent within {timeout}: {address} {reason}"),
+        )
+        .with_server(address)
+    }
+
+    /// How long the server may be silent before a call fails.
+    pub fn response_timeout(&self) -> Duration {
+        self.inner.response_timeout
+    }
+
+    /// The server that has the keys, as far as is known: the one to wait at.
+    pub fn node(&self) -> Arc<Node> {
+        match &self.inner.servers {
+            Servers::One(node) => Arc::clone(node),
+            Servers::Cluster(cluster) => cluster.owner(self.slot),
+        }
+    }
+
+    /// The servers behind it.
+    pub fn servers(&self) -> &Servers {
+        &self.inner.servers
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("servers", &self.inner.servers)
+            .field("response_timeout", &self.inner.response_timeout)
+            .finish_non_exhaustive()
+    }
+}

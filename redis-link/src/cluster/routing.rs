@@ -1,0 +1,228 @@
+//! Sends a request to the node that has its slot.
+//!
+//! A request is sent again only where nothing of it ran: the node said that another has the slot
+//! (`MOVED`), that this one is on its way to another (`ASK`, `TRYAGAIN`), that the cluster does not
+//! serve it for now (`CLUSTERDOWN`); or it was never sent, since there is no connection to the node.
+//! All of this takes no longer than the response timeout, counted from the call.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{Error, ErrorKind, Result, in_millis};
+use redis::{Cmd, Value};
+use tokio::time::{self, Instant};
+
+use super::{
+    Cluster,
+    slots::{self, NodeAddress},
+};
+use crate::{
+    connection::{Channel, ConnectionState, largest_part},
+    error::{Failure, Refusal, Slot},
+    node::Node,
+    request::Request,
+};
+
+/// How often the slots are looked up for a caller whose node is away.
+const DOUBT: Duration = Duration::from_millis(200);
+/// Pauses before a request is sent again to a cluster that is changing.
+const SHORTEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(50);
+
+/// What a node that did not take a request says.
+enum Redirection {
+    /// This one has the slot.
+    Moved(NodeAddress),
+    /// This one is taking the slot over: ask it this once.
+    Ask(NodeAddress),
+    /// Nobody can serve it at this moment.
+    Later,
+}
+
+impl Redirection {
+    /// What this failure of a request says, if nothing of the request ran.
+    fn of(failure: &Failure, asked: &str) -> Option<Self> {
+        let Failure::Refused(error) = failure else {
+            return None;
+        };
+        let refusal = Refusal::of(error);
+        if refusal.place.is_some() {
+            // A script was running.
+            return None;
+        }
+        let to = || slots::read_redirect(refusal.message, asked);
+        match refusal.slot()? {
+            Slot::Moved => to().map(Self::Moved),
+            Slot::Ask => to().map(Self::Ask),
+            Slot::Later => Some(Self::Later),
+        }
+    }
+}
+
+/// The pauses of one request. The first redirection is followed at once.
+struct Pauses(Duration);
+
+impl Pauses {
+    async fn next(&mut self) {
+        time::sleep(self.0).await;
+        self.0 = LONGEST.min(self.0 * 2);
+    }
+}
+
+impl Cluster {
+    /// Sends a request for a slot, for a caller that has waited since `made`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the node that took it; `Unavailable` and not applied if none did within the timeout.
+    pub async fn send(
+        &self,
+        slot: u16,
+        made: Instant,
+        timeout: Duration,
+        request: Request<'_>,
+    ) -> Result<Value> {
+        let deadline = made + timeout;
+        let mut since = made;
+        let mut pauses = Pauses(SHORTEST);
+        let mut followed = false;
+        let mut taking_over: Option<Arc<Node>> = None;
+        loop {
+            let (node, answer) = match taking_over.take() {
+                Some(node) => {
+                    let channel = node.channel_until(deadline).await?;
+                    let answer = request.send_asking(&channel).await;
+                    (node, answer)
+                }
+                None => {
+                    let (node, channel) = self.channel(slot, deadline).await?;
+                    let size = || request.largest_part();
+                    let lane = node.lane(channel, size, deadline).await?;
+                    let answer = request.send(lane.channel(), since).await;
+                    node.heard(&lane, answer.as_ref().err(), size)?;
+                    (node, answer)
+                }
+            };
+            let failure = match answer {
+                Ok(value) => return Ok(value),
+                Err(failure) => failure,
+            };
+            let Some(redirection) = self.redirection(&failure, &node) else {
+                // The node may have a successor by now.
+                self.shared.doubt();
+                return Err(failure.into_error(node.address()));
+            };
+            // An answer ends the silence, which counts from here.
+            since = Instant::now();
+            if since >= deadline {
+                return Err(untaken(timeout, &node, &failure));
+            }
+            let follows = match redirection {
+                Redirection::Moved(place) => {
+                    let owner = self.shared.node_at(place);
+                    let is_new = !Arc::ptr_eq(&owner, &node);
+                    self.shared.note(slot, &owner);
+                    is_new
+                }
+                Redirection::Ask(place) => {
+                    self.shared.changes();
+                    taking_over = Some(self.shared.node_at(place));
+                    true
+                }
+                Redirection::Later => {
+                    self.shared.doubt();
+                    false
+                }
+            };
+            // Nodes that disagree may send a request from one to the other and back.
+            if followed || !follows {
+                pauses.next().await;
+            }
+            followed = follows;
+        }
+    }
+
+    /// Sends commands of one slot in one round trip, not as a transaction. Each has an answer of its own;
+    /// a command that the node did not take goes once more, by itself.
+    pub async fn send_each(
+        &self,
+        slot: u16,
+        timeout: Duration,
+        commands: Vec<Cmd>,
+    ) -> Result<Vec<Result<Value>>> {
+        let made = Instant::now();
+        let (node, channel) = self.channel(slot, made + timeout).await?;
+        let size = || largest_part(&commands);
+        let lane = node.lane(channel, size, made + timeout).await?;
+        let sent = lane.channel().request_each(commands.iter().cloned()).await;
+        node.heard(&lane, sent.as_ref().err(), size)?;
+        let sent = sent.map_err(|failure| {
+            self.shared.doubt();
+            failure.into_error(node.address())
+        })?;
+        let mut answers = Vec::with_capacity(sent.len());
+        for (command, answer) in commands.iter().zip(sent) {
+            answers.push(match answer {
+                Err(failure) if self.redirection(&failure, &node).is_some() => {
+                    let now = Instant::now();
+                    let request = Request::Command(command);
+                    self.send(slot, now, timeout, request).await
+                }
+                answer => answer.map_err(|failure| failure.into_error(node.address())),
+            });
+        }
+        Ok(answers)
+    }
+
+    /// A connection to the node that has this slot; waits for one until the deadline. If the node is away, its
+    /// successor is looked for meanwhile.
+    pub async fn channel(&self, slot: u16, deadline: Instant) -> Result<(Arc<Node>, Arc<Channel>)> {
+        loop {
+            let node = self.owner(slot);
+            if let ConnectionState::Up(channel) = node.commands().state()
+                && !channel.is_over()
+            {
+                return Ok((node, channel));
+            }
+            self.shared.doubt();
+            let mut table = self.shared.table.subscribe();
+            let successor = table.wait_for(|table| {
+                let owner = table.owner(slot);
+                owner.is_some_and(|owner| !Arc::ptr_eq(owner, &node))
+            });
+            tokio::select! {
+                biased;
+                channel = node.channel_until(deadline) => return Ok((node, channel?)),
+                _ = successor => {}
+                () = time::sleep(DOUBT) => {}
+            }
+        }
+    }
+
+    /// What a node that was asked says by this failure, if nothing of the request ran.
+    fn redirection(&self, failure: &Failure, asked: &Arc<Node>) -> Option<Redirection> {
+        // Some answers name only another port of its host.
+        let nodes = self.shared.nodes().into_iter();
+        let mut places = nodes.filter(|(_, node)| Arc::ptr_eq(node, asked));
+        let host = places.next().map(|((host, _), _)| host).unwrap_or_default();
+        Redirection::of(failure, &host)
+    }
+}
+
+/// The error for a request that no node took.
+fn untaken(timeout: Duration, node: &Node, failure: &Failure) -> Error {
+    let told = match failure {
+        Failure::Refused(error) => Refusal::of(error),
+        Failure::Silent(_) | Failure::Cut(_) | Failure::OutOfStep => {
+            unreachable!("a redirection is an answer")
+        }
+    };
+    let text = format!(
+        "no node of the cluster took the call within {}; the last that was asked, {}, answered: {} {} \
+         (its slot is on its way to another node, or its node is down)",
+        in_millis(timeout),
+        node.address(),
+        told.code,
+        told.message
+    );
+    Error::new(ErrorKind::Unavailable, text).with_server(node.address())
+}

@@ -1,0 +1,19 @@
+use std::sync::Arc;
+
+use tokio::sync::{Notify, futures::Notified};
+
+/// Rings when a connection of the backend turns out silent. The backend then tests its others, too,
+/// since the same cause may have struck them all. Clones ring together.
+#[derive(Debug, Clone, Default)]
+pub struct Alarm(Arc<Notify>);
+
+impl Alarm {
+    pub(super) fn ring(&self) {
+        self.0.notify_waiters();
+    }
+
+    /// Waits for a ring. Rings count from this call on, even before the first poll.
+    pub(super) fn rung(&self) -> Notified<'_> {
+        self.0.notified()
+    }
+}

@@ -1,0 +1,188 @@
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use queue_core::{Running, Spawn};
+use redis::{Cmd, Pipeline, PushInfo, RedisFuture, Value, aio::ConnectionLike};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
+
+use super::progress::Progress;
+
+/// A connection of any type that can be cloned: clones share it.
+pub trait Wire: ConnectionLike + Send + Sync + 'static {
+    /// Another handle to the same connection.
+    fn cloned(&self) -> Box<dyn Wire>;
+}
+
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> Wire for C {
+    fn cloned(&self) -> Box<dyn Wire> {
+        Box::new(self.clone())
+    }
+}
+
+/// An open connection of any type. Cloning makes another handle to it. Dropping the last handle
+/// stops its driver and closes it.
+pub struct Link {
+    wire: Box<dyn Wire>,
+    driver: Option<Arc<Driver>>,
+    told: Arc<Mutex<Option<mpsc::UnboundedReceiver<PushInfo>>>>,
+    progress: Option<Arc<Progress>>,
+}
+
+struct Driver {
+    /// Whether its task has made a first step.
+    begun: Arc<AtomicBool>,
+    ended: watch::Receiver<()>,
+    /// Until the connection is cut.
+    running: Mutex<Option<Running>>,
+}
+
+impl Link {
+    /// A connection that needs no driver, or runs one itself.
+    pub fn new(wire: impl Wire) -> Self {
+        Self {
+            wire: Box::new(wire),
+            driver: None,
+            told: Arc::default(),
+            progress: None,
+        }
+    }
+
+    /// A connection and the future that drives it, which this spawns. The backend notices the
+    /// driver's end at once, not at the next command.
+    pub fn driven(
+        wire: impl Wire,
+        driver: impl Future<Output = ()> + Send + 'static,
+        spawn: &dyn Spawn,
+    ) -> Self {
+        let (alive, ended) = watch::channel(());
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = Arc::clone(&begun);
+        let running = spawn.spawn(Box::pin(async move {
+            // The task drops it at its end, also after a panic or an abort.
+            let _alive = alive;
+            begins.store(true, Ordering::Release);
+            driver.await;
+        }));
+        Self {
+            wire: Box::new(wire),
+            driver: Some(Arc::new(Driver {
+                begun,
+                ended,
+                running: Mutex::new(Some(running)),
+            })),
+            told: Arc::default(),
+            progress: None,
+        }
+    }
+
+    /// Adds the receiver of the connection's pushes (messages that the server sends unasked).
+    ///
+    /// A connection of [`Role::Waiter`](super::Role::Waiter) needs it. For redis's own connections
+    /// it is the receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
+    #[must_use]
+    pub fn with_pushes(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
+        Self {
+            told: Arc::new(Mutex::new(Some(pushes))),
+            ..self
+        }
+    }
+
+    /// The server's pushes, for the first caller that asks.
+    pub fn take_pushes(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.take()
+    }
+
+    /// The same, with the progress of its stream.
+    pub(super) fn with_progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// When bytes last moved, if that is known.
+    pub(super) fn last_progress(&self) -> Option<Instant> {
+        self.progress.as_ref().map(|progress| progress.last())
+    }
+
+    /// Whether the driver is known to have ended. Requests then reach nobody.
+    pub fn has_ended(&self) -> bool {
+        let driver = self.driver.as_ref();
+        driver.is_some_and(|driver| driver.ended.has_changed().is_err())
+    }
+
+    /// Stops the driver: requests under way end. Nothing happens where there is none.
+    pub(super) fn cut(&self) {
+        if let Some(driver) = &self.driver {
+            let running = driver.running.lock();
+            let running = running.unwrap_or_else(PoisonError::into_inner).take();
+            drop(running);
+        }
+    }
+
+    /// Whether the driver ended before its first step: what should run it has ended, and runs
+    /// nothing any more.
+    pub(super) fn is_stillborn(&self) -> bool {
+        // In this order: a driver that began says so before it ends.
+        let begun = |driver: &Driver| driver.begun.load(Ordering::Acquire);
+        self.has_ended() && !self.driver.as_deref().is_some_and(begun)
+    }
+
+    /// Waits for the driver's end; for ever if there is no driver to watch.
+    pub async fn ended(&self) {
+        match &self.driver {
+            Some(driver) => {
+                let mut ended = driver.ended.clone();
+                // Nobody ever sends: only the sender's end makes this return.
+                while ended.changed().await.is_ok() {}
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Clone for Link {
+    fn clone(&self) -> Self {
+        Self {
+            wire: self.wire.cloned(),
+            driver: self.driver.clone(),
+            told: Arc::clone(&self.told),
+            progress: self.progress.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("ended", &self.has_ended())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ConnectionLike for Link {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        self.wire.req_packed_command(command)
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        self.wire.req_packed_commands(pipeline, offset, count)
+    }
+
+    fn get_db(&self) -> i64 {
+        self.wire.get_db()
+    }
+}

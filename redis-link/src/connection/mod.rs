@@ -1,0 +1,56 @@
+//! Connections: opening them, keeping them open, and checking the server first.
+
+mod alarm;
+mod backoff;
+mod by_url;
+mod channel;
+mod config;
+mod connector;
+mod copies;
+mod credentials;
+mod greeting;
+mod health;
+mod hosts;
+mod largest;
+mod link;
+mod opening;
+mod parameters;
+mod primary;
+mod progress;
+mod race;
+mod reply_sync;
+mod requirements;
+mod rights;
+mod seeds;
+mod sentinel;
+mod server;
+mod supervisor;
+mod target;
+#[cfg_attr(not(feature = "tls"), path = "no_tls.rs")]
+mod tls;
+mod written;
+
+pub use self::tls::Tls;
+pub use self::{
+    alarm::Alarm,
+    backoff::Backoff,
+    by_url::{by_url, check_url, url_settings},
+    channel::Channel,
+    copies::CopiesAsked,
+    largest::{Largest, largest_part},
+    opening::{CONNECT_TIMEOUT, Opening, check_client_name},
+    primary::{Primary, Settings, Timeouts, open},
+    race::{head_start, race},
+    seeds::{Seeds, names_cluster},
+    supervisor::{ConnectionState, Dial, Supervised},
+};
+pub use self::{
+    connector::{Connector, Role},
+    credentials::{Credentials, CredentialsProvider},
+    health::ConnectionHealth,
+    link::{Link, Wire},
+    requirements::{Warning, as_info, check},
+    rights::{CONNECTION_COMMANDS, Needs},
+    sentinel::SentinelConnector,
+    server::ServerConnector,
+};

@@ -1,0 +1,214 @@
+//! Opening the commands connection: to a fit server, with the scripts loaded.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{Confirmation, Error, ErrorKind, Outcome, Result, Spawn, in_millis};
+use redis::Value;
+use tokio::time;
+
+use super::{
+    Channel, Connector, CopiesAsked, Dial, Largest, Needs, Role, Warning, config::ConfigReply,
+    requirements, rights,
+};
+use crate::{
+    clock::Clock,
+    error::{Failure, cannot_connect},
+};
+
+const UNKNOWN_LIMIT: &str = "the largest request that the server takes is unknown";
+const UNKNOWN_SNAPSHOTS: &str = "the largest request that the server takes is unknown; appendonly is off, and whether snapshots are \
+     on is unknown: without both, a restart loses all messages";
+
+/// How long opening a connection may take, and a request on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// For opening a connection.
+    pub connect: Duration,
+    /// How long the server may be silent while a request waits.
+    pub response: Duration,
+}
+
+/// The settings of all connections of a backend.
+#[derive(Clone)]
+pub struct Settings {
+    /// The timeouts of each.
+    pub timeouts: Timeouts,
+    /// After so long without a sign of life, a connection is tested.
+    pub keep_alive: Duration,
+    /// Whether a server that evicts keys is taken.
+    pub allow_eviction: bool,
+    /// What calls need of a server.
+    pub needs: Arc<Needs>,
+    /// Stands for the server's clock.
+    pub clock: Option<Clock>,
+    /// Runs their tasks.
+    pub spawn: Arc<dyn Spawn>,
+    /// No other backend has it.
+    pub seed: u64,
+    /// Whether the servers are nodes of a cluster.
+    pub in_cluster: bool,
+    /// What calls can wait for, if they can: then the servers have to tell of copies.
+    pub confirmation: Option<Confirmation>,
+}
+
+/// Opens the commands connection.
+#[derive(Clone)]
+pub struct Primary {
+    /// What opens it.
+    pub connector: Arc<dyn Connector>,
+    /// The settings of all connections.
+    pub settings: Arc<Settings>,
+    /// The last check's findings that are no reason to refuse the server.
+    pub warnings: Arc<Mutex<Vec<Warning>>>,
+    /// The sizes that the server takes, as far as they are known.
+    pub largest: Arc<Largest>,
+}
+
+impl Primary {
+    async fn prepared(&self, address: &str) -> Result<Channel> {
+        let channel = open(&*self.connector, Role::Commands, self.settings.timeouts).await?;
+        let unfit = |failure: Failure| failure.into_error(address);
+        let mut warnings = match channel.request(&redis::cmd("INFO")).await {
+            Ok(info) => {
+                let info: String = redis::from_redis_value(info).map_err(|error| {
+                    Error::new(ErrorKind::Internal, format!("INFO of {address}: {error}"))
+                })?;
+                self.check(&info, address)?
+            }
+            Err(failure) => {
+                let Some(lack) = failure.lack() else {
+                    return Err(unfit(failure));
+                };
+                let hello = channel.request(&redis::cmd("HELLO")).await.map_err(unfit)?;
+                self.check(&requirements::as_info(&hello), address)?;
+                vec![Warning::unchecked(lack)]
+            }
+        };
+        let config = ConfigReply::of(&channel).await;
+        self.largest.set(config.limit);
+        warn_of(&config, &mut warnings);
+        warnings.extend(rights::check(&channel, &self.settings.needs, address).await?);
+        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+        self.load_missing(&channel).await.map_err(unfit)?;
+        if let Some(confirmation) = self.settings.confirmation {
+            let asked = CopiesAsked::new(confirmation, address.to_owned());
+            asked.check(&channel).await?;
+        }
+        Ok(channel)
+    }
+
+    fn check(&self, info: &str, address: &str) -> Result<Vec<Warning>> {
+        let settings = &self.settings;
+        requirements::check(info, settings.allow_eviction, settings.in_cluster)
+            .map_err(|error| Error::new(error.kind(), format!("{address} cannot be used: {error}")))
+    }
+
+    /// Gives the server the scripts that it lacks, so that the first call of each finds it there.
+    /// Mostly the server has them all: then this is one small request.
+    async fn load_missing(&self, channel: &Channel) -> Result<(), Failure> {
+        let mut command = redis::cmd("SCRIPT");
+        command.arg("EXISTS");
+        for script in &self.settings.needs.scripts {
+            command.arg(script.hash());
+        }
+        let known = match channel.request(&command).await? {
+            Value::Array(known) => known,
+            _ => Vec::new(),
+        };
+        let known = known.into_iter().map(|known| known == Value::Int(1));
+        let known = known.chain(std::iter::repeat(false));
+        let missing = self
+            .settings
+            .needs
+            .scripts
+            .iter()
+            .zip(known)
+            .filter(|(_, known)| !known);
+        channel
+            .request_all(missing.map(|(script, _)| script.load_command()))
+            .await
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("timeouts", &self.timeouts)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Primary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Primary").field(&self.connector).finish()
+    }
+}
+
+#[async_trait]
+impl Dial for Primary {
+    async fn dial(&self) -> Result<Channel> {
+        let address = self.connector.address();
+        let timeout = self.settings.timeouts.connect;
+        match time::timeout(timeout, self.prepared(&address)).await {
+            // What it asks changes no queue.
+            Ok(channel) => channel.map_err(|error| error.with_outcome(Outcome::NotApplied)),
+            Err(_) => Err(slow(&address, timeout)),
+        }
+    }
+}
+
+/// Opens a connection within the connect timeout.
+pub async fn open(connector: &dyn Connector, role: Role, timeouts: Timeouts) -> Result<Channel> {
+    let address = connector.address();
+    match time::timeout(timeouts.connect, connector.connect(role)).await {
+        Ok(Ok(link)) if link.is_stillborn() => Err(no_runtime()),
+        Ok(Ok(link)) => Ok(Channel::new(link, timeouts.response)),
+        Ok(Err(error)) => Err(cannot_connect(error, &address)),
+        Err(_) => Err(slow(&address, timeouts.connect)),
+    }
+}
+
+/// Warns of what the settings say, and of no mere guess: without AOF, snapshots may be on.
+fn warn_of(config: &ConfigReply, warnings: &mut Vec<Warning>) {
+    let is_doubtful = warnings.contains(&Warning::NotPersistent);
+    if config.saves != Some(false) {
+        warnings.retain(|warning| *warning != Warning::NotPersistent);
+    }
+    if let Some(lack) = config.lack {
+        let cost = match is_doubtful {
+            true => UNKNOWN_SNAPSHOTS,
+            false => UNKNOWN_LIMIT,
+        };
+        warnings.push(Warning::lacking(lack, "CONFIG", "GET", cost));
+    }
+    if let Some(limit) = &config.limit {
+        warnings.push(Warning::RequestLimit(limit.to_string()));
+    }
+}
+
+fn no_runtime() -> Error {
+    Error::new(
+        ErrorKind::Configuration,
+        "the runtime that is to run this backend's tasks has ended: give Builder::spawn one that \
+         lives as long as the backend",
+    )
+}
+
+fn slow(address: &str, timeout: Duration) -> Error {
+    let timeout = in_millis(timeout);
+    // Redis takes the beginning of TLS for that of a command, and waits for its end.
+    let hint = if address.starts_with("rediss") {
+        " (a Redis port without TLS says nothing to a client that speaks it: is this the TLS port?)"
+    } else {
+        ""
+    };
+    Error::new(
+        ErrorKind::Unavailable,
+        format!("cannot connect to {address}: it was not ready within {timeout}{hint}"),
+    )
+}

@@ -1,0 +1,152 @@
+//! Whether a connection's replies come in step with its requests.
+//!
+//! Replies have no names: each goes to the oldest request that has none. If something between drops a reply
+//! or doubles one, every later request gets another's. The channel cannot see that; whoever reads a reply
+//! that is none of its request's can, and doubts the connection. A damaged value on the server looks the
+//! same, so the connection is tested before it is given up.
+
+use std::{
+    future::Future,
+    sync::atomic::{AtomicU8, AtomicU64, Ordering},
+};
+
+use redis::{Cmd, Value};
+use tokio::sync::Notify;
+
+/// Every user who may call scripts may call it. `ECHO` would take a right of its own, and a server that
+/// cannot write to its disk refuses `PING`.
+const ECHO: &str = include_str!("../../lua/echo.lua");
+
+const SURE: u8 = 0;
+const DOUBTED: u8 = 1;
+const LOST: u8 = 2;
+
+/// The step of one connection.
+#[derive(Debug, Default)]
+pub(super) struct ReplySync {
+    state: AtomicU8,
+    changed: Notify,
+    tests: AtomicU64,
+}
+
+/// A request whose reply nothing else gets.
+pub(super) struct SyncCheck {
+    pub(super) command: Cmd,
+    word: String,
+    /// Whether somebody doubted the step before this was made.
+    answers_doubt: bool,
+}
+
+impl ReplySync {
+    /// Whether nobody doubts it: one load, on the path of every call.
+    pub(super) fn is_sure(&self) -> bool {
+        self.state.load(Ordering::Acquire) == SURE
+    }
+
+    /// Whether a test found it lost. It never comes back.
+    pub(super) fn is_lost(&self) -> bool {
+        self.state.load(Ordering::Acquire) == LOST
+    }
+
+    /// Notes that a reply was none of its request's.
+    pub(super) fn doubt(&self) {
+        self.turn(SURE, DOUBTED);
+    }
+
+    /// Waits until somebody doubts it.
+    pub(super) async fn doubted(&self) {
+        self.becomes(|state| state == DOUBTED).await;
+    }
+
+    /// Waits until nobody doubts it any more, since a test has answered.
+    pub(super) fn settled(&self) -> impl Future<Output = ()> {
+        self.becomes(|state| state != DOUBTED)
+    }
+
+    pub(super) fn test(&self) -> SyncCheck {
+        let answers_doubt = !self.is_sure();
+        let word = format!("in step {}", self.tests.fetch_add(1, Ordering::Relaxed));
+        let mut command = redis::cmd("EVAL");
+        command.arg(ECHO).arg(0).arg(&word);
+        SyncCheck {
+            command,
+            word,
+            answers_doubt,
+        }
+    }
+
+    /// Takes the reply to a test, or that there is none. Answers whether the step may be trusted.
+    pub(super) fn judge(&self, test: &SyncCheck, reply: Option<&Value>) -> bool {
+        let is_in_step = match reply {
+            Some(Value::BulkString(said)) => said == test.word.as_bytes(),
+            Some(_) => false,
+            // A silent or busy server is no reason to give up a connection that nobody doubts.
+            None => !test.answers_doubt,
+        };
+        if !is_in_step {
+            self.state.store(LOST, Ordering::Release);
+            self.changed.notify_waiters();
+        } else if test.answers_doubt {
+            // A doubt that came after the test was sent has a test of its own.
+            self.turn(DOUBTED, SURE);
+        }
+        is_in_step
+    }
+
+    fn turn(&self, from: u8, to: u8) {
+        let turned = self
+            .state
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+        if turned.is_ok() {
+            self.changed.notify_waiters();
+        }
+    }
+
+    async fn becomes(&self, holds: impl Fn(u8) -> bool) {
+        loop {
+            // Made before the look, so it misses no change after the look.
+            let changed = self.changed.notified();
+            if holds(self.state.load(Ordering::Acquire)) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(test: &SyncCheck) -> Value {
+        Value::BulkString(test.word.clone().into_bytes())
+    }
+
+    #[test]
+    fn a_doubt_ends_with_the_tests_own_word_alone() {
+        let step = ReplySync::default();
+        step.doubt();
+        let (first, second) = (step.test(), step.test());
+        assert!(step.judge(&first, Some(&said(&first))) && step.is_sure());
+        assert!(!step.judge(&second, Some(&said(&first))) && step.is_lost());
+        step.doubt();
+        assert!(step.is_lost(), "for good");
+    }
+
+    #[test]
+    fn a_test_without_a_reply_ends_a_connection_that_is_doubted_and_no_other() {
+        let step = ReplySync::default();
+        assert!(step.judge(&step.test(), None) && step.is_sure());
+        step.doubt();
+        assert!(!step.judge(&step.test(), None) && step.is_lost());
+    }
+
+    #[test]
+    fn a_doubt_that_comes_during_a_test_has_one_of_its_own() {
+        let step = ReplySync::default();
+        let test = step.test();
+        step.doubt();
+        assert!(step.judge(&test, Some(&said(&test))));
+        assert!(!step.is_sure());
+    }
+}

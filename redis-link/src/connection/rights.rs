@@ -1,0 +1,132 @@
+//! Asks what the user of a connection may do, before the backend trusts anything to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use queue_core::{Error, ErrorKind, Result};
+
+use super::{Channel, Warning};
+use crate::{error::Lack, script::Script};
+
+/// Tells which commands a user may not run.
+const REFUSED: &str = include_str!("../../lua/refused.lua");
+
+/// The commands that the connections of this crate send.
+pub const CONNECTION_COMMANDS: &[&str] = &[
+    "evalsha",
+    "eval",
+    "script|exists",
+    "script|load",
+    "ping",
+    "info",
+    "config|get",
+    "wait",
+];
+
+/// What calls need of a server, besides what connections need ([`CONNECTION_COMMANDS`]).
+#[derive(Debug, Clone)]
+pub struct Needs {
+    /// The scripts that calls run: each connection gives them to the server.
+    pub scripts: Vec<&'static Script>,
+    /// The commands that calls send outside of scripts.
+    pub commands: &'static [&'static str],
+    /// A command, its first argument, and what its lack costs: for a user who lacks one there is a warning.
+    pub optional: Vec<(&'static str, String, &'static str)>,
+    /// A key that the user may touch.
+    pub key: String,
+}
+
+impl Needs {
+    /// The commands that calls send, in scripts and outside of them.
+    pub fn all_commands(&self) -> BTreeSet<&'static str> {
+        let called = self.scripts.iter().flat_map(|script| script.commands());
+        called.chain(self.commands.iter().copied()).collect()
+    }
+}
+
+/// The command that scripts call without a key.
+const WITHOUT_KEY: &str = "TIME";
+
+/// Asks whether the user may run all commands that the scripts call: a script that stops half-way
+/// would lease messages that nobody gets. Commands that the backend can do without give a warning.
+///
+/// Only servers from 7.0 on, and Valkey, can tell.
+pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Result<Vec<Warning>> {
+    let all = needs.all_commands();
+    let own = [
+        ("PING", String::new(), "ping is refused"),
+        (
+            "WAIT",
+            String::new(),
+            "no call can be confirmed by replicas",
+        ),
+    ];
+    let optional = || needs.optional.iter().chain(&own);
+
+    let mut request = redis::cmd("EVAL");
+    request.arg(REFUSED).arg(0).arg("EVALSHA - 0");
+    for command in &all {
+        request.arg(format!("{command} {}", needs.key));
+    }
+    for (command, word, _) in optional() {
+        request.arg(format!("{command} {word}"));
+    }
+    let answer = channel.request(&request).await;
+    let answer = answer.map_err(|failure| failure.into_error(address))?;
+    let refused: Vec<String> = redis::from_redis_value(answer).map_err(|error| {
+        Error::new(
+            ErrorKind::Internal,
+            format!("the rights of the user at {address}: {error}"),
+        )
+    })?;
+    let refused: BTreeMap<&str, Lack> = refused.iter().filter_map(|line| read(line)).collect();
+
+    let needed = |lack: Lack| {
+        let needed = all.iter().chain(&["EVALSHA"]);
+        let lacking = needed.filter(|command| refused.get(**command) == Some(&lack));
+        lacking.copied().collect::<Vec<_>>()
+    };
+    let (missing, mut forbidden) = (needed(Lack::Missing), needed(Lack::Forbidden));
+    // Who may not touch the key cannot be told of commands.
+    let knows_key = |command: &&str| !forbidden.contains(command) && *command != WITHOUT_KEY;
+    if !all.iter().any(knows_key) {
+        forbidden.retain(|command| matches!(*command, WITHOUT_KEY | "EVALSHA"));
+    }
+    if !(missing.is_empty() && forbidden.is_empty()) {
+        return Err(unusable(address, &missing, &forbidden));
+    }
+    let warned = optional().filter_map(|(command, word, cost)| {
+        let lack = *refused.get(command)?;
+        Some(Warning::lacking(lack, command, word, cost))
+    });
+    Ok(warned.collect())
+}
+
+/// A command that cannot be had, as `refused.lua` tells it.
+fn read(line: &str) -> Option<(&str, Lack)> {
+    let (lack, command) = match line.split_at_checked(1)? {
+        ("?", rest) => (Lack::Missing, rest),
+        ("-", rest) => (Lack::Forbidden, rest),
+        _ => return None,
+    };
+    Some((command.split(' ').next()?, lack))
+}
+
+/// The error for commands that scripts need.
+fn unusable(address: &str, missing: &[&str], forbidden: &[&str]) -> Error {
+    let told = [
+        (Lack::Missing, missing, "give them back their names"),
+        (Lack::Forbidden, forbidden, "allow them"),
+    ];
+    let told = told
+        .into_iter()
+        .filter(|(_, commands, _)| !commands.is_empty());
+    let told: Vec<_> = told
+        .map(|(lack, commands, way_out)| {
+            let commands = commands.join(", ");
+            format!("{lack} {commands}, without which calls would stop half-way; {way_out}")
+        })
+        .collect();
+    let told = told.join("; ");
+    let text = format!("{address} cannot be used: {told}");
+    Error::new(ErrorKind::Configuration, text)
+}

@@ -1,0 +1,322 @@
+//! The connector for a single server, by URL.
+
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{Result, Spawn};
+use redis::{
+    AsyncConnectionConfig, ConnectionAddr, RedisConnectionInfo, RedisError, RedisResult,
+    aio::{ConnectionLike, MultiplexedConnection},
+    io::tcp::socket2::{SockRef, TcpKeepalive},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, lookup_host},
+    sync::{Semaphore, mpsc},
+};
+
+use super::{
+    Connector, CredentialsProvider, Link, Role,
+    credentials::Login,
+    greeting::{Greeted, Greeting},
+    opening::{Opening, check_client_name},
+    progress::{Progress, Watched},
+    race::{head_start, race},
+    target::UrlTarget,
+    tls::{Tls, TlsClient},
+};
+
+/// If a host has several addresses, the next one is tried beside one that is slow (RFC 8305).
+const HEAD_START: Duration = Duration::from_millis(250);
+/// The system probes an idle connection after this time, so that firewalls do not forget it, and it
+/// notices a peer that is gone.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+/// The system ends a TCP connection if nobody acknowledges its bytes for this time.
+#[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// A future hands its request over at its first poll. Under a limit, the next place would go to the
+/// future that asked first, and one that nobody polls would keep it.
+const ANY_NUMBER: usize = Semaphore::MAX_PERMITS;
+
+/// Connects to one server, over TCP, TLS or a Unix socket.
+#[derive(Clone)]
+pub struct ServerConnector {
+    server: ConnectionAddr,
+    login: Login,
+    tls: Option<TlsClient>,
+    opening: Opening,
+    /// Whether the server is to show the name of the connection.
+    is_named: bool,
+}
+
+impl ServerConnector {
+    /// A host's name may have several addresses. They are tried in the resolver's order. If one has not let
+    /// us in within 250 ms, the next one is tried beside it. Of many addresses, all are tried within half of
+    /// the connect timeout.
+    ///
+    /// Understands `redis://[[user]:password@]host[:port][/db]`, the same with `rediss://`, which
+    /// speaks TLS (feature `tls`), and `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written
+    /// `redis+unix://`. A prefix is the [backend's](crate::Builder::prefix) to read. Whatever else would have
+    /// no effect is refused.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a URL of another form; `Configuration` for `rediss://` without the feature
+    /// `tls`, or on a machine that trusts no certificates.
+    pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
+        Self::by(url, None, &Opening::by(spawn))
+    }
+
+    /// The same with settings of TLS.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new); `Invalid` for settings that cannot be used, and for a URL that
+    /// does not ask for TLS.
+    #[cfg(feature = "tls")]
+    pub fn with_tls(url: &str, tls: &super::Tls, spawn: Arc<dyn Spawn>) -> Result<Self> {
+        Self::by(url, Some(tls), &Opening::by(spawn))
+    }
+
+    pub(super) fn by(url: &str, tls: Option<&Tls>, opening: &Opening) -> Result<Self> {
+        let target = UrlTarget::parse(url)?;
+        let tls = target.security(tls)?;
+        Ok(Self::to(target, tls, opening))
+    }
+
+    pub(super) fn to(target: UrlTarget, tls: Option<TlsClient>, opening: &Opening) -> Self {
+        let mut login = Login::of_url(target.handshake);
+        if let Some(provider) = &opening.credentials {
+            login = login.by(Arc::clone(provider), false);
+        }
+        Self {
+            server: target.server,
+            login,
+            tls,
+            opening: opening.clone(),
+            is_named: true,
+        }
+    }
+
+    /// To a sentinel: with another login, and RESP2, in which a connection has no name.
+    pub(super) fn to_sentinel(
+        target: UrlTarget,
+        tls: Option<TlsClient>,
+        opening: &Opening,
+    ) -> Self {
+        let server = Self::to(target, tls, opening);
+        Self {
+            is_named: false,
+            ..match &opening.credentials {
+                Some(provider) => server.by_provider(Arc::clone(provider), true),
+                None => server,
+            }
+        }
+    }
+
+    /// Asks this provider for the login of each connection, in place of the URL's.
+    #[must_use]
+    pub fn credentials(self, provider: impl CredentialsProvider) -> Self {
+        self.by_provider(Arc::new(provider), false)
+    }
+
+    pub(super) fn by_provider(
+        self,
+        provider: Arc<dyn CredentialsProvider>,
+        is_sentinels: bool,
+    ) -> Self {
+        Self {
+            login: self.login.by(provider, is_sentinels),
+            ..self
+        }
+    }
+
+    /// Sets the name of the connections, as [`Builder::client_name`](crate::Builder::client_name) does.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a name that servers do not take.
+    pub fn client_name(mut self, name: &str) -> Result<Self> {
+        check_client_name(name)?;
+        self.opening.client_name = name.into();
+        Ok(self)
+    }
+
+    /// The same way of connecting, to another host.
+    pub(super) fn at(&self, host: String, port: u16) -> Self {
+        Self {
+            server: ConnectionAddr::Tcp(host, port),
+            ..self.clone()
+        }
+    }
+
+    /// Its host; empty for a socket.
+    pub fn host(&self) -> String {
+        match &self.server {
+            ConnectionAddr::Tcp(host, _) => host.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// Its host and port, or its socket.
+    pub(super) fn place(&self) -> String {
+        self.server.to_string()
+    }
+
+    pub(super) const fn scheme(&self) -> &'static str {
+        match self.tls {
+            Some(_) => "rediss",
+            None => "redis",
+        }
+    }
+
+    pub(super) fn database(&self) -> i64 {
+        self.login.database()
+    }
+
+    /// Greets a server over this stream, whose bytes are `progress`.
+    async fn open<S>(
+        &self,
+        stream: S,
+        progress: Arc<Progress>,
+        greeting: Greeting,
+        handshake: &RedisConnectionInfo,
+        role: Role,
+    ) -> RedisResult<Link>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        // The backend has timeouts of its own. On the waiter's connection no timeout would do, and
+        // on the other one the crate's would leave a half-open connection in place.
+        let mut config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None)
+            .set_pipeline_buffer_size(ANY_NUMBER);
+        let (pushes, told) = mpsc::unbounded_channel();
+        if role == Role::Waiter {
+            config = config.set_push_sender(pushes);
+        }
+        let greeting = Arc::new(greeting);
+        let stream = Greeted::new(stream, Arc::clone(&greeting));
+        let opened = MultiplexedConnection::new_with_config(handshake, stream, config).await;
+        let (connection, driver) = opened.map_err(|error| greeting.reason(error))?;
+        greeting.end();
+        let mut link = Link::driven(connection, driver, &*self.opening.spawn)
+            .with_pushes(told)
+            .with_progress(progress);
+        if self.is_named {
+            // A server that takes no name is as good; a connection that is over, the next request meets.
+            let _ = link.req_packed_command(&self.opening.naming(role)).await;
+        }
+        Ok(link)
+    }
+
+    /// Connects to the first of these addresses that lets us in, in the name of `host`.
+    async fn connect_to(
+        &self,
+        addresses: Vec<SocketAddr>,
+        host: &str,
+        handshake: &RedisConnectionInfo,
+        role: Role,
+    ) -> RedisResult<Link> {
+        let pace = head_start(HEAD_START, self.opening.limit, addresses.len());
+        let tries = addresses.into_iter().map(async |address| {
+            let progress = Arc::new(Progress::new());
+            let stream = tcp(address).await?;
+            // Below TLS: of a record that comes slowly, TLS hands out nothing before its end.
+            let stream = Watched::new(stream, Arc::clone(&progress));
+            match &self.tls {
+                None => {
+                    let greeting = Greeting::plain();
+                    self.open(stream, progress, greeting, handshake, role).await
+                }
+                Some(tls) => {
+                    let stream = tls.shake_hands(stream, host).await?;
+                    let greeting = Greeting::default();
+                    self.open(stream, progress, greeting, handshake, role).await
+                }
+            }
+        });
+        let opened = race(tries, pace).await;
+        opened.map_err(|errors| foremost(errors, host))
+    }
+
+    async fn connect_as(&self, handshake: &RedisConnectionInfo, role: Role) -> RedisResult<Link> {
+        match &self.server {
+            ConnectionAddr::Tcp(host, port) => {
+                let addresses = lookup_host((&**host, *port)).await?.collect();
+                self.connect_to(addresses, host, handshake, role).await
+            }
+            #[cfg(unix)]
+            ConnectionAddr::Unix(path) => {
+                let progress = Arc::new(Progress::new());
+                let stream = tokio::net::UnixStream::connect(path).await?;
+                let stream = Watched::new(stream, Arc::clone(&progress));
+                let greeting = Greeting::default();
+                self.open(stream, progress, greeting, handshake, role).await
+            }
+            _ => Err(RedisError::from((
+                redis::ErrorKind::InvalidClientConfig,
+                "this kind of address is not supported",
+            ))),
+        }
+    }
+}
+
+#[async_trait]
+impl Connector for ServerConnector {
+    async fn connect(&self, role: Role) -> RedisResult<Link> {
+        let handshake = self.login.handshake().await?;
+        let refused = match self.connect_as(&handshake, role).await {
+            Err(error) => error,
+            opened => return opened,
+        };
+        match self.login.another(&handshake, &refused).await? {
+            Some(another) => self.connect_as(&another, role).await,
+            None => Err(refused),
+        }
+    }
+
+    fn address(&self) -> String {
+        let (scheme, place, database) = (self.scheme(), self.place(), self.database());
+        match &self.server {
+            ConnectionAddr::Unix(_) => format!("unix://{place}?db={database}"),
+            _ => format!("{scheme}://{place}/{database}"),
+        }
+    }
+}
+
+/// The error to tell where no address let us in: of a server that answered, rather than of an address where
+/// nobody did.
+fn foremost(mut errors: Vec<RedisError>, host: &str) -> RedisError {
+    if let Some(answered) = errors.iter().position(|error| !error.is_io_error()) {
+        return errors.swap_remove(answered);
+    }
+    let none = || io::Error::new(io::ErrorKind::NotFound, format!("{host:?} has no address"));
+    errors.pop().unwrap_or_else(|| none().into())
+}
+
+async fn tcp(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(&stream);
+    socket.set_tcp_keepalive(
+        &TcpKeepalive::new()
+            .with_time(KEEPALIVE)
+            .with_interval(KEEPALIVE),
+    )?;
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))?;
+    Ok(stream)
+}
+
+impl fmt::Debug for ServerConnector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServerConnector")
+            .field(&self.address())
+            .finish()
+    }
+}

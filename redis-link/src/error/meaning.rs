@@ -1,0 +1,368 @@
+use std::{borrow::Cow, time::Duration};
+
+use queue_core::{Error, ErrorKind, Outcome};
+
+use super::Refusal;
+use crate::script::Script;
+
+/// For a script that ran for too long, a full server that is being drained, a failover: these may
+/// be over soon, and asking again costs little.
+const SHORT: Duration = Duration::from_millis(100);
+/// For faults that an operator has to mend, or that take a server a while.
+const LONG: Duration = Duration::from_secs(1);
+
+impl Refusal<'_> {
+    /// The error that a caller sees.
+    pub fn into_error(self, address: &str) -> Error {
+        let Self { code, message, .. } = self;
+        // One of ours: a script sent it before it wrote anything, and its message is whole.
+        if code == "QKCONFIG" && !message.is_empty() {
+            return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
+        }
+        let meaning = Meaning::of(self);
+        let way_out = match (meaning.lacks_right, self.command()) {
+            (true, Some(command)) => Cow::from(format!("{}: it needs {command}", meaning.way_out)),
+            _ => Cow::from(meaning.way_out),
+        };
+        let outcome = if meaning.is_certain {
+            Outcome::NotApplied
+        } else {
+            Outcome::Unknown
+        };
+        Error::new(
+            meaning.kind,
+            format!("{address} refused: {code} {message} ({way_out})"),
+        )
+        .with_transient(meaning.is_transient)
+        .with_retry_after(meaning.retry_after)
+        .with_outcome(outcome)
+    }
+
+    /// The command that a script had called when it met this; most servers do not name it.
+    fn command(self) -> Option<&'static str> {
+        let place = self.place?;
+        Script::find(place.hash)?.command_at(place.line)
+    }
+}
+
+/// What a server's error means to a caller.
+struct Meaning {
+    kind: ErrorKind,
+    is_transient: bool,
+    /// The least time to leave the server alone.
+    retry_after: Duration,
+    /// Nothing was done. The backend claims it only for errors that Redis itself answers before it
+    /// does anything; any other, perhaps from something between, may have run.
+    is_certain: bool,
+    /// A script met it because its user may not run a command.
+    lacks_right: bool,
+    way_out: &'static str,
+}
+
+impl Meaning {
+    fn of(refusal: Refusal<'_>) -> Self {
+        let inside_script = refusal.place.is_some();
+        match refusal.code {
+            // Redis refuses only a script's first write for these reasons: once it has written, its
+            // other writes go through.
+            "OOM" => Self {
+                kind: ErrorKind::OutOfMemory,
+                ..Self::passing("lease and settle to make room, or raise its maxmemory")
+            },
+            "READONLY" => {
+                Self::passing("it is a replica: a new connection to the primary is on its way")
+            }
+            "NOREPLICAS" => {
+                Self::lasting("it has fewer good replicas than min-replicas-to-write asks for")
+            }
+            "MISCONF" => Self::lasting("it cannot write its data to disk; look at its log"),
+            // The server answers all others to the call itself before anything runs, unless a
+            // running script met them.
+            _ => {
+                let meaning = Self::of_code(refusal);
+                Self {
+                    is_certain: meaning.is_certain && !inside_script,
+                    ..meaning
+                }
+            }
+        }
+    }
+
+    fn of_code(refusal: Refusal<'_>) -> Self {
+        match refusal.code {
+            "LOADING" => Self::lasting("it is loading its data; try again later"),
+            "BUSY" => Self::passing("a script has run for too long there: see SCRIPT KILL"),
+            "MASTERDOWN" => Self::passing(
+                "it is a replica that has lost its primary; a failover may be under way",
+            ),
+            "CLUSTERDOWN" | "TRYAGAIN" => Self::passing("try again later"),
+            "UNBLOCKED" => Self::passing("it has become a replica: a failover is under way"),
+            // It may have run before, if something between sends requests again.
+            "QKUPLOAD" => Self {
+                is_certain: false,
+                ..Self::passing(
+                    "look whether it is there, or put it in again with its dedup key or item key",
+                )
+            },
+            "QKDAMAGED" => Self::of_setup(
+                "somebody else wrote to it: set it right by hand, or remove the queue; nothing was \
+                 done",
+            ),
+            "NOSCRIPT" => Self::passing("it forgot the script as soon as it was loaded; try again"),
+            "MOVED" | "ASK" | "CROSSSLOT" => Self::of_setup(CLUSTER),
+            "WRONGTYPE" => Self::of_setup(
+                "a key of this queue holds something that is not queue-kit's: delete it, or use \
+                 another name or prefix",
+            ),
+            "NOAUTH" | "WRONGPASS" => Self::of_setup(LOGIN),
+            "DENIED" => Self::of_setup(
+                "it is in protected mode: set a password, or bind it to this machine",
+            ),
+            "NOPERM" => Self::of_rights(),
+            "NOPROTO" => Self::of_setup(TOO_OLD),
+            _ => Self::of_text(refusal),
+        }
+    }
+
+    /// The meaning of an error that only its text tells.
+    fn of_text(refusal: Refusal<'_>) -> Self {
+        let begins = |text: &str| refusal.code == "ERR" && refusal.message.starts_with(text);
+        if begins("max number of clients") {
+            Self::lasting("raise its maxclients, or close connections that nobody needs")
+        } else if begins("This instance has cluster support disabled") {
+            Self::of_setup(NO_CLUSTER)
+        } else if begins("unknown command `HELLO`") || begins("unknown command 'HELLO'") {
+            Self::of_setup(TOO_OLD)
+        } else if begins("unknown command") || begins("Unknown Redis command") {
+            Self {
+                lacks_right: true,
+                ..Self::of_setup("it does not offer a command that queue-kit needs")
+            }
+        } else if begins("The user executing the script can't") || begins("ACL failure in script") {
+            Self::of_rights()
+        } else if refusal.message.contains("Script killed by user") {
+            Self {
+                is_certain: false,
+                ..Self::passing("somebody ended the script by SCRIPT KILL")
+            }
+        } else if refusal.message.contains("not an integer")
+            || refusal.message.contains("not a valid float")
+        {
+            Self {
+                is_certain: false,
+                ..Self::of_setup(
+                    "a number that is stored of the queue is none: set it right by hand",
+                )
+            }
+        } else if refusal.place.is_some() {
+            Self {
+                kind: ErrorKind::Internal,
+                is_certain: false,
+                ..Self::of_setup("please report it")
+            }
+        } else {
+            Self {
+                is_certain: false,
+                ..Self::passing(
+                    "not an answer that queue-kit knows of Redis: perhaps it is of something between",
+                )
+            }
+        }
+    }
+
+    /// It passes, but not within a moment.
+    const fn lasting(way_out: &'static str) -> Self {
+        Self {
+            retry_after: LONG,
+            ..Self::passing(way_out)
+        }
+    }
+
+    /// It passes by itself, or is the server's own matter; nothing was done.
+    const fn passing(way_out: &'static str) -> Self {
+        Self {
+            kind: ErrorKind::Unavailable,
+            is_transient: true,
+            retry_after: SHORT,
+            is_certain: true,
+            lacks_right: false,
+            way_out,
+        }
+    }
+
+    /// A person has to act; nothing was done.
+    const fn of_setup(way_out: &'static str) -> Self {
+        Self {
+            kind: ErrorKind::Configuration,
+            is_transient: false,
+            retry_after: SHORT,
+            is_certain: true,
+            lacks_right: false,
+            way_out,
+        }
+    }
+
+    const fn of_rights() -> Self {
+        Self {
+            lacks_right: true,
+            ..Self::of_setup("allow its user the commands, keys and channels that the scripts use")
+        }
+    }
+}
+
+/// The text for a node of a cluster.
+pub const CLUSTER: &str =
+    "it is a node of a Redis Cluster: connect to the cluster as a whole, with redis+cluster://";
+/// The text for a server that is no node of a cluster, where one is asked for.
+pub const NO_CLUSTER: &str = "it is no node of a cluster: connect to it with redis://";
+/// The text for a server that does not speak RESP3.
+pub const TOO_OLD: &str = "it does not begin RESP3 by HELLO 3: it is older than Redis 6.2, which is the oldest supported, or \
+                                  somebody renamed the command, or something between does not know it";
+/// The text for a login that is refused.
+pub const LOGIN: &str = "check the user and password, in the URL or of Builder::credentials";
+
+#[cfg(test)]
+mod tests {
+    use queue_core::Outcome;
+
+    use super::*;
+
+    const INSIDE: &str = "something. script: 5e1c, on @user_script:3.";
+
+    #[test]
+    fn not_applied_is_claimed_only_when_it_is_certain() {
+        let outcome = |code, message| Refusal::parse(code, message).into_error("here").outcome();
+        for code in ["OOM", "READONLY", "MISCONF", "NOREPLICAS"] {
+            assert_eq!(outcome(code, "…"), Outcome::NotApplied, "{code}");
+            assert_eq!(outcome(code, INSIDE), Outcome::NotApplied, "{code}");
+        }
+        for code in [
+            "LOADING",
+            "BUSY",
+            "MASTERDOWN",
+            "CLUSTERDOWN",
+            "TRYAGAIN",
+            "NOSCRIPT",
+            "MOVED",
+            "ASK",
+            "CROSSSLOT",
+            "NOAUTH",
+            "NOPERM",
+            "WRONGTYPE",
+        ] {
+            assert_eq!(outcome(code, "…"), Outcome::NotApplied, "{code}");
+            assert_eq!(outcome(code, INSIDE), Outcome::Unknown, "{code}");
+        }
+        for (code, message) in [
+            ("ERR", "max number of clients reached"),
+            (
+                "ERR",
+                "unknown command 'EVALSHA', with args beginning with: ",
+            ),
+            (
+                "QKCONFIG",
+                "the queue is stored as [a], this handle was opened as [b]",
+            ),
+        ] {
+            assert_eq!(outcome(code, message), Outcome::NotApplied, "{message}");
+        }
+        for (code, message) in [
+            ("QKUPLOAD", "a body is not there"),
+            ("ERR", "Connection timed out"),
+            ("upstream", "failure"),
+            ("ERR", "Error running script (call to f_5e1c): too bad"),
+            (
+                "ERR",
+                "Error running script (call to f_5e1c): @user_script:1: it was",
+            ),
+            (
+                "ERR",
+                "the user executing the script can't run this command",
+            ),
+            ("ERR", INSIDE),
+            ("ERR", "Script killed by user with SCRIPT KILL."),
+            ("PROXY", "gave up"),
+            ("ERR", ""),
+        ] {
+            assert_eq!(outcome(code, message), Outcome::Unknown, "{code} {message}");
+        }
+    }
+
+    #[test]
+    fn immediate_refusals_say_how_long_to_pause() {
+        let pause = |code| {
+            let error = Refusal::parse(code, INSIDE).into_error("here");
+            error.retry_after()
+        };
+        for code in ["BUSY", "OOM", "READONLY", "UNBLOCKED"] {
+            assert_eq!(pause(code), Some(SHORT), "{code}");
+        }
+        for code in ["NOREPLICAS", "MISCONF", "LOADING"] {
+            assert_eq!(pause(code), Some(LONG), "{code}");
+        }
+        assert_eq!(pause("NOPERM"), None);
+    }
+
+    #[test]
+    fn refusals_of_a_failover_are_transient() {
+        for code in [
+            "READONLY",
+            "MASTERDOWN",
+            "LOADING",
+            "NOREPLICAS",
+            "UNBLOCKED",
+            "BUSY",
+            "MISCONF",
+            "CLUSTERDOWN",
+            "TRYAGAIN",
+        ] {
+            let error = Refusal::parse(code, "…").into_error("here");
+            assert_eq!(error.kind(), ErrorKind::Unavailable, "{code}");
+            assert!(error.is_transient(), "{code}");
+            assert!(!error.to_string().contains("report"), "{error}");
+        }
+    }
+
+    #[test]
+    fn permanent_refusals_name_their_own_way_out() {
+        for (message, way_out) in [
+            (
+                "unknown command `HELLO`, with args beginning with: `3`",
+                TOO_OLD,
+            ),
+            (
+                "unknown command 'HELLO', with args beginning with: '3'",
+                TOO_OLD,
+            ),
+            (
+                "unknown command 'EVALSHA', with args beginning with: ",
+                "does not offer a command",
+            ),
+            (
+                "value is not an integer or out of range",
+                "set it right by hand",
+            ),
+            ("value is not a valid float", "set it right by hand"),
+        ] {
+            let error = Refusal::parse("ERR", message).into_error("here");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+            assert!(error.to_string().contains(way_out), "{error}");
+        }
+        for (code, way_out) in [
+            ("QKDAMAGED", "set it right by hand"),
+            ("DENIED", "protected mode"),
+            ("NOPROTO", TOO_OLD),
+        ] {
+            let error = Refusal::parse(code, "…").into_error("here");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
+            assert!(error.to_string().contains(way_out), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_fault_of_ours_is_to_be_reported() {
+        let error = Refusal::parse("ERR", INSIDE).into_error("here");
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert!(error.to_string().contains("report"), "{error}");
+    }
+}

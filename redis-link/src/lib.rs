@@ -1,0 +1,39 @@
+//! Connections to Redis, and requests with an exact outcome: to one server, through TLS, behind Sentinel, or to a
+//! cluster. The backend `queue-redis` is made on it.
+//!
+//! The redis crate packs requests and reads replies. This crate opens connections, tests them, replaces them, and
+//! decides what is sent again: only what certainly did not run. It knows no queue. What its owner needs of a server
+//! (scripts, rights, a connection beside each node) comes in as data: [`Needs`](connection::Needs) and
+//! [`Companion`](node::Companion).
+
+/// A point at which a test lets another thread run. See `queue_testing::interleave`.
+macro_rules! step {
+    () => {
+        #[cfg(test)]
+        queue_testing::interleave::step();
+    };
+}
+
+pub mod batching;
+mod call;
+mod client;
+mod clock;
+pub mod cluster;
+mod confirmer;
+pub mod connection;
+mod erased_arc;
+pub mod error;
+pub mod node;
+mod panic;
+mod request;
+mod script;
+mod waits;
+
+pub use self::{
+    call::{Fill, ScriptCall},
+    client::{Client, Route, Servers},
+    clock::Clock,
+    confirmer::Confirmer,
+    erased_arc::ErasedArc,
+    script::Script,
+};

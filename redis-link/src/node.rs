@@ -1,0 +1,290 @@
+//! One server and its connections: the one for commands, and the one that hears of arrivals.
+
+use std::{
+    any::Any,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use queue_core::{Error, ErrorKind, Result};
+use tokio::time::{self, Instant};
+
+use crate::{
+    connection::{
+        Alarm, Backoff, Channel, ConnectionHealth, ConnectionState, Connector, CopiesAsked, Dial,
+        Largest, Primary, Settings, Supervised, Warning,
+    },
+    erased_arc::ErasedArc,
+    error::Failure,
+    waits::{CopyWait, Waits},
+};
+
+const FIRST_RETRY: Duration = Duration::from_millis(10);
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
+
+/// What the owner of nodes keeps beside each of them, such as a connection of its own.
+pub trait Companion: Any + fmt::Debug + Send + Sync {
+    /// The node has no slot of its cluster any more.
+    fn left(&self);
+}
+
+/// A node that is about to be made.
+#[derive(Debug)]
+pub struct NewNode {
+    /// What opens connections to it.
+    pub connector: Arc<dyn Connector>,
+    /// The settings of all connections.
+    pub settings: Arc<Settings>,
+    /// The pauses between attempts to connect, for a connection of the companion.
+    pub backoff: Backoff,
+    /// Rung when the server falls silent.
+    pub alarm: Alarm,
+    /// A number that no other node of this maker has.
+    pub seed: u64,
+}
+
+/// Makes the companion of a node.
+pub type MakeCompanion = Box<dyn Fn(NewNode) -> Arc<dyn Companion> + Send + Sync>;
+
+/// A server, and the connections to it. Dropping the last handle closes them.
+#[derive(Debug)]
+pub struct Node {
+    address: String,
+    commands: Supervised,
+    companion: Arc<dyn Companion>,
+    warnings: Arc<Mutex<Vec<Warning>>>,
+    /// The sizes that it takes, as far as they are known.
+    largest: Arc<Largest>,
+    /// Opens a connection for one request.
+    dial: ErasedArc<Primary>,
+    /// The waits for copies, if its calls can be confirmed.
+    waits: Option<Waits>,
+}
+
+impl Node {
+    /// The server's address, without a password.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The connection for commands.
+    pub const fn commands(&self) -> &Supervised {
+        &self.commands
+    }
+
+    /// The open connection for commands; waits for one until `deadline`.
+    pub async fn channel_until(&self, deadline: Instant) -> Result<Arc<Channel>> {
+        let channel = self.commands.channel_until(deadline).await;
+        channel.map_err(|error| error.with_server(&self.address))
+    }
+
+    /// What its owner keeps beside it.
+    ///
+    /// # Panics
+    ///
+    /// If its maker makes companions of another type.
+    pub fn companion<T: Companion>(&self) -> &T {
+        let companion: &dyn Any = &*self.companion;
+        let companion = companion.downcast_ref();
+        companion.expect("the maker of this node makes companions of this type")
+    }
+
+    /// It has no slot of its cluster any more.
+    pub(crate) fn left(&self) {
+        self.companion.left();
+    }
+
+    /// The waits for copies of what its connection for commands has written.
+    pub const fn waits(&self) -> Option<&Waits> {
+        self.waits.as_ref()
+    }
+
+    /// The connection for a request whose largest part has `size` bytes: the `shared` one, unless the size may
+    /// be the cause of a disconnect.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` if the server takes no request of this size; `Unavailable` if there is no connection by
+    /// `deadline`.
+    pub async fn lane(
+        &self,
+        shared: Arc<Channel>,
+        size: impl FnOnce() -> usize,
+        deadline: Instant,
+    ) -> Result<Lane> {
+        let alone = self.largest.goes_alone(size, &self.address)?;
+        // A confirmation covers the calls of one connection, which nobody else's calls use.
+        let own = match alone && self.waits.is_none() {
+            true => Some(self.own(deadline).await?),
+            false => None,
+        };
+        Ok(Lane {
+            shared,
+            own,
+            is_suspect: alone,
+        })
+    }
+
+    /// Opens a connection for one request, until `deadline`.
+    async fn own(&self, deadline: Instant) -> Result<Channel> {
+        let outage = |reason: String| {
+            let address = &self.address;
+            let text =
+                format!("there is no connection to {address} for a large request alone: {reason}");
+            Error::new(ErrorKind::Unavailable, text).with_server(address)
+        };
+        match time::timeout_at(deadline, self.dial.dial()).await {
+            Ok(Ok(channel)) => Ok(channel),
+            // It may pass, as for the connection that all others use.
+            Ok(Err(error)) => Err(outage(error.to_string()).with_source(error)),
+            Err(_) => Err(outage("it did not open in time".to_owned())),
+        }
+    }
+
+    /// Takes what came of a request on this connection.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` if its size was the cause of a disconnect.
+    pub fn heard(
+        &self,
+        lane: &Lane,
+        failure: Option<&Failure>,
+        size: impl FnOnce() -> usize,
+    ) -> Result<()> {
+        // If the shared connection ended as well, the server may have.
+        let current = || match self.commands.state() {
+            ConnectionState::Up(current) => {
+                Arc::ptr_eq(&current, &lane.shared) && !current.is_over()
+            }
+            ConnectionState::Down(_) => false,
+        };
+        let alone = match &lane.own {
+            Some(_) => failure.is_some() && current(),
+            None => lane.is_suspect,
+        };
+        self.largest.heard(failure, size, alone, &self.address)
+    }
+
+    /// The state of the connection for commands.
+    pub fn health(&self) -> ConnectionHealth {
+        ConnectionHealth::of(&self.commands.state())
+    }
+
+    /// The last connect's findings that are no reason to refuse the server.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let warnings = self.warnings.lock();
+        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The connection that one request goes over.
+#[derive(Debug)]
+pub struct Lane {
+    shared: Arc<Channel>,
+    /// The request's own connection; it closes with this value.
+    own: Option<Channel>,
+    /// Whether the request's size may be the cause of a disconnect.
+    is_suspect: bool,
+}
+
+impl Lane {
+    /// The connection.
+    pub fn channel(&self) -> &Channel {
+        self.own.as_ref().unwrap_or(&self.shared)
+    }
+}
+
+/// Makes the nodes of one backend.
+pub struct NodeMaker {
+    settings: Arc<Settings>,
+    made: AtomicU64,
+    companion: MakeCompanion,
+}
+
+impl NodeMaker {
+    /// Makes nodes with these settings, each with a companion.
+    pub fn new(settings: Arc<Settings>, companion: MakeCompanion) -> Self {
+        Self {
+            settings,
+            made: AtomicU64::new(0),
+            companion,
+        }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Opens connections to the server that this connector leads to.
+    pub fn primary(&self, connector: Arc<dyn Connector>) -> Primary {
+        Primary {
+            connector,
+            settings: Arc::clone(&self.settings),
+            warnings: Arc::default(),
+            largest: Arc::default(),
+        }
+    }
+
+    /// Connects to the server that this connector leads to.
+    pub async fn connect(&self, connector: Arc<dyn Connector>) -> Result<Arc<Node>> {
+        let primary = self.primary(connector);
+        let first = primary.dial().await?;
+        Ok(self.start(primary, Some(first)))
+    }
+
+    /// Has a server's connections kept open from now on. `first` is open already.
+    pub fn start(&self, primary: Primary, first: Option<Channel>) -> Arc<Node> {
+        let settings = &self.settings;
+        let made = self.made.fetch_add(1, Ordering::Relaxed);
+        let seed = settings.seed.wrapping_add(made);
+        let alarm = Alarm::default();
+        let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
+        let companion = (self.companion)(NewNode {
+            connector: Arc::clone(&primary.connector),
+            settings: Arc::clone(settings),
+            backoff: backoff(seed.rotate_left(32)),
+            alarm: alarm.clone(),
+            seed,
+        });
+        let address = primary.connector.address();
+        let warnings = Arc::clone(&primary.warnings);
+        let largest = Arc::clone(&primary.largest);
+        let dial = ErasedArc::new(primary.clone());
+        let waits = settings.confirmation.map(|confirmation| {
+            let asked = CopiesAsked::new(confirmation, address.clone());
+            // The wait before takes as long, if copies do not come.
+            let patience = settings.timeouts.response + confirmation.within;
+            CopyWait::waits(asked, patience, Arc::clone(&settings.spawn))
+        });
+        let commands = Supervised::new(
+            primary,
+            first,
+            backoff(seed),
+            Some(settings.keep_alive),
+            alarm,
+            &*settings.spawn,
+        );
+        Arc::new(Node {
+            address,
+            commands,
+            companion,
+            warnings,
+            largest,
+            dial,
+            waits,
+        })
+    }
+}
+
+impl fmt::Debug for NodeMaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeMaker")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
