@@ -29,13 +29,17 @@ pub(super) use self::failure::reason;
 /// out; for a certificate that signs itself, trust it as a root.
 ///
 /// ```no_run
-/// # async fn connect() -> Result<(), Box<dyn std::error::Error>> {
-/// use redis_link::connection::{RedisBackend, Tls};
+/// # fn connector() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use queue_core::TokioSpawn;
+/// use redis_link::connection::{ServerConnector, Tls};
 ///
 /// let tls = Tls::new()
 ///     .roots(std::fs::read("/etc/redis/ca.pem")?)
 ///     .identity(std::fs::read("/etc/redis/me.pem")?, std::fs::read("/etc/redis/me.key")?);
-/// let backend = RedisBackend::builder("rediss://redis.example:6380")?.tls(tls).connect().await?;
+/// let spawn = Arc::new(TokioSpawn::default());
+/// let connector = ServerConnector::with_tls("rediss://redis.example:6380", &tls, spawn)?;
+/// # drop(connector);
 /// # Ok(())
 /// # }
 /// ```
