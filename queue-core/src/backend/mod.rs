@@ -1,7 +1,6 @@
-//! The trait that opens queues, what its queues have and keep, and layers in front of them.
+//! The trait that opens queues, and what its queues have and keep.
 
 mod guarantees;
-mod layer;
 mod removal;
 
 use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
@@ -11,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     guarantees::{Caveat, Condition, Feature, Guarantees},
-    layer::{Layer, Layered, Step},
     removal::Removal,
 };
 use crate::{

@@ -30,6 +30,7 @@
 mod answer;
 mod any;
 mod front;
+mod layer;
 mod verbs;
 
 use std::{fmt::Debug, sync::Arc};
@@ -39,8 +40,12 @@ use async_trait::async_trait;
 use crate::{Confirmer, Result};
 
 pub(crate) use self::answer::Answered;
-pub use self::{answer::Answer, front::Front, verbs::Call};
-pub use crate::backend::{Layer, Layered, Step};
+pub use self::{
+    answer::Answer,
+    front::Front,
+    layer::{Layer, Layered, Step},
+    verbs::Call,
+};
 
 /// Makes calls: a queue, or a layer in front of a queue.
 #[async_trait]

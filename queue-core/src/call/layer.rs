@@ -4,11 +4,10 @@ use std::{fmt::Debug, future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 
-use super::{Backend, Guarantees, QueueInfo, Removal, StoredQueue};
+use super::{Answer, Call, Front, Service};
 use crate::{
-    AnyQueue, BoundedConfig, BoundedQueue, Confirmation, Confirmer, OnceStore, QueueConfig,
-    QueueKind, QueueName, Result,
-    call::{Answer, Call, Front, Service},
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Confirmer, Guarantees, OnceStore,
+    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
 };
 
 /// The future of a step that a backend takes.
