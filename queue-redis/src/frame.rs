@@ -1,6 +1,6 @@
-//! Messages as bytes: scripts' arguments and answers.
+//! Messages as bytes: the scripts' arguments and replies.
 //!
-//! `lua/shared/frames.lua` describes a frame; on this side only this module knows it. All numbers are
+//! `lua/shared/frames.lua` describes a frame; on the Rust side only this module knows the format. All numbers are
 //! big-endian.
 
 mod payload;
@@ -20,20 +20,20 @@ pub(crate) use self::payload::payload;
 pub(crate) use self::payload::{Content, Pack, Payload, REFERENCE, apart};
 use self::payload::{payloads, text};
 
-/// Ids, tokens and times take this many bytes.
+/// The size in bytes of ids, tokens and times.
 const WIDE: usize = 7;
 const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
 
-/// The first byte of a frame, and of what stands among frames. Each byte has one of these meanings.
+/// The first byte of a frame, and of other values stored among frames. Each byte has exactly one of these meanings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum First {
-    /// A message with so many attempts charged.
+    /// A message with this number of attempts.
     Attempts(u8),
-    /// A message: the attempts follow the head, with what else it has been through.
+    /// A message: the number of attempts follows the head, with the rest of its history.
     WithPast,
     /// Several messages follow the head, see `lua/shared/packs.lua`.
     Pack,
-    /// A [`Pack`] as it is sent, which stands behind its head.
+    /// A [`Pack`] as it is sent, which follows its head.
     Messages,
 }
 
@@ -52,13 +52,13 @@ impl First {
     }
 }
 
-/// Bytes of a frame before headers and body: attempts, id, and the time since which it is ready.
+/// Bytes of a frame before headers and body: attempts, id, and the time since when the message is ready.
 pub(crate) const HEAD: usize = 1 + 2 * WIDE;
-/// The same with a priority and an arrival.
+/// The same with a priority and an arrival number.
 pub(crate) const PRIORITY_HEAD: usize = HEAD + 2 + WIDE;
 
-/// A number in 7 bytes. Only a made-up receipt can hold a larger one: that becomes the largest,
-/// which nothing has.
+/// A number in 7 bytes. Only a made-up receipt can hold a larger number; it becomes the largest one, which no lease
+/// has.
 pub(crate) fn wide(number: u64) -> [u8; WIDE] {
     let bytes = number.min(LARGEST).to_be_bytes();
     let mut wide = [0; WIDE];
@@ -74,7 +74,7 @@ pub(crate) fn lease(receipt: Receipt) -> [u8; 2 * WIDE] {
     member
 }
 
-/// A due time as the scripts read it: from now, or from 1970.
+/// A due time as the scripts read it: relative to now, or since 1970.
 pub(crate) fn due(due: Due) -> [u8; 1 + WIDE] {
     let (absolute, millis) = match due {
         Due::After(delay) => (0, millis_ceil(delay)),
@@ -85,7 +85,7 @@ pub(crate) fn due(due: Due) -> [u8; 1 + WIDE] {
     bytes
 }
 
-/// What becomes of an outdated message, as the scripts read it.
+/// What happens to an outdated message, as the scripts read it.
 pub(crate) const fn outdated(then: Outdated) -> char {
     match then {
         Outdated::Drop => 'd',
@@ -93,21 +93,21 @@ pub(crate) const fn outdated(then: Outdated) -> char {
     }
 }
 
-/// What a frame tells.
+/// The content of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) id: MessageId,
     /// The attempts charged.
     pub(crate) attempts: u32,
     pub(crate) pushed: Timestamp,
-    /// Why the last retry said that it failed (L14).
+    /// The failure that the last retry gave (L14).
     pub(crate) failure: Option<String>,
     pub(crate) content: Content,
 }
 
 impl Frame {
-    /// Reads a frame, or those of a pack, into `frames`; `None` if it is neither. A pack's messages may be in
-    /// what comes `next`.
+    /// Reads a frame, or the frames of a pack, into `frames`; `None` if the bytes are neither. The messages of a pack
+    /// may be in the `next` value.
     pub(crate) fn read_all(
         bytes: Bytes,
         next: impl FnOnce() -> Option<Bytes>,
@@ -141,7 +141,7 @@ impl Frame {
         Some(())
     }
 
-    /// Reads a frame with a head of this many bytes; `None` if it is none.
+    /// Reads a frame with a head of `head` bytes; `None` if the bytes are no frame.
     pub(crate) fn read(mut bytes: Bytes, head: usize) -> Option<Self> {
         if bytes.len() <= head {
             return None;
@@ -178,7 +178,7 @@ impl Frame {
         self.content.message(self.id)
     }
 
-    /// A delivery, from the frame as it was before; `None` as for [`message`](Self::message).
+    /// A delivery, from the frame as it was before the lease; `None` as for [`message`](Self::message).
     pub(crate) fn delivery(mut self, token: u64, time_left: Duration) -> Option<Delivery> {
         let (attempts, failure) = (self.attempts, self.failure.take());
         let Message { id, body, headers } = self.message()?;
@@ -193,7 +193,7 @@ impl Frame {
     }
 }
 
-/// What `lua/leasing/peek.lua` tells of a message.
+/// A message as `lua/leasing/peek.lua` returns it.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) frame: Frame,
@@ -202,7 +202,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Reads it: the frame, when the message is due or its lease ends, and of a lease the token and the
+    /// Reads the frame, the time when the message is due or its lease expires, and for a lease its token and the
     /// holder's name.
     pub(crate) fn read(
         frame: Bytes,
@@ -220,7 +220,7 @@ impl Shown {
             Place::Leased => {
                 let token = Token::new(narrow(&mut lease)?);
                 let rest = lease.len();
-                // Nobody's name is empty.
+                // No holder's name is empty.
                 let holder = text(&mut lease, rest).and_then(|name| Holder::new(name).ok());
                 Standing::Leased {
                     receipt: Receipt::new(frame.id, token),
@@ -236,7 +236,7 @@ impl Shown {
         })
     }
 
-    /// What a caller sees; `None` as for [`Frame::message`].
+    /// The message as a caller sees it; `None` as for [`Frame::message`].
     pub(crate) fn peeked(mut self) -> Option<Peeked> {
         let attempts = match &self.standing {
             Standing::Leased { .. } => self.frame.attempts.saturating_add(1),
@@ -266,7 +266,7 @@ pub(crate) const DAMAGED: &str =
     "what is stored of it was damaged: its body is the bytes that were found";
 
 impl Dead {
-    /// Reads a record whose frame has a head of this many bytes; `None` if it is none.
+    /// Reads a record whose frame has a head of `head` bytes; `None` if the bytes are no record.
     pub(crate) fn read(mut bytes: Bytes, head: usize) -> Option<Self> {
         let died_at = Timestamp::from_millis(narrow(&mut bytes)?);
         let why = bytes.try_get_u8().ok()?;
@@ -300,7 +300,7 @@ impl Dead {
         })
     }
 
-    /// What a caller sees. What is damaged has the bytes that were found for a body, and no headers.
+    /// The dead letter as a caller sees it. A damaged one has the stored bytes as its body, and no headers.
     pub(crate) fn letter(self) -> DeadLetter {
         let Self {
             frame,
@@ -314,7 +314,7 @@ impl Dead {
         let (headers, body, reason) = match frame.content {
             Content::Here(headers, body) => (headers, body, reason),
             Content::Damaged(found) => damaged(found),
-            // Its body is gone.
+            // The body is gone.
             Content::Apart(_) => damaged(Bytes::new()),
         };
         DeadLetter {
@@ -330,13 +330,13 @@ impl Dead {
     }
 }
 
-/// An id that stands alone in a script's answer.
+/// Reads an id that is a value of its own in a script's reply.
 pub(crate) fn id(mut bytes: Bytes) -> Option<MessageId> {
     let id = narrow(&mut bytes)?;
     bytes.is_empty().then_some(MessageId::new(id))
 }
 
-/// A token at the beginning of what is left.
+/// Reads a token at the beginning of the remaining bytes.
 pub(crate) fn token(bytes: &mut Bytes) -> Option<u64> {
     narrow(bytes)
 }
@@ -345,7 +345,7 @@ fn narrow(bytes: &mut Bytes) -> Option<u64> {
     (bytes.len() >= WIDE).then(|| bytes.get_uint(WIDE))
 }
 
-/// Text that decides nothing: what is no text in it is shown as such.
+/// Text for display only, so invalid UTF-8 is replaced.
 fn any_text(bytes: &mut Bytes, length: usize) -> Option<String> {
     let found = (bytes.len() >= length).then(|| bytes.split_to(length))?;
     Some(String::from_utf8_lossy(&found).into_owned())

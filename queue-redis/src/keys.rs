@@ -1,20 +1,20 @@
 //! The names of all keys.
 //!
-//! A queue's keys begin with the prefix and the queue's name as a hash tag, `prefix:{name}:`. So
-//! they share a slot of a cluster, one ACL pattern covers all queues (`~qk:*`), and an operator
-//! finds a queue's keys with `redis-cli --scan --pattern 'qk:{orders}:*'`.
+//! A queue's keys begin with the prefix and the queue's name as a hash tag, `prefix:{name}:`. So they share a slot of a
+//! cluster, one ACL pattern covers all queues (`~qk:*`), and an operator finds a queue's keys with `redis-cli --scan
+//! --pattern 'qk:{orders}:*'`.
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`, see `queue/opening.rs` for the mark of a new queue; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize is still to drop); `joins` (numbers places in line); `holes` in `ready`; `packed` (how many messages more than elements there are in `ready`, since a pack is two); `uncounted` (leased messages that `leases` does not count, since a run is one member there) |
-//! | `…:leases` | zset | leasing | live leases by deadline (ms); the member is id (7 bytes) + token (7 bytes), and of a run the least id, the first token and how many (1 byte), and the ids if they are not consecutive |
-//! | `…:runs` | zset | leasing | the runs in `leases`, by their first token, see `lua/shared/runs.lua` |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; a reliable or bounded queue keeps frames in `ready` out of it. `p` and id → what stands before the id in `line`; `h` and id → who holds it; `u` and id → its dedup key, if the mark ends with it; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a run → its frames or packs, if they come from `ready`, `h` and the run → who holds it, `a` and the run → which of its messages are acked, see `lua/shared/run_acks.lua` |
+//! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member) |
+//! | `…:leases` | zset | leasing | live leases by deadline (ms); a lease's member is id (7 bytes) + token (7 bytes); a batch lease's member is the least id, the first token and the number of messages (1 byte), then the ids if they are not consecutive |
+//! | `…:runs` | zset | leasing | the batch leases in `leases`, by their first token, see `lua/shared/runs.lua` |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; frames in `ready` of a reliable or bounded queue are not in this hash. `p` and id → what precedes the id in `line`; `h` and id → its holder; `u` and id → its dedup key, if the mark ends with the message; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a batch lease → its frames or packs, if they come from `ready`; `h` and the batch lease → its holder; `a` and the batch lease → which of its messages are acked, see `lua/shared/run_acks.lua` |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
-//! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, which may tell the terms of a lease, or `armed`, see `lua/shared/arm.lua` |
-//! | `…:line` | zset | leasing | the ready ids that are not in `ready`; of a delay queue all undelivered ids, by due time |
+//! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, each perhaps with the terms of a lease; or `armed`, see `lua/shared/arm.lua` |
+//! | `…:line` | zset | leasing | the ready ids that are not in `ready`; in a delay queue, all undelivered ids by due time |
 //! | `…:delayed` | zset | reliable, bounded, priority | ids of delayed messages by due time (ms) |
-//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; of a cancelled one only the head, a hole; on a reliable queue also packs, see `lua/shared/packs.lua` |
+//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; a cancelled message leaves only its head, a hole; in a reliable queue also packs, see `lua/shared/packs.lua` |
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → its distinct key |
@@ -24,28 +24,28 @@
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
 //! | `…:fresh` | zset | rotating with a pace | ids of items without a visit, by number of their place |
 //! | `…:due` | zset | rotating with a pace | ids of visited items by their next due time (ms) |
-//! | `…:bodies` | hash | all | a reference → headers and body of a large message or item, see `lua/shared/bodies.lua`; a ring's id → headers and body, or of a large item the reference, see `lua/rotating/apart.lua` |
+//! | `…:bodies` | hash | all | reference → headers and body of a large message or item, see `lua/shared/bodies.lua`; a ring's id → headers and body, or a large item's reference, see `lua/rotating/apart.lua` |
 //! | `…:uploads` | zset | all | references of bodies that wait for their push or insert, by the time (ms) at which a call first saw them |
 //! | `…:keyed`, `…:named` | hash | rotating | key → id, and id → key |
 //! | `…:once` | hash | once keys | `config`; `token` (the last one) |
 //! | `…:once-claimed` | zset | once keys | claimed keys, by the end of the claim (ms) |
 //! | `…:once-done` | zset | once keys | done keys, by the end of the mark (ms) |
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
-//! | `…:confirm` | hash | all | nothing: a write for a confirmation, gone in the same step, see `lua/connection/confirm.lua` |
-//! | `…:guard`, `…:once-guard` | | all, once keys | nothing, ever: see below |
-//! | `prefix:queues` | zset | | the existing queues: `name kind token`, all with score 0, see `queue/opening.rs`; with `opening` behind it the entry of a queue that is about to be made |
+//! | `…:confirm` | hash | all | always empty: a confirmation's write is deleted in the same step, see `lua/connection/confirm.lua` |
+//! | `…:guard`, `…:once-guard` | | all, once keys | never exists: see below |
+//! | `prefix:queues` | zset | | the existing queues: `name kind token`, all with score 0, see `queue/opening.rs`; an entry that ends in `opening` is of a queue that is about to be created |
 //!
-//! On a cluster, every call of a script also names the *guard*, a key that never exists. While a slot is
-//! on its way to another node, a node refuses a call that names a key which it does not have. Without the
-//! guard, it would run a script whose keys are all there; if the script then removed the last member of a
-//! key and looked at it once more, the node would stop it half-way.
+//! On a cluster, every call of a script also names the *guard*, a key that never exists. While a slot moves to another
+//! node, a node refuses a call that names a key which it does not have. Without the guard, the node would run a script
+//! whose keys are all there. If that script removed the last member of a key and then accessed the key again, the node
+//! would stop the script half-way.
 //!
-//! Each process that waits listens to its own channel, `prefix:wake:<number>` (an ACL pattern for
-//! all of them is `&qk:wake:*`).
+//! Each process that waits listens to its own channel, `prefix:wake:<number>` (an ACL pattern for all of them is
+//! `&qk:wake:*`).
 //!
-//! Ids are 7 bytes, big-endian, so they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows them
-//! in order. No key has an expiry, so a full server with a `volatile-*` policy, which evicts only
-//! keys with an expiry, evicts none of these. `lua/shared/frames.lua` describes a frame.
+//! Ids are 7 bytes, big-endian, so they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows them in order. No key has
+//! an expiry, so a full server with a `volatile-*` policy, which evicts only keys with an expiry, evicts none of these.
+//! `lua/shared/frames.lua` describes a frame.
 
 use queue_core::{QueueKind, QueueName};
 
@@ -70,7 +70,7 @@ const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard", "uploads",
 ];
 
-/// Those of all kinds together, in the order of `leasing/remove.lua`.
+/// The keys of all kinds, in the order of `leasing/remove.lua`.
 const OF_ANY_KIND: &[&str] = &[
     "meta", "leases", "runs", "frames", "arrivals", "room", "dead", "line", "delayed", "ready",
     "distinct", "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named",
@@ -108,7 +108,7 @@ pub(crate) fn channels(prefix: &str) -> String {
     format!("{prefix}:wake:*")
 }
 
-/// The key of a queue's configuration, whatever its kind.
+/// The key of a queue's configuration, the same for every kind.
 pub(crate) fn meta(prefix: &str, queue: &QueueName) -> String {
     names(&["meta"], prefix, queue).swap_remove(0)
 }
@@ -129,13 +129,13 @@ fn beside(marker: &[u8], suffix: &[u8]) -> Vec<u8> {
     [shared, suffix].concat()
 }
 
-/// The keys of one queue, or of one store of once keys. What follows the guard stands last, and only calls
-/// that need it send it.
+/// The keys of one queue, or of one store of once keys. The keys behind the guard come last, and only calls that need
+/// them send them.
 #[derive(Debug)]
 pub(crate) struct Keys {
     suffixes: &'static [&'static str],
     names: Vec<String>,
-    /// The place of the guard.
+    /// The index of the guard.
     guard: usize,
 }
 
@@ -145,7 +145,7 @@ impl Keys {
         Self::of(table(kind), prefix, queue)
     }
 
-    /// The keys that a queue of this name has, whatever its kind, and more.
+    /// All keys that a queue of this name may have, of whatever kind.
     pub(crate) fn of_any_kind(prefix: &str, queue: &QueueName) -> Self {
         Self::of(OF_ANY_KIND, prefix, queue)
     }
@@ -169,13 +169,13 @@ impl Keys {
         &self.names
     }
 
-    /// The keys that every call needs: without those of dedup marks, times to live and uploads; and with the
-    /// guard where that is needed.
+    /// The keys that every call needs, without the keys of dedup marks, times to live and staged bodies; with the guard
+    /// if `guarded`.
     pub(crate) fn usual(&self, guarded: bool) -> &[String] {
         &self.names[..self.guard + usize::from(guarded)]
     }
 
-    /// The key of the mark that a new queue has, and the guard where that is needed.
+    /// The key that holds the mark of a new queue; with the guard if `guarded`.
     pub(crate) fn of_mark(&self, guarded: bool) -> Vec<&str> {
         let guard = guarded.then(|| &*self.names[self.guard]);
         [&*self.names[0]].into_iter().chain(guard).collect()
@@ -201,7 +201,7 @@ impl Keys {
         self.named("leases")
     }
 
-    /// A key for a write that leaves nothing behind. It is there within that step alone.
+    /// A key for a write that leaves nothing behind: the key exists only within that step.
     pub(crate) fn confirm(&self) -> String {
         self.named("meta").replace(":meta", ":confirm")
     }
@@ -211,7 +211,7 @@ impl Keys {
         self.named("bodies")
     }
 
-    /// Those of them that wait for their push.
+    /// The staged bodies, which wait for their push.
     pub(crate) fn uploads(&self) -> &str {
         self.named("uploads")
     }

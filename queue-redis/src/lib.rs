@@ -1,53 +1,49 @@
 //! The Redis backend of queue-kit: all kinds of queue on a Redis server, 6.2 or newer, or on a cluster.
 //!
-//! [`RedisBackend`] opens the queues. Every verb is one script: the server runs it as one atomic
-//! step, by its own clock. A batch is one round trip, and so is a
-//! [`settle_and_lease`](queue_core::Leasing::settle_and_lease).
+//! [`RedisBackend`] opens the queues. Every operation is one script: the server runs it as one atomic step, by its own
+//! clock. A batch is one round trip, and so is a [`settle_and_lease`](queue_core::Leasing::settle_and_lease).
 //!
-//! The repository's page `docs/redis.md` is the guide: connections, TLS, sentinels, clusters, durability,
-//! confirmed pushes, rights and damage. `docs/operations.md` is for operators.
+//! The repository's page `docs/redis.md` is the guide: connections, TLS, sentinels, clusters, durability, confirmed
+//! pushes, rights and damage. `docs/operations.md` is for operators.
 //!
 //! # Connections
 //!
-//! One connection carries the commands of all queues of a backend. The first wait opens a second
-//! one, which listens to the backend's own channel, `<prefix>:wake:<number>`. A supervisor keeps both
-//! open: it opens a connection again, with back-off and jitter, when the connection ends, stops
-//! answering, or leads to a server that has become a replica.
+//! One connection carries the commands of all queues of a backend. The first wait opens a second one, which listens to
+//! the backend's own channel, `<prefix>:wake:<number>`. A supervisor keeps both open: it opens a connection again, with
+//! back-off and jitter, when the connection ends, stops answering, or leads to a server that has become a replica.
 //!
-//! The one number to know is [`Builder::response_timeout`], 3 s: a call fails when the backend has
-//! heard nothing of the server for that long since the call was made. A call that was not sent by then
-//! fails as `NotApplied`; a call that was sent and got no reply, as `Unknown`. The backend claims
-//! `NotApplied` only for errors that Redis itself returns before it does anything, and the library
-//! never repeats a call that may have run.
+//! The one number to know is [`Builder::response_timeout`], 3 s: a call fails when the backend has received nothing
+//! from the server for that long since the call was made. A call that was not sent by then fails as `NotApplied`; a
+//! call that was sent and got no reply, as `Unknown`. The backend claims `NotApplied` only for errors that Redis itself
+//! returns before it does anything, and the library never repeats a call that may have run.
 //!
-//! The backend's tasks live on the tokio runtime that connected it, or on that of [`Builder::spawn`].
-//! Other runtimes can make calls while that one is driven. Once it has ended, every call fails with the
-//! permanent error `Configuration`; so does every call outside of any runtime.
+//! The backend's tasks live on the tokio runtime that connected it, or on that of [`Builder::spawn`]. Other runtimes
+//! can make calls while that one is driven. Once it has ended, every call fails with the permanent error
+//! `Configuration`; so does every call outside of any runtime.
 //!
 //! # TLS
 //!
-//! A `rediss://` URL speaks TLS 1.2 or 1.3 (feature `tls`, off by default), and [`Tls`] has its settings.
-//! The server's certificate is always checked. The encryption is rustls with ring; nothing is
-//! installed for the process.
+//! A `rediss://` URL uses TLS 1.2 or 1.3 (feature `tls`, off by default), and [`Tls`] has its settings. The server's
+//! certificate is always checked. The encryption is rustls with ring; no process-wide provider is installed.
 //!
 //! # Sentinel
 //!
-//! `redis+sentinel://[user:password@]host[:port][,host[:port]…]/service[/db]` names sentinels, and the
-//! service that they watch. For each connection the backend asks a sentinel, connects to the server that
-//! it names, and takes the server only if it calls itself a primary.
+//! `redis+sentinel://[user:password@]host[:port][,host[:port]…]/service[/db]` names sentinels, and the service that
+//! they watch. For each connection the backend asks a sentinel, connects to the server that it names, and accepts the
+//! server only if it reports that it is a primary.
 //!
 //! # Cluster
 //!
-//! `redis+cluster://[user:password@]host[:port][,host[:port]…]` names some servers of a cluster. A queue
-//! lives on one node: all its keys are in one slot, by its name. The backend sends a call again only
-//! where nothing of it ran. Of [`recipes`], those run here whose keys are in one slot.
+//! `redis+cluster://[user:password@]host[:port][,host[:port]…]` names some servers of a cluster. A queue lives on one
+//! node: all its keys are in one slot, by its name. The backend resends a call only if no part of it ran. Those
+//! [`recipes`] work here whose keys are in one slot.
 //!
 //! # Confirmations
 //!
-//! A message that has to outlive the server goes through a handle that confirms (R2), from the backend
-//! that [`confirmed`](queue_core::Backend::confirmed) returns. Each call through
-//! [`LeasingExt::confirmed`](queue_core::LeasingExt::confirmed) is followed by a `WAIT`, or by a `WAITAOF`
-//! where the confirmation asks for the disk, and says whether there were as many copies in time.
+//! For a message that has to outlive the server, use a handle that confirms (R2), from the backend that
+//! [`confirmed`](queue_core::Backend::confirmed) returns. Each call through
+//! [`LeasingExt::confirmed`](queue_core::LeasingExt::confirmed) is followed by a `WAIT`, or by a `WAITAOF` where the
+//! confirmation asks for the disk, and reports whether enough copies were made in time.
 
 /// A point at which a test lets another thread run. See `queue_testing::interleave`.
 macro_rules! step {
@@ -75,19 +71,19 @@ mod waiting;
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.
 pub use ::redis;
 
-/// Every script that a backend calls, by name (`reliable/settle_and_lease`) and text: to read them, to load
-/// them ahead, or to find out which commands a user needs.
+/// Every script that a backend calls, by name (`reliable/settle_and_lease`) and text: to read them, to preload them, or
+/// to find out which commands a user needs.
 pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = scripts::ALL.iter();
     all.map(|script| (script.name(), script.source()))
 }
 
-/// A script that finds leftovers: things that no message, dead letter, item or once key explains,
-/// such as the body of a message that is gone.
+/// A script that finds leaks: data that belongs to no message, dead letter, item or once key, such as the body of a
+/// removed message.
 ///
-/// `EVAL` it with the prefix as its argument: it answers a line for each leftover. It reads all
-/// keys at one instant, and the server does nothing else meanwhile. So use it in tests, or on a
-/// copy of a server that grows though its queues do not.
+/// `EVAL` it with the prefix as its argument: it returns a line for each leak. It reads all keys at one instant, and
+/// the server does nothing else meanwhile. So use it in tests, or on a copy of a server that grows although its queues
+/// do not.
 pub const LEFTOVERS: &str = concat!(
     "local ADDS = 0\n",
     include_str!("../lua/shared/frames.lua"),

@@ -1,5 +1,5 @@
-//! The list of queues: one sorted set of entries `name kind token`. It lies outside the queues' slots, and so
-//! outside their scripts; `queue/opening.rs` tells how the two agree all the same.
+//! The list of queues: one sorted set of entries `name kind token`. It is outside the queues' slots, and so outside
+//! their scripts; `queue/opening.rs` explains how list and queues still agree.
 
 use std::{
     collections::hash_map::RandomState,
@@ -15,13 +15,13 @@ use redis_link::Client;
 
 use crate::queue::config::kind_named;
 
-/// What errors call it.
+/// The name of the list in errors.
 pub(crate) const LIST: &str = "the list of queues";
 
 /// Ends an entry that an open adds before it creates the queue.
 const OPENING: &str = " opening";
 
-/// A token that no other process makes up, and this one only once. All are of one length.
+/// A token that no other process generates, and this process only once. All tokens have the same length.
 pub(crate) fn new_token() -> String {
     static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -29,17 +29,17 @@ pub(crate) fn new_token() -> String {
     format!("{:016x}{number:016x}", *PROCESS)
 }
 
-/// The entry of a queue. Each queue that is made under a name has an entry of its own.
+/// The entry of a queue. Each queue that is created under a name has its own entry.
 pub(crate) fn entry(name: &QueueName, kind: QueueKind, token: &str) -> Vec<u8> {
     format!("{name} {kind} {token}").into_bytes()
 }
 
-/// The entry of a queue that is about to be made.
+/// The entry of a queue that is about to be created.
 pub(crate) fn opening(name: &QueueName, kind: QueueKind, token: &str) -> Vec<u8> {
     format!("{name} {kind} {token}{OPENING}").into_bytes()
 }
 
-/// Whether the entry is of a queue that was about to be made.
+/// Whether this is the entry of a queue that was about to be created.
 pub(crate) fn is_opening(entry: &[u8]) -> bool {
     entry.ends_with(OPENING.as_bytes())
 }
@@ -51,9 +51,9 @@ pub(crate) fn queue_of(entry: &[u8]) -> Option<(QueueName, QueueKind)> {
     Some((QueueName::new(name).ok()?, kind_named(kind)?))
 }
 
-/// The first place behind all entries of a name, as Redis writes it.
+/// The first position behind all entries of a name, as Redis writes it.
 pub(crate) fn behind(name: &QueueName) -> Vec<u8> {
-    // `!` follows the blank and comes before all characters of a name.
+    // `!` sorts after the blank and before all characters of a name.
     format!("({name}!").into_bytes()
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn add(client: &Client, registry: &str, entry: &[u8]) -> Result
     client.command(&add).await.map(drop)
 }
 
-/// Takes entries out.
+/// Removes entries.
 pub(crate) async fn remove(client: &Client, registry: &str, entries: &[Vec<u8>]) -> Result<()> {
     if entries.is_empty() {
         return Ok(());

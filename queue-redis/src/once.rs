@@ -1,4 +1,4 @@
-//! Stores of once keys: each verb is one call of one script.
+//! Stores of once keys: each operation is one call of one script.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{backend::RedisBackend, keys::Keys, reply::Reply, script::Script, scr
 
 /// A store on its server.
 ///
-/// Every claim carries the data that `open` writes, so a flushed server is as good as a new one.
+/// Every claim carries the data that `open` writes, so claims also work after the server was flushed.
 #[derive(Debug)]
 pub(crate) struct Once {
     client: Client,
@@ -53,7 +53,7 @@ impl Once {
         Err(config_mismatch("layout", stored, &self.config))
     }
 
-    /// The server does not say which key holds another type; opening the store does.
+    /// The server does not say which key holds a wrong type; opening the store does.
     async fn name_key(&self, error: Error) -> Error {
         match self.try_open().await {
             Err(named) if is_wrong_type(&named) => named.with_outcome(error.outcome()),

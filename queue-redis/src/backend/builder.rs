@@ -24,11 +24,11 @@ use crate::rights;
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FALL_BACK: Duration = Duration::from_secs(5);
-/// A worker looks each 5 s by default, so that it sends none.
+/// A worker polls every 5 s by default, so it sends no keep-alives.
 const KEEP_ALIVE: Duration = Duration::from_secs(6);
-/// Below it, the round trip and the commands that a body apart costs are more than it saves.
+/// Below this size, the extra round trip and its commands cost more than a separate body saves.
 const LARGE: usize = 16 * 1024;
-/// Of fewer, most take some only, which packs make dearer.
+/// A shorter push is mostly leased in pieces, which makes packs more expensive.
 const PACKS: usize = 32;
 const PREFIX: &str = "qk";
 const MAX_PREFIX: usize = 64;
@@ -63,8 +63,7 @@ enum ServerSource {
 
 impl Builder {
     pub(super) fn to(url: &str) -> Result<Self> {
-        // Checked here for an early answer; `connect` makes the connector, when it knows the
-        // spawner.
+        // Checked here so that the error comes early; `connect` makes the connector once it knows the spawner.
         connection::check_url(url)?;
         let mut builder = Self::new(ServerSource::Url(url.to_owned()));
         let settings = connection::url_settings(url)?;
@@ -111,16 +110,16 @@ impl Builder {
         self
     }
 
-    /// Whom to trust, and what to show, where the URL asks for TLS (`rediss://`): roots, a
-    /// certificate of our own, and the server's name.
+    /// Which certificates to trust and to present if the URL asks for TLS (`rediss://`): roots, a certificate of our
+    /// own, and the server's name.
     #[cfg(feature = "tls")]
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Asks this provider for the login of each connection that opens, in place of the URL's: for passwords
-    /// that are rotated, and tokens that expire.
+    /// Asks this provider for the login of each new connection, instead of the URL's login: for rotated passwords and
+    /// expiring tokens.
     ///
     /// A closure is a provider: see [`CredentialsProvider`].
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
@@ -128,11 +127,11 @@ impl Builder {
         self
     }
 
-    /// The name by which the server lists the connections of this backend: 1 to 64 printed characters of
-    /// ASCII without blanks. `CLIENT LIST` shows `name:commands` and `name:waiter`.
+    /// The name by which the server lists the connections of this backend: 1 to 64 printed characters of ASCII without
+    /// blanks. `CLIENT LIST` shows `name:commands` and `name:waiter`.
     ///
     /// By default it is the program and its process, as in `shop-4711`, unless the URL sets another, as in
-    /// `redis://localhost?client_name=shop`. A server that refuses names is served all the same.
+    /// `redis://localhost?client_name=shop`. A server that refuses names is used without them.
     pub fn client_name(mut self, name: impl Into<String>) -> Self {
         self.client_name = Some(name.into());
         self
@@ -140,22 +139,21 @@ impl Builder {
 
     /// How long [`connect`](Self::connect) waits for a server, sentinels or a cluster that is not up yet.
     ///
-    /// While the error is transient, `connect` tries again, with pauses of up to a second, and begins the
-    /// last try at this time after the call at the latest. A try takes the
-    /// [connect timeout](Self::connect_timeout) at most. Zero, the default, is one try. A URL may set it, as
-    /// in `redis://localhost?startup_timeout=30s` (`ms`, `s` or `m`).
+    /// While the error is transient, `connect` retries, with pauses of up to a second. The last try begins at most
+    /// `timeout` after the call. A try takes the [connect timeout](Self::connect_timeout) at most. Zero, the default,
+    /// means one try. A URL may set it, as in `redis://localhost?startup_timeout=30s` (`ms`, `s` or `m`).
     pub const fn startup_timeout(mut self, timeout: Duration) -> Self {
         self.startup = timeout;
         self
     }
 
-    /// After how long without any byte on the connection for commands the backend asks the server whether it
-    /// is there: 1 s to 24 h, 6 s by default.
+    /// The time without any byte on the connection for commands after which the backend checks that the server is
+    /// there: 1 s to 24 h, 6 s by default.
     ///
-    /// So [`RedisBackend::health`] shows an outage though no call is made: at once if the connection ends, and
-    /// after this interval and twice the [response timeout](Self::response_timeout) if the server falls silent. If the server is silent, the other
-    /// connection is tested as well. It costs an idle backend one small `EVAL` each interval (of a cluster, to
-    /// each node), and a busy one nothing.
+    /// So [`RedisBackend::health`] shows an outage even if no call is made: at once if the connection ends, or after
+    /// this interval and twice the [response timeout](Self::response_timeout) if the server falls silent. If the server
+    /// is silent, the other connection is tested as well. An idle backend sends one small `EVAL` each interval (to each
+    /// node of a cluster); a busy backend sends none.
     pub const fn keep_alive(mut self, interval: Duration) -> Self {
         self.keep_alive = interval;
         self
@@ -167,23 +165,23 @@ impl Builder {
         self
     }
 
-    /// How long a call waits while the backend hears nothing of the server. 3 s by default.
+    /// How long a call waits while the backend receives nothing from the server. 3 s by default.
     ///
-    /// The time counts from the call, and includes waiting for a connection and for others' calls:
-    /// a call that was not sent by then never is. A call that was sent goes on waiting for as long
-    /// as bytes move on its connection, so that a slow line may take its time. The backend cannot
-    /// count the bytes of a [`Connector`] of your own; there the time starts anew when the
-    /// connection opens. So while the server is silent no call takes longer than this, however many
-    /// there are; a call made while it still answers takes less than twice as long.
+    /// The time counts from the call, and includes waiting for a connection and for other callers' calls. A call that
+    /// was not sent by then is never sent. A call that was sent goes on waiting for as long as bytes move on its
+    /// connection, so a slow network may take its time. The backend cannot count the bytes of a [`Connector`] of your
+    /// own; there the time starts again when the connection opens. So while the server is silent, no call takes longer
+    /// than this, however many calls there are. A call made while the server still replies takes less than twice as
+    /// long.
     ///
-    /// A call without an answer has every connection of the backend tested. The backend reopens
-    /// each connection that gives no sign of life for as long again.
+    /// After a call without a reply, the backend tests all its connections. It reopens each connection that stays
+    /// silent for the same time again.
     pub const fn response_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.response = timeout;
         self
     }
 
-    /// How often a waiting consumer looks by itself, in case the arrival was lost. 5 s by default.
+    /// How often a waiting consumer polls, in case a wake-up was lost. 5 s by default.
     pub const fn fall_back(mut self, interval: Duration) -> Self {
         self.fall_back = interval;
         self
@@ -196,46 +194,44 @@ impl Builder {
         self
     }
 
-    /// From how many bytes of headers and body on the body of a message, or of a ring's item, goes to the
-    /// server, and comes from it, apart from the rest. 16,384 by default.
+    /// Size of headers plus body, in bytes, from which a message or a ring's item is large. The body of a large message
+    /// is transferred in its own round trip. 16,384 by default.
     ///
-    /// What is apart takes one round trip more on each way, and some 200 bytes of the server's memory.
-    /// But no script sees it: while a script runs, the server does nothing else, and since Redis 7.0 a
-    /// script takes about 3.5 ms for each MiB that is pushed, and half as much for each that is leased (a
-    /// ring's about 2.5 ms for each that is inserted or visited).
-    /// Backends with different settings can share a queue.
+    /// A large body costs one more round trip in each direction, and some 200 bytes of the server's memory. But no
+    /// script handles it. While a script runs, the server does nothing else. Since Redis 7.0 a script takes about 3.5
+    /// ms for each MiB that is pushed, and half of that for each MiB that is leased. For a ring it takes about 2.5 ms
+    /// for each MiB that is inserted or visited. Backends with different settings can share a queue.
     pub const fn large_bodies_from(mut self, bytes: usize) -> Self {
         self.large = bytes;
         self
     }
 
-    /// From how many messages on those that one call pushes to a reliable queue are stored in packs: up to 16
-    /// plain messages of at most 1 KiB each as two elements of a list. 32 by default; fewer than 4 never are.
-    /// Pushes that come at the same time share a call.
+    /// Number of messages in one call from which a push to a reliable queue stores packs: up to 16 plain messages of at
+    /// most 1 KiB each as two elements of a list. 32 by default; fewer than 4 are never packed. Concurrent pushes share
+    /// a call.
     ///
-    /// A push of 100 in packs takes the server half the time, and so does a lease of 100 that is acked as a
-    /// whole. A worker that takes 16 and more at a time handles a fifth to a third more. But who takes single
-    /// messages out of a pack, or settles some of them otherwise than by an ack, costs the server up to a
-    /// sixth more. [`usize::MAX`] makes no packs. Backends with different settings can share a queue.
+    /// A push of 100 messages in packs takes the server half the time, and so does a lease of 100 that is acked as a
+    /// whole. A worker that takes 16 or more at a time handles a fifth to a third more. But a consumer that takes
+    /// single messages out of a pack, or settles some other than by an ack, costs the server up to a sixth more.
+    /// [`usize::MAX`] makes no packs. Backends with different settings can share a queue.
     pub const fn packs_from(mut self, messages: usize) -> Self {
         self.packs = messages;
         self
     }
 
-    /// Runs the background tasks on this instead of on the runtime that called
-    /// [`connect`](Self::connect).
+    /// Runs the background tasks on this spawner instead of on the runtime that called [`connect`](Self::connect).
     ///
-    /// The tasks keep connections open, drive them, and send for several callers. When this has
-    /// ended, the backend has, too.
+    /// The tasks keep connections open, drive them, and send batches of several callers. When the spawner's runtime has
+    /// ended, the backend has ended, too.
     pub fn spawn(mut self, spawn: impl Spawn) -> Self {
         self.spawn = Some(Arc::new(spawn));
         self
     }
 
-    /// A clock for every queue, in place of the server's.
+    /// A clock for every queue, in place of the server's clock.
     ///
-    /// Use it in tests and simulations alone: the clocks of two processes never agree, and leases
-    /// are safe only if all processes use one clock.
+    /// Use it only in tests and simulations: the clocks of two processes never agree, and leases are safe only if all
+    /// processes use one clock.
     pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(now));
         self
@@ -255,7 +251,7 @@ impl Builder {
     /// `Configuration` if the runtime of [`spawn`](Self::spawn) has ended.
     pub async fn connect(self) -> Result<RedisBackend> {
         self.check()?;
-        // Connecting takes timers of a runtime, whatever runs the tasks.
+        // Connecting needs the timers of a runtime, wherever the tasks run.
         let here = TokioSpawn::current()?;
         let spawn = match self.spawn {
             Some(spawn) => spawn,
@@ -367,7 +363,7 @@ fn check_setting(name: &str, value: Duration) -> Result<()> {
 
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the URL: it may have a password in it.
+        // Leaves out the URL, which may contain a password.
         f.debug_struct("Builder")
             .field("prefix", &self.prefix)
             .field("timeouts", &self.timeouts)

@@ -1,5 +1,5 @@
-//! Connections of a backend: those for the calls of all, and others for calls that are confirmed, so that
-//! nobody else waits.
+//! Connections of a backend: shared connections for all calls, and separate ones for confirmed calls, so that nobody
+//! else waits for a confirmation.
 
 use std::{
     fmt,
@@ -43,12 +43,11 @@ pub(super) enum To {
 }
 
 impl Connecting {
-    /// Connects, over connections that nothing else uses; for calls that are confirmed, if a confirmation
-    /// is given.
+    /// Connects, over connections that nothing else uses. With a confirmation, their calls are confirmed.
     pub(super) async fn connect(&self, confirmation: Option<Confirmation>) -> Result<Client> {
         let mut settings = self.settings.clone();
         settings.confirmation = confirmation;
-        // Nodes count from here, and there are fewer of them.
+        // The nodes' seeds count up from here, and there are fewer nodes than this step.
         let times = self.times.fetch_add(1, Ordering::Relaxed);
         settings.seed = settings.seed.wrapping_add(times << 32);
         let timeout = settings.timeouts.response;
@@ -62,8 +61,8 @@ impl Connecting {
         Ok(Client::new(servers, timeout, clock, &registry))
     }
 
-    /// Makes a waiter beside each node. It has a channel of its own: a cluster hands a message to all nodes, and the
-    /// node at which somebody waits knows only its own listeners.
+    /// Makes a waiter for each node. Each has its own channel, because a cluster passes a published message to all
+    /// nodes, while a script's node counts only its own listeners.
     fn waiters(&self) -> MakeCompanion {
         let (prefix, fall_back) = (Arc::clone(&self.prefix), self.fall_back);
         Box::new(move |node| {
@@ -81,7 +80,7 @@ impl RedisBackend {
     /// The same backend over other connections, whose calls can be confirmed.
     pub(super) async fn confirming(&self, confirmation: Confirmation) -> Result<Self> {
         confirmation.check()?;
-        // Connecting takes timers of a runtime.
+        // Connecting needs the timers of a runtime.
         TokioSpawn::current()?;
         Ok(Self {
             client: self.connecting.connect(Some(confirmation)).await?,

@@ -6,8 +6,7 @@ use redis_link::connection::ConnectionHealth;
 pub struct Health {
     /// The connection for commands.
     pub commands: ConnectionHealth,
-    /// The connection that listens for arrivals. While it is down, waiting consumers look at each
-    /// fall-back interval.
+    /// The connection that listens for arrivals. While it is down, waiting consumers poll once per fall-back interval.
     pub waiter: ConnectionHealth,
 }
 

@@ -24,10 +24,9 @@ use crate::waiting;
 
 /// Queues on a Redis server.
 ///
-/// It holds two connections: one for commands, and, from the first wait on, one that hears of
-/// arrivals for all queues and waiters of this backend; of a cluster, two for each node. A supervisor
-/// opens each again whenever it ends. Cloning copies a pointer. Dropping the last clone, and the last
-/// queue opened from it, closes them.
+/// It holds two connections, or two for each node of a cluster. One carries commands. The other opens at the first wait
+/// and receives the wake-ups for all queues and waiting callers of this backend. A supervisor reopens each connection
+/// whenever it ends. Cloning copies a pointer. Dropping the last clone, and the last queue opened from it, closes them.
 #[derive(Debug, Clone)]
 pub struct RedisBackend {
     client: Client,
@@ -43,38 +42,37 @@ pub struct RedisBackend {
 }
 
 impl RedisBackend {
-    /// Connects to the server at this URL: `redis://[[user]:password@]host[:port][/db]`, the same
-    /// with `rediss://` through [TLS](crate#tls), `unix:///path/to/socket[?db=…&user=…&pass=…]`; to
-    /// the primary that [sentinels](crate#sentinel) name; or to a [cluster](crate#cluster). Each may set the
-    /// [prefix](Builder::prefix) of all keys, the [name](Builder::client_name) of its connections, and how long
-    /// to [wait](Builder::startup_timeout) for a server that is not up yet, as in
+    /// Connects to the server at this URL: `redis://[[user]:password@]host[:port][/db]`, the same with `rediss://`
+    /// through [TLS](crate#tls), `unix:///path/to/socket[?db=…&user=…&pass=…]`; to the primary that
+    /// [sentinels](crate#sentinel) name; or to a [cluster](crate#cluster). Each may set the [prefix](Builder::prefix)
+    /// of all keys, the [name](Builder::client_name) of its connections, and how long to
+    /// [wait](Builder::startup_timeout) for a server that is not up yet, as in
     /// `redis://localhost?prefix=shop&client_name=shop&startup_timeout=30s`.
     ///
-    /// The scheme may be in capitals. `user:@` is a user with an empty password. An address that is valid on
-    /// one link alone names the interface, as in `redis://[fe80::1%25eth0]`.
+    /// The scheme may be in upper case. `user:@` is a user with an empty password. A link-local address names its
+    /// interface, as in `redis://[fe80::1%25eth0]`.
     ///
-    /// The backend's tasks live on the tokio runtime that called this (or on that of
-    /// [`Builder::spawn`]). You can make calls from any other for as long as this one is driven.
-    /// When it has ended, every call fails for good with `Configuration`; so does a call outside of
-    /// any runtime.
+    /// The backend's tasks live on the tokio runtime that called this (or on that of [`Builder::spawn`]). Calls can
+    /// come from any other runtime while this one is driven. Once it has ended, every call fails permanently with
+    /// `Configuration`; so does a call outside of any runtime.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad URL, or an unknown parameter in it; `Unavailable` if the server cannot
-    /// be reached; `Configuration` if it is a replica, older than 6.2 or, without `+cluster` in the URL, a
-    /// node of a cluster, evicts keys, does not let this user in, does not have this database, or does not let the user run
-    /// the scripts' commands; if TLS was not compiled in, or a certificate is wrong; if the sentinels
-    /// do not know the service; and outside of a tokio runtime.
+    /// `Invalid` for a bad URL, or an unknown parameter in it. `Unavailable` if the server cannot be reached.
+    /// `Configuration` if the server is a replica, is older than 6.2, evicts keys, or is a node of a cluster without
+    /// `+cluster` in the URL. Also `Configuration` if the server refuses the user, the database, or the scripts'
+    /// commands for this user; if TLS was not compiled in, or a certificate is wrong; if the sentinels do not know the
+    /// service; and outside of a tokio runtime.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder(url)?.connect().await
     }
 
-    /// Connects with other settings than the defaults.
+    /// Connects with settings other than the defaults.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad URL, or an unknown parameter in it; `Configuration` for a URL that asks
-    /// for TLS without the feature `tls`.
+    /// `Invalid` for a bad URL, or an unknown parameter in it; `Configuration` for a URL that asks for TLS without the
+    /// feature `tls`.
     pub fn builder(url: &str) -> Result<Builder> {
         Builder::to(url)
     }
@@ -84,8 +82,8 @@ impl RedisBackend {
         Builder::through(Arc::new(connector))
     }
 
-    /// The state of the connections, without asking the server. Of a cluster it is that of the worst
-    /// node. [`Builder::keep_alive`] says how soon it shows an outage while no call is made.
+    /// The state of the connections, without asking the server. For a cluster, this is the state of the worst node.
+    /// [`Builder::keep_alive`] says how soon it shows an outage while no call is made.
     pub fn health(&self) -> Health {
         match self.client.servers() {
             Servers::One(node) => Health {
@@ -99,17 +97,17 @@ impl RedisBackend {
         }
     }
 
-    /// Asks the server for an answer; each node at the same time, if it is a cluster.
+    /// Sends the server a ping and waits for the reply; for a cluster, pings all nodes at the same time.
     ///
     /// # Errors
     ///
-    /// `Unavailable` if none comes within the response timeout.
+    /// `Unavailable` if no reply comes within the response timeout.
     pub async fn ping(&self) -> Result<()> {
         self.client.ping().await
     }
 
-    /// The last connect's findings that are no reason to refuse the server, but that an operator
-    /// should know. Of a cluster, those of its nodes, each once.
+    /// Findings of the last connect that do not rule the server out, but that an operator should know. For a cluster,
+    /// the findings of all nodes, each once.
     pub fn warnings(&self) -> Vec<Warning> {
         let nodes = self.client.servers().nodes();
         let mut all: Vec<Warning> = Vec::new();
@@ -130,12 +128,12 @@ impl RedisBackend {
         &self.prefix
     }
 
-    /// So many messages and more in one call are stored in packs.
+    /// Number of messages in one call from which a push stores packs.
     pub(crate) const fn packs(&self) -> usize {
         self.packs
     }
 
-    /// Messages of so many bytes and more are large.
+    /// Size in bytes from which a message is large.
     pub(crate) const fn large(&self) -> usize {
         self.large
     }
@@ -144,7 +142,7 @@ impl RedisBackend {
         self.seed
     }
 
-    /// The next number of this backend's: each is given once, whatever handle asks.
+    /// The next number of this backend. Each number is given out once, whichever handle asks.
     pub(crate) fn draw(&self) -> u64 {
         self.drawn.fetch_add(1, Ordering::Relaxed)
     }

@@ -18,14 +18,14 @@ use crate::{
     queue::{self, Bounded, Handle, Queue, Stored},
 };
 
-/// Queues of a list whose state is read at one time: they share round trips.
+/// Number of listed queues whose state is read at the same time, sharing round trips.
 const AT_ONCE: usize = 128;
-/// So many entries are read at least: some may be of queues that are gone.
+/// The least number of entries to read: some may belong to removed queues.
 const SHORTEST_PAGE: usize = 8;
 
 impl RedisBackend {
-    /// A handle to the queue, created if it does not exist, and the stored configuration. This does
-    /// not check whether that agrees.
+    /// A handle to the queue, created if it does not exist, and the stored configuration. Does not compare the stored
+    /// configuration with `config`.
     async fn handle(&self, name: &QueueName, config: &QueueConfig) -> Result<(Handle, Stored)> {
         config.check()?;
         let capacity = match config {
@@ -62,7 +62,7 @@ impl RedisBackend {
 
     async fn change(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         config.check()?;
-        // A queue may be removed, and another be made, between two steps.
+        // Between two steps, a queue may be removed and another created.
         loop {
             let Some(stored) = self.read(name).await? else {
                 return Ok(false);
@@ -87,8 +87,8 @@ impl RedisBackend {
         Ok(Some(Stored::new(config, capacity.unwrap_or(0), false)))
     }
 
-    /// A page of the list of queues, from a start on as Redis writes it: each name once, and where the next page
-    /// starts, if there may be more. It leaves out what somebody else put there.
+    /// A page of the list of queues, from a start as Redis writes it: each name once, and the start of the next page if
+    /// there may be more. Skips entries that other programs put there.
     async fn listed(
         &self,
         start: &[u8],
@@ -110,8 +110,8 @@ impl RedisBackend {
         Ok((found, next))
     }
 
-    /// The state of a queue that the list names; `None` if there is no such queue. Only trouble that passes is an
-    /// error: one queue that cannot be read must not hide the others.
+    /// The state of a queue that the list names; `None` if there is no such queue. Only transient errors are returned:
+    /// one unreadable queue must not hide the others.
     async fn info(&self, name: QueueName, listed: QueueKind) -> Result<Option<QueueInfo>> {
         let named = |error: Error| error.with_queue(&name);
         let read = match self.stored(&name).await {
@@ -130,7 +130,7 @@ impl RedisBackend {
             Err(_) => match self.read(&name).await {
                 Ok(None) => return Ok(None),
                 Err(error) if error.is_transient() => return Err(named(error)),
-                // It is damaged, or of another version.
+                // The stored configuration is damaged, or of another version.
                 _ => (listed, None),
             },
         };
@@ -145,7 +145,7 @@ impl RedisBackend {
         let (capacity, max_body) = (config.capacity, config.leasing.max_body);
         let config = config.clone().into();
         let (handle, stored) = self.handle(name, &config).await?;
-        // Whatever the stored capacity is, it is about to be this one.
+        // The stored capacity is about to become this one, so it is not compared.
         config.check_stored(&stored.read()?, true)?;
         queue::ensure_capacity(&handle, capacity).await?;
         Ok(Arc::new(Queue::<Bounded>::new(handle, max_body)))
@@ -248,14 +248,14 @@ async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
     let Some(mut left) = first else {
         return Ok(false);
     };
-    // One call trims no more dead letters than the server does in a moment. The first one has stored
-    // the configuration, so a later failure leaves the change half-way.
+    // One call trims only as many dead letters as the server can in a moment. The first call has stored the
+    // configuration, so a later failure leaves the change half-done.
     while left > 0 {
         let called = handle.call_if_there(script, &asking("")).await;
         let called = called.map_err(|error| error.with_outcome(Outcome::Unknown));
         left = match called? {
             Some(mut reply) => reply.number()?,
-            // It was removed after the change.
+            // The queue was removed after the change.
             None => 0,
         };
     }

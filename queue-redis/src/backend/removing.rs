@@ -11,9 +11,9 @@ use crate::{
 };
 
 impl RedisBackend {
-    /// Takes all keys of the queue off the server in one step, and then off the list what was there before: what
-    /// others list from then on belongs to a later queue, see `queue/opening.rs`. If the call is cut short between
-    /// the two, the entries stay, which nobody sees, and a repeat takes them out.
+    /// Removes all keys of the queue from the server in one step, then removes the entries that were listed before.
+    /// Entries that others add after that belong to a later queue, see `queue/opening.rs`. If the call is interrupted
+    /// between the two steps, the entries stay; nobody sees them, and a repeated removal deletes them.
     pub(super) async fn take_away(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let (client, registry) = (self.client(), keys::registry(self.prefix()));
         let entries = listing::entries_of(client, &registry, name).await?;
@@ -25,7 +25,7 @@ impl RedisBackend {
         }
     }
 
-    /// Answers whether there was a queue.
+    /// Returns true if there was a queue.
     async fn unlink(&self, name: &QueueName, removal: Removal) -> Result<bool> {
         let keys = Keys::of_any_kind(self.prefix(), name);
         let client = self.client().at(&keys.all()[0]);
@@ -57,7 +57,7 @@ impl RedisBackend {
         if !entries.iter().any(|entry| listing::is_opening(entry)) {
             return Ok(());
         }
-        // Whoever was about to make the queue may have died since, and needed that entry.
+        // The caller that was about to create the queue may have died since, and the queue needs that entry.
         let Some(stored) = self.read(name).await? else {
             return Ok(());
         };

@@ -21,8 +21,8 @@ pub(super) fn check(timeout: Duration) -> Result<()> {
     )))
 }
 
-/// Tries to connect until it succeeds, fails for good, or the time is over. The last try begins when the
-/// time ends at the latest.
+/// Tries to connect until it succeeds, fails permanently, or `timeout` is over. The last try begins at the timeout at
+/// the latest.
 pub(super) async fn wait<T, F>(timeout: Duration, seed: u64, connect: impl Fn() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
@@ -51,7 +51,7 @@ mod tests {
     const TRY: Duration = Duration::from_millis(300);
     const TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// The times of the tries, each of which takes a while and ends so; and the end.
+    /// The start times of the tries, each of which takes a while and ends with the given result; and the final result.
     async fn tries(
         timeout: Duration,
         end: impl Fn(usize) -> Result<()> + Send + Sync,

@@ -1,9 +1,9 @@
 //! The payload of a message: its headers and its body.
 //!
-//! It belongs to this side: scripts carry it about and look only at its size. It is a zero byte and the
-//! body; or, with headers, a byte of one, the number of headers (4 bytes), for each header the lengths of
-//! name and value (4 bytes each), name and value, then the body. If headers and body are apart, a byte of
-//! two stands in the frame instead, their size (4 bytes) and the reference of where they are (16 bytes).
+//! Only the Rust side reads payloads: scripts pass them on and look only at their size. Without headers, a payload is a
+//! zero byte and the body. With headers, it is a byte of one, the number of headers (4 bytes), then each header (the
+//! lengths of name and value, 4 bytes each, then name and value), then the body. If headers and body are stored
+//! separately, the frame instead holds a byte of two, their size (4 bytes) and their reference (16 bytes).
 
 use std::io::Write;
 
@@ -25,7 +25,7 @@ impl Payload<'_> {
         self.body.len() + self.headers.size()
     }
 
-    /// How many bytes it is as an argument.
+    /// The size of the argument in bytes.
     fn length(&self) -> usize {
         let each = |(name, value): (&str, &str)| 8 + name.len() + value.len();
         let headers: usize = self.headers.iter().map(each).sum();
@@ -58,10 +58,10 @@ impl ToRedisArgs for Payload<'_> {
     }
 }
 
-/// As many messages make a pack at least, and at most: fewer cost less each by itself.
+/// The fewest and the most messages in a pack. Fewer messages cost less unpacked.
 const FEWEST: usize = 4;
 const PACKED: usize = 16;
-/// Packs have no longer payloads than this: the server copies a pack whole.
+/// The longest payload that is packed, because the server copies a pack as a whole.
 const PACKABLE: usize = 1024;
 
 /// Several payloads as one argument, which `lua/shared/packs.lua` describes.
@@ -69,7 +69,8 @@ const PACKABLE: usize = 1024;
 pub(crate) struct Pack<'a>(pub(super) &'a [Payload<'a>]);
 
 impl<'a> Pack<'a> {
-    /// These in as few packs as can be, of about the same size; `None` if they are few, or one is too long.
+    /// Divides the payloads into the fewest packs of about the same size; `None` if there are too few, or one is too
+    /// long.
     pub(crate) fn several(payloads: &'a [Payload<'a>]) -> Option<impl Iterator<Item = Self>> {
         let fits = |payload: &Payload<'_>| payload.length() <= PACKABLE;
         let packs = payloads.len().div_ceil(PACKED).max(1);
@@ -93,7 +94,7 @@ impl ToRedisArgs for Pack<'_> {
     }
 }
 
-/// Reads a payload that a script answered; `None` if this side did not write it.
+/// Reads a payload from a script's reply; `None` if this library did not write it.
 pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
     match bytes.try_get_u8().ok()? {
         0 => Some((Headers::new(), bytes)),
@@ -111,7 +112,7 @@ pub(crate) fn payload(mut bytes: Bytes) -> Option<(Headers, Bytes)> {
     }
 }
 
-/// The payloads of a pack's messages; `None` if they are not so many.
+/// The payloads of a pack's messages; `None` if there are not `count` of them.
 pub(super) fn payloads(mut bytes: Bytes, count: usize) -> Option<Vec<Bytes>> {
     let mut payloads = Vec::with_capacity(count);
     for _ in 0..count {
@@ -121,10 +122,10 @@ pub(super) fn payloads(mut bytes: Bytes, count: usize) -> Option<Vec<Bytes>> {
     bytes.is_empty().then_some(payloads)
 }
 
-/// Bytes of the reference to a body that is apart.
+/// Bytes of the reference to a separate body.
 pub(crate) const REFERENCE: usize = 16;
 
-/// What stands in a frame in place of headers and body of this size that are apart.
+/// The placeholder in a frame for headers and body of `size` bytes that are stored separately.
 pub(crate) fn apart(size: usize, reference: &[u8; REFERENCE]) -> [u8; 5 + REFERENCE] {
     let mut bytes = [2; 5 + REFERENCE];
     bytes[1..5].copy_from_slice(&length(size));
@@ -136,14 +137,14 @@ pub(crate) fn apart(size: usize, reference: &[u8; REFERENCE]) -> [u8; 5 + REFERE
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Here(Headers, Bytes),
-    /// Not in the frame, but under this reference.
+    /// Stored separately, under this reference.
     Apart(Bytes),
-    /// Nothing that a client wrote: the bytes as they were found.
+    /// Bytes that no client wrote, as they were found.
     Damaged(Bytes),
 }
 
 impl Content {
-    /// Reads what stands behind a frame's head, or under a reference.
+    /// Reads the bytes behind a frame's head, or under a reference.
     pub(crate) fn read(mut bytes: Bytes) -> Self {
         if bytes.first() == Some(&2) && bytes.len() == 5 + REFERENCE {
             return Self::Apart(bytes.split_off(5));
@@ -154,12 +155,13 @@ impl Content {
         }
     }
 
-    /// Whether it is not here.
+    /// Whether the content is stored separately.
     pub(crate) const fn is_apart(&self) -> bool {
         matches!(self, Self::Apart(_))
     }
 
-    /// The message or item of this id; `None` if its body is apart still, and so gone, or if it is damaged.
+    /// The message or item with this id; `None` if it is damaged, or if its separate body was not found, and so is
+    /// gone.
     pub(crate) fn message(self, id: MessageId) -> Option<Message> {
         match self {
             Self::Here(headers, body) => Some(Message { id, body, headers }),
@@ -169,7 +171,7 @@ impl Content {
 }
 
 fn length(bytes: usize) -> [u8; 4] {
-    // A message's limits, checked before, are far below.
+    // The limits of a message, checked before, are far below.
     u32::try_from(bytes).unwrap_or(u32::MAX).to_be_bytes()
 }
 

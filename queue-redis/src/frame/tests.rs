@@ -45,14 +45,14 @@ fn a_frame_holds_few_attempts_or_a_past() {
     }
 }
 
-/// A message, and several of them, by their first byte alone.
+/// A message and a pack differ in their first byte alone.
 #[test]
 fn each_first_byte_has_one_meaning() {
     for first in 0..=u8::MAX {
         let mut bytes = vec![first];
         bytes.extend_from_slice(&wide(258));
         bytes.extend_from_slice(&wide(5));
-        // A message with headers, without, and one message of a pack in the same bytes.
+        // A message with headers, one without, and one of a pack, each in the same bytes.
         for rest in [&b"\x01\0\0\0\0body"[..], b"\0body", b"\x01\0\x05\0body"] {
             let bytes = Bytes::from([&bytes, rest].concat());
             let mut several = Vec::new();
@@ -84,7 +84,7 @@ fn a_number_beyond_seven_bytes_becomes_the_largest() {
     assert_eq!(wide(1), [0, 0, 0, 0, 0, 0, 1]);
 }
 
-/// Few go by themselves, and so do all if one of them is long.
+/// Few payloads are not packed, and neither are any if one of them is long.
 #[test]
 fn packs_are_few_and_of_about_one_size() {
     let (headers, short, long) = (Headers::new(), Bytes::from("short"), vec![0; 1024].into());

@@ -33,7 +33,7 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![4 => here, 1 => apart]
 }
 
-/// A frame with a head of this many bytes, as scripts write it.
+/// A frame with a head of `head` bytes, as scripts write it.
 fn framed(head: usize) -> impl Strategy<Value = Vec<u8>> {
     let past = option::of((any::<u32>(), any::<u32>(), ".{0,9}"));
     let times = any::<(u32, u32)>();
@@ -82,7 +82,7 @@ fn a_frame_is_read_or_is_none() {
     }
 }
 
-/// The elements of a list that packs of these become, the first of which has the id 1: two for each pack.
+/// The list elements that packs of these messages become, two for each pack. The first message has the id 1.
 fn packed(messages: &[(Headers, Bytes)]) -> Option<Vec<Vec<u8>>> {
     let payloads: Vec<_> = messages
         .iter()
@@ -128,7 +128,7 @@ fn a_damaged_pack_has_the_number_of_messages_that_it_states() {
             .into_iter()
             .map(|body| (Headers::new(), body))
             .collect();
-        // As a cut pack is: in one piece.
+        // In one piece, as a split pack is.
         let elements = packed(&messages)?;
         Some([&elements[0][..], &elements[1][2..]].concat())
     });

@@ -1,4 +1,4 @@
-//! Whatever bytes come, from a user, a server or something between: an answer or a clear error.
+//! For any bytes that come from a user, a server or a proxy, the library returns a result or a clear error.
 
 mod frames;
 mod replies;
@@ -7,7 +7,7 @@ mod urls;
 use proptest::{collection::vec, prelude::*};
 use queue_core::Error;
 
-/// No error says more, so that a log has a line of it and not a page.
+/// The longest error text, so that an error takes one line of a log and not a page.
 const LONGEST: usize = 1_000;
 
 /// Checks an error's text: one line that a person can read.
@@ -23,7 +23,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..80)
 }
 
-/// What somebody did to bytes that were sound.
+/// Damage to valid bytes.
 #[derive(Debug, Clone)]
 enum Damage {
     Cut(prop::sample::Index),
@@ -62,7 +62,7 @@ impl Damage {
     }
 }
 
-/// Any bytes, and these with some damage.
+/// Any bytes, and valid bytes with some damage.
 fn any_or_damaged(sound: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let damaged = (sound, vec(damage(), 0..3)).prop_map(|(mut bytes, damages)| {
         for damage in damages {

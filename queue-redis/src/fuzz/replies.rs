@@ -1,4 +1,4 @@
-//! Answers of a server, or of something between.
+//! Replies of a server, or of a proxy in between.
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::Error;
@@ -16,7 +16,7 @@ const CASES: u32 = 2_000;
 
 static SCRIPT: Script = Script::new(&Kind::NONE, "test", &[]);
 
-/// An answer of any shape.
+/// A reply of any shape.
 fn value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![any::<i64>(), Just(i64::MIN), Just(i64::MAX), -2..3_i64];
     let leaf = prop_oneof![
@@ -95,7 +95,7 @@ fn any_server_information_is_accepted_or_refused() {
     });
 }
 
-/// Errors as servers, proxies and nobody at all send them.
+/// Errors as servers and proxies send them, and errors that nobody sends.
 fn refusal() -> impl Strategy<Value = String> {
     let code = "(ERR|OOM|QKCONFIG|QKUPLOAD|NOSCRIPT|NOPERM|[A-Z]{0,9})";
     let place = "( script: [0-9a-f]{0,6}, on @user_script:[0-9]{0,30}\\.?)?";

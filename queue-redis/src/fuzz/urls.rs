@@ -10,7 +10,7 @@ use crate::{RedisBackend, SentinelConnector};
 const CASES: u32 = 4_000;
 const PASSWORD: &str = "hunter2Aa";
 
-/// A URL as it is meant, with a password at one of its places.
+/// A URL as intended, with a password in one of its possible places.
 fn meant() -> impl Strategy<Value = String> {
     let scheme = "(redis|rediss|valkey|valkeys|(redis|rediss)\\+(sentinel|cluster))";
     let login = prop_oneof![
@@ -35,7 +35,7 @@ fn meant() -> impl Strategy<Value = String> {
     prop_oneof![4 => of_hosts, 1 => of_sockets]
 }
 
-/// The same with slips of the hand: signs that are missing, too many or wrong.
+/// The same with typing errors: characters that are missing, doubled or wrong.
 fn written() -> impl Strategy<Value = String> {
     let sign = prop::sample::select(vec![
         "@", ":", "/", "?", "#", "&", "=", "%", "[", ",", " ", "\n", "é",
@@ -43,7 +43,7 @@ fn written() -> impl Strategy<Value = String> {
     let slip = (any::<prop::sample::Index>(), sign, any::<(bool, bool)>());
     (meant(), vec(slip, 0..4)).prop_map(|(mut url, slips)| {
         for (at, sign, (replaces, beside)) in slips {
-            // Half of them beside a sign that is there: so they change what the URL means.
+            // Half of the errors are next to a delimiter, where they change the meaning of the URL.
             let signs: Vec<usize> = url
                 .char_indices()
                 .filter(|(_, c)| beside && !c.is_alphanumeric())
@@ -57,7 +57,7 @@ fn written() -> impl Strategy<Value = String> {
                 continue;
             }
             let length = url[at..].chars().next().map_or(0, char::len_utf8);
-            // The password stays as it is, or nothing could tell it from other text.
+            // The password stays intact; otherwise the test could not find it in a text.
             let is_password = |at: usize| {
                 url.find(PASSWORD)
                     .is_some_and(|p| (p..p + PASSWORD.len()).contains(&at))

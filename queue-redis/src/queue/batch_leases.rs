@@ -1,4 +1,4 @@
-//! Leases that the server keeps as one each.
+//! Batch leases: leases of several messages that the server stores as one.
 
 #[cfg(test)]
 mod tests;
@@ -12,19 +12,19 @@ use queue_core::{Disposition, MessageId, Receipt, Settlement, Token};
 
 use crate::frame;
 
-/// As many messages make a run at least, as in `lua/leasing/usual_turn.lua`.
+/// The fewest messages in a batch lease, as in `lua/leasing/usual_turn.lua`.
 const SHORTEST: usize = 4;
-/// As many runs are known at most: those of consumers that settle nothing are forgotten one day.
+/// The most batch leases to remember: consumers that settle nothing must not fill the memory.
 const KNOWN: usize = 1024;
-/// As many turns do without runs after one that settled a part of a run.
+/// Number of calls that ask for no batch lease after a call that settled part of one.
 const PAUSE: u32 = 16;
 
-/// The runs that the calls of a queue's handle leased, see `lua/shared/runs.lua`.
+/// The batch leases that the calls of a queue's handle took, see `lua/shared/runs.lua`.
 ///
-/// Acks of many messages of a run in one call cost the server as much as a few. For each call that acks a part,
-/// it reads and writes the places of all that are acked; and whatever else is done with a message of a run breaks
-/// the run up. So a handle whose callers ack few at a time, or break runs up, asks for no runs for a while.
-/// Nothing but speed depends on what is known here.
+/// An ack of many messages of a batch lease costs the server as much as an ack of a few, because each partial ack reads
+/// and writes the indexes of all acked messages. Any other operation on one of its messages splits the batch lease up.
+/// So a handle whose callers ack few messages at a time, or split batch leases, asks for none for a while. This state
+/// affects only speed.
 #[derive(Debug, Default)]
 pub(super) struct BatchLeases(Mutex<RunsState>);
 
@@ -32,7 +32,7 @@ pub(super) struct BatchLeases(Mutex<RunsState>);
 struct RunsState {
     /// By the first token.
     known: BTreeMap<u64, KnownRun>,
-    /// Turns to come that ask for no run.
+    /// The number of coming calls that ask for no batch lease.
     pause: u32,
 }
 
@@ -40,7 +40,7 @@ struct RunsState {
 struct KnownRun {
     run: BatchLease,
     acked: usize,
-    /// So many calls acked these.
+    /// The number of calls that acked the `acked` messages.
     calls: usize,
 }
 
@@ -50,29 +50,29 @@ pub(super) struct BatchLease {
     /// The least id, and the first token.
     first: Receipt,
     count: usize,
-    /// The ids, in the order of the tokens, where they are not consecutive.
+    /// The ids, in the order of the tokens, if they are not consecutive.
     listed: Option<Arc<[MessageId]>>,
 }
 
-/// What a call acks of a run.
+/// The acks of one call for one batch lease.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part {
     run: BatchLease,
-    /// The places of these messages in the run, in order.
+    /// The indexes of the acked messages in the batch lease, in order.
     places: Vec<usize>,
 }
 
 /// Settlements in the order in which a call sends them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SplitSettlements {
-    /// Acks of runs; they come first.
+    /// Acks of batch leases, which come first.
     pub(super) parts: Vec<Part>,
-    /// The numbers of all settlements.
+    /// The indexes of all settlements, in the order of the call.
     pub(super) numbers: Vec<usize>,
 }
 
 impl BatchLease {
-    /// These messages, leased with consecutive tokens from this one on; `None` if there are none.
+    /// These messages, leased with consecutive tokens from `token` on; `None` if there are none.
     pub(super) fn new(token: Token, ids: impl Iterator<Item = MessageId>) -> Option<Self> {
         let ids: Arc<[MessageId]> = ids.collect();
         let (least, count) = (ids.iter().copied().min()?, ids.len());
@@ -86,7 +86,7 @@ impl BatchLease {
         })
     }
 
-    /// The place of this receipt in the run.
+    /// The index of this receipt in the batch lease.
     fn place_of(&self, receipt: Receipt) -> Option<usize> {
         let place = receipt.token.get().checked_sub(self.first.token.get())?;
         let place = usize::try_from(place)
@@ -99,7 +99,7 @@ impl BatchLease {
         (id == receipt.id.get()).then_some(place)
     }
 
-    /// The name by which the server knows it, behind a letter that tells whether its ids are in there.
+    /// The name of the batch lease on the server. Its first letter says whether the name contains the ids.
     fn name(&self) -> Vec<u8> {
         let ids = self.listed.as_deref().unwrap_or_default();
         let mut name = vec![if ids.is_empty() { b'A' } else { b'B' }];
@@ -116,7 +116,8 @@ fn byte(number: usize) -> u8 {
 }
 
 impl Part {
-    /// As a settlement: the run, and the places, one byte each from 128 on; none if all are acked.
+    /// As a settlement: the batch lease and the indexes of the acked messages, one byte each from 128 on; no indexes if
+    /// all are acked.
     pub(super) fn argument(&self) -> Vec<u8> {
         let mut argument = self.run.name();
         if self.places.len() < self.run.count {
@@ -127,7 +128,7 @@ impl Part {
 }
 
 impl SplitSettlements {
-    /// Those of the settlements that are not of runs.
+    /// The settlements outside of batch leases.
     pub(super) fn singles<'a>(
         &'a self,
         settlements: &'a [Settlement],
@@ -137,7 +138,7 @@ impl SplitSettlements {
         singles.map(|number| &settlements[*number])
     }
 
-    /// These answers, which are in the order of the call, in that of the caller.
+    /// Puts answers that are in the order of the call into the order of the caller.
     pub(super) fn restore<T>(&self, answers: Vec<T>) -> Vec<T> {
         if self.parts.is_empty() {
             return answers;
@@ -149,20 +150,20 @@ impl SplitSettlements {
 }
 
 impl RunsState {
-    /// The run of this receipt.
+    /// The batch lease of this receipt.
     fn find(&self, receipt: Receipt) -> Option<BatchLease> {
         let (_, known) = self.known.range(..=receipt.token.get()).next_back()?;
         known.run.place_of(receipt)?;
         Some(known.run.clone())
     }
 
-    /// Forgets a run, to which something else happens than acks of many.
+    /// Forgets a batch lease that an operation other than a large ack touches.
     fn break_up(&mut self, run: &BatchLease) {
         self.known.remove(&run.first.token.get());
         self.pause = PAUSE;
     }
 
-    /// Notes that a call acks so many messages of a run.
+    /// Notes that a call acks `count` messages of a batch lease.
     fn ack(&mut self, run: &BatchLease, count: usize) {
         let token = run.first.token.get();
         let Some(known) = self.known.get_mut(&token) else {
@@ -180,12 +181,12 @@ impl RunsState {
 }
 
 impl BatchLeases {
-    // Nothing in here panics half-way.
+    // No code panics half-way while it holds this lock.
     fn lock(&self) -> MutexGuard<'_, RunsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a turn for so many shall ask for a run.
+    /// Whether a call for `max` messages should ask for a batch lease.
     pub(super) fn may_lease(&self, max: usize) -> bool {
         if max < SHORTEST {
             return false;
@@ -196,7 +197,7 @@ impl BatchLeases {
         may
     }
 
-    /// Notes this one, which the server has.
+    /// Notes a batch lease that the server has.
     pub(super) fn note(&self, run: BatchLease) {
         let mut state = self.lock();
         let token = run.first.token.get();
@@ -211,14 +212,14 @@ impl BatchLeases {
         }
     }
 
-    /// Notes that the server may still have the runs that a call acked.
+    /// Notes that the server may still have the batch leases that a call acked.
     pub(super) fn note_again(&self, order: &SplitSettlements) {
         for part in &order.parts {
             self.note(part.run.clone());
         }
     }
 
-    /// Notes that something else than acks happens to these.
+    /// Notes that these leases are used other than by acks.
     pub(super) fn part(&self, receipts: impl Iterator<Item = Receipt>) {
         let mut state = self.lock();
         for receipt in receipts {
@@ -228,7 +229,7 @@ impl BatchLeases {
         }
     }
 
-    /// How a call sends these settlements.
+    /// The order in which a call sends these settlements.
     pub(super) fn order(&self, settlements: &[Settlement]) -> SplitSettlements {
         let mut order = SplitSettlements {
             parts: Vec::new(),
@@ -238,7 +239,7 @@ impl BatchLeases {
         if state.known.is_empty() {
             return order;
         }
-        // For each run that is touched, the places in it and the numbers of their settlements.
+        // For each batch lease, pairs of an index in it and the number of the settlement.
         let mut touched: Vec<(BatchLease, Vec<(usize, usize)>)> = Vec::new();
         for (number, settlement) in settlements.iter().enumerate() {
             let receipt = settlement.receipt;
@@ -259,7 +260,7 @@ impl BatchLeases {
         let (mut numbers, mut is_single) = (Vec::new(), vec![true; settlements.len()]);
         for (run, mut entries) in touched {
             entries.sort_unstable();
-            // Of two acks of the same message, the first counts, and the other goes by itself.
+            // Of two acks of the same message, the first counts, and the second is sent as a single settlement.
             entries.dedup_by_key(|(place, _)| *place);
             state.ack(&run, entries.len());
             for (_, number) in &entries {

@@ -1,5 +1,5 @@
-//! Large bodies: a script pays for each byte that it sees, so they go to the server and come from it by
-//! plain commands, and scripts see where they are. `lua/shared/bodies.lua` tells the rest.
+//! Large bodies. A script costs time for each byte that it handles, so large bodies are transferred by plain commands,
+//! and scripts handle only references to them. `lua/shared/bodies.lua` has the details.
 
 use std::{
     collections::hash_map::RandomState,
@@ -22,10 +22,10 @@ use crate::{
     script::Script,
 };
 
-/// How often a call that reads repeats itself because messages go meanwhile. Then it leaves them out.
+/// How often a reading call retries because messages were removed meanwhile. After that it leaves them out.
 const LOOKS: usize = 16;
 
-/// Where a body is: no other process makes up the same one.
+/// The reference of a body. No other process generates the same one.
 pub(crate) type Reference = [u8; REFERENCE];
 
 fn new_reference() -> Reference {
@@ -37,11 +37,11 @@ fn new_reference() -> Reference {
     reference
 }
 
-/// The references of a batch's large bodies, by the places of their messages.
+/// The references of a batch's large bodies, by the indexes of their messages.
 pub(super) struct StagedBodies(Vec<(usize, Reference)>);
 
 impl StagedBodies {
-    /// References for those of a batch that have so many bytes or more.
+    /// References for the bodies of a batch that have at least `large` bytes.
     pub(super) fn of<'a>(payloads: impl Iterator<Item = Payload<'a>>, large: usize) -> Self {
         let uploads = payloads
             .enumerate()
@@ -50,13 +50,13 @@ impl StagedBodies {
         Self(uploads.collect())
     }
 
-    /// The reference of the message at this place; `None` if its body goes with the call.
+    /// The reference of the message at this index; `None` if its body is sent with the call.
     fn at(&self, entry: usize) -> Option<&Reference> {
         let found = self.0.binary_search_by_key(&entry, |(large, _)| *large);
         found.ok().map(|found| &self.0[found].1)
     }
 
-    /// Adds an argument for each of the batch: headers and body, or where they are.
+    /// Adds an argument for each message of the batch: headers and body, or their reference.
     pub(super) fn add_payloads<'a>(
         &self,
         payloads: impl Iterator<Item = Payload<'a>>,
@@ -74,16 +74,15 @@ impl StagedBodies {
         self.0.is_empty()
     }
 
-    /// All, each with its message's place.
+    /// All references, each with its message's index.
     pub(super) fn iter(&self) -> impl Iterator<Item = &(usize, Reference)> {
         self.0.iter()
     }
 }
 
 impl Handle {
-    /// Calls the script that puts a batch in, after it has brought the large bodies to the server. What the
-    /// script does not take from there is dropped a minute after a call first sees it. `all` as for
-    /// [`call_push`](Self::call_push).
+    /// Sends the large bodies to the server, then calls the script that pushes the batch. A staged body that the script
+    /// does not take is dropped a minute after a call first sees it. `all` as for [`call_push`](Self::call_push).
     pub(super) async fn call_with_bodies<'a>(
         &self,
         script: &'static Script,
@@ -117,12 +116,12 @@ impl Handle {
                 store.arg(reference).arg(payload);
             }
         }
-        // A note without a body does no harm; a body without its note would stay for ever. On a slow line
-        // the first note may be gone by the time that the bodies are there.
+        // A note without a body does no harm; a body without a note would stay for ever. On a slow network the first
+        // note may be gone when the bodies arrive, so the note is sent twice.
         self.send(vec![note.clone(), store, note]).await.map(drop)
     }
 
-    /// Takes back an upload whose push was refused. Where that fails, time does it.
+    /// Removes staged bodies whose push was refused. If this fails, they are dropped later.
     async fn take_back(&self, uploads: &StagedBodies) {
         let (mut body, mut note) = (redis::cmd("HDEL"), redis::cmd("ZREM"));
         body.arg(self.keys().bodies());
@@ -134,8 +133,8 @@ impl Handle {
         drop(self.send(vec![body, note]).await);
     }
 
-    /// Calls a script that reads, and brings the bodies of the entries that `read` finds in its reply, beside
-    /// what else it finds there. It calls the script again while messages go meanwhile.
+    /// Calls a script that reads, and fetches the bodies of the entries that `read` finds in its reply. Returns the
+    /// entries with the other values that `read` finds. Repeats the call if messages were removed meanwhile.
     pub(super) async fn look<E, T>(
         &self,
         script: &'static Script,
@@ -147,7 +146,7 @@ impl Handle {
         T: Send,
     {
         let mut looks = 0;
-        // Each look reclaims and promotes, whatever becomes of what follows it.
+        // Each script call reclaims and promotes, whether or not the following steps succeed.
         let after = |error: Error| error.with_outcome(Outcome::Unknown);
         loop {
             let looked = self.call(script, fill).await;
@@ -161,8 +160,8 @@ impl Handle {
         }
     }
 
-    /// Brings what of these is apart, all in one round trip; none if nothing is. Answers whether it found
-    /// all: a body that has gone meanwhile, with its message, leaves its content as it was.
+    /// Fetches the separate bodies of these entries in one round trip; needs none if there are none. Returns true if it
+    /// found all: if a message was removed meanwhile with its body, its content stays as it was.
     pub(super) async fn bring_bodies<'a>(
         &self,
         contents: impl Iterator<Item = &'a mut Content> + Send,
@@ -199,8 +198,8 @@ impl Handle {
         Ok(found_all)
     }
 
-    /// Fails if any of these leases has ended. While a message is leased, its body is there, so one that is
-    /// missing all the same was damaged.
+    /// Fails if any of these leases has expired. While a message is leased, its body exists, so a body that is missing
+    /// was damaged.
     pub(super) async fn check_leased(&self, receipts: impl Iterator<Item = Receipt>) -> Result<()> {
         let mut deadlines = redis::cmd("ZMSCORE");
         deadlines.arg(self.keys().leases());
@@ -214,7 +213,7 @@ impl Handle {
     }
 }
 
-/// Whether the server answered, and did nothing.
+/// Whether the server replied that it did nothing.
 fn is_refused(put: &Result<Reply>) -> bool {
     put.as_ref().is_err_and(|error| {
         error.outcome() == Outcome::NotApplied && error.kind() != ErrorKind::Unavailable
@@ -283,7 +282,7 @@ mod tests {
             |kind, outcome| is_refused(&Err(Error::new(kind, "no").with_outcome(outcome)));
         let not_applied = Outcome::NotApplied;
         assert!(refused(ErrorKind::OutOfMemory, not_applied));
-        // It may be on its way still, or its messages may be there.
+        // The call may still be on its way, or its messages may have been stored.
         assert!(!refused(ErrorKind::Unavailable, not_applied));
         assert!(!refused(ErrorKind::Unavailable, Outcome::Unknown));
         assert!(!refused(ErrorKind::Internal, Outcome::Unknown));

@@ -17,7 +17,7 @@ use crate::{
     scripts::{self, LeasingScripts},
 };
 
-/// The two ways of offering, since the policy belongs to the call. The script gets these numbers.
+/// The two modes of an offer: the policy is part of the call. The script gets these numbers.
 const REJECTING: usize = 0;
 const DROPPING_OLDEST: usize = 1;
 
@@ -81,8 +81,8 @@ impl BoundedQueue for Queue<Bounded> {
     }
 }
 
-/// Stores another configuration with its capacity, in one step, and drops what is too many. Answers how many
-/// dead letters are left to trim; `None` if the handle only looks, and the queue is gone.
+/// Stores another configuration with its capacity, in one step, and drops messages beyond the capacity. Returns how
+/// many dead letters are left to trim; `None` if the handle is read-only and the queue is gone.
 pub(crate) async fn reconfigure(
     handle: &Handle,
     config: &BoundedConfig,
@@ -101,7 +101,7 @@ pub(crate) async fn reconfigure(
     Ok(Some(letters))
 }
 
-/// Makes sure of a capacity, in one step, and drops what is too many.
+/// Sets the capacity if needed, in one step, and drops messages beyond the capacity.
 pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<()> {
     let fill = |call: &mut ScriptCall| {
         call.push(capacity);
@@ -111,8 +111,7 @@ pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<
     shorten(handle, first).await.map(drop)
 }
 
-/// Takes the steps of a resize that are left after this one, if the queue is still there. Answers what all of
-/// them dropped.
+/// Runs the remaining steps of a resize, if the queue still exists. Returns all ids that the steps dropped.
 async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
     let mut dropped = Vec::new();
     loop {
@@ -125,7 +124,7 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
         }
         let fill = |call: &mut ScriptCall| call.push("");
         let next = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
-        // The steps before are done, whatever becomes of this one; offers take the others.
+        // The earlier steps are done even if this one fails; later offers do the remaining ones.
         let next = next
             .await
             .map_err(|error| error.with_outcome(Outcome::Unknown))?;

@@ -6,7 +6,7 @@ use queue_core::{
     Error, ErrorKind, LAYOUT_VERSION, QueueConfig, QueueKind, Result, config_mismatch, millis_ceil,
 };
 
-/// What precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know it.
+/// Precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know this text.
 const MARK: &str = " unlisted=";
 
 /// The text of a configuration with a mark.
@@ -21,14 +21,14 @@ pub(crate) struct Stored {
     pub(crate) config: String,
     /// The token of its mark, if it may be missing in the list of queues.
     pub(crate) unlisted: Option<String>,
-    /// A bounded queue's capacity. It lives apart, since a resize changes it.
+    /// A bounded queue's capacity. It is stored separately, because a resize changes it.
     pub(crate) capacity: u64,
-    /// Whether a resize has changed it.
+    /// Whether a resize has changed the capacity.
     pub(crate) resized: bool,
 }
 
 impl Stored {
-    /// From the stored text, which may end in a mark.
+    /// Reads the stored text, which may end in a mark.
     pub(crate) fn new(text: String, capacity: u64, resized: bool) -> Self {
         let (config, unlisted) = match text.rsplit_once(MARK) {
             Some((config, token)) => (config.to_owned(), Some(token.to_owned())),

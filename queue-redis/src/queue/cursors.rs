@@ -9,8 +9,8 @@ pub(super) fn cursor(reply: &mut Reply) -> Result<Option<Cursor>> {
     Ok(u64::try_from(reply.number()?).ok().map(Cursor::new))
 }
 
-/// A cursor of `peek` is two numbers: how many of the list of ready frames were shown, each of which counts 256,
-/// and how many of what stands elsewhere, in so many lower bits.
+/// A cursor of `peek` is two numbers. The high bits count the shown elements of the list of ready frames, each as 256.
+/// The low bits, as many as this, count the messages shown from elsewhere.
 const LINED_BITS: u32 = 26;
 
 pub(super) fn shown_by_now(listed: u64, lined: u64) -> Result<Cursor> {

@@ -24,7 +24,7 @@ use crate::{
     waiting::{self, HandoffRequest, Hint},
 };
 
-/// Of so many plain pushes, one clears away what has been left: marks whose time is over, and uploads.
+/// One plain push out of this number clears away expired marks and abandoned staged bodies.
 const CLEARS: u32 = 64;
 
 /// A queue on its server.
@@ -38,32 +38,31 @@ pub(crate) struct Handle {
     arrivals: Bytes,
     pub(super) config: String,
     pub(super) capacity: Option<usize>,
-    /// Whether the handle leaves a queue that is gone as it is.
+    /// Whether the handle is read-only: it does not create a queue that is gone.
     only_looks: bool,
-    /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls: it has
-    /// pushed such messages, and clears old marks away with each push; a script has asked for their keys; or
-    /// a ring has shown it a large item.
+    /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls. It knows after it
+    /// has pushed such messages, after a script asked for their keys, or after a ring showed it a large item. From then
+    /// on it clears old marks away with each push.
     sends_all: AtomicBool,
-    /// Counts them.
+    /// The number of plain pushes.
     plain_pushes: AtomicU32,
     poll_state: Mutex<PollState>,
 }
 
-/// The results of looks and waits.
+/// The results of polls and waits.
 #[derive(Debug, Default)]
 struct PollState {
-    /// The next change by itself, as far as the last look knew.
+    /// The time of the next change without a call, as far as the last poll knew.
     next_due: Option<Instant>,
-    /// Whether a wait has ended since the last look: nobody else may have heard what it was told.
+    /// Whether a wait has ended since the last poll: no other caller may have got its wake-up.
     has_waited: bool,
     poll_timer: PollTimer,
-    /// The same for room, at which an offer looks.
+    /// The same for room, for which offers poll.
     room_timer: PollTimer,
 }
 
 impl Handle {
-    /// A handle to a queue that is not opened yet. Every call carries `config`; `capacity` is for
-    /// bounded queues.
+    /// A handle to a queue that is not opened yet. Every call carries `config`; `capacity` is for bounded queues.
     pub(crate) fn new(
         backend: &RedisBackend,
         name: &QueueName,
@@ -89,23 +88,22 @@ impl Handle {
         }
     }
 
-    /// The same handle for somebody who only looks what is there: a queue that is gone is an error, and
-    /// no call makes it anew.
+    /// The same handle, read-only: a queue that is gone is an error, and no call creates it again.
     pub(crate) fn that_only_looks(mut self) -> Self {
         self.only_looks = true;
         self
     }
 
-    /// Calls a script with the keys of the queue, and the arguments that `fill` adds. It leaves out
-    /// the keys of dedup marks, times to live and large bodies, each of which costs the server some time,
-    /// while the handle knows of none.
+    /// Calls a script with the keys of the queue, and the arguments that `fill` adds. While the handle knows of no
+    /// dedup marks, times to live or large bodies, their keys are left out, because each key costs the server some
+    /// time.
     pub(crate) async fn call(&self, script: &'static Script, fill: Fill<'_>) -> Result<Reply> {
         let all = self.sends_all.load(Ordering::Relaxed);
         self.call_with(script, all, fill).await
     }
 
-    /// Calls the script of a push; `all` if a message has a dedup key, a time to live or a large body. While
-    /// the handle knows of none, one push in [`CLEARS`] clears away what a producer that is gone has left.
+    /// Calls the script of a push; `all` if a message has a dedup key, a time to live or a large body. While the handle
+    /// knows of none, one push in [`CLEARS`] clears away what dead producers have left.
     pub(crate) async fn call_push(
         &self,
         script: &'static Script,
@@ -123,8 +121,7 @@ impl Handle {
         self.call_with(script, all, fill).await
     }
 
-    /// Remembers that the queue has large bodies: from now on this handle's calls look for uploads that
-    /// wait in vain.
+    /// Remembers that the queue has large bodies: from now on this handle's calls look for abandoned staged bodies.
     pub(crate) fn has_uploads(&self) {
         self.sends_all.store(true, Ordering::Relaxed);
     }
@@ -143,7 +140,7 @@ impl Handle {
         })
     }
 
-    /// Calls a script, as [`call`](Self::call) does; `None` if the handle only looks, and the queue is gone.
+    /// Calls a script, as [`call`](Self::call) does; `None` if the handle is read-only and the queue is gone.
     pub(crate) async fn call_if_there(
         &self,
         script: &'static Script,
@@ -160,13 +157,13 @@ impl Handle {
         fill: Fill<'_>,
     ) -> Result<Option<Reply>> {
         let mut config = Cow::Borrowed(&*self.config);
-        // The queue is not there: the server was flushed, or somebody removed it. So this creates it
-        // anew. Only a caller that does nothing else makes that happen more than once in a row.
+        // The queue does not exist: the server was flushed, or somebody removed the queue. So this call creates it
+        // again. This repeats only if another caller keeps removing the queue.
         let mut left = 3;
         while left > 0 {
             let mut value = self.try_call(script, all, &config, fill).await;
             if !all && matches!(&value, Ok(Value::SimpleString(more)) if more == "KEYS") {
-                // Something ends with its message here, and the script did nothing without its keys.
+                // A message has data that ends with it, so the script did nothing without the keys of that data.
                 self.sends_all.store(true, Ordering::Relaxed);
                 all = true;
                 value = self.try_call(script, all, &config, fill).await;
@@ -180,8 +177,8 @@ impl Handle {
                 }
                 Ok(value) => {
                     if let Some(token) = unlisted(&value) {
-                        // Who made the queue was dropped, or is about to list it. Where the list cannot be
-                        // written for now, the queue serves all the same.
+                        // The caller that created the queue was dropped, or is about to list it. If the list cannot be
+                        // written now, the queue still works.
                         if self.list(token).await.is_err() {
                             config = Cow::Owned(config::marked(&self.config, token));
                         }
@@ -230,7 +227,7 @@ impl Handle {
         }
     }
 
-    /// What confirms this handle's calls, if it was opened for that.
+    /// The confirmer of this handle's calls, if the handle was opened for confirmed calls.
     pub(crate) fn confirmer(&self) -> Option<Arc<dyn queue_core::Confirmer>> {
         if !self.client.confirms() {
             return None;
@@ -241,7 +238,7 @@ impl Handle {
         }))
     }
 
-    /// The arrival that may lead to a call: if the call fails or is dropped half-way, another is told.
+    /// The arrival that may lead to a call: if the call fails or is dropped half-way, another caller is notified.
     pub(crate) fn arrival(&self) -> Hint {
         let marker = self.arrivals.clone();
         waiting::at(&self.client.node()).hint(marker)
@@ -253,7 +250,7 @@ impl Handle {
         waiting::at(&self.client.node()).hint(marker)
     }
 
-    /// Remembers a look's result: the time until something changes by itself.
+    /// Remembers a poll's result: the time until the next change without a call.
     pub(crate) fn polled(&self, next: Option<Duration>) {
         let change = next.and_then(|next| Instant::now().checked_add(next));
         let mut known = self.lock_poll_state();
@@ -266,19 +263,19 @@ impl Handle {
         }
     }
 
-    /// Remembers that an offer looked for room.
+    /// Remembers that an offer polled for room.
     pub(super) fn offered(&self) {
         self.lock_poll_state().room_timer.looked();
     }
 
     fn lock_poll_state(&self) -> MutexGuard<'_, PollState> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.poll_state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a message or an item that may be ready; with a wish, or for a message that is handed over.
+    /// Waits for a message or an item that may be ready. With a handoff request, the message itself may be handed over.
     pub(crate) async fn wait_for_arrival(
         &self,
         timeout: Duration,

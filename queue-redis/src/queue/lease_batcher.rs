@@ -1,4 +1,4 @@
-//! Turns of several callers in one call.
+//! `settle_and_lease` of several callers in one call.
 
 #[cfg(test)]
 mod tests;
@@ -28,13 +28,13 @@ use crate::{
     waiting::ReturnLease,
 };
 
-/// In place of the time until something changes by itself: what was leased is a run.
+/// Replaces the time until the next change in a reply: the messages were leased as one batch lease.
 const AS_A_RUN: i64 = -2;
 
 /// The answer to one caller.
 pub(crate) type SettledAndLeased = (Vec<Settled>, Leased);
 
-/// What a caller asks for: to settle these, and then to lease so many, none if that is zero.
+/// A caller's request: to settle these, and then to lease up to `max` messages, or none if `max` is zero.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LeaseCall<'a> {
     pub(super) settlements: &'a [Settlement],
@@ -44,7 +44,7 @@ pub(super) struct LeaseCall<'a> {
 }
 
 impl<'a> LeaseCall<'a> {
-    /// One that leases nothing.
+    /// A call that leases nothing.
     pub(super) const fn settling(settlements: &'a [Settlement]) -> Self {
         Self {
             settlements,
@@ -55,7 +55,7 @@ impl<'a> LeaseCall<'a> {
     }
 }
 
-/// A turn that may go with others: it only acks, and then leases.
+/// A request that may be batched with others: it only acks, and then leases.
 #[derive(Debug, Clone)]
 pub(crate) struct BatchedCall {
     acks: Vec<Settlement>,
@@ -65,7 +65,7 @@ pub(crate) struct BatchedCall {
 }
 
 impl BatchedCall {
-    /// This turn, if it is one that gains by company, and may go with others.
+    /// This request, if it may be batched and gains from it.
     pub(super) fn of(turn: LeaseCall<'_>) -> Option<Self> {
         let acks = |each: &Settlement| each.disposition == Disposition::Ack;
         let is_small = turn.settlements.len() <= SMALL && turn.max <= SMALL;
@@ -86,7 +86,7 @@ impl BatchedCall {
         }
     }
 
-    /// Whether both can be one call: they lease for the same time and in the same name.
+    /// Whether both requests fit one call: same lease time, same holder.
     fn agrees_with(&self, other: &Self) -> bool {
         self.max == 0
             || other.max == 0
@@ -94,11 +94,11 @@ impl BatchedCall {
     }
 }
 
-/// Takes the turns of one queue, each caller's by itself or those of several together.
+/// Sends the `settle_and_lease` requests of one queue, each in its own call or several in one.
 ///
-/// Together go only acks and leases that all find as many messages as they ask for. So the answers
-/// are those that the callers would have had one after another: acks do not change what is ready,
-/// and no answer tells the time until something changes by itself.
+/// Only acks and leases are combined, and only if every lease gets as many messages as it asks for. So the answers are
+/// the same as if the callers had called one after another: acks do not change which messages are ready, and no answer
+/// contains the time until the next change.
 pub(crate) struct LeaseSender {
     handle: Arc<Handle>,
     script: &'static Script,
@@ -107,7 +107,7 @@ pub(crate) struct LeaseSender {
 }
 
 impl LeaseSender {
-    /// Those of one queue; `head` is how many bytes of a frame stand before headers and body.
+    /// The batcher of one queue; `head` is the number of bytes of a frame before headers and body.
     pub(super) fn new(handle: &Arc<Handle>, script: &'static Script, head: usize) -> Batcher<Self> {
         let here = Self {
             handle: Arc::clone(handle),
@@ -119,14 +119,13 @@ impl LeaseSender {
         Batcher::new(here, patience, Arc::clone(handle.backend().spawn()))
     }
 
-    /// Takes a turn in a call of its own.
+    /// Sends a request in a call of its own.
     pub(super) async fn send_direct(&self, turn: LeaseCall<'_>) -> Result<SettledAndLeased> {
         let leased_next = self.call(turn, false).await?;
         leased_next.ok_or_else(Error::unanswered)
     }
 
-    /// With `all_or_nothing` it answers `None` if fewer messages are ready than it asks for, and nothing
-    /// has happened then.
+    /// With `all_or_nothing`, does nothing and returns `None` if fewer messages are ready than it asks for.
     async fn call(
         &self,
         turn: LeaseCall<'_>,
@@ -180,7 +179,7 @@ impl LeaseSender {
             self.runs.note(run);
         }
         let brought = self.bring_bodies(&mut frames, first).await;
-        // The settlements are done, and the leases end by themselves.
+        // The settlements are done, and the leases expire.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
         let lease = Duration::from_millis(millis);
         let (mut deliveries, mut damaged) = (Vec::with_capacity(frames.len()), Vec::new());
@@ -194,7 +193,7 @@ impl LeaseSender {
         let mut leased = Leased { deliveries, next };
         if !damaged.is_empty() {
             self.bury(&damaged).await;
-            // There may be others behind them.
+            // There may be others behind the damaged messages.
             if leased.deliveries.is_empty() {
                 leased.next = Some(Duration::ZERO);
             }
@@ -202,26 +201,26 @@ impl LeaseSender {
         Ok(Some((settled, leased)))
     }
 
-    /// What `lua/shared/hand_over.lua` leased for this long: the token, and the frame. `None` if that cannot
-    /// be read; its lease ends by itself, and who leases it then finds out.
+    /// The message that `lua/shared/hand_over.lua` leased for `lease_time`: the token, and the frame. `None` if it
+    /// cannot be read; then its lease expires, and the next client that leases it buries it.
     pub(super) fn handed_over(&self, mut handed: Bytes, lease_time: Duration) -> Option<Delivery> {
         let token = frame::token(&mut handed)?;
         Frame::read(handed, self.head)?.delivery(token, lease_time)
     }
 
-    /// Notes that something else than an ack happens to these leases.
+    /// Notes that these leases are settled other than by an ack.
     pub(super) fn split(&self, receipts: impl Iterator<Item = Receipt>) {
         self.runs.part(receipts);
     }
 
-    /// Buries messages that nobody can read, so that they block nothing. Where that fails, their leases
-    /// end by themselves, and the next client to lease them does it.
+    /// Buries unreadable messages, so that they block nothing. If this fails, their leases expire, and the next client
+    /// that leases them buries them.
     fn bury<'a>(&'a self, damaged: &'a [Settlement]) -> BoxFuture<'a, ()> {
         let buried = self.send_direct(LeaseCall::settling(damaged));
         buried.map(drop).boxed()
     }
 
-    /// Brings the large bodies of what was leased, from this token on.
+    /// Fetches the large bodies of the leased messages, whose tokens begin at `first`.
     async fn bring_bodies(&self, frames: &mut [Frame], first: u64) -> Result<()> {
         if self
             .handle
@@ -262,13 +261,13 @@ impl LeaseSender {
     }
 }
 
-/// Shares that go in one call.
+/// Requests that are sent in one call.
 #[derive(Debug, Default)]
 struct CombinedCall<'a> {
     shares: Vec<&'a BatchedCall>,
     acks: Vec<Settlement>,
     max: usize,
-    /// The first share that leases: the others that do so agree with it.
+    /// The first request that leases; the other leasing requests agree with it.
     leasing: Option<&'a BatchedCall>,
 }
 
@@ -296,7 +295,7 @@ impl<'a> CombinedCall<'a> {
     }
 }
 
-/// Gives each share what it asked for, in the order of coming.
+/// Gives each request the number of messages that it asked for, in the order of arrival.
 fn deal(
     shares: &[&BatchedCall],
     settled: Vec<Settled>,
@@ -327,7 +326,7 @@ impl ReturnLease for Batcher<LeaseSender> {
 #[async_trait]
 impl SendBatch for LeaseSender {
     type Request = BatchedCall;
-    /// A share may fail where others do not.
+    /// One request may fail while others succeed.
     type Reply = Result<SettledAndLeased>;
 
     async fn send_batch(&self, shares: &[BatchedCall]) -> Result<Vec<Result<SettledAndLeased>>> {
@@ -346,7 +345,7 @@ impl SendBatch for LeaseSender {
         size_of_val(&share.acks[..])
     }
 
-    /// Releases leases at once that nobody knows of. Where that fails, they end by themselves.
+    /// Releases leases at once whose callers are gone. If this fails, the leases expire.
     async fn give_back(&self, answers: Vec<Result<SettledAndLeased>>) {
         let deliveries = answers
             .into_iter()

@@ -1,4 +1,4 @@
-//! Leasing, with the parts that all kinds share.
+//! Leasing, and the parts that all kinds share.
 
 use std::{
     fmt::Debug,
@@ -35,11 +35,11 @@ use crate::{
 pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     /// Bytes of a frame before headers and body.
     const HEAD: usize = frame::HEAD;
-    /// The verbs that every leasing queue has.
+    /// The scripts that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
     /// The message that a producer puts in.
     type Entry: PushEntry;
-    /// The number of ways to put a message in. A way is a number from zero on.
+    /// The number of modes of a push. A mode is a number from zero on.
     const PUSH_MODES: usize = 1;
 }
 
@@ -53,8 +53,8 @@ pub(crate) struct Queue<K: LeasingKind> {
     has_solo_call: AtomicBool,
 }
 
-/// A turn that came while no other was under way, and goes by itself: so a lone consumer does not pay for
-/// the way that others share.
+/// The guard of a request that came while no other was in progress, and is sent directly: so a lone consumer does not
+/// pay for batching.
 struct SoloGuard<'a>(&'a AtomicBool);
 
 impl<'a> SoloGuard<'a> {
@@ -110,7 +110,7 @@ impl<K: LeasingKind> Queue<K> {
             }
             None => {
                 let alone = self.leases.sender().send_direct(turn);
-                // In a box of its own, so that the others' futures are small.
+                // Boxed, so that the futures of the other callers are small.
                 Box::pin(alone).await?
             }
         };
@@ -203,7 +203,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn counters(&self) -> Result<Counters> {
-        // The script looks at the dedup marks.
+        // The script reads the dedup marks.
         let counted = self.handle.call_with(&K::SCRIPTS.counters, true, &|_| {});
         counted.await?.counters()
     }
@@ -274,7 +274,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             };
             let removed = match self.handle.call(script, &fill).await {
                 Ok(mut reply) => reply.count()?,
-                // Some are gone.
+                // Some messages are purged already.
                 Err(error) if purged > 0 => return Err(error.with_outcome(Outcome::Unknown)),
                 Err(error) => return Err(error),
             };
@@ -321,7 +321,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             while reply.len() > 0 {
                 let (frame, time, lease) = (reply.bytes()?, reply.count()?, reply.bytes()?);
                 let time = Timestamp::from_millis(time);
-                // What is damaged is not shown: a lease sets it aside.
+                // Damaged messages are skipped; a lease buries them.
                 shown.extend(Shown::read(frame, K::HEAD, place, now, time, lease));
             }
             let next = listed.map(|listed| shown_by_now(listed, lined));

@@ -1,4 +1,4 @@
-//! The kinds of queue: each verb is one call of one script.
+//! The kinds of queue: each operation is one call of one script.
 
 mod batch_leases;
 mod bodies;

@@ -1,19 +1,20 @@
 //! Opening a queue, and the list of queues.
 //!
-//! A queue and the list lie in different slots, so no step writes both, and a caller may be dropped or die between
-//! two steps. The list agrees all the same:
+//! A queue and the list are in different slots, so no step writes both, and a caller may be dropped or die between two
+//! steps. List and queues still agree:
 //!
-//! * A queue is created with a mark that holds a new token. It loses the mark only after an entry with that token
-//!   is in the list. A call that finds the mark does nothing; its caller adds the entry, takes the mark off and
-//!   calls again. So a queue without a mark has had its own entry.
-//! * Only a removal takes that entry out, and only what it has read before it removes the queue. An entry with the
-//!   token is added by those alone who have seen the queue with the mark. So if a removal reads the entry, the
-//!   queue was there, and is gone once the removal has removed what is there. Other calls take out an entry of
-//!   another token only after they have seen the mark of a queue that was made later.
-//! * So a queue that is there without a mark is in the list, whoever died, and however removals and opens take turns.
+//! * A queue is created with a mark that holds a new token. The mark is removed only after an entry with that token is
+//!   in the list. A call that finds the mark does nothing; its caller adds the entry, removes the mark and calls again.
+//!   So a queue without a mark has had its own entry.
+//! * Only a removal deletes that entry, and it deletes only entries that it read before it removes the queue. Only
+//!   callers that have seen the queue with the mark add an entry with its token. So if a removal reads the entry, the
+//!   queue existed, and is gone once the removal has deleted the keys. Other calls delete an entry with another token
+//!   only after they have seen the mark of a queue that was created later.
+//! * So an existing queue without a mark is in the list, whichever callers died, and however removals and opens
+//!   interleave.
 //!
-//! An entry without a queue is not shown. Before an open creates a queue, it adds an entry that ends in `opening`: so
-//! a queue whose maker died and that nobody calls is shown, too. The open takes this entry out at its end.
+//! An entry without a queue is not shown. Before an open creates a queue, it adds an entry that ends in `opening`, so a
+//! queue is shown even if its creator died and nobody calls it. The open deletes this entry at its end.
 
 use queue_core::{Error, Outcome, Result};
 use redis_link::error::is_wrong_type;
@@ -30,7 +31,7 @@ impl Handle {
         self.try_open().await.map_err(|error| self.name(error))
     }
 
-    /// The server does not say which key holds another type; opening the queue does.
+    /// The server does not say which key holds a wrong type; opening the queue does.
     pub(super) async fn name_key(&self, error: Error) -> Error {
         match self.look_or_create("").await {
             Err(named) if is_wrong_type(&named) => named.with_outcome(error.outcome()),
@@ -40,7 +41,7 @@ impl Handle {
 
     async fn try_open(&self) -> Result<Stored> {
         let (client, registry) = self.list_of_queues();
-        // Before the queue is looked at: what is listed later may belong to a later queue.
+        // Read before the queue: entries that are added later may belong to a later queue.
         let listed = listing::entries_of(client, &registry, &self.name).await;
         let Some(stored) = self.look_or_create("").await? else {
             return self.create(listed?).await;
@@ -51,14 +52,13 @@ impl Handle {
             Err(error) => Err(error),
         };
         match relisted {
-            // Where nothing can be written for now, the queue serves all the same: the next open
-            // adds it.
+            // If nothing can be written now, the queue still works: the next open adds the entry.
             Err(error) if error.is_transient() => Ok(stored),
             relisted => relisted.map(|()| stored),
         }
     }
 
-    /// Creates the queue, unless somebody else has meanwhile. `listed` are the entries of its name.
+    /// Creates the queue, unless somebody else has created it meanwhile. `listed` are the entries of its name.
     async fn create(&self, listed: Vec<Vec<u8>>) -> Result<Stored> {
         let (client, registry) = self.list_of_queues();
         let token = listing::new_token();
@@ -77,10 +77,10 @@ impl Handle {
         let is_own = stored.unlisted.as_ref() == Some(&token);
         let relisted = match stored.check_kind(self.kind) {
             Ok(()) if stored.unlisted.is_some() => self.relist(&stored, listed).await,
-            // Somebody else has made it, and listed it.
+            // Somebody else has created it, and listed it.
             checked => checked,
         };
-        // Nobody needs the entry now, unless the queue is not listed.
+        // Nobody needs the entry any more, unless the queue is not listed.
         if relisted.is_ok() || !is_own {
             drop(listing::remove(client, &registry, &opening).await);
         }
@@ -91,13 +91,13 @@ impl Handle {
         }
     }
 
-    /// Corrects the list for a queue of this kind, which is there. `listed` was read before. Mostly this does
+    /// Corrects the list for an existing queue of this kind. `listed` was read before the queue. Mostly this does
     /// nothing.
     async fn relist(&self, stored: &Stored, mut listed: Vec<Vec<u8>>) -> Result<()> {
         let (client, registry) = self.list_of_queues();
         if let Some(token) = &stored.unlisted {
             self.list(token).await?;
-            // All others belong to queues that were there before this one.
+            // All other entries belong to queues that existed before this one.
             let own = listing::entry(&self.name, self.kind, token);
             listed.retain(|entry| *entry != own && !listing::is_opening(entry));
             return listing::remove(client, &registry, &listed).await;
@@ -117,7 +117,7 @@ impl Handle {
         listing::remove(client, &registry, &listed).await
     }
 
-    /// Adds the queue with this mark to the list, and takes the mark off.
+    /// Adds the queue with this mark to the list, and removes the mark.
     pub(super) async fn list(&self, token: &str) -> Result<()> {
         let (client, registry) = self.list_of_queues();
         let own = listing::entry(&self.name, self.kind, token);
@@ -133,7 +133,8 @@ impl Handle {
         (backend.client(), keys::registry(backend.prefix()))
     }
 
-    /// What is stored. If nothing is, this stores `config`; or nothing if that is empty, and then returns `None`.
+    /// The stored configuration. If there is none, stores `config`; if `config` is empty, stores nothing and returns
+    /// `None`.
     async fn look_or_create(&self, config: &str) -> Result<Option<Stored>> {
         let mut call = self.client().prepare(&scripts::OPEN, self.keys().all());
         call.push(config);

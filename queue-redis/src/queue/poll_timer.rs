@@ -1,27 +1,27 @@
-//! How long a handle's callers have waited without a look.
+//! How long a handle's callers have waited without a poll.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The time since the last look, as far as somebody has waited since. A hint may get lost, so who waits looks
-/// once in a fall-back interval, also where no single wait takes that long.
+/// The time since the last poll, if a caller has waited since. A wake-up may get lost, so a waiting caller polls once
+/// per fall-back interval, even if each single wait is shorter.
 #[derive(Debug, Default)]
 pub(super) struct PollTimer(Option<Instant>);
 
 impl PollTimer {
-    /// Somebody looks.
+    /// A caller polls.
     pub(super) const fn looked(&mut self) {
         self.0 = None;
     }
 
-    /// A wait begins. Answers how long it may take.
+    /// A wait begins. Returns how long it may take.
     pub(super) fn waits(&mut self, interval: Duration) -> Duration {
         let since = *self.0.get_or_insert_with(Instant::now);
         interval.saturating_sub(since.elapsed())
     }
 
-    /// A wait has ended. If the interval is over, its caller looks.
+    /// A wait has ended. If the interval is over, its caller polls.
     pub(super) fn waited(&mut self, interval: Duration) {
         if self.0.is_some_and(|since| since.elapsed() >= interval) {
             self.looked();
@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(unlooked.waits(5 * SECOND), 5 * SECOND);
     }
 
-    /// It is told to look once, and not again and again, if it does not.
+    /// The timer makes the caller poll once; if the caller does not poll, the timer does not fire again and again.
     #[tokio::test(start_paused = true)]
     async fn a_caller_that_never_polls_does_not_spin() {
         let mut unlooked = PollTimer::default();

@@ -53,7 +53,7 @@ impl PushEntry for Prioritized {
     }
 }
 
-/// A priority as a number that is never below zero.
+/// A priority as a number that is never negative.
 const fn biased(priority: i16) -> u16 {
     priority.cast_unsigned() ^ 0x8000
 }

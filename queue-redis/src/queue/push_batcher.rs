@@ -1,4 +1,4 @@
-//! Putting messages in: small batches that come at the same time go in one call.
+//! Pushing messages: small concurrent batches share a call.
 
 use std::{fmt::Debug, marker::PhantomData, sync::Arc};
 
@@ -37,10 +37,10 @@ pub(crate) trait PushEntry: Clone + Debug + Send + Sync + 'static {
     fn replies(reply: Reply, messages: usize) -> Result<Vec<Self::Reply>>;
 }
 
-/// Puts messages into one queue.
+/// Pushes messages to one queue.
 pub(super) type PushBatcher<P> = Batcher<PushSender<P>>;
 
-/// A way of putting messages into a queue. Ways never share a call.
+/// A mode of pushing messages to a queue. Different modes never share a call.
 pub(crate) struct PushSender<P> {
     handle: Arc<Handle>,
     mode: usize,
@@ -139,12 +139,12 @@ impl<P: PushEntry> SendBatch for PushSender<P> {
     }
 }
 
-/// Whether it says nothing more than its payload.
+/// Whether the push has nothing but its payload.
 fn is_plain(push: &Push) -> bool {
     push.dedup.is_none() && push.due.is_none() && push.time_to_live.is_none()
 }
 
-/// The answers to a push of so many messages.
+/// The answers to a push of `messages` messages.
 pub(super) fn pushed(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
     let ids = reply.ids(messages)?;
     let pushed = ids.into_iter().map(|id| {

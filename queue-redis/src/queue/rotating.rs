@@ -83,14 +83,14 @@ impl RotatingQueue for Ring {
         }
         let apart = visited.iter_mut().map(AsMut::as_mut);
         let brought = self.handle.bring_bodies(apart).await;
-        // The items have been visited.
+        // The items have been visited already.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
         arrival.used();
         let found_any = !visited.is_empty();
-        // What was removed before its body was here is left out, and what is damaged is.
+        // Items that were removed before their bodies were fetched are left out, and so are damaged ones.
         let items: Vec<Message> = visited.into_iter().filter_map(Item::message).collect();
         if items.is_empty() && found_any {
-            // There may be others behind them.
+            // There may be others behind the damaged items.
             next = Some(Duration::ZERO);
         }
         self.handle.polled(next);
@@ -136,7 +136,7 @@ impl RotatingQueue for Ring {
     }
 }
 
-/// An item as a script tells it.
+/// An item as a script returns it.
 #[derive(Debug)]
 struct Item {
     id: MessageId,
@@ -155,7 +155,7 @@ impl AsMut<Content> for Item {
     }
 }
 
-/// Items, each an id and what stands there under it.
+/// Items, each as an id and the bytes stored under it.
 fn items(mut reply: Reply) -> Result<Vec<Item>> {
     let mut items = Vec::with_capacity(reply.len() / 2);
     while reply.len() > 0 {
