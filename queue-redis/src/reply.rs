@@ -1,4 +1,4 @@
-//! Scripts' answers, read value by value.
+//! Scripts' replies, read value by value.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use redis_link::Client;
 
 use crate::script::Script;
 
-/// A script's answer, read from its first value on.
+/// A script's reply, read from its first value on.
 #[derive(Debug)]
 pub(crate) struct Reply {
     script: &'static Script,
@@ -19,7 +19,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// An answer of one value, or of several.
+    /// A reply of one value, or of several.
     pub(crate) fn new(script: &'static Script, value: Value) -> Self {
         let values = match value {
             Value::Array(values) => values,
@@ -33,19 +33,19 @@ impl Reply {
         }
     }
 
-    /// The same, whose errors name this queue.
+    /// The same reply, with this queue named in its errors.
     pub(crate) fn of(mut self, queue: &QueueName) -> Self {
         self.queue = Some(queue.clone());
         self
     }
 
-    /// The same, which this client got. If it cannot be read, the client's connection is tested.
+    /// The same reply, received by this client. If the reply cannot be read, the client's connection is tested.
     pub(crate) fn by(mut self, client: &Client) -> Self {
         self.client = Some(client.clone());
         self
     }
 
-    /// Whether this word is all that it says.
+    /// Whether the reply is this status word alone.
     pub(crate) fn is_status(&self, word: &str) -> bool {
         matches!(self.values.as_slice(), [Value::SimpleString(status)] if status == word)
     }
@@ -96,7 +96,7 @@ impl Reply {
         serde_json::from_slice(&bytes).map_err(|error| self.wrong(&format!(": {error}")))
     }
 
-    /// All values left, each as bytes that `read` understands.
+    /// All remaining values, each as bytes that `read` understands.
     pub(crate) fn rest<T>(self, mut read: impl FnMut(Bytes) -> Option<T>) -> Result<Vec<T>> {
         self.rest_into(|bytes, _, rest| {
             rest.push(read(bytes)?);
@@ -104,7 +104,8 @@ impl Reply {
         })
     }
 
-    /// All values left, each as bytes of which `read` makes one or several. It may take the next value, too.
+    /// All remaining values, each as bytes from which `read` makes one or several results. `read` may also take the
+    /// next value.
     pub(crate) fn rest_into<T>(
         mut self,
         mut read: impl FnMut(Bytes, &mut dyn FnMut() -> Option<Bytes>, &mut Vec<T>) -> Option<()>,
@@ -118,7 +119,7 @@ impl Reply {
         Ok(rest)
     }
 
-    /// The next value as one letter for each entry of a batch.
+    /// The next value as one status letter for each entry of a batch.
     pub(crate) fn statuses<T>(
         &mut self,
         entries: usize,
@@ -131,9 +132,8 @@ impl Reply {
             .ok_or_else(|| self.unexpected())
     }
 
-    /// The ids of a push of so many entries. The script answers the last id alone if the ids are
-    /// consecutive and all new; otherwise one id for each entry, negative for an entry that was
-    /// there before.
+    /// The ids of a push of `entries` entries. The script returns only the last id if the ids are consecutive and all
+    /// new; otherwise one id for each entry, negative if the entry existed before.
     pub(crate) fn ids(mut self, entries: usize) -> Result<Vec<i64>> {
         if self.len() == 1 && entries > 1 {
             let last = self.number()?;
@@ -148,7 +148,7 @@ impl Reply {
         (0..entries).map(|_| self.number()).collect()
     }
 
-    /// The error for an answer that no script gives.
+    /// The error for a reply that no script gives.
     pub(crate) fn unexpected(&self) -> Error {
         self.wrong(", or a stored message is damaged")
     }

@@ -15,12 +15,12 @@ const PLAIN: &[&str] = &[
     "ZMSCORE",
 ];
 
-/// The commands of the connection that waits.
+/// The commands of the connection for waiting.
 const WAITING: &[&str] = &["subscribe", "publish", "pubsub|numsub"];
 
 const LATE: &str = "messages are noticed at the fall-back interval only";
 
-/// What queues with this prefix of their keys need of a server.
+/// The needs of queues whose keys have this prefix.
 pub(crate) fn needs(prefix: &str) -> Needs {
     let channels = || keys::channels(prefix);
     Needs {
@@ -35,15 +35,15 @@ pub(crate) fn needs(prefix: &str) -> Needs {
                 "a wake-up takes two round trips",
             ),
         ],
-        // A user who may open queues may touch this key.
+        // A user who may open queues may access this key.
         key: keys::registry(prefix),
     }
 }
 
-/// The rights that a user of the server needs, and no more, as the rules of `ACL SETUSER`: for queues
-/// with this [prefix](crate::Builder::prefix) of their keys.
+/// Exactly the rights that a user of the server needs, as rules of `ACL SETUSER`: for queues with this
+/// [prefix](crate::Builder::prefix) of their keys.
 ///
-/// A user of another database than 0 needs `+select`, too.
+/// A user of a database other than 0 also needs `+select`.
 ///
 /// ```
 /// let rules = queue_redis::access_rules("qk");

@@ -1,4 +1,4 @@
-//! A Lua script of this backend: the files that it consists of.
+//! A Lua script of this backend: the files that make it up.
 
 use std::{fmt, ops::Deref, sync::OnceLock};
 
@@ -12,22 +12,22 @@ const ENDS: Files = &[include_str!("../lua/shared/long_way_ends.lua")];
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) keys: Files,
-    /// They read what is stored of the kind alone, once the stored configuration is known.
+    /// These files read stored data of this kind only, once the stored configuration is known.
     pub(crate) settings: Files,
-    /// They find the next message for a single turn.
+    /// These files find the next message when a call leases a single one.
     pub(crate) next: Files,
-    /// They read and take the kind's ready messages.
+    /// These files read and take the kind's ready messages.
     pub(crate) line: Files,
-    /// They make messages ready.
+    /// These files make messages ready.
     pub(crate) moves: Files,
-    /// They count ready messages.
+    /// These files count ready messages.
     pub(crate) counts: Files,
-    /// They find one undelivered message, and show the ready ones.
+    /// These files find one undelivered message, and show the ready ones.
     pub(crate) lookup: Files,
 }
 
 impl Kind {
-    /// For scripts of no kind.
+    /// For scripts that belong to no kind.
     pub(crate) const NONE: Self = Self {
         name: "",
         keys: &[],
@@ -40,7 +40,7 @@ impl Kind {
     };
 }
 
-/// A part of a script: files, or those of its kind.
+/// A part of a script: files, or the files of its kind.
 pub(crate) enum Part {
     Files(Files),
     Keys,
@@ -50,11 +50,11 @@ pub(crate) enum Part {
     Moves,
     Counts,
     Lookup,
-    /// What follows is a function of its own, see `lua/shared/long_way.lua`.
+    /// The following parts form a separate function, see `lua/shared/long_way.lua`.
     LongWay,
 }
 
-/// A script: a `static`, put together at its first use.
+/// A script: a `static`, assembled at its first use.
 pub(crate) struct Script {
     kind: &'static Kind,
     verb: &'static str,
@@ -76,7 +76,7 @@ impl Script {
         }
     }
 
-    /// The script in one piece. Its name is its kind and verb; the verb alone if it has no kind.
+    /// The whole script. Its name is its kind and operation; the operation alone if it has no kind.
     pub(crate) fn whole(&self) -> &'static redis_link::Script {
         self.whole.get_or_init(|| {
             let name = format!("{}/{}", self.kind.name, self.verb);

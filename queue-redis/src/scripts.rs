@@ -1,10 +1,9 @@
 //! The table of scripts: which files of `lua/` make up each.
 //!
-//! A verb's file is mostly the last of its script. The files that it shares with others come before
-//! it; together they read as one script from top to bottom. Each file's header says which names it
-//! needs from the files before it, and which it gives to those behind it. `lua/leasing` holds the
-//! work that the leasing kinds share, on top of the kind's line: the places and the order of
-//! ready messages.
+//! An operation's own file is usually the last of its script. Shared files come before it; together they read as one
+//! script from top to bottom. Each file's header lists the names that it needs from earlier files, and the names that
+//! it defines for later ones. `lua/leasing` holds the work that the leasing kinds share. It builds on each kind's files
+//! for the storage and the order of ready messages.
 
 use std::sync::LazyLock;
 
@@ -97,7 +96,7 @@ const TIDY: Part = Files(lua![
     "shared/tidy"
 ]);
 
-/// A script that tidies, then does this.
+/// A script that first reclaims, then runs this file.
 macro_rules! tidied {
     ($first:ident $($name:literal)+) => {
         &[
@@ -107,7 +106,7 @@ macro_rules! tidied {
     };
 }
 
-/// A script that tidies, then does this with single undelivered messages.
+/// A script that first reclaims, then runs this file on single undelivered messages.
 macro_rules! looking {
     ($first:ident $($before:literal)* then $name:literal) => {
         &[
@@ -117,8 +116,8 @@ macro_rules! looking {
     };
 }
 
-/// A script that does the first of these if that will do, else the second; and tidies before that only
-/// if it finds that it must.
+/// A script with a fast path, the first files. Only if the fast path cannot serve the call, the script reclaims if
+/// needed and runs the second files.
 macro_rules! quiet {
     ($($plain:literal)+ then $($name:literal)+) => {
         &[
@@ -134,7 +133,7 @@ macro_rules! quiet {
 /// Declares the scripts of all leasing queues.
 macro_rules! leasing_scripts {
     ($($verb:ident: $parts:expr;)+) => {
-        /// The verbs that every leasing queue has.
+        /// The scripts that every leasing queue has.
         #[derive(Debug)]
         pub(crate) struct LeasingScripts {
             $(pub(crate) $verb: Script,)+
@@ -172,7 +171,7 @@ leasing_scripts! {
     resume: &[CALL, Keys, DRAIN, Settings, Files(lua!["leasing/resume"])];
 }
 
-/// Declares scripts, and lists them all.
+/// Declares scripts, and lists all of them.
 macro_rules! scripts {
     (
         leasing { $($queue:ident of $queue_kind:ident;)+ }
@@ -263,7 +262,7 @@ mod tests {
 
     type Names<'a> = BTreeSet<&'a str>;
 
-    /// The names that a file's header lists behind these words.
+    /// The names that a file's header lists after these words.
     fn listed<'a>(file: &'a str, what: &str) -> Names<'a> {
         let lists = file.lines().filter_map(|line| line.strip_prefix(what));
         lists.flat_map(|list| list.split(", ")).collect()
@@ -275,21 +274,21 @@ mod tests {
         words.filter(|word| !matches!(*word, "" | "_" | "function"))
     }
 
-    /// The locals of its outermost block.
+    /// The locals of a file's outermost block.
     fn defined(file: &str) -> Names<'_> {
         let locals = file.lines().filter_map(|line| line.strip_prefix("local "));
         let locals = locals.filter_map(|code| code.split(['=', '(', '-']).next());
         locals.flat_map(names).collect()
     }
 
-    /// The names in it, without those in comments and texts.
+    /// The names that a file uses, without names in comments and texts.
     fn used(file: &str) -> Names<'_> {
         let code = file.lines().filter_map(|line| line.split("--").next());
         let code = code.flat_map(|line| line.split('\'').step_by(2));
         code.flat_map(names).collect()
     }
 
-    /// The rights that a user needs, and the right that one lacks, are read from there.
+    /// The user's needed rights, and the right that a refused user lacks, are read from there.
     #[test]
     fn each_command_is_named_where_it_is_called() {
         for script in &**ALL {
@@ -313,7 +312,7 @@ mod tests {
                 let gives = listed(file, "-- gives: ");
                 assert!(gives.is_subset(&defined(file)), "{told}: {gives:?}");
                 needed.extend(needs);
-                // The first file's names are known everywhere, and no header lists them.
+                // The first file's names are known everywhere, so no header lists them.
                 if at > 0 {
                     there.extend(defined(file));
                     offered.extend(&gives);

@@ -15,16 +15,17 @@ use super::{
     strategy::{NewEntry, Strategy, Taken},
 };
 
-/// A list: `LPUSH` and `BRPOP`, or [`RPUSH` and `BLPOP`](Self::rpush_blpop). A consumer that dies loses what it was at.
+/// A list: `LPUSH` and `BRPOP`, or [`RPUSH` and `BLPOP`](Self::rpush_blpop). A consumer that dies loses the messages
+/// that it was handling.
 ///
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the oldest last; with `rpush_blpop`, first |
 /// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
-/// It is the cheapest queue there is, for work that may be lost. A message is gone from the server
-/// as soon as it is handed out: a consumer that crashes or loses the reply loses the message (L5,
-/// L8). A retry goes to the tail at once (L11). Foreign producers may push inside `MULTI`.
+/// This is the cheapest queue, for work that may be lost. A message is gone from the server as soon as it is handed
+/// out: a consumer that crashes or loses the reply loses the message (L5, L8). A retry goes to the tail at once (L11).
+/// Foreign producers may push inside `MULTI`.
 #[derive(Debug, Clone)]
 pub struct BlockingList {
     key: Option<String>,
@@ -45,7 +46,7 @@ impl Default for BlockingList {
 }
 
 impl BlockingList {
-    /// The list of this name, in place of the queue's.
+    /// Uses the list of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());

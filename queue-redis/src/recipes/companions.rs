@@ -2,10 +2,10 @@
 
 use redis_link::cluster::tag_of;
 
-/// A key that is set, or else the companion of `key` that ends in `end`.
+/// The key that is `set`, or else the companion of `key` that ends in `end`.
 ///
-/// The companion of `jobs` is `{jobs}:end`, that of `{jobs}` is `{jobs}:end`, too. So it is in the slot of
-/// its key, and no queue has its name: names of queues have no braces.
+/// The companion of `jobs` is `{jobs}:end`, and the companion of `{jobs}` is `{jobs}:end`, too. So a companion is in
+/// the slot of its key, and no queue has its name: names of queues have no braces.
 pub(super) fn companion(set: Option<&String>, key: &str, end: &str) -> String {
     match (set, tag_of(key.as_bytes())) {
         (Some(set), _) => set.clone(),

@@ -1,12 +1,12 @@
-//! What strategies have in common of what they declare.
+//! The parts that the declarations of several strategies have in common.
 
 use queue_core::{Condition, Feature, Guarantees, QueueKind};
 
-/// Why the order breaks where a handle pops while somebody waits.
+/// Why the order breaks if a handle pops while somebody waits.
 pub(super) const POPPED_AHEAD: &str = "what a blocked pop got waits for the handle's next take";
 
-/// A strategy whose messages are taken and settled: receipts belong to a handle, nothing expires and
-/// nobody counts attempts.
+/// A strategy whose messages are taken and settled: receipts belong to a handle, nothing expires, and attempts are not
+/// counted.
 pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
     const CALLS: [&str; 12] = [
         "push",
@@ -60,14 +60,14 @@ pub(super) fn at_most_once(name: &'static str, kind: QueueKind) -> Guarantees {
         Condition::NoFaults,
         "what a consumer holds is nowhere else",
     );
-    // Of a pop that the server makes after its caller has given up, nobody hears either.
+    // If the server runs a pop after its caller has given up, its reply is lost as well.
     let faults = ["cut", "reply lost", "late", "partition"];
     faults.into_iter().fold(caveat, |caveat, fault| {
         caveat.caveat("L8", Condition::Fault(fault), UNHEARD)
     })
 }
 
-/// A strategy of fixed length, which drops the oldest and is only read.
+/// A strategy of fixed length, which drops the oldest message and can only be read.
 pub(super) fn fixed_length(name: &'static str) -> Guarantees {
     const UNTOLD: &str = "nobody is told what was dropped";
     let all = Guarantees::all(name, QueueKind::Bounded);
@@ -83,7 +83,8 @@ pub(super) fn fixed_length(name: &'static str) -> Guarantees {
         )
 }
 
-/// Bodies alone, answers of any size, ids that are names, and nothing stored but the messages.
+/// A strategy with bodies alone, replies of any size, ids that are hashes of names, and no stored data but the
+/// messages.
 pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
     let plain = guarantees
         .without(Feature::Headers)
@@ -94,7 +95,7 @@ pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
         .without(Feature::Ids)
         .without(Feature::Stored);
     match plain.kind {
-        // Each of its messages has a due time.
+        // Each delayed message has a due time.
         QueueKind::Delay => plain,
         _ => plain.without(Feature::Due),
     }

@@ -26,9 +26,9 @@ if redis.call('zcard', KEYS[1]) > tonumber(ARGV[1]) then redis.call('zpopmin', K
 /// | --- | --- |
 /// | `{name}` | a sorted set of bodies by the client's time of their last push, in ms |
 ///
-/// By default it drops before it adds, so a push of a body that is there drops another one from a full set
-/// (B2): [`add_first`](Self::add_first) mends that. A full set drops the oldest and tells nobody (L5). Ties
-/// within a millisecond go by the bytes of the bodies, and clients' clocks decide the order (B6).
+/// By default it drops before it adds, so pushing a body that is already in a full set drops another one (B2):
+/// [`add_first`](Self::add_first) fixes that. A full set drops the oldest body without notice (L5). Ties within a
+/// millisecond are ordered by the bytes of the bodies, and clients' clocks decide the order (B6).
 #[derive(Debug, Clone, Default)]
 pub struct DistinctZset {
     key: Option<String>,
@@ -36,14 +36,14 @@ pub struct DistinctZset {
 }
 
 impl DistinctZset {
-    /// The sorted set of this name, in place of the queue's.
+    /// Uses the sorted set of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Adds before it drops, so that a body that is there drops nothing.
+    /// Adds before it drops, so that pushing a body that is already there drops nothing.
     #[must_use]
     pub const fn add_first(mut self) -> Self {
         self.add_first = true;

@@ -28,12 +28,12 @@ if redis.call('rpush', KEYS[1], ARGV[2]) > tonumber(ARGV[1]) then redis.call('lp
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the newest last (with [`newest_first`](Self::newest_first): first) |
 ///
-/// The length is the client's own, sent with each call, and stored nowhere. Every message goes in by
-/// a call of its own. A full list drops the oldest and tells nobody (B2, L5). After the length was
-/// made smaller, a push still drops one entry at most: the list never shrinks (B5).
+/// The length is the client's own, sent with each call, and stored nowhere. Every message goes in by a call of its own.
+/// A full list drops the oldest entry without notice (B2, L5). After the length was reduced, a push still drops at most
+/// one entry, so the list never shrinks (B5).
 ///
-/// The published scripts name `KEYS[1]` wherever they use it. Some vendors' cluster proxies refuse a
-/// script that puts it into a local first; Redis itself does not.
+/// The published scripts name `KEYS[1]` wherever they use it. Some vendors' cluster proxies refuse a script that puts
+/// it into a local first; Redis itself does not.
 #[derive(Debug, Clone)]
 pub struct FixedLength {
     method: Method,
@@ -56,12 +56,12 @@ impl FixedLength {
         Self::by(Method::Naive)
     }
 
-    /// The same in one script.
+    /// `LLEN`, if it is full `LPOP`, `RPUSH`, in one script.
     pub const fn newest_last() -> Self {
         Self::by(Method::NewestLast)
     }
 
-    /// The same in one script, the other way round.
+    /// The same in one script, with the newest entry first.
     pub const fn newest_first() -> Self {
         Self::by(Method::NewestFirst)
     }
@@ -81,7 +81,7 @@ impl FixedLength {
         Self { method, key: None }
     }
 
-    /// The list of this name, in place of the queue's.
+    /// Uses the list of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -115,7 +115,7 @@ impl Recipe for FixedLength {
     }
 }
 
-/// A list kept to a length. [`KeyLock`](super::KeyLock) puts a lock in front of it.
+/// A list of limited length. [`KeyLock`](super::KeyLock) puts a lock in front of it.
 #[derive(Debug)]
 pub(super) struct List {
     method: Method,
@@ -140,14 +140,14 @@ impl List {
                     self.pop(server).await?;
                 }
                 let pushed = self.push(server, body).await;
-                // The oldest is gone by now.
+                // The oldest entry is gone already.
                 return pushed
                     .map(drop)
                     .map_err(|error| half_done(usize::from(full), error));
             }
             Method::TrimInTwo => {
                 if self.push(server, body).await? > self.capacity as u64 {
-                    // The message is in by now.
+                    // The message is stored already.
                     let popped = self.pop(server).await;
                     popped.map_err(|error| half_done(1, error))?;
                 }

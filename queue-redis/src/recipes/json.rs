@@ -1,11 +1,11 @@
-//! JSON as its producer wrote it: the members of an object by their bytes, and values by their text. A
-//! number that went through a float would be another one.
+//! JSON as its producer wrote it: the members of an object with their original bytes, and values with their original
+//! text. A float would change some numbers.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// The members of a text that is a JSON object. Of members of one name, the last one counts.
+/// The members of a text that is a JSON object. If several have the same name, the last one counts.
 #[derive(Debug)]
 pub(super) struct Members<'a> {
     text: &'a [u8],
@@ -13,7 +13,7 @@ pub(super) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// `None` if the text is no object.
+    /// Returns `None` if the text is not an object.
     pub(super) fn read(text: &'a [u8]) -> Option<Self> {
         let by_name = serde_json::from_slice(text).ok()?;
         Some(Self { text, by_name })
@@ -29,13 +29,13 @@ impl<'a> Members<'a> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
-    /// Names and values, by name, without the spaces between them.
+    /// Names and values, sorted by name, without the spaces between them.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         let members = self.by_name.iter();
         members.map(|(name, value)| (&**name, value.get()))
     }
 
-    /// The text with this value for the member; all other bytes stay. A new member is the last one.
+    /// The text with this value for the member; all other bytes stay the same. A new member is added last.
     pub(super) fn with(&self, name: &str, value: &str) -> Vec<u8> {
         let (from, to, added) = match self.get(name) {
             Some(old) => {
@@ -54,14 +54,14 @@ impl<'a> Members<'a> {
     }
 }
 
-/// One text for all spellings of a value: a number by its exact decimal value, a string by its
-/// characters. Arrays and objects count as they are written. `None` for null.
+/// One text for all spellings of a value: a number by its exact decimal value, a string by its characters, arrays and
+/// objects as they are written. `None` for null.
 pub(super) fn same_for_equals(value: &str) -> Option<String> {
     match value.as_bytes().first()? {
         b'n' => None,
         b'"' => {
             let string: Option<String> = serde_json::from_str(value).ok();
-            // Half of a pair of UTF-16 is no text.
+            // Half of a UTF-16 surrogate pair is not text.
             let written = string.and_then(|string| serde_json::to_string(&string).ok());
             Some(written.unwrap_or_else(|| value.to_owned()))
         }
@@ -70,8 +70,8 @@ pub(super) fn same_for_equals(value: &str) -> Option<String> {
     }
 }
 
-/// A number's digits from the first to the last that is not zero, and the power of ten of the last.
-/// `None` if the power is beyond an `i64`.
+/// A number's digits from the first to the last non-zero one, and the power of ten of the last. `None` if the power
+/// exceeds an `i64`.
 fn decimal(number: &str) -> Option<String> {
     let (sign, number) = match number.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -94,7 +94,7 @@ fn decimal(number: &str) -> Option<String> {
     })
 }
 
-/// The whole part of a number, cut to the range of an `i64`; 0 for any other value.
+/// The integer part of a number, limited to the range of an `i64`; 0 for any other value.
 pub(super) fn whole(value: &str) -> i64 {
     let is_number = value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
     let exact = value.parse().ok();

@@ -14,7 +14,7 @@ use super::{
     strategy::{NewEntry, Strategy, half_done},
 };
 
-/// Faults after which a producer has a lock and does not push, or never hears that it has the lock.
+/// Faults after which a producer holds a lock but does not push, or never learns that it holds the lock.
 const UNPUSHED: [&str; 7] = [
     "crashed",
     "cut",
@@ -25,18 +25,16 @@ const UNPUSHED: [&str; 7] = [
     "cancelled",
 ];
 
-/// A list of a fixed length behind a lock for each key: who repeats a key within its window is
-/// refused.
+/// A list of a fixed length behind a lock for each key: a push that repeats a key within its window is refused.
 ///
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the newest last |
 /// | `{…}:lock:{key}` | a string, ours by name, the id of the first push; it expires after the window |
 ///
-/// Key and window are the push's dedup; a push without one takes no lock. A lock ends with its
-/// window alone, so a key that is to end with its message is refused. The lock outlives a push that
-/// never came: a client that dies between the two loses the message, and repeats of it are refused
-/// for the whole window (L9). All else is as for
+/// Key and window come from the push's dedup; a push without it takes no lock. A lock ends only with its window, so a
+/// dedup key that should end with its message is refused. If a client dies between lock and push, the message is lost,
+/// and repeats of it are refused for the whole window (L9). Everything else is as for
 /// [`FixedLength::newest_last`](super::FixedLength::newest_last).
 #[derive(Debug, Clone, Default)]
 pub struct KeyLock {
@@ -45,15 +43,15 @@ pub struct KeyLock {
 }
 
 impl KeyLock {
-    /// The list of this name, in place of the queue's.
+    /// Uses the list of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The beginning of the locks' keys, before the dedup key, for programs that have their own names for
-    /// them. By default `{gifts}:lock:` for the list `gifts`.
+    /// The beginning of the locks' keys, before the dedup key, for programs that have their own names for the locks. By
+    /// default `{gifts}:lock:` for the list `gifts`.
     #[must_use]
     pub fn lock_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.lock_prefix = Some(prefix.into());
@@ -89,7 +87,7 @@ struct Locked {
 }
 
 impl Locked {
-    /// Takes the lock; answers the id in it if somebody has it.
+    /// Takes the lock; returns the id in it if somebody else holds it.
     async fn lock(&self, server: &Connection, entry: NewEntry<'_>) -> Result<Option<MessageId>> {
         let Some(dedup) = &entry.push.dedup else {
             return Ok(None);
@@ -104,7 +102,7 @@ impl Locked {
             if taken.is_some() {
                 return Ok(None);
             }
-            // It may end between the two: then it is free.
+            // The lock may expire between the two commands: then it is free.
             let first: Option<Bytes> = server.ask(cmd("GET").arg(&key)).await?;
             if let Some(first) = first {
                 return Ok(Some(locked_by(&first)));
@@ -113,7 +111,7 @@ impl Locked {
     }
 }
 
-/// The id in a lock. A foreign producer may have written anything, which names its push as well.
+/// The id in a lock. Whatever a foreign producer wrote there names its push as well.
 fn locked_by(content: &[u8]) -> MessageId {
     let number = std::str::from_utf8(content).ok();
     let number = number.and_then(|number| number.parse().ok());
@@ -144,7 +142,7 @@ impl Strategy for Locked {
                 Some(first) => Pushed::Duplicate(first),
                 None => {
                     let added = self.list.add(server, entry.body()).await;
-                    // The lock is taken by now.
+                    // The lock is taken already.
                     added.map_err(|error| half_done(nth + 1, error))?;
                     Pushed::Accepted(id_of(entry.body()))
                 }

@@ -1,4 +1,4 @@
-//! What strategies on lists share.
+//! The parts that strategies on lists share.
 
 use bytes::Bytes;
 use queue_core::{Depth, Disposition, Pushed, Result, Settled};
@@ -10,8 +10,8 @@ use super::{
     strategy::{NewEntry, Taken},
 };
 
-/// Puts an entry of a backup elsewhere, in one step: the new place first. Keys: the backup, the
-/// other list; arguments: the body, the command that puts it there.
+/// Moves an entry from a backup to another list, in one step, adding it to the new list first. Keys: the backup, the
+/// other list; arguments: the body, the command that adds it there.
 const MOVE: &str = "\
 if not redis.call('lpos', KEYS[1], ARGV[1]) then return 0 end
 redis.call(ARGV[2], KEYS[2], ARGV[1])
@@ -72,7 +72,7 @@ pub(super) async fn push_one(
     Ok(())
 }
 
-/// Pops up to `max` bodies, by `LPOP` or `RPOP`. It borrows nothing, since a task makes the pop.
+/// Pops up to `max` bodies, by `LPOP` or `RPOP`. Borrows nothing, because a task makes the pop.
 pub(super) async fn pop(
     server: Connection,
     verb: &'static str,
@@ -89,7 +89,7 @@ pub(super) fn accepted(entries: &[NewEntry<'_>]) -> Vec<Pushed> {
     ids.map(Pushed::Accepted).collect()
 }
 
-/// An entry that its body finds again.
+/// An entry that can be found again by its body.
 pub(super) fn taken(body: Bytes) -> Taken<Bytes> {
     Taken {
         id: id_of(&body),
@@ -108,7 +108,7 @@ pub(super) async fn lengths(
     server.pipeline(lengths.collect()).await
 }
 
-/// The depth of a queue whose messages stand in one list until they are taken.
+/// The depth of a queue that keeps its messages in one list until they are taken.
 pub(super) async fn one_length(server: &Connection, list: &str) -> Result<Depth> {
     let ready = server.ask(cmd("LLEN").arg(list)).await?;
     Ok(Depth {
@@ -117,7 +117,7 @@ pub(super) async fn one_length(server: &Connection, list: &str) -> Result<Depth>
     })
 }
 
-/// The depth of a queue whose messages stand in one list, and in another while they are held.
+/// The depth of a queue that keeps ready messages in one list and held ones in another.
 pub(super) async fn two_lengths(
     server: &Connection,
     ready: &String,
@@ -131,12 +131,12 @@ pub(super) async fn two_lengths(
     })
 }
 
-/// The list and the body that `BRPOP` answers.
+/// The list and the body that `BRPOP` returns.
 pub(super) fn popped(answer: Value) -> Result<(String, Bytes)> {
     read(answer)
 }
 
-/// A queue and its dead letters, for what is to be put back or buried.
+/// A queue and its dead letters: the targets for entries that are put back or buried.
 #[derive(Debug)]
 pub(super) struct Places {
     pub(super) queue: String,
@@ -145,8 +145,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// A queue of published ends, and its dead letters: in the list that is set, or else in the queue's
-    /// companion.
+    /// A queue with published ends, and its dead letters: in the list that is set, or else in the queue's companion.
     pub(super) fn of(queue: String, dead: Option<&String>) -> Self {
         Self {
             dead: companion(dead, &queue, "dead"),
@@ -155,7 +154,7 @@ impl Places {
         }
     }
 
-    /// Where an entry goes, and the command that puts it there; `None` for one that is done.
+    /// The list that an entry goes to, and the command that puts it there; `None` for an acked entry.
     pub(super) fn next(&self, how: &Disposition) -> Option<(&'static str, &str)> {
         Some(match how {
             Disposition::Ack => return None,
@@ -165,7 +164,7 @@ impl Places {
         })
     }
 
-    /// Ends the hold on an entry that is nowhere on the server.
+    /// Ends the hold on an entry that is no longer on the server.
     pub(super) async fn end(
         &self,
         server: &Connection,
@@ -203,7 +202,7 @@ impl Places {
     }
 }
 
-/// The answer for an end that took effect.
+/// The result of a settlement that took effect.
 pub(super) const fn settled(how: &Disposition) -> Settled {
     match how {
         Disposition::Bury { .. } => Settled::Dead,

@@ -1,10 +1,9 @@
-//! Twelve strategies as others have published them, key for key and command for command; with their
-//! modes they are twenty.
+//! Twelve strategies as others have published them, key for key and command for command; with their modes they are
+//! twenty.
 //!
-//! Use one to *migrate* (an old producer or consumer goes on while this library moves in), to
-//! *compare* (benchmarks side by side), or to *learn* what each loses: what it declares
-//! ([`Guarantees`](queue_core::Guarantees)) names the rules of the contract that it breaks, and why.
-//! For new queues, use the default ones: they keep every rule.
+//! Use a recipe to *migrate* (old producers or consumers keep running while you introduce this library), to *compare*
+//! (benchmarks side by side), or to *learn* what each recipe loses. Its declared [`Guarantees`](queue_core::Guarantees)
+//! name the rules of the contract that it breaks, and why. For new queues, use the default ones: they keep every rule.
 //!
 //! | recipe | kind | in short |
 //! | --- | --- | --- |
@@ -21,38 +20,36 @@
 //! | [`KeyLock`] | bounded | a list of fixed length, and a lock for each key |
 //! | [`Rotation`] | rotating | a list that is its own target |
 //!
-//! [`RedisBackend::recipe`](crate::RedisBackend::recipe) makes a backend of one, for typed handles,
-//! workers, layers and the simulator.
+//! [`RedisBackend::recipe`](crate::RedisBackend::recipe) makes a backend from a recipe, for typed handles, workers,
+//! layers and the simulator.
 //!
-//! What all have in common: ids are hashes of what names an entry on the server, so equal names have
-//! one id. A receipt is known to the handle that got it, and to no other. Extending and resuming
-//! succeed, so that workers run; for the same reason a holder's name is accepted, and kept nowhere.
-//! Retry, defer and release put an entry back in one step; bury appends the body to a list of dead
-//! letters. After a settlement of unknown outcome the handle gives its hold up, since another
-//! settlement could add a second entry. Times are the client's. A setting that makes no sense is `Invalid`
-//! when a queue opens.
+//! All recipes have this in common. Ids are hashes of an entry's name on the server, so equal names have one id. Only
+//! the handle that got a receipt knows it. Extending and resuming succeed, so that workers run; for the same reason a
+//! holder's name is accepted, but not stored. Retry, defer and release put an entry back in one step; bury appends the
+//! body to a list of dead letters. After a settlement of unknown outcome the handle gives up its hold, because another
+//! settlement could add a second entry. Times come from the client's clock. A setting out of range is `Invalid` when a
+//! queue opens.
 //!
 //! # Keys
 //!
-//! Published keys have the published names: `{name}` in their tables stands for the queue's name. The names
-//! of the other keys, such as backups, levels, locks and dead letters, are nowhere published. They are
-//! *companions* of the queue's key: for the list `jobs`, the dead letters are in the list `{jobs}:dead`, with
-//! these braces. So a companion is in the slot of its key, and no queue has its name. A key that has a hash
-//! tag keeps it: for the list `a{jobs}`, the dead letters are in `a{jobs}:dead`. In the tables, `{…}` stands
-//! for the queue's key as it begins the companions' names. The lists `jobs` and `{jobs}` would share their
-//! companions: set those of one of them. Each companion's key can be set, since old programs may have their
-//! own names for it.
+//! Published keys have the published names: `{name}` in their tables stands for the queue's name. The names of the
+//! other keys, such as backups, levels, locks and dead letters, were never published. They are *companions* of the
+//! queue's key: for the list `jobs`, the dead letters are in the list `{jobs}:dead`, with these braces. So a companion
+//! is in the slot of its key, and no queue has its name. A key that has a hash tag keeps it: for the list `a{jobs}`,
+//! the dead letters are in `a{jobs}:dead`. In the tables, `{…}` stands for the queue's key at the beginning of a
+//! companion's name. The lists `jobs` and `{jobs}` would share their companions: set the companions' keys of one of
+//! them. Each companion's key can be set, because old programs may have their own names for it.
 //!
 //! # On a cluster
 //!
-//! All keys of a queue have to be in one slot, or opening it fails with `Configuration` and names them.
-//! Most recipes open under any name, because their companions are in the slot of their key. [`ZsetString`]
-//! needs the hash tag of its key in its prefix, too. [`ZsetJson::with_processing`] needs one tag in `key` and
-//! `processing_key`. [`WaitActive`] opens on no cluster: its registries have fixed names.
+//! All keys of a queue have to be in one slot, or opening it fails with `Configuration` and names them. Most recipes
+//! open under any name, because their companions are in the slot of their key. [`ZsetString`] needs the hash tag of its
+//! key in its prefix, too. [`ZsetJson::with_processing`] needs one tag in `key` and `processing_key`. [`WaitActive`]
+//! does not open on a cluster: its registries have fixed names.
 //!
-//! Calls go after a slot that moves, as those of the default queues do, and so do pops that block. While a
-//! slot moves key by key, a pop that blocks hears of what is pushed only at the end of the move, or of its
-//! own time; and a command over two keys waits for the end of the move where one of them is not there.
+//! Calls follow a slot that moves, as calls of the default queues do, and so do blocking pops. While a slot moves key
+//! by key, a blocking pop sees new entries only when the move ends or the pop times out. A command over two keys waits
+//! for the end of the move if one of the keys is on the other node.
 
 mod blocking_list;
 mod companions;

@@ -1,8 +1,8 @@
 //! Destructive pops, made by tasks of the handle.
 //!
-//! A popped entry is nowhere but in the reply. So the caller's future does not pop: tasks of the
-//! handle do, and keep what they popped for the next take. A dropped call or wait loses nothing
-//! then; a process that dies does, as a published consumer does.
+//! A popped entry exists only in the reply. So tasks of the handle make the pops, not the caller's future, and keep
+//! popped entries for the next take. A dropped call or wait then loses nothing. A process that dies loses them, as a
+//! published consumer does.
 
 use std::{
     collections::VecDeque,
@@ -25,7 +25,7 @@ use tokio::{
 
 use super::server::Connection;
 
-/// Between two tries to pop, after one that failed.
+/// The pause after a failed pop.
 const AGAIN: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -41,10 +41,10 @@ pub(super) struct Pops<T> {
     _taking: Running,
 }
 
-/// A pop that blocks until there is something.
+/// A pop that blocks until there is an entry.
 #[derive(Debug)]
 pub(super) struct BlockingPop<T> {
-    /// Its last argument, the time to block, is yet to come.
+    /// The command without its last argument, the time to block.
     pub(super) command: Cmd,
     pub(super) longest: Duration,
     pub(super) read: fn(Value) -> Result<T>,
@@ -62,9 +62,9 @@ impl<T> Clone for BlockingPop<T> {
 struct PopState<T> {
     popped: Mutex<VecDeque<T>>,
     waiting: AtomicUsize,
-    /// Told when somebody begins to wait.
+    /// Notified when somebody begins to wait.
     wanted: Notify,
-    /// Told when something was popped.
+    /// Notified when an entry was popped.
     arrived: Notify,
 }
 
@@ -88,7 +88,7 @@ impl<T: Send + 'static> Pops<T> {
         }
     }
 
-    /// Takes up to `max` of what is popped already, or else of what `pop` gets.
+    /// Takes up to `max` entries that are popped already, or else entries that `pop` gets.
     pub(super) async fn take(
         &self,
         max: usize,
@@ -106,12 +106,12 @@ impl<T: Send + 'static> Pops<T> {
         Ok(popped.drain(..most).collect())
     }
 
-    /// Forgets what was popped, for a strategy that finds it again on the server.
+    /// Forgets popped entries, for a strategy that finds them again on the server.
     pub(super) fn forget(&self) {
         self.shared.popped().clear();
     }
 
-    /// Waits until something is popped, up to `timeout`.
+    /// Waits until an entry is popped, up to `timeout`.
     pub(super) async fn wait(&self, timeout: Duration) -> Result<()> {
         let shared = &self.shared;
         self.blocking.get_or_init(|| {
@@ -132,19 +132,19 @@ impl<T: Send + 'static> Pops<T> {
     }
 }
 
-/// Makes the pops of takes, one by one.
+/// Makes the pops for takes, one after another.
 async fn take_each<T>(
     shared: Arc<PopState<T>>,
     mut queue: mpsc::UnboundedReceiver<(Pop<T>, oneshot::Sender<Result<()>>)>,
 ) {
     while let Some((pop, done)) = queue.recv().await {
         let popped = pop.await;
-        // Its caller may be gone: then the next one takes what was popped.
+        // If the caller is gone, the next one takes the popped entries.
         let _ = done.send(popped.map(|popped| shared.add(popped)));
     }
 }
 
-/// Pops while somebody waits. It survives every error.
+/// Pops while somebody waits. Survives every error.
 async fn block<T: Send + 'static>(
     server: Connection,
     pop: BlockingPop<T>,
@@ -158,7 +158,7 @@ async fn block<T: Send + 'static>(
     let mut link = None;
     loop {
         let wanted = shared.wanted.notified();
-        // What was popped goes to somebody first: a handle must not hoard what others could take.
+        // The popped entries must be taken first: a handle must not hoard entries that others could take.
         let waits = shared.waiting.load(Ordering::Acquire) > 0;
         if !waits || !shared.popped().is_empty() {
             wanted.await;
@@ -179,7 +179,7 @@ async fn block<T: Send + 'static>(
     }
 }
 
-/// Sends a blocking pop; `None` if no answer came, or an error.
+/// Sends a blocking pop; `None` if there was no reply, or an error.
 async fn pop_once(
     server: &Connection,
     command: &Cmd,
@@ -199,7 +199,7 @@ async fn pop_once(
 
 impl<T> PopState<T> {
     fn popped(&self) -> MutexGuard<'_, VecDeque<T>> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.popped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -209,7 +209,7 @@ impl<T> PopState<T> {
     }
 }
 
-/// Somebody waits; dropping it ends that.
+/// A caller that waits, until this is dropped.
 struct WaitingPop<'a, T>(&'a PopState<T>);
 
 impl<'a, T> WaitingPop<'a, T> {

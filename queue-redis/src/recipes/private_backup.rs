@@ -25,19 +25,18 @@ use super::{
     strategy::{NewEntry, Strategy, Taken},
 };
 
-/// A backup list for each client: `RPOPLPUSH` into it, `LREM` from it. A client that comes back
-/// finds there what it was at when it died.
+/// A backup list for each client: `RPOPLPUSH` into it, `LREM` from it. A client that restarts finds there the message
+/// that it was handling when it died.
 ///
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the oldest last |
-/// | `{…}:backup:{client}` | a list: what this client has taken and not ended; ours, not published |
+/// | `{…}:backup:{client}` | a list of the bodies that this client has taken and not settled; ours, not published |
 /// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
-/// It loses nothing (L5, L8) as long as every client comes back under its own name: one that stays
-/// away keeps its message (L7). A client has one message in flight, since nobody could tell which
-/// of several in the backup it still works on. A client that restarts takes its message again
-/// before the lease that it was told of is over (L1).
+/// It loses nothing (L5, L8) as long as every client comes back under its own name: a client that stays away keeps its
+/// message (L7). A client has one message in flight, because nobody could tell which of several in the backup it still
+/// works on. A client that restarts takes its message again before the reported lease time is over (L1).
 #[derive(Debug, Clone)]
 pub struct PrivateBackup {
     client: String,
@@ -48,8 +47,7 @@ pub struct PrivateBackup {
 }
 
 impl PrivateBackup {
-    /// The strategy for the client of this name, which has to be its own, and the same after a
-    /// restart.
+    /// The strategy for the client of this name. The name must be unique to the client, and the same after a restart.
     pub fn of_client(client: impl Into<String>) -> Self {
         Self {
             client: client.into(),
@@ -60,14 +58,14 @@ impl PrivateBackup {
         }
     }
 
-    /// The list of this name, in place of the queue's.
+    /// Uses the list of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The list of what this client has taken, for programs that have their own name for it. By default
+    /// The list of the bodies that this client has taken, for programs that have their own name for it. By default
     /// `{jobs}:backup:client` for the list `jobs`.
     #[must_use]
     pub fn backup_key(mut self, key: impl Into<String>) -> Self {
@@ -140,13 +138,13 @@ struct Lists {
     backup: String,
     pops: Pops<Bytes>,
     taking: Mutex<()>,
-    /// This handle has taken a message and not ended it.
+    /// Whether this handle has taken a message and not settled it.
     in_flight: AtomicBool,
-    /// Told when that ends.
+    /// Notified when the message is settled.
     ended: Notify,
 }
 
-/// The end of the hold, also where its caller drops it half-way.
+/// Ends the hold, even if the caller drops the settlement half-way.
 struct SettleLists<'a>(&'a Lists);
 
 impl Drop for SettleLists<'_> {
@@ -178,7 +176,7 @@ impl Strategy for Lists {
         if self.in_flight.load(Ordering::Acquire) {
             return Ok(Vec::new());
         }
-        // Whatever a blocked pop got is in the backup.
+        // The backup holds everything that a blocked pop got.
         self.pops.forget();
         let backup = &self.backup;
         let left: Option<Bytes> = rotate(server, backup, backup).await?;
@@ -202,7 +200,7 @@ impl Strategy for Lists {
     async fn wait(&self, _: &Connection, timeout: Duration) -> Result<()> {
         let ended = self.ended.notified();
         if self.in_flight.load(Ordering::Acquire) {
-            // Only its end makes room for another.
+            // Only the end of the message in flight makes room for another.
             let _ = time::timeout(timeout.min(self.poll()), ended).await;
             return Ok(());
         }

@@ -14,9 +14,9 @@ use crate::backend::RedisBackend;
 
 /// A published strategy, with its keys and intervals.
 ///
-/// This library implements it; programs choose among the implementations and set them up.
+/// Only this library implements it; programs choose an implementation and set it up.
 pub trait Recipe: std::fmt::Debug + Send + Sync + 'static {
-    /// What its queues have, and which rules they break.
+    /// The features of its queues, and the rules that they break.
     fn guarantees(&self) -> Guarantees;
 
     /// Checks the settings. An `Invalid` error names the bad value and the allowed range.
@@ -32,7 +32,7 @@ pub trait Recipe: std::fmt::Debug + Send + Sync + 'static {
 /// The future that opens a recipe's queue.
 pub type Opened<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn Service>>> + Send + 'a>>;
 
-/// What is opened, and where. Nobody but [`Published`] makes one.
+/// The queue to open and its server. Only [`Published`] makes one.
 #[derive(Debug)]
 pub struct Opening<'a> {
     backend: &'a RedisBackend,
@@ -41,7 +41,7 @@ pub struct Opening<'a> {
 }
 
 impl<'a> Opening<'a> {
-    /// The key of this name where one is set, else the queue's name.
+    /// The key that is `set`, or else the queue's name.
     pub(super) fn key(&self, set: Option<&String>) -> String {
         set.map_or_else(|| self.name.to_string(), String::clone)
     }
@@ -54,14 +54,14 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// The deliveries of a message before it is dead.
+    /// The number of deliveries before a message is dead.
     pub(super) fn max_attempts(&self) -> u32 {
         let leasing = self.config.leasing();
         leasing.map_or(u32::MAX, |leasing| leasing.max_attempts)
     }
 
-    /// Opens the strategy that `make` makes for one handle. On a cluster it talks to the node that has `key`,
-    /// which is one of the strategy's.
+    /// Opens the strategy that `make` makes for one handle. On a cluster it uses the node that has `key`, one of the
+    /// strategy's keys.
     pub(super) fn shell<S: Strategy>(
         self,
         guarantees: Guarantees,
@@ -79,12 +79,12 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// A recipe's queues on a server: a backend that has the recipe's one kind.
+/// A recipe's queues on a server: a backend that has only the recipe's kind.
 ///
-/// A program uses it like any backend: typed handles, workers, layers and the simulator take it as
-/// it is. What the strategy lacks answers `Configuration` or `Invalid`, before anything is sent, and
-/// names it; [`Backend::guarantees`] lists it. Nothing of the configuration is stored: the capacity
-/// and the attempts are the handle's own.
+/// A program uses it like any backend: it works with typed handles, workers, layers and the simulator. Calls for a
+/// feature that the strategy lacks fail with `Configuration` or `Invalid` before anything is sent, and the error names
+/// the feature; [`Backend::guarantees`] lists these features. The configuration is not stored: each handle has its own
+/// capacity and attempts.
 ///
 /// ```no_run
 /// use queue_core::{Queues, Result};
@@ -108,8 +108,8 @@ pub struct Published<R> {
 impl RedisBackend {
     /// The queues of a published strategy, on this backend's server and connections.
     ///
-    /// Its keys are the strategy's own: this backend's prefix does not apply, and its queues do not
-    /// show in [`queues`](Backend::queues). On a cluster all keys of a queue have to be in one slot, see
+    /// Its keys have the strategy's names: this backend's prefix does not apply, and [`queues`](Backend::queues) does
+    /// not list its queues. On a cluster all keys of a queue have to be in one slot, see
     /// [`recipes`](crate::recipes#on-a-cluster).
     pub fn recipe<R: Recipe>(&self, recipe: R) -> Published<R> {
         let backend = self.clone();
@@ -143,12 +143,12 @@ impl<R: Recipe> Backend for Published<R> {
         self.recipe.guarantees()
     }
 
-    /// Those of the backend, whose server this is.
+    /// The warnings of the backend whose server this is.
     fn warnings(&self) -> Vec<String> {
         Backend::warnings(&self.backend)
     }
 
-    /// None: nothing says which keys of a server are a strategy's queues.
+    /// Empty: nothing shows which keys of a server belong to a strategy's queues.
     async fn queues(
         &self,
         _after: Option<&QueueName>,

@@ -19,9 +19,8 @@ use super::{
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the next one last |
 ///
-/// It is good for polling a few items in turn. Equal bodies are one item that comes more often, and a
-/// removal takes any of them (T2, T3). It has neither keys nor a pace, and a visit of several items is
-/// several steps.
+/// Use it to visit a few items in turn. Equal bodies are one item that comes more often, and a removal takes any of
+/// them (T2, T3). Items have neither keys nor a pace, and a visit of several items is several steps.
 #[derive(Debug, Clone)]
 pub struct Rotation {
     key: Option<String>,
@@ -38,14 +37,14 @@ impl Default for Rotation {
 }
 
 impl Rotation {
-    /// The list of this name, in place of the queue's.
+    /// Uses the list of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The time between two looks at an empty ring: 1 ms to 7 days, 1 s by default.
+    /// The time between two polls of an empty ring: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;
@@ -118,7 +117,7 @@ impl Strategy for Ring {
     }
 
     async fn list(&self, server: &Connection, from: usize, most: usize) -> Result<Vec<Bytes>> {
-        // The list stands the other way round.
+        // The list is stored in reverse order.
         let (first, last) = (from as i64, (from + most) as i64);
         let mut range = cmd("LRANGE");
         range.arg(&self.list).arg(-last).arg(-1 - first);

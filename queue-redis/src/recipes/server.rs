@@ -1,5 +1,4 @@
-//! How a strategy talks to the server: plain commands, pipelines, published scripts, and the
-//! client's own time.
+//! How a strategy uses the server: plain commands, pipelines, published scripts, and the client's clock.
 
 use std::{
     hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
@@ -18,18 +17,18 @@ use tokio::time;
 
 use crate::{backend::RedisBackend, waiting};
 
-/// The server, as a strategy sees it: of a cluster, the node that has the strategy's keys.
+/// The server, as a strategy sees it: on a cluster, the node that has the strategy's keys.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     backend: RedisBackend,
     client: Client,
-    /// One of the strategy's keys.
+    /// One key of the strategy, which selects the node.
     key: Arc<str>,
     seed: u64,
 }
 
 impl Connection {
-    /// The backend's server that has this key, for one handle.
+    /// The backend's server that has `key`, for one handle.
     pub(super) fn of(backend: &RedisBackend, key: String) -> Self {
         let now = backend.client().own_time().as_millis();
         Self {
@@ -40,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// The time of this client, by which published strategies go.
+    /// The time of this client's clock, which published strategies use.
     pub(super) fn now(&self) -> Timestamp {
         self.client.own_time()
     }
@@ -49,10 +48,10 @@ impl Connection {
         &**self.backend.spawn()
     }
 
-    /// Opens a connection for calls that block, to the server that has the keys.
+    /// Opens a connection for blocking calls, to the server that has the keys.
     pub(super) async fn connect(&self) -> Option<Link> {
         if self.client.is_clustered() {
-            // A slot may have moved. This goes after it, and so does what comes next.
+            // A slot may have moved. This command finds its new node, and the following commands go there.
             let look = redis::cmd("TYPE").arg(&*self.key).take();
             self.client.command(&look).await.ok()?;
         }
@@ -89,7 +88,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The first one's that failed, of unknown outcome, since the others may have run.
+    /// The error of the first command that failed, of unknown outcome, because the others may have run.
     pub(super) async fn pipeline<T: FromRedisValue>(&self, commands: Vec<Cmd>) -> Result<Vec<T>> {
         let answers = self.client.pipeline(commands).await?;
         let answers = answers.into_iter().map(|answer| self.read(answer?));
@@ -97,18 +96,18 @@ impl Connection {
         answers.map_err(|error| error.with_outcome(Outcome::Unknown))
     }
 
-    /// Reads an answer as what it should be.
+    /// Converts a reply to the expected type.
     fn read<T: FromRedisValue>(&self, answer: Value) -> Result<T> {
         read(answer).inspect_err(|_| self.client.doubt())
     }
 
-    /// Refuses keys that are not all in one slot of a cluster, also those whose names begin so.
+    /// Refuses keys that are not all in one slot of a cluster, including keys that only begin with `beginnings`.
     pub(super) fn check_slots(&self, keys: &[Key], beginnings: &[String]) -> Result<()> {
         if !self.client.is_clustered() {
             return Ok(());
         }
         let slots = keys.iter().map(|key| slot_of(key.name.as_bytes()));
-        // Without a tag in the beginning, two different ends give two slots.
+        // If a beginning contains no hash tag, two different ends have two slots.
         let ends = beginnings
             .iter()
             .flat_map(|begin| ['a', 'b'].map(|end| format!("{begin}{end}")));
@@ -128,7 +127,7 @@ impl Connection {
         Err(Error::new(ErrorKind::Configuration, text))
     }
 
-    /// Refuses a key that has another type than the strategy expects there.
+    /// Refuses a key whose type is not the one that the strategy expects.
     pub(super) async fn check_types(&self, name: &QueueName, keys: &[Key]) -> Result<()> {
         let types = keys.iter();
         let types = types.map(|key| redis::cmd("TYPE").arg(&key.name).take());
@@ -148,7 +147,7 @@ impl Connection {
 
     /// A random UUID, hyphenated, of version 4.
     pub(super) fn uuid(&self) -> String {
-        // Counted by the backend: two handles that open within a millisecond have one seed.
+        // Numbered by the backend: two handles that open within a millisecond have the same seed.
         let nth = self.backend.draw();
         let (high, low) = (hash(&(self.seed, nth, 'h')), hash(&(self.seed, nth, 'l')));
         let (time, version) = (high >> 32, (high & 0xfff) | 0x4000);
@@ -187,17 +186,17 @@ impl Key {
     }
 }
 
-/// The id of an entry: a hash of what names it on the server, so it is the same for every client.
-/// Entries of equal names have one id.
+/// The id of an entry: a hash of its name on the server, so it is the same for every client. Entries of equal names
+/// have one id.
 pub(super) fn id_of(name: &[u8]) -> MessageId {
-    // FNV-1a, whose result no version of the standard library changes.
+    // FNV-1a, which stays the same in all versions of the standard library.
     let hash = name.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     MessageId::new(hash)
 }
 
-/// Reads a part of an answer as what it should be.
+/// Converts a part of a reply to the expected type.
 pub(super) fn read<T: FromRedisValue>(answer: Value) -> Result<T> {
     redis::from_redis_value(answer).map_err(|error| {
         let message = format!("the server's answer is not what this strategy expects: {error}");

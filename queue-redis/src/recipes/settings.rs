@@ -1,23 +1,23 @@
-//! The ranges of the recipes' settings. A value that makes no sense is `Invalid` when a queue opens.
+//! The ranges of the recipes' settings. A value out of range is `Invalid` when a queue opens.
 
 use std::time::Duration;
 
 use queue_core::{Error, Result, in_millis};
 
-/// The least time between two looks, and of a blocking pop: the server reads zero as for ever, and a
-/// client that looks all the time leaves the server no rest.
+/// The shortest time between two polls, and of a blocking pop: the server takes zero as for ever, and constant polling
+/// would overload the server.
 const SHORTEST: Duration = Duration::from_millis(1);
-/// The longest time between two looks, and of a blocking pop: 7 days.
+/// The longest time between two polls, and of a blocking pop: 7 days.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The longest time between a push and its due time: ten years.
 const LONGEST_DELAY: Duration = Duration::from_secs(3_650 * 24 * 60 * 60);
 
-/// Checks an interval or a time-out: 1 ms to 7 days.
+/// Checks an interval or a timeout: 1 ms to 7 days.
 pub(super) fn check_time(setting: &str, value: Duration) -> Result<()> {
     within(setting, value, SHORTEST, LONGEST)
 }
 
-/// Checks a time that may be nothing: up to 7 days.
+/// Checks a time that may be zero: up to 7 days.
 pub(super) fn check_time_or_none(setting: &str, value: Duration) -> Result<()> {
     within(setting, value, Duration::ZERO, LONGEST)
 }

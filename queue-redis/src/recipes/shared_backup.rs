@@ -17,28 +17,28 @@ use super::{
     strategy::{NewEntry, Strategy, Taken},
 };
 
-/// Puts an entry that was too long in the backup back, in one step.
+/// Puts an entry that was in the backup for too long back into the list, in one step.
 const PUT_BACK: &str = "\
 if redis.call('lrem', KEYS[1], 1, ARGV[1]) == 1 then
   redis.call('rpush', KEYS[2], ARGV[1])
 end";
 
-/// Between two looks of the checker, at the least.
+/// The shortest pause between two rounds of the checker.
 const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
-/// A backup list for all clients: `RPOPLPUSH` into it, `LREM` from it. A checker puts back what stays
-/// there too long.
+/// A backup list for all clients: `RPOPLPUSH` into it, `LREM` from it. A checker puts back entries that stay there too
+/// long.
 ///
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the oldest last |
-/// | `{…}:backup` | a list: what all clients have taken and not ended; ours, not published |
+/// | `{…}:backup` | a list of the bodies that clients have taken and not settled; ours, not published |
 /// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
-/// It loses nothing (L5, L8) if one process runs the checker. The checker knows neither who holds an
-/// entry nor since when: it notes when it first saw the entry, and forgets that when it restarts. So
-/// a slow holder's message goes to another while the first still works, and the first one's `LREM`
-/// then removes the other's entry (L1). `LREM` and the checker read the whole backup.
+/// It loses nothing (L5, L8) if one process runs the checker. The checker knows neither an entry's holder nor how long
+/// it has been held: it notes when it first saw the entry, and forgets that when it restarts. So a slow holder's
+/// message goes to another client while the first still works on it, and the `LREM` of the first then removes the
+/// second's entry (L1). `LREM` and the checker read the whole backup.
 #[derive(Debug, Clone)]
 pub struct SharedBackup {
     key: Option<String>,
@@ -61,14 +61,14 @@ impl Default for SharedBackup {
 }
 
 impl SharedBackup {
-    /// The list of this name, in place of the queue's.
+    /// Uses the list of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The list of what all clients have taken, for programs that have their own name for it. By default
+    /// The list of the bodies that all clients have taken, for programs that have their own name for it. By default
     /// `{jobs}:backup` for the list `jobs`.
     #[must_use]
     pub fn backup_key(mut self, key: impl Into<String>) -> Self {
@@ -83,15 +83,15 @@ impl SharedBackup {
         self
     }
 
-    /// Runs the checker in each handle, which puts back what it has seen in the backup for this long:
-    /// 1 ms to 7 days. Choose more than the longest lease. One process should run it.
+    /// Runs a checker in each handle. It puts back entries that it has seen in the backup for `after`: 1 ms to 7 days.
+    /// Choose more than the longest lease. One process should run it.
     #[must_use]
     pub const fn with_checker(mut self, after: Duration) -> Self {
         self.checker = Some(after);
         self
     }
 
-    /// The time between two looks: 1 ms to 7 days, 1 s by default.
+    /// The time between two polls: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;
@@ -196,13 +196,13 @@ impl Strategy for Lists {
     }
 }
 
-/// The task that puts back what stays in the backup.
+/// The task that puts back entries that stay in the backup.
 struct Checker {
     server: Connection,
     queue: String,
     backup: String,
     after: Duration,
-    /// When it first saw each entry.
+    /// When the checker first saw each entry.
     seen: HashMap<Bytes, Timestamp>,
 }
 
@@ -210,7 +210,7 @@ impl Checker {
     async fn run(mut self) {
         loop {
             time::sleep((self.after / 4).max(LEAST_PAUSE)).await;
-            // What one round cannot do, the next one does.
+            // The next round repeats what this round could not do.
             let _ = self.round().await;
         }
     }

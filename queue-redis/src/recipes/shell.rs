@@ -1,6 +1,6 @@
-//! The queue around a strategy: what all of them share.
+//! The queue around a strategy: the parts that all strategies share.
 //!
-//! It refuses what a strategy lacks before anything is sent, makes receipts, and settles a batch one
+//! It refuses calls that the strategy does not support before anything is sent, makes receipts, and settles a batch one
 //! by one.
 
 use std::{
@@ -27,7 +27,7 @@ use super::{
     strategy::{HeldMessage, NewEntry, Strategy, Taken},
 };
 
-/// A handle of a strategy's queue. Strategies whose entries are found again alike share its code.
+/// A handle of a strategy's queue. Strategies with the same type of held messages share its code.
 #[derive(Debug)]
 pub(super) struct Shell<H: HeldMessage> {
     name: QueueName,
@@ -35,7 +35,7 @@ pub(super) struct Shell<H: HeldMessage> {
     max_body: usize,
     server: Connection,
     strategy: Box<dyn Strategy<Held = H>>,
-    /// What this handle has taken and not settled. No other handle can settle it.
+    /// The messages that this handle has taken and not settled. No other handle can settle them.
     held: Mutex<HashMap<Receipt, H>>,
     last_token: AtomicU64,
 }
@@ -49,7 +49,7 @@ impl<H: HeldMessage> Service for Shell<H> {
 }
 
 impl<H: HeldMessage> Shell<H> {
-    /// A handle, once the slots and the types of the strategy's keys are checked.
+    /// Opens a handle, after the slots and the types of the strategy's keys were checked.
     pub(super) async fn open(
         name: &QueueName,
         guarantees: Guarantees,
@@ -211,7 +211,8 @@ impl<H: HeldMessage> Shell<H> {
         }
     }
 
-    /// Larger than all of this handle, and never below the time. Two handles may give the same.
+    /// A token larger than all earlier ones of this handle, and not below the current time. Two handles may give out
+    /// the same token.
     fn next_token(&self) -> Token {
         let now = self
             .server
@@ -225,8 +226,8 @@ impl<H: HeldMessage> Shell<H> {
         Token::new(now.max(last.unwrap_or_else(|last| last) + 1))
     }
 
-    /// Ends holds one by one. A hold whose end is unknown is given up, since to end it again could
-    /// put a second entry in.
+    /// Ends holds one by one. A hold whose end is unknown is given up, because ending it again could add a second
+    /// entry.
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         let mut settled = Vec::with_capacity(settlements.len());
         for Settlement {
@@ -298,12 +299,12 @@ impl<H: HeldMessage> Shell<H> {
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Receipt, H>> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Refuses one key for two things.
+/// Refuses one key for two purposes.
 fn check_distinct(keys: &[Key]) -> Result<()> {
     for (nth, key) in keys.iter().enumerate() {
         if keys[..nth].iter().any(|other| other.name == key.name) {
@@ -336,15 +337,15 @@ fn message(body: Bytes) -> Message {
     }
 }
 
-/// Where a page begins, and the most entries in it. A cursor is a place in the list.
+/// Where a page begins, and the most entries in it. A cursor is a position in the list.
 fn span(page: Page) -> (usize, usize) {
     let from = page.after.map_or(0, |cursor| cursor.get());
-    // No list is longer, and the end of the page stays a number that the server reads.
+    // No list is longer, and the server can still read the end of the page as a number.
     let from = usize::try_from(from.min(u64::from(u32::MAX)));
     (from.unwrap_or(usize::MAX / 2), page.limit)
 }
 
-/// No more entries than a page may have bytes.
+/// Limits the page to the entries whose bytes fit it.
 fn paged<T>(mut entries: Vec<T>, size: impl Fn(&T) -> usize, from: usize, most: usize) -> Paged<T> {
     let found = entries.len();
     entries.truncate(limits::fitting(entries.iter().map(size), most));

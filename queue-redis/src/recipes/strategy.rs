@@ -1,4 +1,4 @@
-//! What a published strategy says of itself. The shell makes a queue of it.
+//! The interface of a published strategy. The shell makes a queue of it.
 
 use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
 
@@ -12,7 +12,7 @@ use redis::cmd;
 
 use super::server::{Connection, Key, id_of};
 
-/// A message to put in.
+/// A message to push.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewEntry<'a> {
     pub(super) push: &'a Push,
@@ -40,43 +40,42 @@ impl<'a> NewEntry<'a> {
 pub(super) struct Taken<H> {
     pub(super) id: MessageId,
     pub(super) body: Bytes,
-    /// 1 where the strategy counts none.
+    /// 1 if the strategy does not count attempts.
     pub(super) attempt: u32,
-    /// What finds the entry again on the server.
+    /// The data that finds the entry again on the server.
     pub(super) held: H,
 }
 
-/// What finds a taken entry again.
+/// The data that finds a taken entry again.
 pub(super) trait HeldMessage: Debug + Clone + Send + Sync + 'static {}
 
 impl<T: Debug + Clone + Send + Sync + 'static> HeldMessage for T {}
 
-/// What a strategy does to the server: no more than was published, and one step to put an entry
-/// back.
+/// The operations of a strategy on the server: only what was published, and one step to put an entry back.
 ///
-/// The shell calls only what the strategy's [`Guarantees`](queue_core::Guarantees) say that it has;
-/// the other methods keep their bodies.
+/// The shell calls only what the strategy's [`Guarantees`](queue_core::Guarantees) declare; the other methods keep
+/// their default bodies.
 #[async_trait]
 pub(super) trait Strategy: Debug + Send + Sync + 'static {
-    /// What finds a taken entry again. Where none is taken, the body, as for most: each other type is one more
-    /// shell to compile.
+    /// The data that finds a taken entry again. A strategy that takes none uses the body, as most do, because each
+    /// other type is one more shell to compile.
     type Held: HeldMessage;
 
-    /// Its keys, whose types an open checks.
+    /// The strategy's keys, whose types are checked when a queue opens.
     fn keys(&self) -> Vec<Key>;
 
-    /// What the names of the keys begin with that it makes as it goes.
+    /// The beginnings of keys that the strategy creates later.
     fn beginnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The list of dead letters, where it has one.
+    /// The list of dead letters, if the strategy has one.
     fn dead(&self) -> Option<&str> {
         None
     }
 
-    /// The dead letters from the nth on: the entries of the list of dead letters. It keeps neither
-    /// reason, attempts nor time.
+    /// The dead letters from index `from` on: the entries of the list of dead letters, which stores neither reason,
+    /// attempts nor time.
     async fn dead_letters(
         &self,
         server: &Connection,
@@ -96,20 +95,20 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         (id_of(entry), entry.clone())
     }
 
-    /// The time between two looks of who waits.
+    /// The time between two polls of a waiting caller.
     fn poll(&self) -> Duration {
         Duration::from_secs(1)
     }
 
-    /// Makes what has to be there before the first call.
+    /// Creates what has to exist before the first call.
     async fn prepare(&self, _server: &Connection) -> Result<()> {
         Ok(())
     }
 
-    /// Puts messages in.
+    /// Pushes messages.
     async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>>;
 
-    /// Takes up to `max` messages, for so long where leases expire.
+    /// Takes up to `max` messages, for the lease time if leases expire.
     async fn take(
         &self,
         _server: &Connection,
@@ -129,7 +128,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         Err(undeclared("end"))
     }
 
-    /// Keeps the entry for so long from now on. Says whether it is still held.
+    /// Keeps the entry for this time from now on. Returns true if it is still held.
     async fn extend(
         &self,
         _server: &Connection,
@@ -139,13 +138,13 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         Ok(true)
     }
 
-    /// Waits for something to take, up to `timeout`.
+    /// Waits for an entry to take, up to `timeout`.
     async fn wait(&self, _server: &Connection, timeout: Duration) -> Result<()> {
         tokio::time::sleep(timeout.min(self.poll())).await;
         Ok(())
     }
 
-    /// The messages in each place.
+    /// The number of messages in each state.
     async fn depth(&self, server: &Connection) -> Result<Depth>;
 
     /// The newest `n` bodies, the newest first.
@@ -153,7 +152,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         Err(undeclared("recent"))
     }
 
-    /// The length that it is kept to.
+    /// The maximum length.
     fn capacity(&self) -> Option<NonZeroUsize> {
         None
     }
@@ -163,18 +162,18 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
         Err(undeclared("rotate"))
     }
 
-    /// The items of a ring from the nth on, in the order of visits.
+    /// The items of a ring from index `from` on, in the order of visits.
     async fn list(&self, _server: &Connection, _from: usize, _most: usize) -> Result<Vec<Bytes>> {
         Err(undeclared("list"))
     }
 
-    /// Takes an item of this id out of a ring.
+    /// Removes an item of each id from a ring.
     async fn remove(&self, _server: &Connection, _ids: &[MessageId]) -> Result<u64> {
         Err(undeclared("remove"))
     }
 }
 
-/// A dead letter of which nothing is known but the message.
+/// A dead letter of which only the message is known.
 pub(super) fn buried(id: MessageId, body: Bytes) -> DeadLetter {
     DeadLetter {
         id,
@@ -188,7 +187,7 @@ pub(super) fn buried(id: MessageId, body: Bytes) -> DeadLetter {
     }
 }
 
-/// The error of the nth entry of a batch whose entries go one by one: those before it are done.
+/// The error of the nth entry of a batch whose entries are sent one by one: the entries before it are done.
 pub(super) fn half_done(nth: usize, error: Error) -> Error {
     match nth {
         0 => error,
@@ -196,7 +195,7 @@ pub(super) fn half_done(nth: usize, error: Error) -> Error {
     }
 }
 
-/// A strategy declares a call in its guarantees and does not implement it.
+/// The error for a strategy that declares a call in its guarantees and does not implement it.
 fn undeclared(what: &str) -> Error {
     let message = format!("a strategy declares calls that need `{what}`, and does not have it");
     Error::new(ErrorKind::Internal, message)

@@ -1,4 +1,4 @@
-//! What strategies on sorted sets share. Scores are due times. A message is due if its score is now or less,
+//! The parts that strategies on sorted sets share. Scores are due times. A message is due if its score is now or less,
 //! also below 0: another producer may have written such a score.
 
 use queue_core::{Depth, Result};
@@ -6,10 +6,10 @@ use redis::{FromRedisValue, cmd};
 
 use super::server::Connection;
 
-/// The least score of what is due.
+/// The lowest score of due members.
 const LEAST: &str = "-inf";
 
-/// Takes what is due, up to `most` members: who removes one has it.
+/// Takes up to `most` due members: the client that removes a member has claimed it.
 pub(super) async fn claim<T>(
     server: &Connection,
     key: &str,

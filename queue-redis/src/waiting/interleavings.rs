@@ -1,5 +1,5 @@
-//! The board and the task that sends its requests, in many orders in which threads can take turns,
-//! on a server that is only one marker. Time stands still, so nothing makes up for a lost hint.
+//! The registry and the task that sends its requests, in many interleavings of threads, on a server that is only one
+//! marker. Time stands still, so no timer makes up for a lost wake-up.
 
 use std::sync::{
     Arc, Mutex,
@@ -17,7 +17,7 @@ const MARKER: Bytes = Bytes::from_static(b"marker");
 /// A message of the server.
 enum Event {
     Changes(usize),
-    /// A message, by the registration of this number.
+    /// A message that was leased for the registration of this number.
     HandedOver(u64),
     End,
 }
@@ -34,7 +34,7 @@ struct FakeServer {
 #[derive(Debug, Default)]
 struct Marker {
     armed: usize,
-    /// The registration, and its number if it has terms.
+    /// The registration, with its number if it has terms.
     registered: Option<Option<u64>>,
 }
 
@@ -43,7 +43,7 @@ impl FakeServer {
         step();
         let mut marker = self.marker.lock().unwrap();
         if marker.armed == 0 && marker.registered.take().is_some() {
-            // The task that hears it is there until the end.
+            // The task that receives this exists until the end.
             let _ = self.says.send(Event::Changes(changes));
         } else {
             marker.armed += changes;
@@ -77,7 +77,7 @@ impl FakeServer {
         self.arm(1);
     }
 
-    /// Takes a message if there is one, and tells the next consumer if it leaves some behind.
+    /// Takes a message if there is one, and notifies the next consumer if messages are left.
     fn take(&self) -> bool {
         step();
         let less = |ready: usize| ready.checked_sub(1);
@@ -91,7 +91,7 @@ impl FakeServer {
     }
 }
 
-/// What goes back is ready again.
+/// A returned message is ready again.
 impl ReturnLease for FakeServer {
     fn give_back(&self, _handed: Bytes) {
         step();
@@ -139,7 +139,7 @@ impl Scene {
         self.consumer_by(|_| None)
     }
 
-    /// A consumer that takes one message, and waits for one while there is none.
+    /// A consumer that takes one message, and waits with a handoff request while there is none.
     fn consumer_by_terms(&self) -> JoinHandle<()> {
         self.consumer_by(|server| Some(terms(server)))
     }
@@ -159,7 +159,7 @@ impl Scene {
         self.thread(move |_, server| (0..messages).for_each(|_| server.push()))
     }
 
-    /// Waits for all threads, then has the task end, and answers how many messages are left.
+    /// Waits for all threads, then ends the task, and returns how many messages are left.
     fn end(self, threads: impl IntoIterator<Item = JoinHandle<()>>) -> usize {
         for thread in threads {
             thread.join().unwrap();
@@ -170,7 +170,7 @@ impl Scene {
     }
 }
 
-/// Plays these threads in many orders, each of which leaves so many messages.
+/// Runs these threads in many interleavings, each of which must leave `left` messages.
 #[track_caller]
 fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N]) {
     in_many_orders(move || {
@@ -203,7 +203,7 @@ fn notify(board: &WaiterRegistry, said: &Event) {
     }
 }
 
-/// The work of the task of `watch.rs`, with the server at hand.
+/// The work of the task of `watch.rs`, with this server.
 async fn watch(board: &WaiterRegistry, server: &FakeServer, mut said: UnboundedReceiver<Event>) {
     let mut over = false;
     loop {
@@ -213,8 +213,7 @@ async fn watch(board: &WaiterRegistry, server: &FakeServer, mut said: UnboundedR
                 ServerRequest::Register { waiting, terms, .. } => {
                     let changes = server.join(waiting, &terms);
                     step();
-                    // The task may read messages that the server sent after the answer before the
-                    // answer.
+                    // The task may read messages before the reply even if the server sent them after it.
                     while let Ok(said) = said.try_recv() {
                         over |= matches!(said, Event::End);
                         notify(board, &said);
@@ -278,7 +277,7 @@ fn a_waiter_that_gives_up_its_hint_wakes_another() {
             step();
             board.give_up(&MARKER);
         });
-        // Two messages, so that the server tells it, whatever the other consumer takes.
+        // Two messages, so that the server notifies this consumer, whichever the other consumer takes.
         [fails, scene.consumer(), scene.producer(2)]
     });
 }

@@ -1,18 +1,17 @@
-//! Waiting for changes. All waiting callers of a process share one connection, which listens to the
-//! process's own channel.
+//! Waiting for changes. All waiting callers of a process share one connection, which listens to the process's own
+//! channel.
 //!
-//! A *marker* is a sorted set on the server, one for each kind of hint of a queue. A waiting client
-//! registers its process there. A script that makes work tells as many of the registered processes
-//! as there is work for, each once; if none is registered it *arms* the marker for the next to wait
-//! (`lua/shared/arm.lua`). So a wake-up costs the same for any number of queues; the longest
-//! waiting go first; and the script finds out that a process has died when it tells it, since
-//! nobody listens to its channel. Hints are all that a marker holds, so a loss there costs no more than
-//! the fall-back interval.
+//! A *marker* is a sorted set on the server, one for each kind of hint of a queue. A waiting client registers its
+//! process there. A script that makes messages ready notifies as many registered processes as it has messages for, each
+//! once. If none is registered, it *arms* the marker for the next process that waits (`lua/shared/arm.lua`). So a
+//! wake-up costs the same for any number of queues, and the longest waiting processes go first. If nobody listens to a
+//! process's channel any more, the script notices that when it publishes. A marker holds only hints, so a lost marker
+//! delays consumers by at most the fall-back interval.
 //!
-//! A waiting client may also wish for a message. The process is then registered with the terms of its
-//! lease, and who pushes a short message that is next leases it by these terms, and publishes it in place of
-//! the hint (`lua/shared/hand_over.lua`). The board gives it to who waited for that when it was leased;
-//! if nobody did, it goes back to the queue. If it is lost on its way, its lease ends.
+//! A waiting client may also request a handoff. The process is then registered with the terms of its lease. A push of a
+//! short message that is next leases it by these terms, and publishes the message instead of the hint
+//! (`lua/shared/hand_over.lua`). The registry gives it to a caller that was already waiting for it when it was leased;
+//! if there is none, the message goes back to the queue. If the message is lost on its way, its lease expires.
 
 #[cfg(test)]
 mod interleavings;
@@ -45,23 +44,23 @@ use self::{
     watch::{Dialer, Watch},
 };
 
-/// The board trusts a registration for so many fall-back intervals: rarely renewed, so that an idle
-/// process costs next to nothing, and often enough to notice a connection that has gone silent.
+/// Number of fall-back intervals for which the registry trusts a registration. Renewals are rare enough to cost an idle
+/// process next to nothing, and frequent enough to notice a connection that has gone silent.
 const TRUSTED: u32 = 4;
 
-/// Whoever ends a wait and looks waits again after this time at the latest, on a line of some length.
+/// The longest time in which a caller that ended a wait and polled is expected to wait again, over a slow network.
 const RETURNS: Duration = Duration::from_millis(100);
 
 /// Waits for changes. Cloning copies a pointer; dropping the last clone closes the connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiter(Arc<WaiterInner>);
 
-/// A message that a waiting caller wishes for.
+/// A waiting caller's request for a message.
 pub(crate) struct HandoffRequest {
-    /// For how many ms it is leased.
+    /// The lease time in ms.
     pub(crate) lease_time: u64,
     pub(crate) holder: Option<Holder>,
-    /// Takes it back if the caller is gone when it comes.
+    /// Takes the message back if the caller is gone when it arrives.
     pub(crate) returns: Weak<dyn ReturnLease>,
 }
 
@@ -78,9 +77,9 @@ impl HandoffRequest {
 
 /// The settings of a waiter.
 pub(crate) struct Settings {
-    /// The node at which it waits.
+    /// The time after which a waiting caller polls.
     pub(crate) node: NewNode,
-    /// After so long, a waiting caller polls.
+    /// The time after which a waiting caller polls.
     pub(crate) fall_back: Duration,
     /// The process's own channel; no other process has it.
     pub(crate) channel: Arc<str>,
@@ -92,7 +91,7 @@ pub(crate) fn at(node: &Node) -> &Waiter {
 }
 
 impl Companion for Waiter {
-    /// Whoever waits there would hear nothing any more: the next poll goes to the new owner.
+    /// Callers waiting at this node would get no more wake-ups; their next poll goes to the new owner.
     fn left(&self) {
         self.wake_all();
     }
@@ -122,23 +121,22 @@ impl Waiter {
         }))
     }
 
-    /// Waits for a change at the marker, up to `timeout` and no longer than the fall-back interval.
-    /// The caller then looks.
+    /// Waits for a change at the marker, up to `timeout` and no longer than the fall-back interval. The caller then
+    /// polls.
     ///
-    /// This process times the wait, never the server. It may return for no reason. If it is
-    /// dropped, or its timer ends it at the same moment, it passes on a hint that it was told: to
-    /// another that waits at this marker, here or elsewhere. `change` is the time of the next
-    /// change that its caller knows of. If the wait ends before it and no other here begins, the wait has
-    /// another caller look, since nobody else may know of it; but not for a change after the fall-back
-    /// interval, since by then everybody has looked.
+    /// This process times the wait, not the server. It may return without a reason. If the wait is dropped, or times
+    /// out at the same moment, it forwards a received wake-up to another waiting caller at this marker, here or in
+    /// another process. `change` is the time of the next change that the caller knows of. If the wait ends before that
+    /// time and no other wait begins here, another caller is woken to poll, because nobody else may know of the change.
+    /// A change after the fall-back interval needs none of this, because every caller polls before it.
     ///
-    /// The answer is what was handed over, if the caller wished for that: it need not look.
+    /// Returns the message that was handed over, if the caller requested one; the caller then need not poll.
     ///
     /// # Errors
     ///
-    /// `Unavailable` if it was told of nothing and could not have been told: the connection is
-    /// down, or the server refuses to register. It still waits its time. Of unknown outcome if the caller
-    /// wished for a message, which may be lost on its way. `Configuration`, at once, outside of a runtime.
+    /// `Unavailable`, after the wait, if there was no wake-up and could be none: the connection is down, or the server
+    /// refuses to register. The outcome is unknown if the caller requested a message, which may be lost on its way.
+    /// `Configuration`, at once, outside of a runtime.
     pub(crate) async fn wait(
         &self,
         marker: &Bytes,
@@ -168,10 +166,10 @@ impl Waiter {
             Err(_) => place.leave(),
         };
         if handed.is_some() {
-            // It does not look, so others have to learn of the change.
+            // The caller does not poll, so others have to be notified of the change.
             return Ok(handed);
         }
-        // Either way the caller looks again; after a timer of its own, it may leave instead.
+        // In both cases the caller polls again; after its own timeout, it may leave instead.
         if woken.is_ok() || watched.is_some_and(|at| at <= Instant::now()) {
             watch.change = None;
         }
@@ -197,15 +195,15 @@ impl Waiter {
         }
     }
 
-    /// Notes that a caller that waited at this marker looked, and found only the time of the next
-    /// change. If it does not wait for that, another is told when it has come.
+    /// Notes that a woken caller polled, and found only the time of the next change. If it does not wait for that
+    /// change, another caller is notified when the change comes.
     pub(crate) fn found(&self, marker: &Bytes, change: Instant) {
         if let Some(change) = self.soon(Some(change)) {
             self.0.pending.add(marker, change);
         }
     }
 
-    /// The change, unless everybody has looked before it comes.
+    /// The change, unless every caller polls before it.
     fn soon(&self, change: Option<Instant>) -> Option<Instant> {
         change.filter(|at| *at < Instant::now() + self.fall_back())
     }
@@ -215,17 +213,17 @@ impl Waiter {
         self.0.registry.forget(marker);
     }
 
-    /// Wakes everybody to look: nobody is told of changes here any more.
+    /// Wakes all callers to poll, because no more changes are reported here.
     pub(crate) fn wake_all(&self) {
         self.0.registry.wake_all();
     }
 
-    /// After so long, who waits looks.
+    /// The time after which a waiting caller polls.
     pub(crate) fn fall_back(&self) -> Duration {
         self.0.settings.fall_back
     }
 
-    /// What opens its connection.
+    /// The connector that opens its connection.
     pub(crate) fn connector(&self) -> &dyn Connector {
         &*self.0.settings.node.connector
     }
@@ -245,8 +243,8 @@ impl Waiter {
     }
 }
 
-/// A hint that its holder uses for a call. Dropping it before the call has succeeded passes it on, as
-/// [`Waiter::wait`] does.
+/// A hint that its holder uses for a call. Dropping it before the call has succeeded forwards it, as [`Waiter::wait`]
+/// does.
 pub(crate) struct Hint {
     inner: Arc<WaiterInner>,
     unused: Option<Bytes>,
@@ -261,16 +259,16 @@ impl Hint {
 
 impl Drop for Hint {
     fn drop(&mut self) {
-        // If nobody has ever waited, nobody was told.
+        // If no caller has ever waited, none was notified.
         if let (Some(marker), Some(_)) = (&self.unused, self.inner.started.get()) {
             self.inner.registry.give_up(marker);
         }
     }
 }
 
-/// A change to come that its holder waits for. Dropping this has another told, unless somebody here soon
-/// waits for it again: another that is told at once would end a wait, and two who each end waits whenever
-/// they are told, as consumers of several queues do, would wake each other for ever.
+/// A future change that its holder waits for. Dropping the guard notifies another caller, unless a caller here soon
+/// waits for the change again. An immediate notification would end the other's wait. Two callers that each end their
+/// waits when notified, as consumers of several queues do, would then wake each other for ever.
 struct ChangeGuard<'a> {
     inner: &'a WaiterInner,
     change: Option<(&'a Bytes, Instant)>,
@@ -288,7 +286,7 @@ impl Drop for ChangeGuard<'_> {
 }
 
 impl WaiterInner {
-    /// Opens the connection at the first need, since a process that only pushes needs none.
+    /// Opens the connection when it is first needed, because a process that only pushes needs none.
     fn start(&self) {
         self.started.get_or_init(|| {
             let settings = &self.settings;
@@ -300,8 +298,8 @@ impl WaiterInner {
             };
             let spawn = &*of_all.spawn;
             let (backoff, alarm) = (settings.node.backoff.clone(), settings.node.alarm.clone());
-            // The connection for commands rings the alarm when the server falls silent, and
-            // registrations find out if this one alone does.
+            // If the server falls silent, the connection for commands rings the alarm. If only this connection falls
+            // silent, registrations notice it.
             let connection = Supervised::new(dialer, None, backoff, None, alarm, spawn);
             let watch = Watch {
                 board: Arc::clone(&self.registry),
@@ -320,10 +318,10 @@ impl WaiterInner {
     }
 }
 
-/// Where the registrations of a board begin to count. No two are equal, in whatever process: two backends
-/// with the same [jitter seed](crate::Builder::jitter_seed) listen to the same channel, and a message is for
-/// one of them. In a process, later boards have greater numbers of the same length, so that the order of
-/// registrations on a server repeats itself.
+/// The first serial number of a registry. No two registrations of any process have the same number: two backends with
+/// the same [jitter seed](crate::Builder::jitter_seed) listen to the same channel, but a message is for one of them.
+/// Within a process, later registries have larger numbers of the same length, so that the order of registrations on a
+/// server is reproducible.
 fn first_serial() -> u64 {
     static PROCESS: LazyLock<u64> =
         LazyLock::new(|| 1_000_000_000_000_000_000 + RandomState::new().hash_one(()) % (1 << 61));
@@ -331,7 +329,7 @@ fn first_serial() -> u64 {
     *PROCESS + (BOARDS.fetch_add(1, Ordering::Relaxed) << 32)
 }
 
-/// The error for a caller that nothing could have woken.
+/// The error for a caller that could not have been woken.
 fn deaf(reason: &Arc<Error>, fall_back: Duration, outcome: Outcome) -> Error {
     let fall_back = in_millis(fall_back);
     let message = format!(

@@ -1,4 +1,4 @@
-//! Changes that only this process knows of, and for which nobody in it may be waiting.
+//! Changes that only this process knows of, and for which none of its callers may be waiting.
 
 use std::{
     collections::BTreeMap,
@@ -11,17 +11,17 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// The next change at each marker that a caller here found when it was told to look, or waited for.
+/// The next change at each marker that a caller here found when it was woken to poll, or waited for.
 ///
-/// Others heard nothing, and may sleep past it. The caller mostly waits again at once, in time for
-/// the change; otherwise another is told.
+/// Other callers know nothing of it, and may sleep past it. The caller mostly waits again at once, in time for the
+/// change; otherwise another caller is notified.
 #[derive(Debug, Default)]
 pub(super) struct PendingWakeups {
     changes: Mutex<BTreeMap<Bytes, PendingWakeup>>,
     changed: Notify,
 }
 
-/// A change, and when another is told to look, unless somebody here waits for it by then.
+/// A change, and when to notify another caller, unless a caller here waits for the change by then.
 #[derive(Debug, Clone, Copy)]
 struct PendingWakeup {
     change: Instant,
@@ -29,13 +29,13 @@ struct PendingWakeup {
 }
 
 impl PendingWakeups {
-    /// Adds a change: a caller that was told looked, and found only this one to come.
+    /// Adds a change: a notified caller polled, and found only this future change.
     pub(super) fn add(&self, marker: &Bytes, change: Instant) {
         self.add_until(marker, change, change);
     }
 
-    /// The same for a change that a caller waited for until now. If it does not wait again by then,
-    /// another is told: it needs to know until when to sleep.
+    /// The same for a change that a caller waited for until now. If it does not wait again by `tell`, another caller is
+    /// notified, because it needs to know until when to sleep.
     pub(super) fn add_until(&self, marker: &Bytes, change: Instant, tell: Instant) {
         let mut changes = self.lock();
         let new = PendingWakeup { change, tell };
@@ -46,7 +46,7 @@ impl PendingWakeups {
         self.changed.notify_one();
     }
 
-    /// Removes a change, since a caller that knows of it now waits.
+    /// Removes a change, because a caller that knows of it now waits.
     pub(super) fn take_over(&self, marker: &Bytes, change: Instant) {
         let mut changes = self.lock();
         if changes
@@ -57,8 +57,8 @@ impl PendingWakeups {
         }
     }
 
-    /// Waits until others are to be told of changes, and answers their markers. Dropped before that, it
-    /// takes nothing.
+    /// Waits until others have to be notified of changes, and returns the markers. If it is dropped before that, it
+    /// removes nothing.
     pub(super) async fn due(&self) -> Vec<Bytes> {
         loop {
             let first = self.lock().values().map(|owed| owed.tell).min();
@@ -85,7 +85,7 @@ impl PendingWakeups {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Bytes, PendingWakeup>> {
-        // Nothing panics between two changes of the map, so it is consistent.
+        // No code panics between two changes of the map, so it is consistent.
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -135,7 +135,7 @@ mod tests {
         let owed = PendingWakeups::default();
         let change = after(10);
         owed.add(&MARKER, change);
-        // This caller knows of a later change only.
+        // This caller knows only of a later change.
         owed.take_over(&MARKER, after(20));
         assert_eq!(owed.lock().len(), 1);
         owed.take_over(&MARKER, change);

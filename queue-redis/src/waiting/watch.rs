@@ -19,11 +19,11 @@ use super::{
 };
 use crate::{keys, script::Script, scripts};
 
-/// At most so many registrations travel together, since the server does nothing else meanwhile.
+/// The most registrations in one round trip, because the server does nothing else meanwhile.
 const MOST: usize = 128;
 
-/// The pause before the next registrations, after a node said that a slot is on its way to another. Until it
-/// has arrived, who looks comes back at once.
+/// The pause before the next registrations, after a node said that a slot is moving to another. Until the slot has
+/// arrived, a caller that polls comes back at once.
 const ON_ITS_WAY: Duration = Duration::from_millis(10);
 
 /// Opens the waiter's connection, which listens to the process's channel.
@@ -45,7 +45,7 @@ impl Dial for Dialer {
     }
 }
 
-/// Registers and listens, for as long as the task runs.
+/// Registers and listens for as long as the task runs.
 pub(super) struct Watch {
     pub(super) board: Arc<WaiterRegistry>,
     pub(super) owed: Arc<PendingWakeups>,
@@ -70,7 +70,7 @@ impl Watch {
                     used = true;
                     self.serve(&channel).await;
                 }
-                // The supervisor goes on trying, and knows the reason.
+                // The supervisor keeps trying, and knows the reason.
                 Err(error) if error.is_transient() => {}
                 Err(_) => return,
             }
@@ -84,7 +84,7 @@ impl Watch {
     /// Serves until the connection is replaced.
     async fn serve(&self, channel: &Arc<Channel>) {
         let Some(mut told) = channel.take_pushes() else {
-            // This connector brings no pushes: waiting callers look by a timer.
+            // This connector provides no pushes: waiting callers poll by a timer.
             return self.connection.replaced(channel).await;
         };
         let connection = self.connection.clone();
@@ -130,8 +130,8 @@ impl Watch {
                         pause = Some(Instant::now() + ON_ITS_WAY);
                     }
                 }
-                // Replies that are out of step, or an error. Nothing else uses the connection, so for
-                // either another is opened.
+                // Replies that are out of sync, or an error. Nothing else uses the connection, so it is replaced in
+                // both cases.
                 Ok(_) | Err(_) => {
                     self.board.unanswered(orders);
                     return channel.give_up();
@@ -140,7 +140,7 @@ impl Watch {
         }
     }
 
-    /// Hands the server's message to the waiters that it concerns.
+    /// Passes the server's message to the waiting callers that it concerns.
     fn notify(&self, push: &PushInfo) {
         match read(push, self.patience) {
             Some(ServerMessage::Gone(marker)) => self.board.gone(&marker),
@@ -152,8 +152,8 @@ impl Watch {
         }
     }
 
-    /// Sends these in one round trip. If the server has forgotten a script, this sends the call
-    /// again with the script's text.
+    /// Sends these requests in one round trip. If the server has forgotten a script, sends the call again with the
+    /// script's text.
     async fn ask(
         &self,
         channel: &Channel,
@@ -215,11 +215,11 @@ impl Watch {
         ScriptCall::new(script, needed, &now)
     }
 
-    /// Answers whether a queue is at another node now, or soon.
+    /// Returns true if a queue is at another node now, or will be soon.
     fn hand_out(&self, orders: Vec<ServerRequest>, answers: Vec<Result<Value, Failure>>) -> bool {
         let mut has_moved = false;
         for (order, answer) in orders.into_iter().zip(answers) {
-            // A change that nobody passes on is lost, and others look by their timers.
+            // If a forwarding request fails, its change is lost, and others poll by their timers.
             let ServerRequest::Register {
                 marker, waiting, ..
             } = order
@@ -231,13 +231,13 @@ impl Watch {
                     let changes = redis::from_redis_value(changes).unwrap_or(0);
                     self.board.joined(&marker, waiting, changes);
                 }
-                // On a cluster: whoever looks finds the node that has the queue now, and waits there.
+                // On a cluster: a caller that polls finds the node that has the queue now, and waits there.
                 Err(failure) if failure.is_of_another_node() => {
                     has_moved = true;
                     self.board.moved(&marker);
                 }
-                // The server's trouble may last (a marker of the wrong type, a missing right), so
-                // the board asks for this one again after a while; no other marker waits for that.
+                // The server's error may last (a marker of the wrong type, a missing right), so the registry retries
+                // this marker after a while; no other marker waits for that.
                 Err(failure) => {
                     let reason = failure.into_error(&self.address);
                     self.board.refused(&marker, reason);
@@ -248,7 +248,7 @@ impl Watch {
     }
 }
 
-/// Whether this can be the answer to an order: a number, whatever is stored.
+/// Whether this can be the reply to a request: a number, whatever is stored.
 const fn is_readable(answer: &Result<Value, Failure>) -> bool {
     matches!(answer, Ok(Value::Int(_)) | Err(_))
 }
@@ -262,9 +262,9 @@ enum ServerMessage {
     HandedOver(Bytes, HandedOver),
 }
 
-/// Reads what `lua/shared/arm.lua` publishes: the number of changes, a blank, the marker. The number
-/// is zero where `lua/leasing/remove.lua` publishes it. Or what `lua/shared/hand_over.lua` does, where
-/// `patience` is the time that was left of a registration at its beginning.
+/// Reads a message of `lua/shared/arm.lua`: the number of changes, a blank, the marker. The number is zero if
+/// `lua/leasing/remove.lua` published it. Also reads a message of `lua/shared/hand_over.lua`, where `patience` is the
+/// lifetime that the registration had left at its beginning.
 fn read(push: &PushInfo, patience: Duration) -> Option<ServerMessage> {
     let (PushKind::Message, [.., Value::BulkString(message)]) = (&push.kind, &*push.data) else {
         return None;

@@ -1,4 +1,4 @@
-//! What the strategy does to the server.
+//! The commands of the strategy.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) struct Levels {
     /// The priorities and their lists, the most urgent first.
     pub(super) levels: Vec<(i16, String)>,
     pub(super) dead: String,
-    /// With the list of each body.
+    /// Each popped body with its list.
     pub(super) pops: Pops<(String, Bytes)>,
 }
 
@@ -92,7 +92,7 @@ impl Strategy for Levels {
     }
 }
 
-/// Takes from the most urgent list that has something, then from the next, up to `max`.
+/// Takes from the most urgent non-empty list, then from the next, up to `max`.
 async fn pop(server: Connection, lists: Vec<String>, max: usize) -> Result<Vec<(String, Bytes)>> {
     let mut popped = Vec::new();
     while popped.len() < max {
@@ -105,7 +105,7 @@ async fn pop(server: Connection, lists: Vec<String>, max: usize) -> Result<Vec<(
                 popped.extend(bodies.into_iter().map(|body| (list.clone(), body)));
             }
             Ok(None) => break,
-            // Redis 6.2 has no such command.
+            // Redis 6.2 does not have this command.
             Err(error) if popped.is_empty() && error.kind() == ErrorKind::Configuration => {
                 return pop_in_turn(server, lists, max).await;
             }
@@ -115,7 +115,7 @@ async fn pop(server: Connection, lists: Vec<String>, max: usize) -> Result<Vec<(
     Ok(popped)
 }
 
-/// What was popped must reach its caller; the error comes again.
+/// Popped entries must reach their caller; the error will come again.
 fn keep(popped: Vec<(String, Bytes)>, error: Error) -> Result<Vec<(String, Bytes)>> {
     match popped.is_empty() {
         true => Err(error),

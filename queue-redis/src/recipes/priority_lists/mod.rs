@@ -22,15 +22,14 @@ use super::{
 /// | `{…}:high`, `{…}:normal`, `{…}:low` | lists of the bodies of priority 10, 0 and −10, the oldest last; ours by name |
 /// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
-/// It is good for a few levels of work that may be lost. A message is gone from the server as soon as
-/// it is handed out (L5, L8); a retry goes to the tail of its level at once (L11); less urgent
-/// messages may starve. Another priority than those of the levels is `Invalid`. `LMPOP` takes from
-/// the first list that has something; on a server without it (before 7.0), `RPOP` asks each level in
-/// turn, so that a message may be overtaken by one that came in between (P1).
+/// Use it for a few levels of work that may be lost. A message is gone from the server as soon as it is handed out (L5,
+/// L8). A retry goes to the tail of its level at once (L11). Less urgent messages may starve. A priority without a
+/// level is `Invalid`. `LMPOP` takes from the first non-empty list. On a server without it (before 7.0), `RPOP` asks
+/// one level after another, so a message may be overtaken by a less urgent one (P1).
 #[derive(Debug, Clone)]
 pub struct PriorityLists {
     levels: Vec<(i16, String)>,
-    /// Whether the levels have whole names, and not the ends of names.
+    /// Whether the levels hold full key names, not just the ends of names.
     are_keys: bool,
     dead_key: Option<String>,
     timeout: Duration,
@@ -58,7 +57,7 @@ impl PriorityLists {
         self.by_level(levels, false)
     }
 
-    /// Other levels: each a priority, and its list, for programs that have their own names for them.
+    /// Other levels: each a priority and its list, for programs that have their own names for the lists.
     #[must_use]
     pub fn level_keys(self, levels: impl IntoIterator<Item = (i16, impl Into<String>)>) -> Self {
         self.by_level(levels, true)
@@ -137,7 +136,7 @@ impl Recipe for PriorityLists {
     }
 }
 
-/// A message belongs to one level.
+/// Checks that each message belongs to one level.
 fn check_levels(levels: &[(i16, String)]) -> Result<()> {
     if levels.is_empty() {
         return Err(Error::invalid("priority lists of no level: at least one"));

@@ -1,4 +1,4 @@
-//! What the strategy does to the server.
+//! The commands of the strategy.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Strategy for Entries {
         lease_time: Duration,
     ) -> Result<Vec<Taken<Self::Held>>> {
         let claimed = match self.group.claim(server, max, lease_time).await {
-            // Somebody emptied the server while this handle was open.
+            // Somebody flushed the server while this handle was open.
             Err(error) if error.to_string().contains("NOGROUP") => {
                 self.group.create(server).await?;
                 Vec::new()

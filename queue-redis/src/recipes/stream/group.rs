@@ -13,10 +13,9 @@ use crate::recipes::{
 
 const GROUP: &str = "queue-kit";
 
-/// Ends an entry and puts its message elsewhere, in one step: the new place first. Keys: the stream, the
-/// dead letters; arguments: the group, the entry, the body, the message's first entry, its attempts (or
-/// nothing where it is dead), the consumer, and how often it was delivered, by which an old holder hears
-/// that it is another's.
+/// Ends an entry and adds its message elsewhere, in one step, adding it first. Keys: the stream, the dead letters;
+/// arguments: the group, the entry, the body, the message's first entry, its attempts (empty if it is dead), the
+/// consumer, and its delivery count. The count shows an old holder that the entry belongs to another now.
 const MOVE: &str = "\
 local pending = redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)[1]
 if not pending or pending[2] ~= ARGV[6] or pending[4] ~= tonumber(ARGV[7]) then return 0 end
@@ -28,9 +27,8 @@ end
 redis.call('xack', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('xdel', KEYS[1], ARGV[2])";
 
-/// Sets an entry's idle time to nothing, if it is still this consumer's: a claim of what somebody else
-/// has claimed would take it away from them. Keys: the stream; arguments: the group, the entry, the
-/// consumer.
+/// Resets an entry's idle time, if it still belongs to this consumer: a claim would take the entry away from a consumer
+/// that has claimed it. Keys: the stream; arguments: the group, the entry, the consumer.
 const EXTEND: &str = "\
 local pending = redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)
 if #pending == 0 or pending[1][2] ~= ARGV[3] then return 0 end
@@ -46,7 +44,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Makes the group, and with it the stream.
+    /// Creates the group, and with it the stream.
     pub(super) async fn create(&self, server: &Connection) -> Result<()> {
         let mut create = cmd("XGROUP");
         create
@@ -61,7 +59,7 @@ impl Group {
         }
     }
 
-    /// Adds entries. Answers their ids.
+    /// Adds entries. Returns their ids.
     pub(super) async fn add(
         &self,
         server: &Connection,
@@ -76,7 +74,7 @@ impl Group {
         server.pipeline(adds.collect()).await
     }
 
-    /// Takes entries over that idled for so long.
+    /// Takes over entries that were idle for at least this time.
     pub(super) async fn claim(
         &self,
         server: &Connection,
@@ -95,8 +93,8 @@ impl Group {
             start = read(claimed.next().unwrap_or(Value::Nil))?;
             let some: Vec<Option<StreamEntry>> = read(claimed.next().unwrap_or(Value::Nil))?;
             entries.extend(some.into_iter().flatten());
-            // The server looks at ten entries for each that it may claim: what is idle may stand
-            // behind more than those.
+            // The server looks at ten entries for each one that it may claim, so idle entries may be behind more than
+            // those.
             if start == "0-0" || entries.len() >= max {
                 return Ok(entries);
             }
@@ -137,7 +135,7 @@ impl Group {
         Ok(pending.first().map_or(1, |(_, _, _, delivered)| *delivered))
     }
 
-    /// Puts a message back, with the attempts that count; without them it is dead.
+    /// Puts a message back with its attempts; without attempts it is dead.
     pub(super) async fn put_elsewhere(
         &self,
         server: &Connection,
@@ -152,7 +150,7 @@ impl Group {
             .await
     }
 
-    /// Ends an entry. Says whether it was pending.
+    /// Ends an entry. Returns true if it was pending.
     pub(super) async fn ack(&self, server: &Connection, held: &ClaimedEntry) -> Result<bool> {
         let (mut ack, mut delete) = (cmd("XACK"), cmd("XDEL"));
         ack.arg(&self.stream).arg(GROUP).arg(&held.entry);
@@ -161,7 +159,7 @@ impl Group {
         Ok(ended[0] > 0)
     }
 
-    /// Makes an entry's time begin again. Says whether it is still this consumer's.
+    /// Restarts an entry's idle time. Returns true if the entry still belongs to this consumer.
     pub(super) async fn extend(&self, server: &Connection, held: &ClaimedEntry) -> Result<bool> {
         let arguments = (GROUP, &held.entry, &self.consumer);
         server.eval(EXTEND, &[&self.stream], arguments).await

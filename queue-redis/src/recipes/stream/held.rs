@@ -8,11 +8,11 @@ use crate::recipes::{server::id_of, strategy::Taken};
 
 /// The field that is the body.
 pub(super) const BODY: &str = "body";
-/// Of a message that was put back: the entry that it first was, and the attempts that count.
+/// The fields of a message that was put back: its first entry, and the attempts that count.
 const FIRST: &str = "first";
 const ATTEMPTS: &str = "attempts";
 
-/// An entry's id and its fields. These are missing where the entry was deleted.
+/// An entry's id and its fields. The fields are missing if the entry was deleted.
 pub(super) type StreamEntry = (String, Option<HashMap<String, Bytes>>);
 
 /// A delivered entry.
@@ -20,14 +20,14 @@ pub(super) type StreamEntry = (String, Option<HashMap<String, Bytes>>);
 pub(super) struct ClaimedEntry {
     pub(super) entry: String,
     pub(super) body: Bytes,
-    /// The entry that the message first was: its name.
+    /// The first entry of the message, which names it.
     pub(super) first: String,
     pub(super) attempt: u32,
     pub(super) delivered: u32,
 }
 
 impl ClaimedEntry {
-    /// An entry that was delivered so often. `None` if it is gone, or has no body.
+    /// An entry with this delivery count. `None` if it is gone, or has no body.
     pub(super) fn read((entry, fields): StreamEntry, delivered: u32) -> Option<Self> {
         let mut fields = fields?;
         let text = |bytes: Bytes| String::from_utf8(bytes.into()).ok();

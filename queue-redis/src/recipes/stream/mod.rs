@@ -14,17 +14,17 @@ use super::{
     settings::check_time,
 };
 
-/// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; what idles too long is claimed by
-/// others. Common practice, and not one of the published articles.
+/// A stream with one consumer group: `XADD`, `XREADGROUP`, `XACK`; entries that are idle too long are claimed by
+/// others. This is common practice, not from one of the published articles.
 ///
 /// | key | holds |
 /// | --- | --- |
 /// | `{name}` | a stream; an entry's field `body` is the body; one that was put back has `first` and `attempts`, too |
 /// | `{…}:dead` | a list of bodies that were buried, or spent their attempts |
 ///
-/// It loses nothing. A slow holder may ack what another has claimed (L4). A retry goes to the tail at
-/// once, as a new entry (L11). An entry is claimed after the lease time that the claimer asks for, not
-/// its holder (L1, L7). One old entry pins its node of the stream in memory.
+/// It loses nothing. A slow holder may ack an entry that another has claimed (L4). A retry goes to the tail at once, as
+/// a new entry (L11). The claimer's lease time decides when an entry is claimed, not the holder's (L1, L7). One old
+/// entry keeps its whole node of the stream in memory.
 #[derive(Debug, Clone)]
 pub struct Stream {
     consumer: String,
@@ -34,7 +34,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The strategy for the consumer of this name, which has to be its own.
+    /// The strategy for the consumer of this name. The name must be unique to the consumer.
     pub fn consumer(name: impl Into<String>) -> Self {
         Self {
             consumer: name.into(),
@@ -44,7 +44,7 @@ impl Stream {
         }
     }
 
-    /// The stream of this name, in place of the queue's.
+    /// Uses the stream of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -58,7 +58,7 @@ impl Stream {
         self
     }
 
-    /// The time between two looks: 1 ms to 7 days, 1 s by default.
+    /// The time between two polls: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;

@@ -1,4 +1,4 @@
-//! The task that moves what is due, of all topics, from the sets to the lists.
+//! The task that moves due messages of all topics from the sets to the lists.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Distributor {
     pub(super) async fn run(self) {
         loop {
             time::sleep(self.tick).await;
-            // What one round cannot do, the next one does.
+            // The next round repeats what this round could not do.
             let _ = self.round().await;
         }
     }
@@ -39,7 +39,7 @@ impl Distributor {
     async fn round(&self) -> Result<()> {
         let topics: Vec<String> = self.server.ask(cmd("SMEMBERS").arg(WAITING_TOPICS)).await?;
         for waiting in topics {
-            // One topic's error, a key of another type say, is not the others'.
+            // One topic's error, such as a key of another type, must not stop the other topics.
             let _ = self.distribute(&waiting).await;
         }
         Ok(())

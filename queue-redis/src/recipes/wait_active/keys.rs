@@ -17,10 +17,9 @@ pub(super) fn active(topic: &str) -> String {
     format!("{ACTIVE}:{topic}")
 }
 
-/// The list for what is due in a set of the registry, which may name anything.
+/// The list for the due messages of a set. The set comes from the registry, which may contain any name.
 pub(super) fn active_of(waiting: &str) -> Option<String> {
-    // Without the prefix the list would be the set itself, and the script would lose what it
-    // takes out of it.
+    // Without the prefix, the list would be the set itself, and the script would lose the messages that it moves.
     let topic = waiting.strip_prefix(WAITING)?;
     Some(format!("{ACTIVE}{topic}"))
 }

@@ -1,4 +1,4 @@
-//! The JSON object that a message of a topic is.
+//! The JSON object of a topic's message.
 
 use bytes::Bytes;
 use queue_core::{Error, MessageId, Result, Timestamp};
@@ -18,7 +18,7 @@ pub(super) struct TopicMessage {
 }
 
 impl TopicMessage {
-    /// A message of a list, if it is an object with a body.
+    /// Reads a message from a list, if it is an object with a body.
     pub(super) fn read(entry: &Bytes) -> Option<Self> {
         let members = Members::read(entry)?;
         Some(Self {
@@ -28,8 +28,8 @@ impl TopicMessage {
     }
 }
 
-/// A message is named by its id where its producer gave it one, else by all that was written but its due
-/// time, which a retry changes.
+/// The id that the producer gave the message; without one, a hash of everything but the due time, which a retry
+/// changes.
 fn named(members: &Members<'_>) -> MessageId {
     if let Some(id) = members.string(ID) {
         return id_of(id.as_bytes());
@@ -41,7 +41,7 @@ fn named(members: &Members<'_>) -> MessageId {
     id_of(rest.as_bytes())
 }
 
-/// A message of ours. Its fields go in alphabetical order.
+/// A message of this library. Its fields are in alphabetical order.
 pub(super) fn written(
     topic: &str,
     id: &str,
@@ -61,8 +61,7 @@ pub(super) fn written(
     ))
 }
 
-/// The entry of a list once more, due then: all other bytes stay. An entry that is no message stays as it
-/// is.
+/// The entry of a list with a new due time; all other bytes stay. An entry that is not a message stays the same.
 pub(super) fn again(entry: &Bytes, due: Timestamp) -> Bytes {
     match Members::read(entry).filter(|members| members.string(BODY).is_some()) {
         Some(members) => members.with(DUE, &due.as_millis().to_string()).into(),

@@ -21,8 +21,8 @@ use super::{
 /// The most messages that one step of the distributor may move: the server does nothing else meanwhile.
 const LARGEST_BATCH: usize = 1_000_000;
 
-/// A sorted set of waiting messages and a list of active ones for each topic; a distributor moves what
-/// is due from one to the other.
+/// A sorted set of waiting messages and a list of active ones for each topic; a distributor moves due messages from the
+/// set to the list.
 ///
 /// | key | holds |
 /// | --- | --- |
@@ -32,17 +32,16 @@ const LARGEST_BATCH: usize = 1_000_000;
 /// | `delay:active:{topic}` | a list of messages that are due, the oldest first |
 /// | `{delay:active:…}:dead` | a list of buried messages; ours, not published |
 ///
-/// The topic is the queue's name; the published default is `default`. A message is an object with the
-/// fields `body` (a string), `createTime`, `delayTime`, `id` and `topic`; only `body` is needed to
-/// read one, and what is no such object is delivered whole. Each handle runs the distributor, unless
-/// told not to: one message for each topic and tick, as published, or a [`batch`](Self::batch).
+/// The topic is the queue's name; the published default is `default`. A message is an object with the fields `body` (a
+/// string), `createTime`, `delayTime`, `id` and `topic`; reading one needs only `body`, and an entry that is no such
+/// object is delivered whole. Each handle runs the distributor, unless `without_distributor` is set. It moves one
+/// message for each topic and tick, as published, or a [`batch`](Self::batch).
 ///
-/// The list's name is the set's with its first `delay:wait` replaced. Published distributors replace every
-/// one, so a topic whose name contains `delay:wait` goes to another list there: use ours alone for it.
+/// The list's name is the set's name with the first `delay:wait` replaced. Published distributors replace every
+/// `delay:wait`, so for a topic with `delay:wait` in its name they use another list: run only this distributor for it.
 ///
-/// What a consumer has popped is gone from the server (L5, L8). Messages wait for a tick (D2: one at a
-/// time). A push that comes between the distributor's `EXISTS` and `SREM` is forgotten until the next
-/// push of its topic (L7).
+/// A popped message is gone from the server (L5, L8). Messages wait for a tick (D2: one at a time). A push that comes
+/// between the distributor's `EXISTS` and `SREM` is forgotten until the next push of its topic (L7).
 #[derive(Debug, Clone)]
 pub struct WaitActive {
     topic: Option<String>,
@@ -67,7 +66,7 @@ impl Default for WaitActive {
 }
 
 impl WaitActive {
-    /// The topic of this name, in place of the queue's.
+    /// Uses the topic of this name instead of the queue's name.
     #[must_use]
     pub fn topic(mut self, topic: impl Into<String>) -> Self {
         self.topic = Some(topic.into());

@@ -1,4 +1,4 @@
-//! What the strategy does to the server.
+//! The commands of the strategy.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ impl Strategy for Topic {
 
     async fn put(&self, server: &Connection, entries: &[NewEntry<'_>]) -> Result<Vec<Pushed>> {
         let now = server.now();
-        // All of them before anything is sent: a body may be none that JSON can hold.
+        // Written before anything is sent, because a body may not be valid in JSON.
         let messages = entries.iter().map(|entry| {
             let (id, due) = (server.uuid(), entry.due.resolve(now));
             let message = message::written(&self.topic, &id, entry.body(), now, due)?;
@@ -135,7 +135,7 @@ impl Strategy for Topic {
     }
 }
 
-/// The id and the body of a message of the list where it is an object that has them; else all of it.
+/// The id and the body of a list's message; the whole entry if it is no object with a body.
 fn read(message: &Bytes) -> (MessageId, Bytes) {
     match TopicMessage::read(message) {
         Some(read) => (read.id, read.body),

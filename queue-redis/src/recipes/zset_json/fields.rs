@@ -1,10 +1,10 @@
-//! The fields that count in a body that is a JSON object.
+//! The fields that matter in a body that is a JSON object.
 
 use bytes::Bytes;
 
 use crate::recipes::json::{Members, same_for_equals, whole};
 
-/// The priority in ms, without a fraction; 0 without one, or if it is no number.
+/// The priority in ms, without a fraction; 0 if it is missing or not a number.
 pub(super) fn priority(body: &Bytes) -> i64 {
     let members = Members::read(body);
     members
@@ -12,8 +12,7 @@ pub(super) fn priority(body: &Bytes) -> i64 {
         .map_or(0, whole)
 }
 
-/// The name of the value in this field, as JSON. A null is as good as no field: otherwise all messages with
-/// null would be one.
+/// The value in this field, as JSON. Null counts as no field: otherwise all messages with null would be one.
 pub(super) fn named(body: &Bytes, name: &str) -> Option<String> {
     same_for_equals(Members::read(body)?.get(name)?)
 }

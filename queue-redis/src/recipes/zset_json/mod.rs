@@ -22,12 +22,12 @@ use super::{
 /// | `processing_queue:{name}` | with [`with_processing`](Self::with_processing): a sorted set of claimed bodies, by the end of their leases, or as [`claim_timeout`](Self::claim_timeout) says |
 /// | `{delay_queue:…}:retries` | with processing: a hash of retries by body |
 /// | `{delay_queue:…}:dead` | a sorted set of dead bodies, by time of death |
-/// | `{delay_queue:…}:consumed` | with [`once_by`](Self::once_by): a set of the values that were acked, as JSON; it never shrinks |
+/// | `{delay_queue:…}:consumed` | with [`once_by`](Self::once_by): a set of acked values, as JSON; it never shrinks |
 ///
-/// The last three names are ours. Equal bodies are one message: the second push moves the first (D3,
-/// L5). Plain, a claimed message is gone from the server (L5, L8). With processing it is not: leases
-/// expire, and a retry beyond the attempts of the configuration dies. But whoever knows a body may end
-/// its lease (L4), and the dead letters have no cap (L13). Clients' clocks decide what is due (D1).
+/// The last three names are ours. Equal bodies are one message: the second push moves the first (D3, L5). Without
+/// processing, a claimed message is gone from the server (L5, L8). With processing it stays: leases expire, and a
+/// message retried beyond the configured attempts dies. But any client that knows a body may end its lease (L4), and
+/// the dead letters have no cap (L13). Clients' clocks decide what is due (D1).
 #[derive(Debug, Clone)]
 pub struct ZsetJson {
     key: Option<String>,
@@ -60,14 +60,14 @@ impl Default for ZsetJson {
 }
 
 impl ZsetJson {
-    /// The sorted set of this name, in place of `delay_queue:{name}`. The companions go with it.
+    /// Uses this sorted set instead of `delay_queue:{name}`. The companions' names follow it.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// The sorted set of claimed bodies, in place of `processing_queue:{name}`.
+    /// Uses this sorted set of claimed bodies instead of `processing_queue:{name}`.
     #[must_use]
     pub fn processing_key(mut self, key: impl Into<String>) -> Self {
         self.processing_key = Some(key.into());
@@ -95,21 +95,20 @@ impl ZsetJson {
         self
     }
 
-    /// Keeps claimed messages in a second sorted set, until they are acked or their lease is over.
+    /// Keeps claimed messages in a second sorted set until they are acked or their lease expires.
     #[must_use]
     pub const fn with_processing(mut self) -> Self {
         self.processing = true;
         self
     }
 
-    /// How long a claim lasts where its score is its own time: up to 7 days. By default nothing, so that a
-    /// score is the end of a lease.
+    /// How long a claim lasts if its score is the time of the claim: up to 7 days. By default zero, so that a score is
+    /// the end of a lease.
     ///
-    /// Other programs may score a claim by the time when they made it. Without this setting such a claim
-    /// looks over at once, and its message goes to somebody else while they still work on it. With it, a
-    /// claim is over this long after its score. Set it to the time after which the other programs give a
-    /// claim up. A lease of this queue lasts as long as its caller asks: its score is that much earlier or
-    /// later.
+    /// Other programs may score a claim by the time when they made it. Without this setting such a claim seems expired
+    /// at once, and its message goes to another consumer while they still work on it. With it, a claim expires this
+    /// long after its score. Set it to the time after which the other programs give up a claim. A lease of this queue
+    /// still lasts as long as its caller asks: its score is adjusted by this time.
     #[must_use]
     pub const fn claim_timeout(mut self, timeout: Duration) -> Self {
         self.claim_timeout = timeout;
@@ -127,8 +126,8 @@ impl ZsetJson {
 
     /// Delivers no message whose JSON has a value in this field that was acked before.
     ///
-    /// Numbers are equal if their exact decimal values are: `1` and `1.0` are one value, and numbers
-    /// that no float tells apart are two. `1` and `"1"` are two. Strings are equal by their characters;
+    /// Numbers are equal if their exact decimal values are equal: `1` and `1.0` are one value, while numbers that
+    /// differ only beyond a float's precision are two. `1` and `"1"` are two. Strings are equal by their characters;
     /// arrays and objects, and numbers with a power of ten beyond 64 bits, by their text. Null is no value.
     #[must_use]
     pub fn once_by(mut self, field: impl Into<String>) -> Self {
@@ -136,7 +135,7 @@ impl ZsetJson {
         self
     }
 
-    /// The time between two looks: 1 ms to 7 days, 1 s by default.
+    /// The time between two polls: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;

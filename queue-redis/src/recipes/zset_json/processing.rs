@@ -1,4 +1,4 @@
-//! The processing set: what is claimed, until it is acked or its lease is over.
+//! The processing set: claimed messages, until they are acked or their lease expires.
 
 use std::time::Duration;
 
@@ -8,9 +8,8 @@ use redis::{Value, cmd};
 
 use crate::recipes::server::Connection;
 
-/// Moves what is past its lease back, then what is due into the processing set. Keys: the queue, the
-/// processing set; arguments: now, the score of the leases, the most messages, the last score of a claim
-/// that is over.
+/// Moves messages with expired leases back, then due messages into the processing set. Keys: the queue, the processing
+/// set; arguments: now, the score of the leases, the most messages, the last score of an expired claim.
 const CLAIM: &str = "\
 for _, member in ipairs(redis.call('zrangebyscore', KEYS[2], '-inf', ARGV[4], 'limit', 0, 128)) do
   redis.call('zadd', KEYS[1], ARGV[1], member)
@@ -22,10 +21,9 @@ for _, member in ipairs(due) do
   redis.call('zrem', KEYS[1], member)
 end
 return due";
-/// Puts what is in the processing set back into the queue, or into the dead ones once its retries are
-/// spent. Keys: the queue, the processing set, the retries, the dead; arguments: the member, its due
-/// time, now, 1 where it counts as a retry, the most retries. Answers 0 for what is not held, 1 for
-/// what is back, 2 for what is dead.
+/// Moves a message from the processing set back into the queue, or to the dead letters once its retries are used up.
+/// Keys: the queue, the processing set, the retries, the dead letters; arguments: the member, its due time, now, 1 if
+/// it counts as a retry, the most retries. Returns 0 if the message is not held, 1 if it is back, 2 if it is dead.
 const PUT_BACK: &str = "\
 if not redis.call('zscore', KEYS[2], ARGV[1]) then return 0 end
 if ARGV[4] == '1' and redis.call('hincrby', KEYS[3], ARGV[1], 1) >= tonumber(ARGV[5]) then
@@ -52,7 +50,7 @@ pub(super) struct Processing {
 }
 
 impl Processing {
-    /// The score of a claim that is over then.
+    /// The score of a claim that expires at this time.
     fn score(&self, over: Timestamp) -> i64 {
         let timeout = millis_ceil(self.claim_timeout);
         over.as_millis() as i64 - timeout as i64
@@ -89,7 +87,7 @@ impl Processing {
         })
     }
 
-    /// Puts a message back, due then.
+    /// Puts a message back with this due time.
     pub(super) async fn put_back(
         &self,
         server: &Connection,
@@ -101,7 +99,7 @@ impl Processing {
         self.end(server, body, due, counts, most).await
     }
 
-    /// Buries a message: as its last retry.
+    /// Buries a message, as its last retry would.
     pub(super) async fn bury(&self, server: &Connection, body: &Bytes) -> Result<Settled> {
         self.end(server, body, 0, true, 0).await
     }
@@ -124,7 +122,7 @@ impl Processing {
         })
     }
 
-    /// Makes a lease end so long from now on. Says whether there is one.
+    /// Sets a lease to end this long from now. Returns true if there is one.
     pub(super) async fn extend(
         &self,
         server: &Connection,
@@ -135,7 +133,7 @@ impl Processing {
         let mut extend = cmd("ZADD");
         extend.arg(&self.claimed).arg("XX").arg("CH");
         extend.arg(until).arg(&body[..]);
-        // A deadline that is the same as before is no change.
+        // Setting the same deadline as before counts as no change.
         let held = cmd("ZSCORE").arg(&self.claimed).arg(&body[..]).take();
         let answers: Vec<Value> = server.pipeline(vec![extend, held]).await?;
         Ok(answers.last() != Some(&Value::Nil))

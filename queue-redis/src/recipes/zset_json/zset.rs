@@ -1,4 +1,4 @@
-//! What the strategy does to the server, with a processing set or without.
+//! The commands of the strategy, with or without a processing set.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) struct Zset {
     pub(super) queue: String,
     pub(super) dead: String,
     pub(super) consumed: String,
-    /// Used with processing alone.
+    /// Used only with processing.
     pub(super) processing: Processing,
     pub(super) recipe: ZsetJson,
 }
@@ -38,7 +38,7 @@ impl Zset {
             true => fields::priority(body),
             false => 0,
         };
-        // The published consumer looks from 0 on.
+        // The published consumer reads from score 0 on.
         due.saturating_sub(priority).max(0)
     }
 
@@ -54,7 +54,7 @@ impl Zset {
         }
     }
 
-    /// The value that says whether a message was consumed before.
+    /// The value that identifies a message that was consumed before.
     fn once_key(&self, body: &Bytes) -> Option<String> {
         fields::named(body, self.recipe.once_by.as_ref()?)
     }

@@ -20,12 +20,11 @@ use super::{
 /// | `queue_data_{uuid}` | a string, the body |
 /// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
-/// The delay belongs to the consumer ([`previous`](Self::previous)), not to the message. This queue
-/// writes any other due time as a push time that much earlier or later, so that foreign consumers
-/// with the same `previous` honour it. Whole seconds make a message up to a second early (D1). Ties
-/// go by uuid (D2). A claimed message is gone from the server (L5, L8). A producer that dies between
-/// its two commands leaves a string behind that nobody removes. Where a body is gone, the published
-/// consumer loses its whole batch; this one passes over it.
+/// The delay belongs to the consumer ([`previous`](Self::previous)), not to the message. This queue writes any other
+/// due time as an earlier or later push time, so that foreign consumers with the same `previous` honour it. Because of
+/// whole seconds, a message may be up to a second early (D1). Ties are ordered by uuid (D2). A claimed message is gone
+/// from the server (L5, L8). A producer that dies between its two commands leaves a string behind that nobody removes.
+/// If a body is gone, the published consumer loses its whole batch; this one skips the message.
 #[derive(Debug, Clone)]
 pub struct ZsetString {
     key: Option<String>,
@@ -52,7 +51,7 @@ impl Default for ZsetString {
 }
 
 impl ZsetString {
-    /// The sorted set of this name, in place of the queue's.
+    /// Uses the sorted set of this name instead of the queue's name.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -73,7 +72,7 @@ impl ZsetString {
         self
     }
 
-    /// How long ago a message was pushed that is due: up to ten years, 3 s by default.
+    /// How long after its push a message is due: up to ten years, 3 s by default.
     #[must_use]
     pub const fn previous(mut self, previous: Duration) -> Self {
         self.previous = previous;
@@ -87,14 +86,14 @@ impl ZsetString {
         self
     }
 
-    /// The most messages that one look takes: at least 1, 5 by default.
+    /// The most messages that one poll takes: at least 1, 5 by default.
     #[must_use]
     pub const fn num(mut self, num: usize) -> Self {
         self.num = num;
         self
     }
 
-    /// The time between two looks: 1 ms to 7 days, 1 s by default.
+    /// The time between two polls: 1 ms to 7 days, 1 s by default.
     #[must_use]
     pub const fn poll(mut self, interval: Duration) -> Self {
         self.poll = interval;

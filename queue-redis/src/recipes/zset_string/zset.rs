@@ -1,4 +1,4 @@
-//! What the strategy does to the server.
+//! The commands of the strategy.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Zset {
         millis / millis_ceil(self.recipe.unit)
     }
 
-    /// The score of a message that is due then.
+    /// The score of a message with this due time.
     fn score(&self, server: &Connection, due: Due) -> u64 {
         let due = due.resolve(server.now()).as_millis();
         self.units(due.saturating_sub(millis_ceil(self.recipe.previous)))

@@ -15,20 +15,20 @@ const MILLI: Duration = Duration::from_millis(1);
 /// The cause of a wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::waiting) enum Wake {
-    /// A change, which the waiter passes on if it does not use it.
+    /// A change, which the caller forwards if it does not use it.
     Notified,
-    /// The board may have missed changes.
+    /// The registry may have missed changes.
     Poll,
-    /// A message that is leased to the waiter, and goes back if it does not use it.
+    /// A message that is leased to the caller, and goes back if the caller does not use it.
     HandedOver(Bytes),
 }
 
-/// Takes back what was handed over to somebody who is gone.
+/// Takes back messages that were handed over to callers that are gone.
 pub(crate) trait ReturnLease: Debug + Send + Sync {
     fn give_back(&self, handed: Bytes);
 }
 
-/// The terms of the lease by which a waiter takes a message that is handed over.
+/// The lease terms under which a waiting caller accepts a handed-over message.
 #[derive(Debug, Clone)]
 pub(in crate::waiting) struct HandoffTerms {
     pub(in crate::waiting) text: Arc<str>,
@@ -38,57 +38,57 @@ pub(in crate::waiting) struct HandoffTerms {
 /// A message that was leased to this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::waiting) struct HandedOver {
-    /// The registration that it was leased by, and how old that was then, by the server's clock in whole
-    /// milliseconds: up to one more than it was.
+    /// The registration by which the message was leased, and the registration's age at that time. The age is in whole
+    /// milliseconds of the server's clock, rounded up by at most one.
     pub(in crate::waiting) serial: u64,
     pub(in crate::waiting) age: Duration,
     pub(in crate::waiting) lease: Bytes,
 }
 
-/// The callers that wait at one marker, by the order of coming.
+/// The callers that wait at one marker, in the order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct MarkerQueue {
     pub(super) waiting: BTreeMap<u64, WaitingCaller>,
     pub(super) registration: Registration,
-    /// How the process registered last.
+    /// The last registration of the process.
     registered: Option<Registered>,
 }
 
 #[derive(Debug)]
 pub(super) struct WaitingCaller {
     pub(super) tell: oneshot::Sender<Wake>,
-    /// The terms by which it takes a message, if it does.
+    /// The terms under which the caller accepts a message, if it does.
     pub(super) terms: Option<Arc<str>>,
     pub(super) since: Instant,
 }
 
-/// What the board knows of this process's registration at a marker.
+/// What the registry knows of this process's registration at a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Registration {
     #[default]
     None,
-    /// It is to be asked for.
+    /// A registration has to be requested.
     Wanted,
-    /// The board is asking the server. If the server has `told` of a change since, the registration
+    /// The registry has asked the server. If the server has notified it of a change since (`told`), the registration
     /// may have ended again.
     Asked { told: bool },
-    /// The server has it, and the board trusts it until then.
+    /// The server has the registration, and the registry trusts it until then.
     Until(Instant),
 }
 
-/// A registration's own number and terms, and when it was sent: the time, and the next place then.
+/// A registration's serial number and terms, the time when it was sent, and the next ticket number at that time.
 #[derive(Debug)]
 struct Registered {
     serial: u64,
     terms: Option<Arc<str>>,
     at: Instant,
     next_place: u64,
-    /// Whether the server has used it up.
+    /// Whether the server has used up the registration.
     used: bool,
 }
 
 impl Registered {
-    /// What stands behind the process's channel.
+    /// The text that follows the process's channel.
     fn text(&self) -> String {
         let text = |terms: &Arc<str>| format!(" {} {terms}", self.serial);
         self.terms.as_ref().map_or_else(String::new, text)
@@ -96,12 +96,12 @@ impl Registered {
 }
 
 impl MarkerQueue {
-    /// Tells as many waiters as there are changes, the first first. Answers how many changes are left.
+    /// Notifies one waiting caller for each change, the longest waiting first. Returns how many changes are left.
     pub(super) fn notify(&mut self, mut changes: usize) -> usize {
         while changes > 0
             && let Some((_, waiter)) = self.waiting.pop_first()
         {
-            // A waiter that is gone cannot use it.
+            // A caller that is gone cannot use the change.
             if waiter.tell.send(Wake::Notified).is_ok() {
                 changes -= 1;
             }
@@ -109,16 +109,16 @@ impl MarkerQueue {
         changes
     }
 
-    /// Wakes everybody to look. There is nothing to pass on.
+    /// Wakes all callers to poll. There is nothing to forward.
     pub(super) fn have_all_look(&mut self) {
         for (_, waiter) in std::mem::take(&mut self.waiting) {
-            // A waiter that is gone needs no wake-up.
+            // A caller that is gone needs no wake-up.
             let _ = waiter.tell.send(Wake::Poll);
         }
     }
 
-    /// Takes the first waiter out that takes what was handed over: its terms are those of the registration,
-    /// which is used up, and it has waited since before the lease.
+    /// Removes and returns the first caller that takes the handed-over message: its terms equal the terms of the
+    /// registration, which is used up, and it has waited since before the lease.
     pub(super) fn take_recipient(&mut self, handed: &HandedOver) -> Option<WaitingCaller> {
         let registered = self.registered.as_ref();
         let registered = registered.filter(|registered| registered.serial == handed.serial)?;
@@ -134,8 +134,8 @@ impl MarkerQueue {
         self.waiting.remove(&number?)
     }
 
-    /// Begins a registration of this number, by the terms of who waits longest. Answers these, and those
-    /// before, if they were others, as they stand behind the process's channel.
+    /// Begins a registration of this number, by the terms of the longest waiting caller. Returns these terms, and the
+    /// previous ones if they were different, as they follow the process's channel.
     pub(super) fn register(&mut self, serial: u64, next_place: u64) -> (String, Option<String>) {
         self.registration = Registration::Asked { told: false };
         let registered = Registered {
@@ -152,7 +152,7 @@ impl MarkerQueue {
         (terms, before)
     }
 
-    /// Whether the process is registered, or will be, by the terms of who waits longest, if anybody waits.
+    /// Whether the process is or will be registered, by the terms of the longest waiting caller, if any caller waits.
     pub(super) fn is_registered(&self) -> bool {
         match self.registration {
             Registration::None => false,
@@ -180,14 +180,15 @@ impl MarkerQueue {
         };
     }
 
-    /// Whether the server may have a registration still. A line keeps it in mind for that long, so that the
-    /// next one takes its place: a message that is handed over by a former one is for nobody.
+    /// Whether the server may still have a registration. The queue remembers it for that long, so that the next
+    /// registration replaces it: a message that is handed over by a replaced registration has no recipient.
     pub(super) fn may_stand(&self) -> bool {
         let registered = self.registered.as_ref();
         registered.is_some_and(|registered| !registered.used)
     }
 
-    /// Whether nobody waits, and the server has no registration any more. It keeps one for `patience`.
+    /// Whether no caller waits, and the server has no registration any more. The server keeps a registration for
+    /// `patience`.
     pub(super) fn is_over(&self, now: Instant, patience: Duration) -> bool {
         let trusted = match self.registration {
             Registration::None => false,

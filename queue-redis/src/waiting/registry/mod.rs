@@ -24,37 +24,37 @@ use self::{
     state::RegistryState,
 };
 
-/// The server keeps a registration for so many times as long as the board trusts it.
+/// The server keeps a registration this many times as long as the registry trusts it.
 pub(super) const KEPT: u32 = 2;
 
 /// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ServerRequest {
-    /// So many wait at this marker: register the process, with these terms behind its channel; and with
-    /// those that it was registered with before, if they were others.
+    /// Register the process, for `waiting` callers at this marker, with these terms after its channel; and with the
+    /// terms of its previous registration, if they were different.
     Register {
         marker: Bytes,
         waiting: usize,
         terms: String,
         before: Option<String>,
     },
-    /// Nobody here can use so many changes: tell other processes.
+    /// No caller here can use `changes` changes: notify other processes.
     Forward { marker: Bytes, changes: usize },
 }
 
-/// The lines of waiters at each marker, in the order of coming, and the requests to the server.
+/// The queues of waiting callers at each marker, in the order of arrival, and the requests to the server.
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
     // A std mutex: a call holds it briefly, and never across an await.
     state: Mutex<RegistryState>,
     changed: Notify,
-    /// How long the board trusts a registration.
+    /// How long the registry trusts a registration.
     trusted: Duration,
     first_serial: u64,
 }
 
-/// A place in the line at a marker. Dropping it leaves the line; if it was told of a change that it
-/// did not notice, it passes the change on, and what was handed over to it goes back.
+/// A place in the queue at a marker. Dropping it leaves the queue. A received change that the caller did not notice is
+/// then forwarded, and a handed-over message goes back.
 #[derive(Debug)]
 pub(super) struct Ticket {
     board: Arc<WaiterRegistry>,
@@ -65,7 +65,7 @@ pub(super) struct Ticket {
 }
 
 impl WaiterRegistry {
-    /// Trusts a registration for so long, and numbers its own from this on.
+    /// A registry that trusts a registration for `trusted`, and numbers its own from `first_serial` on.
     pub(super) fn new(trusted: Duration, first_serial: u64) -> Self {
         Self {
             state: Mutex::new(RegistryState::numbering_from(first_serial)),
@@ -75,7 +75,7 @@ impl WaiterRegistry {
         }
     }
 
-    /// Joins the line at a marker, with the terms by which the caller takes a message, if it does.
+    /// Joins the queue at a marker, with the terms under which the caller accepts a message, if it does.
     pub(super) fn join(self: &Arc<Self>, marker: &Bytes, terms: Option<HandoffTerms>) -> Ticket {
         let (tell, wake) = oneshot::channel();
         let mut state = self.lock();
@@ -108,9 +108,9 @@ impl WaiterRegistry {
         }
     }
 
-    /// Takes a message that the server handed over, which ended the registration that it names. Whoever
-    /// waited for it when it was leased has it, so that no lease is older than the call that it answers. What
-    /// another board registered for, on the same channel, is not this one's to give back.
+    /// Handles a message that the server handed over, which ended the registration that it names. It goes to a caller
+    /// that already waited for it when it was leased, so that no lease is older than the call that returns it. If
+    /// another registry on the same channel made the registration, the message is not for this one to give back.
     pub(super) fn hand_over(&self, marker: &Bytes, handed: HandedOver) {
         let mut state = self.lock();
         if !(self.first_serial..state.next_serial).contains(&handed.serial) {
@@ -130,7 +130,7 @@ impl WaiterRegistry {
         }
     }
 
-    /// Takes the server's message: so many changes, which ended the process's registration.
+    /// Handles the server's notification of `changes` changes, which ended the process's registration.
     pub(super) fn notify(&self, marker: &Bytes, changes: usize) {
         let mut state = self.lock();
         state.end_registration(marker);
@@ -140,15 +140,15 @@ impl WaiterRegistry {
         self.changed.notify_one();
     }
 
-    /// Wakes everybody at a marker to look, since its queue was removed. There is nothing to pass on.
+    /// Wakes all callers at a marker to poll, because its queue was removed. There is nothing to forward.
     pub(super) fn gone(&self, marker: &Bytes) {
         let mut state = self.lock();
         state.end_registration(marker);
         state.have_all_look(marker);
     }
 
-    /// Takes the server's answer to a registration that another node has the queue, or will soon: who waits
-    /// there looks, and finds the other. Whoever comes here again is registered anew.
+    /// Handles a reply that another node has the queue, or will soon: callers waiting there poll, and find the other
+    /// node. A caller that comes here again is registered again.
     pub(super) fn moved(&self, marker: &Bytes) {
         let mut state = self.lock();
         if let Some(line) = state.lines.get_mut(marker) {
@@ -157,14 +157,14 @@ impl WaiterRegistry {
         state.have_all_look(marker);
     }
 
-    /// Passes on one change that a waiter here was told of and does not use.
+    /// Forwards one change that a caller here was notified of and does not use.
     pub(super) fn give_up(&self, marker: &Bytes) {
         self.lock().hand(marker, 1);
         self.changed.notify_one();
     }
 
-    /// Takes the server's answer to a registration: the number of changes that it had told nobody
-    /// of. The marker's trouble before that is over.
+    /// Handles the server's reply to a registration: the number of changes that no process was notified of. The
+    /// marker's earlier error is over.
     pub(super) fn joined(&self, marker: &Bytes, asked_for: usize, changes: usize) {
         let mut state = self.lock();
         state.trouble.take_if(|(minded, _)| minded == marker);
@@ -176,8 +176,8 @@ impl WaiterRegistry {
                 Registration::None
             };
         }
-        // A waiter that looks and leaves something behind tells others, so telling one here is
-        // enough for all changes beyond the waiters here.
+        // A caller that polls and leaves messages behind notifies others, so notifying one here is enough for all
+        // changes beyond the callers here.
         let here = state.waiting_at(marker).max(1);
         state.hand(marker, changes.min(here));
         state.want(marker);
@@ -185,8 +185,7 @@ impl WaiterRegistry {
         self.changed.notify_one();
     }
 
-    /// Takes the server's refusal to register. The marker's waiters look by a timer until the next
-    /// try.
+    /// Handles the server's refusal to register. The marker's callers poll by a timer until the next try.
     pub(super) fn refused(&self, marker: &Bytes, reason: Error) {
         let mut state = self.lock();
         if let Some(line) = state.lines.get_mut(marker) {
@@ -195,7 +194,7 @@ impl WaiterRegistry {
         state.trouble = Some((marker.clone(), Arc::new(reason)));
     }
 
-    /// Puts requests back that the server has not answered.
+    /// Restores requests that the server has not answered.
     pub(super) fn unanswered(&self, orders: Vec<ServerRequest>) {
         let mut state = self.lock();
         for order in orders {
@@ -220,7 +219,7 @@ impl WaiterRegistry {
         self.changed.notify_one();
     }
 
-    /// Wakes everybody to look, since changes and registrations may be lost.
+    /// Wakes all callers to poll, because changes and registrations may be lost.
     pub(super) fn wake_all(&self) {
         let mut state = self.lock();
         state.to_join.clear();
@@ -228,7 +227,7 @@ impl WaiterRegistry {
             line.have_all_look();
             line.registration = Registration::None;
         }
-        // What the server has kept of this process names the channel that it listens to again.
+        // Registrations that the server has kept name the channel that this process listens to again.
         state.lines.retain(|_, line| line.may_stand());
     }
 
@@ -271,8 +270,7 @@ impl WaiterRegistry {
         self.changed.notified().await;
     }
 
-    /// The reason why the server last refused to register, if it has not accepted that marker
-    /// since.
+    /// The reason why the server last refused to register, if it has not accepted that marker since.
     pub(super) fn trouble(&self) -> Option<Arc<Error>> {
         let state = self.lock();
         state.trouble.as_ref().map(|(_, reason)| Arc::clone(reason))
@@ -287,11 +285,11 @@ impl WaiterRegistry {
 impl Ticket {
     /// Waits to be woken.
     pub(super) async fn woken(&mut self) -> Wake {
-        // An error means that the board is gone; looking again is right then, too.
+        // An error means that the registry is gone; polling again is right then, too.
         (&mut self.wake).await.unwrap_or(Wake::Poll)
     }
 
-    /// Leaves the line. Answers what was handed over until then.
+    /// Leaves the queue. Returns a message that was handed over before that.
     pub(super) fn leave(&mut self) -> Option<Bytes> {
         {
             let mut state = self.board.lock();
@@ -300,7 +298,7 @@ impl Ticket {
                 state.want(&self.marker);
             }
         }
-        // Nobody can send from now on; a change that was sent before and not received is passed on.
+        // Nobody can send from now on; a change that was sent before and not received is forwarded.
         self.wake.close();
         match self.wake.try_recv() {
             Ok(Wake::Notified) => {

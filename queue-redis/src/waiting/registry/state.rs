@@ -1,4 +1,4 @@
-//! All lines, and the requests that they lead to.
+//! All queues, and the requests that they lead to.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,18 +12,18 @@ use tokio::time::Instant;
 
 use super::marker_queue::{HandedOver, MarkerQueue, Registration, ReturnLease, WaitingCaller};
 
-/// Lines of markers at which nobody waits any more are looked for when there are this many lines.
+/// The number of queues at which to look for queues that nobody waits in any more.
 pub(super) const SWEEP: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct RegistryState {
-    // In order, so that the board wakes all in the same order each time.
+    // Ordered, so that the registry wakes callers in the same order each time.
     pub(super) lines: BTreeMap<Bytes, MarkerQueue>,
-    /// The markers that need a registration, each once, in the order of coming.
+    /// The markers that need a registration, each once, in the order of arrival.
     pub(super) to_join: VecDeque<Bytes>,
-    /// Changes that nobody here can use.
+    /// Changes that no caller here can use.
     pub(super) unclaimed: BTreeMap<Bytes, usize>,
-    /// Who takes back what was handed over at these markers.
+    /// Takes back messages that were handed over at these markers.
     pub(super) returns: BTreeMap<Bytes, Weak<dyn ReturnLease>>,
     pub(super) next_place: u64,
     pub(super) next_serial: u64,
@@ -32,7 +32,7 @@ pub(super) struct RegistryState {
 }
 
 impl RegistryState {
-    /// Numbers registrations from this on.
+    /// Numbers registrations from this number on.
     pub(super) fn numbering_from(next_serial: u64) -> Self {
         Self {
             next_serial,
@@ -44,7 +44,7 @@ impl RegistryState {
         self.lines.get(marker).map_or(0, |line| line.waiting.len())
     }
 
-    /// Tells as many waiters as there are changes. Changes beyond the waiters here stay unclaimed.
+    /// Notifies one waiting caller for each change. Changes beyond the callers here stay unclaimed.
     pub(super) fn hand(&mut self, marker: &Bytes, changes: usize) {
         let line = self.lines.get_mut(marker);
         let left = line.map_or(changes, |line| line.notify(changes));
@@ -53,7 +53,7 @@ impl RegistryState {
         }
     }
 
-    /// Takes the waiter out that takes what was handed over.
+    /// Removes and returns the caller that takes the handed-over message.
     pub(super) fn take_recipient(
         &mut self,
         marker: &Bytes,
@@ -62,7 +62,7 @@ impl RegistryState {
         self.lines.get_mut(marker)?.take_recipient(handed)
     }
 
-    /// Wakes everybody at a marker to look. There is nothing to pass on.
+    /// Wakes all callers at a marker to poll. There is nothing to forward.
     pub(super) fn have_all_look(&mut self, marker: &Bytes) {
         self.unclaimed.remove(marker);
         if let Some(line) = self.lines.get_mut(marker) {
@@ -71,7 +71,7 @@ impl RegistryState {
         self.want(marker);
     }
 
-    /// Has the process registered if somebody waits and no registration is certain.
+    /// Requests a registration if a caller waits and no registration is certain.
     pub(super) fn want(&mut self, marker: &Bytes) {
         let Some(line) = self.lines.get_mut(marker) else {
             return;
@@ -104,8 +104,8 @@ impl RegistryState {
         }
     }
 
-    /// Drops lines without waiters whose registration the server has no more, which it keeps for `patience`, and
-    /// handles that are gone.
+    /// Drops handles that are gone, and queues without callers whose registration has ended on the server, which keeps
+    /// it for `patience`.
     pub(super) fn sweep(&mut self, patience: Duration) {
         let size = |state: &Self| state.lines.len().max(state.returns.len());
         if size(self) >= self.sweep_at.max(SWEEP) {

@@ -67,15 +67,14 @@ fn waiters_that_were_not_woken_are_registered_again() {
     assert_eq!(orders(&board), []);
     board.notify(&marker("a"), 1);
     assert_eq!(orders(&board), [join("a", 2)]);
-    // More changes than waiters here: the waiter that is told finds out whether anything is
-    // left.
+    // More changes than callers here: the notified caller finds out whether any messages are left.
     board.joined(&marker("a"), 2, 9);
     assert_eq!(orders(&board), []);
     drop(places);
     assert_eq!(orders(&board), [pass_on("a", 3)]);
 }
 
-/// The waiter may read the server's message before its answer to an earlier registration.
+/// The process may read the server's notification before the reply to an earlier registration.
 #[test]
 fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
     let board = board();
@@ -109,7 +108,7 @@ fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
     drop(place);
     let asked = orders(&board);
     assert_eq!(asked, [pass_on("a", 1)]);
-    // A lost connection does not lose it, either.
+    // A lost connection does not lose the request, either.
     board.unanswered(asked);
     assert_eq!(orders(&board), [pass_on("a", 1)]);
 }
@@ -148,7 +147,7 @@ async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
         assert_eq!(orders(&board).len(), 1);
         board.joined(&marker, 1, 0);
         drop(place);
-        // The process is still registered, so the next to wait need not ask.
+        // The process is still registered, so the next waiting caller need not register.
         drop(board.join(&marker, None));
         assert_eq!(orders(&board), []);
         if n == SWEEP {
@@ -173,7 +172,7 @@ async fn a_refused_registration_is_not_requested_again_at_once() {
     tokio::time::advance(TRUSTED / 4).await;
     let _third = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 3)]);
-    // The trouble lasts until the server accepts that marker, whatever it answers for another.
+    // The error lasts until the server accepts that marker, whatever it replies for another.
     board.joined(&marker("b"), 1, 0);
     assert!(board.trouble().is_some());
     board.joined(&marker("a"), 3, 0);
@@ -205,16 +204,16 @@ fn waiters_of_a_removed_queue_poll_and_forward_nothing() {
     assert!(!is_woken(&mut other));
     drop(places);
     assert_eq!(orders(&board), []);
-    // Nobody waits: a change that nobody here could use is nobody's.
+    // Nobody waits: a change that no caller here could use is dropped.
     board.notify(&marker("a"), 2);
     board.gone(&marker("a"));
     assert_eq!(orders(&board), []);
-    // The registration went with the queue.
+    // The registration was removed with the queue.
     let _place = board.join(&marker("a"), None);
     assert_eq!(orders(&board), [join("a", 1)]);
 }
 
-/// While a slot is on its way, its old node refuses to register, and whoever looked comes there again.
+/// While a slot is moving, its old node refuses to register, and a caller that polled comes there again.
 #[test]
 fn a_waiter_whose_slot_moved_polls_and_is_registered_when_it_comes_again() {
     let board = board();
@@ -227,7 +226,7 @@ fn a_waiter_whose_slot_moved_polls_and_is_registered_when_it_comes_again() {
     assert_eq!(orders(&board), [join("a", 1)]);
 }
 
-/// The message may overtake the answer to a registration at the next queue of the name.
+/// The removal message may overtake the reply to a registration at the next queue of the name.
 #[test]
 fn a_registration_that_a_removal_may_have_taken_is_not_trusted() {
     let board = board();
@@ -241,7 +240,7 @@ fn a_registration_that_a_removal_may_have_taken_is_not_trusted() {
     assert_eq!(orders(&board), [join("a", 1)]);
 }
 
-/// Keeps what goes back.
+/// Keeps the messages that go back.
 #[derive(Debug, Default)]
 struct Basket(Mutex<Vec<Bytes>>);
 
@@ -298,7 +297,7 @@ async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
     board.hand_over(&a, handed(0, 5));
     assert_eq!(first.woken().await, Wake::HandedOver(MESSAGE));
     assert!(!is_woken(&mut other) && !is_woken(&mut late));
-    // The registration is used up; now another waits longest, by other terms.
+    // The registration is used up; now another caller waits longest, with other terms.
     assert_eq!(
         orders(&board),
         [join_by("a", 2, " 1 40 x", Some(" 0 30 x"))]
@@ -320,7 +319,7 @@ async fn a_message_that_nobody_waited_for_goes_back() {
     tokio::time::advance(Duration::from_millis(10)).await;
     let mut second = board.join(&a, basket.terms("30 x"));
     assert_eq!(orders(&board), [], "the registration serves it, too");
-    // It may have been leased before the second came: the server counts whole milliseconds.
+    // The message may have been leased before the second caller came: the server counts whole milliseconds.
     board.hand_over(&a, handed(0, 10));
     assert_eq!(basket.take(), [MESSAGE]);
     assert_eq!(
@@ -328,10 +327,10 @@ async fn a_message_that_nobody_waited_for_goes_back() {
         [join_by("a", 1, " 1 30 x", Some(" 0 30 x"))]
     );
     board.joined(&a, 1, 0);
-    // Of a registration that is no more.
+    // From a registration that was replaced.
     board.hand_over(&a, handed(0, 20));
     assert_eq!(basket.take(), [MESSAGE]);
-    // Of another board that listens to the same channel.
+    // From another registry that listens to the same channel.
     board.hand_over(&a, handed(2, 0));
     assert_eq!(basket.take(), Vec::<Bytes>::new());
     assert!(!is_woken(&mut second));
@@ -356,7 +355,7 @@ async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() 
     board.hand_over(&a, handed(1, 0));
     drop(dropped);
     assert_eq!(basket.take(), [MESSAGE]);
-    // Nobody's handle is left: its lease ends by itself.
+    // No handle is left: the lease expires.
     let last = board.join(&a, basket.terms("30 x"));
     assert_eq!(orders(&board).len(), 1);
     board.joined(&a, 1, 0);
@@ -365,7 +364,7 @@ async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() 
     drop(last);
 }
 
-/// A registration that stands beside its successor is handed a message that goes back, uncharged and late.
+/// A registration that remains beside its successor would get a message that goes back, uncharged and late.
 #[tokio::test(start_paused = true)]
 async fn the_next_registration_replaces_one_that_may_still_exist() {
     type Between = fn(&Arc<WaiterRegistry>, &Arc<Basket>);
@@ -402,7 +401,7 @@ async fn the_next_registration_replaces_one_that_may_still_exist() {
     }
 }
 
-/// The server's message may be of the registration before, and the answer comes after it.
+/// The server's notification may belong to the previous registration, and the reply comes after it.
 #[test]
 fn a_registration_of_unknown_state_is_replaced() {
     let (board, basket) = (board(), Arc::new(Basket::default()));
