@@ -4,18 +4,17 @@ use redis::{Arg, Cmd, ToRedisArgs};
 
 use crate::script::Script;
 
-/// Room for a call with one small message. Growing bit by bit costs more than all the rest of a
-/// call's work on this side.
+/// Room for a call with one small message. Growing the buffer step by step costs more than all other work on the
+/// client.
 const ARGUMENTS: usize = 24;
 const BYTES: usize = 1024;
 
 /// A call of a script with its keys and arguments.
 ///
-/// `ARGV[1]` is always the time: empty for the server's own, milliseconds if a clock is injected.
-/// [`Client::prepare`] makes a call, [`Client::run`] sends it.
+/// `ARGV[1]` is always the time: empty for the server's clock, milliseconds if a clock is injected. [`Client::prepare`]
+/// makes a call, [`Client::run`] sends it.
 ///
-/// [`Client::prepare`]: crate::client::Client::prepare
-/// [`Client::run`]: crate::client::Client::run
+/// [`Client::prepare`]: crate::client::Client::prepare [`Client::run`]: crate::client::Client::run
 #[derive(Debug)]
 pub struct ScriptCall {
     /// The script.
@@ -25,7 +24,7 @@ pub struct ScriptCall {
 }
 
 impl ScriptCall {
-    /// A call with these keys, at this time; without a time (`""`), at the server's own.
+    /// A call with these keys, at this time; an empty time (`""`) means the server's clock.
     pub fn new<K: ToRedisArgs>(
         script: &'static Script,
         keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
@@ -41,8 +40,7 @@ impl ScriptCall {
         Self { script, command }
     }
 
-    /// The same call with the script's text instead of its hash. It also gives the server the
-    /// script.
+    /// The same call with the script's text instead of its hash. It also loads the script on the server.
     pub fn in_full(&self) -> Cmd {
         let mut command = redis::cmd("EVAL");
         command.arg(self.script.source());
@@ -60,6 +58,6 @@ impl ScriptCall {
     }
 }
 
-/// Adds the arguments of a call, once for each time that it is sent. Behind a reference, so that what sends
-/// it is compiled once, and not for each verb of each kind.
+/// Adds the arguments of a call, once each time it is sent. A reference, so that the sending code is compiled once, and
+/// not for each operation of each kind.
 pub type Fill<'a> = &'a (dyn Fn(&mut ScriptCall) + Send + Sync);

@@ -1,4 +1,4 @@
-//! Calls scripts and sends commands, to the server that has the keys.
+//! Calls scripts and sends commands, on the server that has the keys.
 
 use std::{
     fmt,
@@ -42,12 +42,12 @@ struct ClientInner {
 pub enum Servers {
     /// One server has all keys.
     One(Arc<Node>),
-    /// Each node of a cluster has some.
+    /// Each node of a cluster has some of the keys.
     Cluster(Cluster),
 }
 
 impl Servers {
-    /// All of them that are known.
+    /// All known nodes.
     pub fn nodes(&self) -> Vec<Arc<Node>> {
         match self {
             Self::One(node) => vec![Arc::clone(node)],
@@ -63,7 +63,7 @@ pub struct Route {
     pub node: Arc<Node>,
     /// Its connection for commands.
     pub channel: Arc<Channel>,
-    /// How often a call to the cluster had been led to another node by then.
+    /// The number of times that a call to the cluster had been led to another node by then.
     changes: u64,
 }
 
@@ -84,7 +84,7 @@ impl Client {
         Self { inner, slot: 0 }.at(key)
     }
 
-    /// The same client for this key, and all others in its slot.
+    /// The same client for this key, and for all other keys in its slot.
     pub fn at(&self, key: &str) -> Self {
         Self {
             inner: self.inner.clone(),
@@ -100,7 +100,7 @@ impl Client {
         matches!(self.inner.servers, Servers::Cluster(_))
     }
 
-    /// Starts a call of a script. `ARGV[1]` is the time: empty for the server's own.
+    /// Starts a call of a script. `ARGV[1]` is the time: empty for the server's clock.
     pub fn prepare<K: ToRedisArgs>(
         &self,
         script: &'static Script,
@@ -114,10 +114,10 @@ impl Client {
 
     /// Calls a script in one round trip, until the server has been silent for the response timeout.
     ///
-    /// The silence counts from the call, also while it waits for a connection. What did not run, the
-    /// client sends again: with the script's text if the server does not have the script, and to
-    /// another node of a cluster if that has the slot. It repeats nothing else, since it may have run. A
-    /// dropped call runs or does not, and nothing else happens.
+    /// The silence counts from the call, also while it waits for a connection. The client resends a call only if it did
+    /// not run: with the script's text if the server does not have the script, and to another node of a cluster if that
+    /// node has the slot. Any other call is never repeated, because it may have run. A dropped call may or may not run,
+    /// without other effects.
     pub async fn run(&self, call: ScriptCall) -> Result<Value> {
         self.send(Request::Script(&call)).await
     }
@@ -127,8 +127,8 @@ impl Client {
         self.send(Request::Command(command)).await
     }
 
-    /// Sends a plain command, and reads its answer: `what` is in it. If that is not what the command is answered
-    /// with, the connection is tested, as [`doubt`](Self::doubt) tells.
+    /// Sends a plain command, and converts its reply; `what` names the reply's content. If the reply has the wrong
+    /// type, the connection is tested, see [`doubt`](Self::doubt).
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd, what: &str) -> Result<T> {
         let answer = self.command(command).await?;
         redis::from_redis_value(answer).map_err(|error| {
@@ -138,8 +138,8 @@ impl Client {
         })
     }
 
-    /// Boxed, as [`pipeline`](Self::pipeline) and [`line`](Self::line) are: the compiler goes through all
-    /// that a future holds wherever that is awaited, and every verb awaits one of these.
+    /// Boxed, as in [`pipeline`](Self::pipeline) and [`line`](Self::line). At each await the compiler checks everything
+    /// that a future holds, and every operation awaits one of these.
     fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Value>> {
         async move {
             let made = Instant::now();
@@ -162,7 +162,7 @@ impl Client {
         .boxed()
     }
 
-    /// Sends plain commands in one round trip, not as a transaction. Each has an answer of its own.
+    /// Sends plain commands in one round trip, not as a transaction. Each has its own reply.
     pub fn pipeline(&self, commands: Vec<Cmd>) -> BoxFuture<'_, Result<Vec<Result<Value>>>> {
         async move {
             TokioSpawn::current()?;
@@ -186,7 +186,7 @@ impl Client {
         .boxed()
     }
 
-    /// Asks each server for an answer.
+    /// Sends a ping to each server and waits for the replies.
     pub async fn ping(&self) -> Result<()> {
         TokioSpawn::current()?;
         let nodes = self.inner.servers.nodes();
@@ -208,14 +208,13 @@ impl Client {
         Ok(())
     }
 
-    /// Has the connection to these keys tested, since an answer was not what its request is answered with:
-    /// its replies may have come out of step. Where they have, it is replaced; where something that is
-    /// stored is damaged, it stays.
+    /// Has the connection to these keys tested, because a reply did not fit its request: the connection's replies may
+    /// be out of sync. If they are, the connection is replaced; if stored data is damaged, the connection stays.
     pub fn doubt(&self) {
         self.node().commands().doubt();
     }
 
-    /// The time of this client, or of the clock that stands for the server's.
+    /// The time of this client's clock, or of the clock that replaces the server's.
     pub fn own_time(&self) -> Timestamp {
         match &self.inner.clock {
             Some(clock) => clock(),
@@ -223,8 +222,8 @@ impl Client {
         }
     }
 
-    /// Waits until a call can expect an answer: a connection is open, and its last request got an
-    /// answer. An error means that there will never be a connection again.
+    /// Waits until a call can expect a reply: a connection is open, and its last request got a reply. An error means
+    /// that there will never be a connection again.
     pub async fn ready(&self) -> Result<()> {
         loop {
             match self.line().await.map(|line| line.channel) {
@@ -241,7 +240,7 @@ impl Client {
         self.node().waits().is_some()
     }
 
-    /// The connection that calls to these keys go over from now on; waits for one as a call does.
+    /// The connection that calls to these keys use from now on; waits for one as a call does.
     pub fn line(&self) -> BoxFuture<'_, Result<Route>> {
         async move {
             TokioSpawn::current()?;
@@ -253,7 +252,7 @@ impl Client {
                     changes: 0,
                 }),
                 Servers::Cluster(cluster) => {
-                    // Read first, so that no change after it goes unseen.
+                    // Read first, so that no later change is missed.
                     let changes = cluster.changes();
                     let (node, channel) = cluster.channel(self.slot, deadline).await?;
                     Ok(Route {
@@ -267,8 +266,8 @@ impl Client {
         .boxed()
     }
 
-    /// Whether all calls to these keys that were answered since have gone over this connection. One that
-    /// is over never comes back: if it is still in use, it has been all the time.
+    /// Whether all calls to these keys that were answered since then used this connection. A closed connection is never
+    /// reused: if it is still in use, it was in use all the time.
     pub fn is_still_on(&self, line: &Route) -> bool {
         let is_owner = match &self.inner.servers {
             Servers::One(_) => true,
@@ -283,7 +282,7 @@ impl Client {
         is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
     }
 
-    /// Until when its server may answer nothing, or did, since it waits for copies.
+    /// The time until which the server may not reply, or did not, because it waits for copies.
     pub fn held_up(&self) -> Option<Instant> {
         match self.node().commands().state() {
             ConnectionState::Up(channel) => Some(channel.held_up()),
@@ -315,7 +314,7 @@ impl Client {
         self.inner.response_timeout
     }
 
-    /// The server that has the keys, as far as is known: the one to wait at.
+    /// The server that has the keys, as far as is known; waiting callers wait at this server.
     pub fn node(&self) -> Arc<Node> {
         match &self.inner.servers {
             Servers::One(node) => Arc::clone(node),
@@ -323,7 +322,7 @@ impl Client {
         }
     }
 
-    /// The servers behind it.
+    /// The servers that this client sends to.
     pub fn servers(&self) -> &Servers {
         &self.inner.servers
     }

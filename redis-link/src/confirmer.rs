@@ -1,4 +1,4 @@
-//! Confirms what the calls of one handle have changed.
+//! Confirms changes that the calls of one handle have made.
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

@@ -1,12 +1,12 @@
-//! A shared value that the compiler does not look into again.
+//! A shared value whose type the compiler does not check again.
 
 use std::{fmt, ops::Deref, sync::Arc};
 
 /// Shares a value, as an `Arc` does.
 ///
-/// Of each async function of a trait, the compiler proves that its future can go to another thread. For that
-/// it goes through all fields of all that the future refers to, for each function anew. Here the proof ends:
-/// it was given when the pointer was made. Without it, checking this crate took twice the time.
+/// For each async function of a trait, the compiler proves that its future can be sent to another thread. For that it
+/// checks all fields of everything that the future refers to, again for each function. Here the proof ends, because it
+/// was given when the pointer was made. Without this, checking this crate took twice as long.
 pub struct ErasedArc<T>(Arc<dyn Erased<T> + Send + Sync>);
 
 trait Erased<T> {

@@ -1,10 +1,9 @@
 //! Connections to Redis, and requests with an exact outcome: to one server, through TLS, behind Sentinel, or to a
-//! cluster. The backend `queue-redis` is made on it.
+//! cluster. The backend `queue-redis` uses it.
 //!
 //! The redis crate packs requests and reads replies. This crate opens connections, tests them, replaces them, and
-//! decides what is sent again: only what certainly did not run. It knows no queue. What its owner needs of a server
-//! (scripts, rights, a connection beside each node) comes in as data: [`Needs`](connection::Needs) and
-//! [`Companion`](node::Companion).
+//! resends only requests that certainly did not run. It knows nothing of queues. Its owner passes its needs (scripts,
+//! rights, a companion for each node) as data: [`Needs`](connection::Needs) and [`Companion`](node::Companion).
 
 /// A point at which a test lets another thread run. See `queue_testing::interleave`.
 macro_rules! step {

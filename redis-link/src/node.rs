@@ -1,4 +1,4 @@
-//! One server and its connections: the one for commands, and the one that hears of arrivals.
+//! One server and its connections: the connection for commands, and the companion's.
 
 use std::{
     any::Any,
@@ -28,14 +28,14 @@ const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
 /// What the owner of nodes keeps beside each of them, such as a connection of its own.
 pub trait Companion: Any + fmt::Debug + Send + Sync {
-    /// The node has no slot of its cluster any more.
+    /// Called when the node no longer has a slot of its cluster.
     fn left(&self);
 }
 
-/// A node that is about to be made.
+/// A node that is about to be created.
 #[derive(Debug)]
 pub struct NewNode {
-    /// What opens connections to it.
+    /// Opens connections to the node.
     pub connector: Arc<dyn Connector>,
     /// The settings of all connections.
     pub settings: Arc<Settings>,
@@ -57,11 +57,11 @@ pub struct Node {
     commands: Supervised,
     companion: Arc<dyn Companion>,
     warnings: Arc<Mutex<Vec<Warning>>>,
-    /// The sizes that it takes, as far as they are known.
+    /// The sizes that the server accepts, as far as they are known.
     largest: Arc<Largest>,
     /// Opens a connection for one request.
     dial: ErasedArc<Primary>,
-    /// The waits for copies, if its calls can be confirmed.
+    /// The waits for copies, if the node's calls can be confirmed.
     waits: Option<Waits>,
 }
 
@@ -82,33 +82,33 @@ impl Node {
         channel.map_err(|error| error.with_server(&self.address))
     }
 
-    /// What its owner keeps beside it.
+    /// The node's companion.
     ///
     /// # Panics
     ///
-    /// If its maker makes companions of another type.
+    /// If the node's maker creates companions of another type.
     pub fn companion<T: Companion>(&self) -> &T {
         let companion: &dyn Any = &*self.companion;
         let companion = companion.downcast_ref();
         companion.expect("the maker of this node makes companions of this type")
     }
 
-    /// It has no slot of its cluster any more.
+    /// Tells the companion that the node no longer has a slot of its cluster.
     pub(crate) fn left(&self) {
         self.companion.left();
     }
 
-    /// The waits for copies of what its connection for commands has written.
+    /// The waits for copies of writes over the connection for commands.
     pub const fn waits(&self) -> Option<&Waits> {
         self.waits.as_ref()
     }
 
-    /// The connection for a request whose largest part has `size` bytes: the `shared` one, unless the size may
-    /// be the cause of a disconnect.
+    /// The connection for a request whose largest part has `size` bytes: the `shared` one, unless the size may be the
+    /// cause of a disconnect.
     ///
     /// # Errors
     ///
-    /// `Configuration` if the server takes no request of this size; `Unavailable` if there is no connection by
+    /// `Configuration` if the server refuses requests of this size; `Unavailable` if there is no connection by
     /// `deadline`.
     pub async fn lane(
         &self,
@@ -117,7 +117,7 @@ impl Node {
         deadline: Instant,
     ) -> Result<Lane> {
         let alone = self.largest.goes_alone(size, &self.address)?;
-        // A confirmation covers the calls of one connection, which nobody else's calls use.
+        // A confirmation covers the calls of one connection, which no other caller uses.
         let own = match alone && self.waits.is_none() {
             true => Some(self.own(deadline).await?),
             false => None,
@@ -139,24 +139,24 @@ impl Node {
         };
         match time::timeout_at(deadline, self.dial.dial()).await {
             Ok(Ok(channel)) => Ok(channel),
-            // It may pass, as for the connection that all others use.
+            // The error may be transient, as for the connection that all other calls use.
             Ok(Err(error)) => Err(outage(error.to_string()).with_source(error)),
             Err(_) => Err(outage("it did not open in time".to_owned())),
         }
     }
 
-    /// Takes what came of a request on this connection.
+    /// Notes the result of a request on this connection.
     ///
     /// # Errors
     ///
-    /// `Configuration` if its size was the cause of a disconnect.
+    /// `Configuration` if the request's size was the cause of a disconnect.
     pub fn heard(
         &self,
         lane: &Lane,
         failure: Option<&Failure>,
         size: impl FnOnce() -> usize,
     ) -> Result<()> {
-        // If the shared connection ended as well, the server may have.
+        // If the shared connection ended as well, the whole server may have ended.
         let current = || match self.commands.state() {
             ConnectionState::Up(current) => {
                 Arc::ptr_eq(&current, &lane.shared) && !current.is_over()
@@ -175,14 +175,14 @@ impl Node {
         ConnectionHealth::of(&self.commands.state())
     }
 
-    /// The last connect's findings that are no reason to refuse the server.
+    /// The last connect's findings that do not rule the server out.
     pub fn warnings(&self) -> Vec<Warning> {
         let warnings = self.warnings.lock();
         warnings.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// The connection that one request goes over.
+/// The connection that one request uses.
 #[derive(Debug)]
 pub struct Lane {
     shared: Arc<Channel>,
@@ -199,7 +199,7 @@ impl Lane {
     }
 }
 
-/// Makes the nodes of one backend.
+/// Creates the nodes of one backend.
 pub struct NodeMaker {
     settings: Arc<Settings>,
     made: AtomicU64,
@@ -207,7 +207,7 @@ pub struct NodeMaker {
 }
 
 impl NodeMaker {
-    /// Makes nodes with these settings, each with a companion.
+    /// Creates nodes with these settings, each with a companion.
     pub fn new(settings: Arc<Settings>, companion: MakeCompanion) -> Self {
         Self {
             settings,
@@ -220,7 +220,7 @@ impl NodeMaker {
         &self.settings
     }
 
-    /// Opens connections to the server that this connector leads to.
+    /// Opens connections to the server of this connector.
     pub fn primary(&self, connector: Arc<dyn Connector>) -> Primary {
         Primary {
             connector,
@@ -230,14 +230,14 @@ impl NodeMaker {
         }
     }
 
-    /// Connects to the server that this connector leads to.
+    /// Connects to the server of this connector.
     pub async fn connect(&self, connector: Arc<dyn Connector>) -> Result<Arc<Node>> {
         let primary = self.primary(connector);
         let first = primary.dial().await?;
         Ok(self.start(primary, Some(first)))
     }
 
-    /// Has a server's connections kept open from now on. `first` is open already.
+    /// Keeps a server's connections open from now on. `first` is open already.
     pub fn start(&self, primary: Primary, first: Option<Channel>) -> Arc<Node> {
         let settings = &self.settings;
         let made = self.made.fetch_add(1, Ordering::Relaxed);
@@ -257,7 +257,7 @@ impl NodeMaker {
         let dial = ErasedArc::new(primary.clone());
         let waits = settings.confirmation.map(|confirmation| {
             let asked = CopiesAsked::new(confirmation, address.clone());
-            // The wait before takes as long, if copies do not come.
+            // The previous wait takes that long, if no copies come.
             let patience = settings.timeouts.response + confirmation.within;
             CopyWait::waits(asked, patience, Arc::clone(&settings.spawn))
         });

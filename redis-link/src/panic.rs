@@ -1,4 +1,4 @@
-//! Panics, caught so that they end no task of ours.
+//! Panics, caught so that they end none of this crate's tasks.
 
 use std::any::Any;
 

@@ -17,9 +17,9 @@ pub enum Request<'a> {
 }
 
 impl Request<'_> {
-    /// Sends it, for a caller that has waited since `made`. If the server does not have the script, this
-    /// sends the call again with the script's text, so a server may forget its scripts at any moment.
-    /// It repeats nothing else, since that may have run.
+    /// Sends the request, for a caller that has waited since `made`. If the server does not have the script, sends the
+    /// call again with the script's text, so a server may forget its scripts at any moment. Nothing else is repeated,
+    /// because it may have run.
     pub async fn send(&self, channel: &Channel, made: Instant) -> Result<Value, Failure> {
         let answer = channel.request_since(made, self.command()).await;
         match (self, answer) {
@@ -30,18 +30,18 @@ impl Request<'_> {
         }
     }
 
-    /// The same to the node of a cluster that is taking over its slot: only who asks so is served there. No
-    /// script runs there, known or not, since the guard that it names is missing.
+    /// Sends the request to the cluster node that is taking over its slot, which serves only requests after `ASKING`.
+    /// No script runs there, known or not, because the guard that it names is missing.
     pub async fn send_asking(&self, channel: &Channel) -> Result<Value, Failure> {
-        // Both in one round trip: nothing else on this connection may come between them.
+        // Both in one round trip: no other request on this connection may come between them.
         let both = [redis::cmd("ASKING"), self.command().clone()];
         let answers = channel.request_each(both).await?;
-        // Where the first is refused, the other says only where it should have gone.
+        // If `ASKING` is refused, the other reply only names the right node.
         let answers: Result<Vec<Value>, Failure> = answers.into_iter().collect();
         Ok(answers?.pop().unwrap_or(Value::Nil))
     }
 
-    /// The bytes of its largest part.
+    /// The bytes of the request's largest part.
     pub fn largest_part(&self) -> usize {
         largest_part([self.command()])
     }

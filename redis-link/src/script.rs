@@ -8,7 +8,7 @@ use std::{
 
 use redis::Cmd;
 
-/// The scripts of this process. A server names a script by its hash where the script met an error.
+/// The scripts of this process. A server's error names the script that met it by its hash.
 static SCRIPTS: RwLock<Vec<&'static Script>> = RwLock::new(Vec::new());
 
 /// A script. It lives as long as the process.
@@ -16,12 +16,12 @@ pub struct Script {
     name: String,
     source: String,
     hash: String,
-    /// Each once: a connection asks about all of them when it opens.
+    /// The commands, each once: a connection checks all of them when it opens.
     commands: BTreeSet<String>,
 }
 
 impl Script {
-    /// A script of this name and text. Call it once for each script: a script is never dropped.
+    /// Creates a script of this name and text. Call this once for each script: a script is never dropped.
     pub fn new(name: String, source: String) -> &'static Self {
         let script = Box::leak(Box::new(Self {
             hash: redis::Script::new(&source).get_hash().to_owned(),
@@ -40,12 +40,12 @@ impl Script {
         scripts.iter().copied().find(|script| script.hash == hash)
     }
 
-    /// Its name.
+    /// The script's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its text.
+    /// The script's text.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -55,18 +55,18 @@ impl Script {
         &self.hash
     }
 
-    /// The commands that it calls, each once, without those that it tries by `pcall` and does not need.
+    /// The commands that the script calls, each once, without commands that it tries by `pcall` and does not need.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         self.commands.iter().map(String::as_str)
     }
 
-    /// The command that it calls in this line, or in the last line before that calls one.
+    /// The command that the script calls in this line, or in the last line before it that calls one.
     pub(crate) fn command_at(&self, line: usize) -> Option<&str> {
         let lines: Vec<&str> = self.source.lines().take(line).collect();
         lines.iter().rev().find_map(|line| commands_in(line).last())
     }
 
-    /// The command that gives the server the script.
+    /// The command that loads the script on the server.
     pub(crate) fn load_command(&self) -> Cmd {
         let mut command = redis::cmd("SCRIPT");
         command.arg("LOAD").arg(&self.source);

@@ -1,4 +1,4 @@
-//! Waits for copies of what a connection has written: one wait serves all calls that were answered before it.
+//! Waits for copies of a connection's writes: one wait serves all calls that were answered before it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -13,10 +13,10 @@ use crate::{
     connection::{Channel, CopiesAsked},
 };
 
-/// The waits of one connection. Callers that come while a wait is under way go together in the next.
+/// The waits of one connection. Callers that arrive during a wait share the next one.
 pub(crate) type Waits = Batcher<CopyWait>;
 
-/// Sends waits, and remembers the last.
+/// Sends waits, and remembers the last one.
 #[derive(Debug)]
 pub struct CopyWait {
     asked: CopiesAsked,
@@ -26,14 +26,14 @@ pub struct CopyWait {
 /// A wait that is over.
 #[derive(Debug)]
 struct Waited {
-    /// Not held open by this.
+    /// Weak, so that it does not keep the connection open.
     channel: Weak<Channel>,
-    /// How many requests of its connection had been answered when it was sent.
+    /// The number of requests that the connection had answered when the wait was sent.
     answered: u64,
     copies: Copies,
 }
 
-/// A caller's place in the history of a connection: all of its calls were answered by then.
+/// A caller's position in the history of a connection: all of its calls were answered by then.
 #[derive(Debug, Clone)]
 pub struct Moment {
     channel: Arc<Channel>,
@@ -43,7 +43,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// This moment.
+    /// The current position.
     pub fn now(channel: Arc<Channel>, key: Arc<str>) -> Self {
         Self {
             answered: channel.answered(),
@@ -60,7 +60,7 @@ impl CopyWait {
         Batcher::new(Self { asked, last }, patience, spawn)
     }
 
-    /// What the last wait found, if it was sent after this moment.
+    /// The result of the last wait, if it was sent after this moment.
     fn known(&self, moment: &Moment) -> Option<Copies> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let last = last.as_ref()?;
@@ -71,8 +71,8 @@ impl CopyWait {
 
     async fn wait(&self, moment: &Moment) -> Copies {
         let channel = &moment.channel;
-        // Read before the wait is sent. The server does a connection's requests in order, so whatever has
-        // an answer by now was done before.
+        // Read before the wait is sent. The server handles a connection's requests in order, so every request with a
+        // reply by now was done before the wait.
         let answered = channel.answered();
         let copies = self.asked.wait(channel, &moment.key).await;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +105,7 @@ impl SendBatch for CopyWait {
         1
     }
 
-    /// A wait goes over the connection of its calls, or not at all: it waits for no other.
+    /// A wait uses the connection of its calls or none, so it waits for no other connection.
     async fn ready(&self) -> Result<()> {
         Ok(())
     }

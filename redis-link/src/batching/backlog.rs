@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::SendBatch;
 
-/// The waiting callers, in the order of coming.
+/// The waiting callers, in the order of arrival.
 pub(super) struct Backlog<V: SendBatch> {
     waiting: BTreeMap<u64, QueuedRequests<V>>,
     next: u64,
@@ -30,7 +30,7 @@ impl<V: SendBatch> QueuedRequests<V> {
 }
 
 impl<V: SendBatch> Backlog<V> {
-    /// An empty line with room for so many bytes.
+    /// An empty queue with room for `room` bytes.
     pub(super) const fn new(room: usize) -> Self {
         Self {
             waiting: BTreeMap::new(),
@@ -49,7 +49,7 @@ impl<V: SendBatch> Backlog<V> {
         self.waiting.len()
     }
 
-    /// Puts a caller at the end. Answers its place, or the caller itself if there is no room.
+    /// Adds a caller at the end. Returns its number, or the caller itself if there is no room.
     pub(super) fn join(&mut self, who: QueuedRequests<V>) -> Result<u64, QueuedRequests<V>> {
         let held = who.held();
         if self.bytes + held > self.room && !self.is_empty() {
@@ -61,14 +61,14 @@ impl<V: SendBatch> Backlog<V> {
         Ok(self.next)
     }
 
-    /// Takes a caller out; `None` if its turn came before.
+    /// Removes a caller; `None` if it was sent before.
     pub(super) fn leave(&mut self, place: u64) -> Option<QueuedRequests<V>> {
         let who = self.waiting.remove(&place)?;
         self.bytes -= who.held();
         Some(who)
     }
 
-    /// Takes out as many callers from the front as fit one batch.
+    /// Removes as many callers from the front as fit one batch.
     pub(super) fn next_batch(&mut self) -> Vec<QueuedRequests<V>> {
         let (mut count, mut bytes) = (0, 0);
         let mut batch = Vec::new();
@@ -83,7 +83,7 @@ impl<V: SendBatch> Backlog<V> {
         batch
     }
 
-    /// Takes out all callers.
+    /// Removes all callers.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = QueuedRequests<V>> + use<V> {
         self.bytes = 0;
         std::mem::take(&mut self.waiting).into_values()

@@ -1,4 +1,4 @@
-//! Makes one call of the entries of many callers.
+//! Sends the entries of many callers in one call.
 
 mod backlog;
 mod shared;
@@ -23,37 +23,36 @@ use self::{
     task::Task,
 };
 
-/// A batch of more entries or bytes than this goes by itself: company gains it nothing.
+/// A batch of more entries or bytes than this is sent alone, because batching gains it nothing.
 pub const SMALL: usize = 16;
 const SMALL_BYTES: usize = 64 * 1024;
 
-/// The line's room: a few full batches. A slow server then slows its callers down, instead of
-/// growing a line whose end nobody lives to see.
+/// The room of the queue: a few full batches. A slow server then slows its callers down, while the queue stays short
+/// enough for callers to be served in time.
 const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
 
-/// A verb over a batch that answers each entry by itself, so that one batch can carry the entries
-/// of several callers.
+/// An operation on a batch with a separate reply for each entry, so that one batch can carry the entries of several
+/// callers.
 #[async_trait]
 pub trait SendBatch: Send + Sync + 'static {
-    /// What one caller asks for.
+    /// One caller's request for one entry.
     type Request: Clone + Send + Sync;
-    /// What that caller gets.
+    /// The reply to the request.
     type Reply: Clone + Send + Sync;
 
-    /// Sends one batch, and answers each entry in order.
+    /// Sends one batch, and returns the replies in the order of the entries.
     async fn send_batch(&self, entries: &[Self::Request]) -> Result<Vec<Self::Reply>>;
 
     /// The bytes of an entry that count towards a batch's limit.
     fn size(entry: &Self::Request) -> usize;
 
-    /// Undoes what these answers stand for, as far as it can be undone: their caller was gone when
-    /// they came.
+    /// Undoes the effects of these replies as far as possible: their caller was gone when they came.
     async fn give_back(&self, _answers: Vec<Self::Reply>) {}
 
-    /// Waits until a call can expect an answer. An error means that there will never be one.
+    /// Waits until a call can expect a reply. An error means that there will never be one.
     async fn ready(&self) -> Result<()>;
 
-    /// Until when something may hold up the call under way, or did: patience counts from then.
+    /// The time until which something may delay the call in progress, or did; patience counts from then.
     fn held_up(&self) -> Option<Instant> {
         None
     }
@@ -62,19 +61,16 @@ pub trait SendBatch: Send + Sync + 'static {
     fn unsent(&self) -> Error;
 }
 
-/// Sends a lone caller's entries at once, and those of callers that come meanwhile together.
+/// Sends a lone caller's entries at once, and combines the entries of callers that arrive meanwhile.
 ///
-/// A caller that comes alone waits for nothing and pays for nothing. A caller that comes while a
-/// call is under way waits for its end, and goes with all others that came meanwhile, as many as
-/// fit one batch; before that call, callers that were just answered may come again, if their runtime lets
-/// them. A background task makes that call, and also sees to the end of the call that it
-/// waits for: so no caller waits for what another does with its future. An entry that is dropped
-/// before it is sent is never sent; neither are those of a caller whose patience ends before. The
-/// verb gets back the answers for a caller that is gone when they come. If a call fails, it fails for
-/// all its callers.
+/// A lone caller waits for nothing and pays nothing for batching. A caller that arrives during a call waits for its
+/// end. It is then sent with the other callers that arrived meanwhile, as many as fit one batch. Before that call,
+/// callers that just got their replies may arrive again, if their runtime lets them run. A background task makes that
+/// call, and also polls the call that it waits for, so no caller depends on another caller's future. An entry that is
+/// dropped before it is sent is never sent, and neither are the entries of a caller whose patience ends before. Replies
+/// for a caller that is gone are given back. If a call fails, it fails for all its callers.
 ///
-/// The line is bounded in bytes: a caller that finds it full waits for room, with the same
-/// patience.
+/// The queue is bounded in bytes: a caller that finds it full waits for room, with the same patience.
 pub struct Batcher<V: SendBatch> {
     shared: Arc<BatcherState<V>>,
     patience: Duration,
@@ -93,17 +89,17 @@ impl<V: SendBatch> Batcher<V> {
         }
     }
 
-    /// What sends a batch by itself.
+    /// The sender, for a batch that is sent alone.
     pub fn sender(&self) -> &V {
         &self.shared.sender
     }
 
-    /// Whether a call of several callers, or of one that others may join, is under way.
+    /// Whether a call is in progress: a call of several callers, or a direct call that others may wait for.
     pub fn is_busy(&self) -> bool {
         self.shared.is_busy()
     }
 
-    /// Sends a batch, perhaps with others, and answers its entries in order.
+    /// Sends a batch, perhaps combined with others, and returns the replies to its entries in order.
     pub async fn submit(&self, entries: impl Into<Cow<'_, [V::Request]>>) -> Result<Vec<V::Reply>> {
         let entries = entries.into();
         let bytes: usize = entries.iter().map(V::size).sum();
@@ -115,7 +111,7 @@ impl<V: SendBatch> Batcher<V> {
         let mut since = Instant::now();
         let mut entries = entries.into_owned();
         loop {
-            // Made before the look, so it misses no room that comes after the look.
+            // Created before the check, so no room that comes after the check is missed.
             let room = self.shared.room();
             entries = match self.shared.join(entries) {
                 Join::Direct(first) => return first.await,
@@ -132,7 +128,7 @@ impl<V: SendBatch> Batcher<V> {
         }
     }
 
-    /// Waits for this until a caller that has waited `since` then has no more patience.
+    /// Waits for this future until the patience of a caller that has waited since `since` is over.
     async fn in_time<T>(&self, since: &mut Instant, future: impl Future<Output = T>) -> Option<T> {
         let mut future = pin!(future);
         loop {
@@ -147,7 +143,7 @@ impl<V: SendBatch> Batcher<V> {
         }
     }
 
-    /// Has the verb take back answers that no caller is left for.
+    /// Gives back replies whose callers are gone.
     pub fn give_back(&self, answers: Vec<V::Reply>) {
         self.shared.keep_unwanted(answers);
         self.start();
@@ -161,7 +157,7 @@ impl<V: SendBatch> Batcher<V> {
         let answer = match self.in_time(&mut since, place.answer()).await {
             Some(answer) => answer,
             None if place.leave() => Some(Err(self.shared.sender.unsent())),
-            // The entries are on their way: only the verb knows how long that may take.
+            // The entries are being sent: only the sender knows how long that may take.
             None => place.answer().await,
         };
         answer.unwrap_or_else(|| {

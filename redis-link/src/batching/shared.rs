@@ -1,4 +1,4 @@
-//! The turn to send.
+//! The state that decides who may send.
 
 use std::{
     future::Future,
@@ -26,14 +26,14 @@ use super::{
 /// A call that its caller and the task both poll; either of them can complete it.
 pub(super) type SharedCall<A> = future::Shared<BoxFuture<'static, Result<Vec<A>>>>;
 
-/// What callers and the task share.
+/// The state that callers and the task share.
 pub(super) struct BatcherState<V: SendBatch> {
     pub(super) sender: V,
     // A std mutex: a call holds it briefly, and never across an await.
     state: Mutex<SharedState<V>>,
-    /// Notified when the task has something to do, or to look at anew.
+    /// Notified when the task has something to do or to check again.
     work: Notify,
-    /// Notified when the line has room again.
+    /// Notified when the queue has room again.
     room: Notify,
 }
 
@@ -42,21 +42,21 @@ struct SharedState<V: SendBatch> {
     line: Backlog<V>,
     /// The number of calls that callers made themselves.
     direct_calls: u64,
-    /// Answers whose callers are gone.
+    /// Replies whose callers are gone.
     unwanted: Vec<V::Reply>,
 }
 
 enum SendState<A: Clone> {
-    /// Nobody has the turn: the next caller sends at once.
+    /// No call is in progress: the next caller sends at once.
     Idle,
-    /// A caller that came alone has it. Its turn ends with the call, also when the call is dropped.
+    /// A lone caller is sending. This state ends with its call, also if the call is dropped.
     Direct {
         number: u64,
         call: WeakShared<BoxFuture<'static, Result<Vec<A>>>>,
     },
-    /// The task has it, for as long as somebody waits.
+    /// The task sends, for as long as a caller waits.
     InTask,
-    /// Every caller sends by itself: the task has ended, with its runtime.
+    /// Every caller sends its own entries: the task has ended, with its runtime.
     Stopped,
 }
 
@@ -80,16 +80,16 @@ pub(super) enum TaskStep<A: Clone> {
 pub(super) enum Join<'a, V: SendBatch> {
     /// In this call, at once.
     Direct(DirectCall<'a, V>),
-    /// By the task, when it is their turn.
+    /// By the task, when it reaches them.
     Queued(QueuedCall<'a, V>),
-    /// By the caller, since there is no task any more.
+    /// By the caller, because the task has ended.
     NoTask(Vec<V::Request>),
-    /// Not yet, since the line has no room.
+    /// Not yet, because the queue has no room.
     Full(Vec<V::Request>),
 }
 
 impl<V: SendBatch> BatcherState<V> {
-    /// With a line that has room for so many bytes.
+    /// A state whose queue has room for `room` bytes.
     pub(super) fn new(verb: V, room: usize) -> Self {
         Self {
             sender: verb,
@@ -104,8 +104,8 @@ impl<V: SendBatch> BatcherState<V> {
         }
     }
 
-    /// Waits until the line has room, from now on, polled by then or not. The line keeps room for
-    /// nobody, since nobody may poll the future that was told.
+    /// Waits until the queue has room, counting from this call even if it is not polled yet. No room is reserved for
+    /// the caller, because it may never poll the notified future.
     pub(super) fn room(&self) -> Notified<'_> {
         self.room.notified()
     }
@@ -155,7 +155,7 @@ impl<V: SendBatch> BatcherState<V> {
         }
     }
 
-    /// Whether somebody has the turn.
+    /// Whether a call is in progress.
     pub(super) fn is_busy(&self) -> bool {
         matches!(
             self.lock().sending,
@@ -163,14 +163,14 @@ impl<V: SendBatch> BatcherState<V> {
         )
     }
 
-    /// The number of callers in the line.
+    /// The number of callers in the queue.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.lock().line.len()
     }
 
     fn leave(&self, place: u64) -> bool {
-        // Dropped after the lock: the drop wakes the caller that waits for it.
+        // Dropped after the lock is released: the drop wakes the caller that waits for it.
         let left = self.lock().line.leave(place);
         if left.is_some() {
             step!();
@@ -179,7 +179,7 @@ impl<V: SendBatch> BatcherState<V> {
         left.is_some()
     }
 
-    /// Keeps answers whose callers are gone, for the task to give back.
+    /// Keeps replies whose callers are gone, for the task to give back.
     pub(super) fn keep_unwanted(&self, answers: Vec<V::Reply>) {
         if !answers.is_empty() {
             self.lock().unwanted.extend(answers);
@@ -192,7 +192,7 @@ impl<V: SendBatch> BatcherState<V> {
         std::mem::take(&mut self.lock().unwanted)
     }
 
-    /// The task's step now.
+    /// The task's next step.
     pub(super) fn step(&self) -> TaskStep<V::Reply> {
         let mut state = self.lock();
         if state.line.is_empty() {
@@ -212,7 +212,7 @@ impl<V: SendBatch> BatcherState<V> {
         self.work.notified()
     }
 
-    /// Takes the next callers out of the line, as many as go in one call.
+    /// Removes the next callers from the queue, as many as fit one call.
     pub(super) fn next_batch(&self) -> Vec<QueuedRequests<V>> {
         let batch = self.lock().line.next_batch();
         if !batch.is_empty() {
@@ -222,7 +222,7 @@ impl<V: SendBatch> BatcherState<V> {
         batch
     }
 
-    /// Ends the task's turn, unless a caller waits.
+    /// Returns to idle, unless a caller waits.
     pub(super) fn go_idle(&self) -> bool {
         let mut state = self.lock();
         let rests = state.line.is_empty();
@@ -232,28 +232,28 @@ impl<V: SendBatch> BatcherState<V> {
         rests
     }
 
-    /// Tells all waiting callers that nothing was sent.
+    /// Fails all waiting callers with this error: nothing was sent.
     pub(super) fn refuse_all(&self, error: &Error) {
         let refused = self.lock().line.clear();
         step!();
         for waiting in refused {
-            // A caller that is gone does not want its answer.
+            // A caller that is gone does not need its reply.
             let _ = waiting.answer.send(Err(error.clone()));
         }
         self.room.notify_waiters();
     }
 
-    /// Lets no caller wait from now on.
+    /// From now on, callers send their own entries and never wait.
     pub(super) fn close(&self) {
         self.lock().sending = SendState::Stopped;
     }
 
-    /// Whether this caller, which came alone, still has the turn.
+    /// Whether the direct call of this caller is still in progress.
     pub(super) fn is_sending(&self, caller: u64) -> bool {
         self.lock().is_sending(caller)
     }
 
-    /// Ends the turn of a caller that came alone, if it is not over yet.
+    /// Ends the direct call of this caller, if it has not ended yet.
     pub(super) fn end_direct(&self, caller: u64) {
         let mut state = self.lock();
         if state.is_sending(caller) {
@@ -274,7 +274,7 @@ impl<V: SendBatch> BatcherState<V> {
     }
 }
 
-/// The call of a caller that came alone.
+/// The call of a lone caller.
 pub(super) struct DirectCall<'a, V: SendBatch> {
     shared: &'a BatcherState<V>,
     number: u64,
@@ -295,7 +295,7 @@ impl<V: SendBatch> Drop for DirectCall<'_, V> {
     }
 }
 
-/// A place in the line. Dropping it leaves the line.
+/// A place in the queue. Dropping it leaves the queue.
 pub(super) struct QueuedCall<'a, V: SendBatch> {
     shared: &'a BatcherState<V>,
     number: u64,
@@ -304,14 +304,14 @@ pub(super) struct QueuedCall<'a, V: SendBatch> {
 }
 
 impl<V: SendBatch> QueuedCall<'_, V> {
-    /// Waits for the answer; `None` if the task was stopped in the middle.
+    /// Waits for the replies; `None` if the task was stopped half-way.
     pub(super) async fn answer(&mut self) -> Option<Result<Vec<V::Reply>>> {
         let answer = (&mut self.answer).await.ok();
         self.answered = true;
         answer
     }
 
-    /// Leaves the line; `false` if it is too late, since the entries are under way.
+    /// Leaves the queue; `false` if it is too late, because the entries are being sent.
     pub(super) fn leave(&self) -> bool {
         self.shared.leave(self.number)
     }
@@ -319,9 +319,9 @@ impl<V: SendBatch> QueuedCall<'_, V> {
 
 impl<V: SendBatch> Drop for QueuedCall<'_, V> {
     fn drop(&mut self) {
-        // A caller that has its answer has left already.
+        // A caller that has its replies has left already.
         if !self.answered && !self.leave() {
-            // Its entries are on their way, or their answer is there, and nobody will see it.
+            // The entries are being sent, or the replies are there, and nobody will read them.
             self.answer.close();
             if let Ok(Ok(answers)) = self.answer.try_recv() {
                 self.shared.keep_unwanted(answers);

@@ -35,9 +35,8 @@ impl<V: SendBatch> Task<V> {
         }
     }
 
-    /// Waits for the end of a caller's call. Nobody may poll that caller, so the task polls its
-    /// call. The call's timers may belong to a runtime that nobody drives, so the task has one of
-    /// its own.
+    /// Waits for the end of a caller's call. The caller may not be polled any more, so the task polls the call. The
+    /// call's timers may belong to a runtime that nobody drives, so the task has a timer of its own.
     async fn wait_for(&self, number: u64, call: SharedCall<V::Reply>) {
         let mut call = AssertUnwindSafe(call).catch_unwind();
         let mut patience = pin!(time::sleep(self.patience));
@@ -70,8 +69,9 @@ impl<V: SendBatch> Task<V> {
             }
             self.send(batch).await;
             self.give_back().await;
-            // Callers that just got their answers may be about to come again. The task lets them run first, so
-            // that they go with those that wait already: else both would go by turns, in twice as many calls.
+            // Callers that just got their replies may be about to call again. The task lets them run first, so that
+            // they are sent with the callers that already wait. Otherwise the two groups would alternate, in twice as
+            // many calls.
             tokio::task::yield_now().await;
         }
     }
@@ -96,7 +96,7 @@ impl<V: SendBatch> Task<V> {
     }
 }
 
-/// The task's end: it tells all waiting callers that they were not sent.
+/// When the task ends, it fails all waiting callers as not sent.
 impl<V: SendBatch> Drop for Task<V> {
     fn drop(&mut self) {
         self.shared.close();
@@ -107,7 +107,7 @@ impl<V: SendBatch> Drop for Task<V> {
     }
 }
 
-/// Gives each caller its share of the answers, or the error. Answers those of callers that are gone.
+/// Gives each caller its share of the replies, or the error. Returns the replies of callers that are gone.
 fn deal<A>(answers: Result<Vec<A>>, callers: Vec<(usize, Sender<Result<Vec<A>>>)>) -> Vec<A> {
     let mut unwanted = Vec::new();
     match answers {

@@ -1,12 +1,12 @@
 //! A Redis Cluster: its nodes, and which of them has the keys of a queue.
 //!
-//! All keys of a queue are in one slot. A call goes to the node that has the slot, over that node's own
-//! connection, and waiting consumers listen there. If a node answers that another has the slot, the
-//! call goes there: [`routing`] tells when a call is sent again. The whole list of slots is looked up
-//! anew, by a task, whenever a call finds the known one to be wrong, or gets no answer.
+//! All keys of a queue are in one slot. A call goes to the node that has the slot, over that node's own connection, and
+//! waiting consumers listen there. If a node replies that another has the slot, the call goes there: [`routing`]
+//! explains when a call is resent. A task reloads the whole slot table whenever a call finds it to be wrong, or gets no
+//! reply.
 //!
-//! The redis crate has a client for clusters. It is not used, since it sends a write again when its
-//! reply was lost, and a push would happen twice.
+//! The redis crate has a client for clusters. This crate does not use it, because it repeats a write whose reply was
+//! lost, and a push would happen twice.
 
 mod routing;
 mod slots;
@@ -42,11 +42,11 @@ use crate::{
     node::{Node, NodeMaker},
 };
 
-/// How long a node that has a connection may take to tell the slots, before another is asked beside it.
+/// How long a connected node may take to return the slots, before another node is asked in parallel.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// How long all of them may take, before others are asked over new connections.
+/// How long all connected nodes may take, before others are asked over new connections.
 const LONGEST_ASK: Duration = Duration::from_secs(1);
-/// The least time between two looks at the slots.
+/// The shortest time between two reloads of the slots.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The nodes of a cluster. Dropping it closes all connections.
@@ -61,17 +61,17 @@ struct ClusterState {
     table: watch::Sender<Table>,
     /// Notified when the table was found to be wrong, or may be.
     doubted: Notify,
-    /// How often a call was led to another node, or may be from then on.
+    /// How many times a call was led to another node, or may be from then on.
     changes: AtomicU64,
 }
 
 impl Cluster {
-    /// Looks up the slots at one of the seeds, and connects to all nodes that have some.
+    /// Loads the slots from one of the seeds, and connects to all nodes that have slots.
     ///
     /// # Errors
     ///
-    /// Those of connecting to a server: of the seeds if none of them can tell the slots, of a node if it
-    /// is unfit for good, and of a node if no node can be reached.
+    /// Errors of connecting to a server: to the seeds if none of them returns the slots, to a node if it is permanently
+    /// unfit, and to a node if no node can be reached.
     pub async fn connect(seeds: Seeds, maker: NodeMaker) -> Result<Self> {
         let shared = Arc::new(ClusterState {
             seeds,
@@ -96,8 +96,8 @@ impl Cluster {
         self.shared.owner(slot)
     }
 
-    /// How often a call was led to another node than the one known before it. While the number stays, each
-    /// call goes to the owner of its slot.
+    /// How many times a call was led to a node other than the previously known one. While the number stays the same,
+    /// each call goes to the owner of its slot.
     pub fn changes(&self) -> u64 {
         self.shared.changes.load(Ordering::Acquire)
     }
@@ -135,12 +135,12 @@ impl ClusterState {
             .collect()
     }
 
-    /// Has the slots looked up anew, soon.
+    /// Has the slots reloaded soon.
     fn doubt(&self) {
         self.doubted.notify_one();
     }
 
-    /// The node at this place, which is new if nobody has heard of it.
+    /// The node at this address, which is created if it is not known yet.
     fn node_at(&self, place: NodeAddress) -> Arc<Node> {
         if let Some(node) = self.table.borrow().nodes().get(&place) {
             return Arc::clone(node);
@@ -157,7 +157,7 @@ impl ClusterState {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Takes a node's word that this one has the slot now.
+    /// Notes a node's reply that `node` has the slot now.
     fn note(&self, slot: u16, node: &Arc<Node>) {
         self.changes();
         self.table
@@ -171,8 +171,8 @@ impl ClusterState {
         self.maker.start(primary, None)
     }
 
-    /// Opens a connection to each node. One that cannot be reached for now is no reason to fail while
-    /// another can: the first call to it tells, or finds its successor.
+    /// Opens a connection to each node. A node that is unreachable for now is no reason to fail while another can be
+    /// reached: the first call to it reports the error, or finds its successor.
     async fn open_all(&self, ranges: &[Range]) -> Result<()> {
         let mut places: Vec<&NodeAddress> = ranges.iter().map(|range| &range.primary).collect();
         places.sort();
@@ -197,11 +197,11 @@ impl ClusterState {
         Ok(())
     }
 
-    /// Looks up the slots whenever somebody doubts what is known.
+    /// Reloads the slots whenever a call doubts the table.
     async fn keep_up(self: Arc<Self>) {
         loop {
             self.doubted.notified().await;
-            // If nobody can tell them now, whoever waits for a slot doubts again.
+            // If no node can return them now, callers that wait for a slot ask again.
             if let Ok(ranges) = self.ask().await {
                 self.take(ranges);
             }
@@ -220,7 +220,7 @@ impl ClusterState {
         }
     }
 
-    /// Asks the nodes that have a connection, and if none of them answers, all others that are known.
+    /// Asks the connected nodes, and if none of them replies, all other known nodes.
     async fn ask(&self) -> Result<Vec<Range>> {
         let heard = |(place, node): (NodeAddress, Arc<Node>)| match node.commands().state() {
             ConnectionState::Up(channel) if !channel.is_over() && !channel.is_silent() => {
@@ -249,7 +249,7 @@ impl ClusterState {
         while let Some(told) = asked.next().await {
             match told {
                 Ok(ranges) => return Ok(ranges),
-                // What somebody has to mend says more than what may pass.
+                // An error that a person has to fix is more useful than a transient one.
                 Err(error) => {
                     let keeps = last
                         .as_ref()
@@ -274,12 +274,12 @@ impl ClusterState {
     }
 }
 
-/// Asks a node for the slots of all.
+/// Asks a node for the slots of all nodes.
 async fn ask(channel: &Channel, host: &str, address: &str) -> Result<Vec<Range>> {
     let mut command = redis::cmd("CLUSTER");
     command.arg("SLOTS");
     let answer = channel.request(&command).await;
-    // It changes nothing, whether it was answered or not.
+    // The command changes nothing, whether it got a reply or not.
     let unanswered = |failure: Failure| {
         failure
             .into_error(address)

@@ -1,9 +1,9 @@
 //! Sends a request to the node that has its slot.
 //!
-//! A request is sent again only where nothing of it ran: the node said that another has the slot
-//! (`MOVED`), that this one is on its way to another (`ASK`, `TRYAGAIN`), that the cluster does not
-//! serve it for now (`CLUSTERDOWN`); or it was never sent, since there is no connection to the node.
-//! All of this takes no longer than the response timeout, counted from the call.
+//! A request is resent only if no part of it ran. Either the node replied that another node has the slot (`MOVED`),
+//! that the slot is moving (`ASK`, `TRYAGAIN`), or that the cluster does not serve it now (`CLUSTERDOWN`). Or the
+//! request was never sent, because there is no connection to the node. All tries together take no longer than the
+//! response timeout, counted from the call.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,31 +22,31 @@ use crate::{
     request::Request,
 };
 
-/// How often the slots are looked up for a caller whose node is away.
+/// How often the slots are reloaded for a caller whose node is away.
 const DOUBT: Duration = Duration::from_millis(200);
-/// Pauses before a request is sent again to a cluster that is changing.
+/// The pauses before a request is resent to a cluster that is changing.
 const SHORTEST: Duration = Duration::from_millis(2);
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// What a node that did not take a request says.
+/// A redirection by a node that did not execute a request.
 enum Redirection {
-    /// This one has the slot.
+    /// This node has the slot.
     Moved(NodeAddress),
-    /// This one is taking the slot over: ask it this once.
+    /// This node is taking the slot over: ask it once.
     Ask(NodeAddress),
-    /// Nobody can serve it at this moment.
+    /// No node can serve the slot at this moment.
     Later,
 }
 
 impl Redirection {
-    /// What this failure of a request says, if nothing of the request ran.
+    /// The redirection in this failure, if no part of the request ran.
     fn of(failure: &Failure, asked: &str) -> Option<Self> {
         let Failure::Refused(error) = failure else {
             return None;
         };
         let refusal = Refusal::of(error);
         if refusal.place.is_some() {
-            // A script was running.
+            // The error came from a running script.
             return None;
         }
         let to = || slots::read_redirect(refusal.message, asked);
@@ -73,7 +73,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// Those of the node that took it; `Unavailable` and not applied if none did within the timeout.
+    /// Errors of the node that executed it; `Unavailable` and not applied if no node did within the timeout.
     pub async fn send(
         &self,
         slot: u16,
@@ -111,7 +111,7 @@ impl Cluster {
                 self.shared.doubt();
                 return Err(failure.into_error(node.address()));
             };
-            // An answer ends the silence, which counts from here.
+            // A reply ends the silence, so the silence counts from here.
             since = Instant::now();
             if since >= deadline {
                 return Err(untaken(timeout, &node, &failure));
@@ -133,7 +133,7 @@ impl Cluster {
                     false
                 }
             };
-            // Nodes that disagree may send a request from one to the other and back.
+            // Nodes that disagree may redirect a request from one to the other and back.
             if followed || !follows {
                 pauses.next().await;
             }
@@ -141,8 +141,8 @@ impl Cluster {
         }
     }
 
-    /// Sends commands of one slot in one round trip, not as a transaction. Each has an answer of its own;
-    /// a command that the node did not take goes once more, by itself.
+    /// Sends commands of one slot in one round trip, not as a transaction. Each has its own reply; a command that the
+    /// node redirected is sent once more, alone.
     pub async fn send_each(
         &self,
         slot: u16,
@@ -173,8 +173,8 @@ impl Cluster {
         Ok(answers)
     }
 
-    /// A connection to the node that has this slot; waits for one until the deadline. If the node is away, its
-    /// successor is looked for meanwhile.
+    /// A connection to the node that has this slot; waits for one until the deadline. If the node is away, also looks
+    /// for its successor.
     pub async fn channel(&self, slot: u16, deadline: Instant) -> Result<(Arc<Node>, Arc<Channel>)> {
         loop {
             let node = self.owner(slot);
@@ -198,9 +198,9 @@ impl Cluster {
         }
     }
 
-    /// What a node that was asked says by this failure, if nothing of the request ran.
+    /// The redirection in this failure, if the node did not execute the request.
     fn redirection(&self, failure: &Failure, asked: &Arc<Node>) -> Option<Redirection> {
-        // Some answers name only another port of its host.
+        // Some replies name only another port of the node's host.
         let nodes = self.shared.nodes().into_iter();
         let mut places = nodes.filter(|(_, node)| Arc::ptr_eq(node, asked));
         let host = places.next().map(|((host, _), _)| host).unwrap_or_default();
@@ -208,7 +208,7 @@ impl Cluster {
     }
 }
 
-/// The error for a request that no node took.
+/// The error for a request that no node executed.
 fn untaken(timeout: Duration, node: &Node, failure: &Failure) -> Error {
     let told = match failure {
         Failure::Refused(error) => Refusal::of(error),

@@ -1,21 +1,21 @@
-//! The hash slots of a cluster: the slot of a key, and who has which slots.
+//! The hash slots of a cluster: the slot of a key, and which node has which slots.
 
 use std::collections::BTreeSet;
 
 use queue_core::{Error, ErrorKind, Result};
 use redis::Value;
 
-/// How many there are.
+/// The number of slots.
 const SLOTS: u16 = 16_384;
 
-/// The slot of a key: of its hash tag, if it has one.
+/// The slot of a key: the slot of its hash tag, if it has one.
 ///
-/// By Redis' specification of clusters: CRC16 (XMODEM) modulo 16,384.
+/// CRC16 (XMODEM) modulo 16,384, as in the Redis Cluster specification.
 pub fn slot_of(key: &[u8]) -> u16 {
     crc16(tag_of(key).unwrap_or(key)) % SLOTS
 }
 
-/// The hash tag of a key: what its first braces hold, if they hold anything.
+/// The hash tag of a key: the text in its first braces, if it is not empty.
 pub fn tag_of(key: &[u8]) -> Option<&[u8]> {
     let open = key.iter().position(|byte| *byte == b'{')?;
     let rest = &key[open + 1..];
@@ -48,18 +48,18 @@ pub(super) struct Range {
     pub(super) primary: NodeAddress,
 }
 
-/// More than any cluster has: Redis' specification of clusters goes to a thousand.
+/// More than any cluster has: the Redis Cluster specification allows up to a thousand.
 const MOST_NODES: usize = 2_000;
 
-/// Reads the answer of `CLUSTER SLOTS`. A node that does not know its own host leaves it out: it is
-/// the host that was `asked`.
+/// Reads the reply of `CLUSTER SLOTS`. A node that does not know its own host omits it; then the host is the one that
+/// was `asked`.
 pub(super) fn read(answer: &Value, asked: &str) -> Result<Vec<Range>> {
     let ranges = array(answer).ok_or_else(unreadable)?;
     let ranges = ranges.iter().map(|range| read_range(range, asked));
     let ranges: Vec<Range> = ranges.collect::<Option<_>>().ok_or_else(unreadable)?;
     let nodes: BTreeSet<&NodeAddress> = ranges.iter().map(|range| &range.primary).collect();
     if nodes.len() > MOST_NODES {
-        // Each would cost connections, and tasks that keep them.
+        // Each node would cost connections, and tasks that keep them open.
         let nodes = nodes.len();
         let text = format!("the answer of CLUSTER SLOTS names {nodes} nodes: {MOST_NODES} at most");
         return Err(Error::new(ErrorKind::Internal, text));
@@ -87,7 +87,7 @@ fn read_range(range: &Value, asked: &str) -> Option<Range> {
     (range.first <= range.last && range.last < SLOTS).then_some(range)
 }
 
-/// Reads where an answer of `MOVED` or `ASK` points to, as `3999 10.0.0.7:6379`.
+/// Reads the address in a `MOVED` or `ASK` reply, such as `3999 10.0.0.7:6379`.
 pub(super) fn read_redirect(message: &str, asked: &str) -> Option<NodeAddress> {
     let (_, place) = message.split_once(' ')?;
     let (host, port) = place.rsplit_once(':')?;
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn slots_equal_those_of_redis() {
         assert_eq!(crc16(b"123456789"), 0x31c3);
-        // As CLUSTER KEYSLOT answers.
+        // As `CLUSTER KEYSLOT` returns.
         assert_eq!(slot_of(b"foo"), 12_182);
         assert_eq!(slot_of(b"qk:{foo}:meta"), 12_182);
         assert_eq!(slot_of(b"{}foo"), crc16(b"{}foo") % SLOTS);

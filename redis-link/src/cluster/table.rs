@@ -1,4 +1,4 @@
-//! Who has which slot, as far as this process knows.
+//! Which node has which slot, as far as this process knows.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,15 +8,15 @@ use crate::node::Node;
 /// The nodes of a cluster, and which of them has which slots.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// In order, and none overlaps another.
+    /// In order, without overlaps.
     ranges: Vec<(u16, u16, Arc<Node>)>,
-    /// What single answers told since the ranges were read.
+    /// Slots that single replies named since the ranges were read.
     moved: BTreeMap<u16, Arc<Node>>,
     nodes: BTreeMap<NodeAddress, Arc<Node>>,
 }
 
 impl Table {
-    /// The node to ask for a slot: its owner, or any node if no owner is known, since each can tell.
+    /// The node to ask for a slot: its owner, or any node if no owner is known, because each node can redirect.
     pub(super) fn owner(&self, slot: u16) -> Option<&Arc<Node>> {
         if let Some(node) = self.moved.get(&slot) {
             return Some(node);
@@ -31,7 +31,7 @@ impl Table {
         &self.nodes
     }
 
-    /// The node at this place; `make` makes one that is not known yet.
+    /// The node at this address; `make` creates one that is not known yet.
     pub(super) fn node(
         &mut self,
         place: NodeAddress,
@@ -42,12 +42,12 @@ impl Table {
         Arc::clone(node)
     }
 
-    /// Notes that a node said that this one has the slot.
+    /// Notes a node's reply that this node has the slot.
     pub(super) fn note(&mut self, slot: u16, node: Arc<Node>) {
         self.moved.insert(slot, node);
     }
 
-    /// Takes over what the cluster says as a whole, and answers the nodes that have no slot any more.
+    /// Replaces the table with the cluster's slots, and returns the nodes that no longer have a slot.
     pub(super) fn replace(
         &mut self,
         mut ranges: Vec<Range>,

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use tokio::sync::{Notify, futures::Notified};
 
-/// Rings when a connection of the backend turns out silent. The backend then tests its others, too,
-/// since the same cause may have struck them all. Clones ring together.
+/// Rings when a connection of the backend turns out to be silent. The backend then tests its other connections, too,
+/// because the same cause may affect all. Clones ring together.
 #[derive(Debug, Clone, Default)]
 pub struct Alarm(Arc<Notify>);
 

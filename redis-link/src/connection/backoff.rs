@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-/// Delays between attempts. They double, with jitter, so that the many clients of a server that
-/// comes back do not all come at once.
+/// Delays between attempts. They double, with jitter, so that the clients of a server that returns do not all connect
+/// at once.
 #[derive(Debug, Clone)]
 pub struct Backoff {
     first: Duration,
@@ -21,7 +21,7 @@ impl Backoff {
         }
     }
 
-    /// The next delay: between half of the doubled one and the whole of it.
+    /// The next delay: between half of the doubled delay and all of it.
     pub fn next_delay(&mut self) -> Duration {
         let doubled = self.first.saturating_mul(1 << self.failures.min(16));
         self.failures = self.failures.saturating_add(1);
@@ -30,12 +30,12 @@ impl Backoff {
         whole.div_f64(2.0).mul_f64(1.0 + share)
     }
 
-    /// The next pause is the first again.
+    /// The next delay is the first one again.
     pub fn reset(&mut self) {
         self.failures = 0;
     }
 
-    /// SplitMix64: enough for jitter, and the same everywhere.
+    /// SplitMix64: good enough for jitter, and the same on all platforms.
     fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.state;

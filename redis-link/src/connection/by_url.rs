@@ -1,4 +1,4 @@
-//! The connector for a URL of any scheme, and the parameters of one.
+//! The connector for a URL of any scheme, and the parameters of a URL.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use super::{
     tls::Tls,
 };
 
-/// The settings that a URL has beside the place of its servers.
+/// The settings that a URL has besides its servers' addresses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct UrlSettings {
     pub prefix: Option<String>,
@@ -52,7 +52,7 @@ pub fn by_url(url: &str, tls: Option<&Tls>, opening: &Opening) -> Result<Arc<dyn
     Ok(Arc::new(ServerConnector::by(url, tls, opening)?))
 }
 
-/// Checks all of this URL that can be checked without making anything.
+/// Checks everything about this URL that can be checked without connecting.
 pub fn check_url(url: &str) -> Result<()> {
     if names_sentinels(url) {
         return SentinelConnector::check(url);

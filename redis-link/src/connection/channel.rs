@@ -18,9 +18,8 @@ use tokio::{
 use super::{Link, reply_sync::ReplySync};
 use crate::error::Failure;
 
-/// After so many requests in a row without an answer, the channel takes its connection for
-/// half-open and has it replaced. One alone may mean a slow server, which a reconnect would only
-/// burden further.
+/// After this many requests in a row without a reply, the channel assumes that its connection is half-open and has it
+/// replaced. A single one may mean a slow server, which a reconnect would only burden further.
 const SILENT_REQUESTS: u32 = 2;
 
 /// An open connection in use: sends requests, and notices when it should be replaced.
@@ -29,20 +28,20 @@ pub struct Channel {
     link: Link,
     opened: Instant,
     response_timeout: Duration,
-    /// Requests in a row without an answer.
+    /// Requests in a row without a reply.
     unanswered: AtomicU32,
-    /// Requests that have an answer.
+    /// Requests that got a reply.
     answered: AtomicU64,
-    /// Until when a request may have the server wait for something, or had it wait.
+    /// The time until which a request may have the server wait, or had it wait.
     held_up: Mutex<Instant>,
     step: ReplySync,
     given_up: AtomicBool,
-    /// Notified when the connection falls silent, is heard again or is given up.
+    /// Notified when the connection falls silent, responds again or is given up.
     changed: Notify,
 }
 
 impl Channel {
-    /// Takes requests over this link. `response_timeout` is how long the server may be silent.
+    /// A channel over this link. `response_timeout` is how long the server may be silent.
     pub fn new(link: Link, response_timeout: Duration) -> Self {
         let opened = Instant::now();
         Self {
@@ -58,9 +57,9 @@ impl Channel {
         }
     }
 
-    /// Sends one command and waits for its answer.
+    /// Sends one command and waits for its reply.
     ///
-    /// It fails when the server has been silent for the response timeout.
+    /// Fails when the server has been silent for the response timeout.
     pub async fn request(&self, command: &Cmd) -> Result<Value, Failure> {
         self.request_since(Instant::now(), command).await
     }
@@ -72,7 +71,7 @@ impl Channel {
         answer
     }
 
-    /// Sends commands in one round trip, and answers the first error among their answers.
+    /// Sends commands in one round trip, and returns the first error among their replies.
     pub async fn request_all(
         &self,
         commands: impl IntoIterator<Item = Cmd>,
@@ -81,7 +80,7 @@ impl Channel {
         answers.into_iter().try_for_each(|answer| answer.map(drop))
     }
 
-    /// Sends commands in one round trip; each has an answer of its own.
+    /// Sends commands in one round trip; each has its own reply.
     pub async fn request_each(
         &self,
         commands: impl IntoIterator<Item = Cmd>,
@@ -104,8 +103,8 @@ impl Channel {
         Ok(answers.collect())
     }
 
-    /// [`request_each`](Self::request_each) for commands that have the server wait up to `within`. It answers
-    /// nothing else on this connection meanwhile, so the silence of all requests counts from then.
+    /// [`request_each`](Self::request_each) for commands that have the server wait up to `within`. During the wait the
+    /// server replies to nothing else on this connection, so the silence of all requests counts from its end.
     pub async fn request_wait(
         &self,
         commands: impl IntoIterator<Item = Cmd>,
@@ -113,13 +112,13 @@ impl Channel {
     ) -> Result<Vec<Result<Value, Failure>>, Failure> {
         let until = {
             let mut held_up = self.lock_held_up();
-            // The server begins this wait when it has ended the one before.
+            // The server begins this wait after the previous one has ended.
             *held_up = Instant::now().max(*held_up) + within;
             *held_up
         };
         let answers = self.request_each(commands).await;
         let mut held_up = self.lock_held_up();
-        // A later wait may be under way. A wait whose caller was dropped ends with its time.
+        // A later wait may be in progress. A wait whose caller was dropped ends at its timeout.
         if *held_up == until {
             *held_up = Instant::now();
         }
@@ -127,35 +126,35 @@ impl Channel {
         answers
     }
 
-    /// Until when the server may answer nothing, or did, since it waits for something.
+    /// The time until which the server may not reply, or did not, because it waits for something.
     pub fn held_up(&self) -> Instant {
         *self.lock_held_up()
     }
 
     fn lock_held_up(&self) -> MutexGuard<'_, Instant> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.held_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server's pushes (what it sends unasked), for the first caller that asks.
+    /// The server's pushes (messages that it sends unasked), for the first caller that asks.
     pub fn take_pushes(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
         self.link.take_pushes()
     }
 
-    /// Sends a request whose reply nothing else gets. If no sign of life comes, or another's reply, the
+    /// Sends a request with a unique reply. If there is no sign of life, or another request's reply comes, the
     /// connection is replaced.
     pub(super) async fn test(&self) {
         let test = self.step.test();
         let reply = self.ask(Instant::now(), &test.command).await;
         if !self.step.judge(&test, reply.as_ref().ok()) {
             self.give_up();
-            // What is under way would get others' replies, or wait for one that was dropped.
+            // The requests in progress would get other requests' replies, or wait for a dropped one.
             self.link.cut();
         }
     }
 
-    /// Has the connection tested, since a reply was none of its request's. Until the test has answered,
-    /// no call on it ends.
+    /// Has the connection tested, because a reply did not fit its request. Until the test has ended, no call on the
+    /// connection returns.
     pub fn doubt(&self) {
         self.step.doubt();
     }
@@ -165,7 +164,7 @@ impl Channel {
         self.step.doubted().await;
     }
 
-    /// Has the connection replaced. Requests under way on it may still get answers.
+    /// Has the connection replaced. Requests in progress on it may still get replies.
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::Release);
         self.changed.notify_waiters();
@@ -180,12 +179,12 @@ impl Channel {
         }
     }
 
-    /// Whether callers should send nothing on it any more.
+    /// Whether callers should send nothing more on this connection.
     pub fn is_over(&self) -> bool {
         self.given_up.load(Ordering::Acquire) || self.link.has_ended()
     }
 
-    /// Why it is over, for callers that wait for the next one.
+    /// The reason why the connection is over, for callers that wait for the next one.
     pub(super) fn why_over(&self) -> Error {
         let reason = if self.step.is_lost() {
             "answered requests with other requests' replies".to_owned()
@@ -202,23 +201,23 @@ impl Channel {
         )
     }
 
-    /// How many requests have an answer by now.
+    /// The number of requests that have a reply by now.
     pub fn answered(&self) -> u64 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Whether the last request got no answer; the next one may get none, either.
+    /// Whether the last request got no reply, so that the next one may get none, either.
     pub fn is_silent(&self) -> bool {
         self.unanswered.load(Ordering::Acquire) > 0
     }
 
-    /// Waits until a request gets no answer.
+    /// Waits until a request gets no reply.
     pub(super) async fn silent(&self) {
         self.becomes(|| self.is_silent()).await;
     }
 
-    /// Waits until nothing was heard of the server for this time. On a connection whose bytes nobody counts,
-    /// it may be up to twice the time.
+    /// Waits until the server has been silent for `time`. On a connection whose bytes are not counted, this may take up
+    /// to twice the time.
     pub(super) async fn idle(&self, time: Duration) {
         let (mut since, mut answered) = (Instant::now(), self.answered());
         loop {
@@ -235,7 +234,7 @@ impl Channel {
         }
     }
 
-    /// Waits until a request gets an answer again, or the connection is over.
+    /// Waits until a request gets a reply again, or the connection is over.
     pub async fn heard_or_over(&self) {
         tokio::select! {
             biased;
@@ -246,7 +245,7 @@ impl Channel {
 
     async fn becomes(&self, holds: impl Fn() -> bool) {
         loop {
-            // Made before the look, so it misses no change after the look.
+            // Created before the check, so no change after the check is missed.
             let changed = self.changed.notified();
             if holds() {
                 return;
@@ -255,7 +254,7 @@ impl Channel {
         }
     }
 
-    /// Sends one command and waits for its answer, whether or not the connection is doubted.
+    /// Sends one command and waits for its reply, even if the connection is doubted.
     async fn ask(&self, made: Instant, command: &Cmd) -> Result<Value, Failure> {
         let mut link = self.link.clone();
         let answer = link.req_packed_command(command);
@@ -265,8 +264,7 @@ impl Channel {
         }
     }
 
-    /// Fails if a reply that has come may be another request's. While the connection is doubted, this waits
-    /// for its test.
+    /// Fails if a received reply may belong to another request. While the connection is doubted, waits for its test.
     async fn in_step(&self) -> Result<(), Failure> {
         if self.step.is_sure() {
             return Ok(());
@@ -278,7 +276,7 @@ impl Channel {
                 () = self.over() => {}
             }
         };
-        // It is bounded, since nobody tests it once the supervisor's runtime has ended.
+        // The wait is bounded, because nobody tests the connection once the supervisor's runtime has ended.
         let begin = Instant::now().max(self.held_up());
         let _ = time::timeout_at(begin + self.response_timeout, settled).await;
         if self.step.is_sure() {
@@ -287,10 +285,10 @@ impl Channel {
         Err(Failure::OutOfStep)
     }
 
-    /// Waits for an answer, until the server has been silent for the response timeout.
+    /// Waits for a reply until the server has been silent for the response timeout.
     ///
-    /// The silence counts from the call, or from the end of a wait that holds the server up. Answers come in the
-    /// order of requests, so all bytes that arrive lead towards this one.
+    /// The silence counts from the call, or from the end of a wait that delays the server. Replies come in the order of
+    /// requests, so every byte that arrives brings this reply nearer.
     async fn hear<T>(
         &self,
         made: Instant,
@@ -327,7 +325,7 @@ impl Channel {
         answer.map_err(|error| match ServerError::try_from(error) {
             Ok(refusal) => self.refused(refusal),
             Err(error) => {
-                // After any such error the replies on this connection are in doubt.
+                // After any such error, the replies on this connection cannot be trusted.
                 self.give_up();
                 Failure::Cut(error)
             }

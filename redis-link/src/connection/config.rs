@@ -1,27 +1,27 @@
-//! The settings of a server that decide what it keeps, and what it takes.
+//! The settings of a server that decide what it stores, and which sizes it accepts.
 
 use redis::Value;
 
 use super::{Channel, largest::Limit};
 use crate::error::Lack;
 
-/// A server may be older than 7.0, which takes one pattern: this one is of `save`, `proto-max-bulk-len` and
-/// `client-query-buffer-limit`, and of a few others.
+/// A server older than 7.0 accepts only one pattern. This one matches `save`, `proto-max-bulk-len`,
+/// `client-query-buffer-limit` and a few others.
 const PATTERN: &str = "[spc][arl][voi][et]*";
 
 /// The settings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ConfigReply {
-    /// Whether snapshots are on, as far as is known.
+    /// Whether snapshots are on, if known.
     pub(super) saves: Option<bool>,
-    /// The largest part of a request that the server takes, if we send larger ones.
+    /// The largest part of a request that the server accepts, if this crate sends larger ones.
     pub(super) limit: Option<Limit>,
     /// Why the settings are unknown.
     pub(super) lack: Option<Lack>,
 }
 
 impl ConfigReply {
-    /// Asks the server. A setting that it does not tell is unknown.
+    /// Asks the server. A setting that the server does not return is unknown.
     pub(super) async fn of(channel: &Channel) -> Self {
         let mut command = redis::cmd("CONFIG");
         command.arg("GET").arg(PATTERN);

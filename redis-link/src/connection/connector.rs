@@ -10,26 +10,25 @@ use super::Link;
 pub enum Role {
     /// Carries the commands; none of them blocks.
     Commands,
-    /// Listens to the process's channel, and registers the process at markers. Its link has to
-    /// bring the connection's pushes ([`Link::told_by`]).
+    /// Listens to the process's channel, and registers the process at markers. Its link must provide the connection's
+    /// pushes ([`Link::told_by`]).
     Waiter,
 }
 
 /// Opens connections to the primary.
 ///
-/// The backend asks for a new one whenever the last one ended, stopped answering, or leased_next out to
-/// lead to a replica. Each time the connector looks up anew where the primary is. The backend
-/// retries, backs off, and bounds how long a connect may take.
+/// The backend asks for a new connection whenever the last one ended, stopped responding, or was found to lead to a
+/// replica. Each time the connector looks up the primary again. The backend retries, backs off, and bounds the time of
+/// a connect.
 ///
-/// A connection must speak RESP3 and have its user, password and database set. It must not retry
-/// commands or time them out by itself: a retry could run a push twice, and the backend has
-/// timeouts of its own.
+/// A connection must speak RESP3 and have its user, password and database set. It must not retry commands or time them
+/// out: a retry could run a push twice, and the backend has timeouts of its own.
 ///
-/// A custom connector's connection keeps the redis crate's own limit of 50 places in its pipeline,
-/// unless the connector sets another (`AsyncConnectionConfig::set_pipeline_buffer_size`). A request
-/// beyond it waits for a place, and the place goes to the future that asked first: if nobody polls
-/// that future, other calls wait for it. The built-in connector sets no such limit: with it, only
-/// the bytes of each queue's line of small pushes are bounded (four full batches).
+/// A custom connector's connection keeps the redis crate's own limit of 50 requests in its pipeline, unless the
+/// connector sets another (`AsyncConnectionConfig::set_pipeline_buffer_size`). A request beyond the limit waits for
+/// room, which goes to the future that asked first: if nobody polls that future, other calls wait for it. The built-in
+/// connector sets no such limit: it bounds only the bytes of the small pushes that wait in each queue's batcher (four
+/// full batches).
 #[async_trait]
 pub trait Connector: Debug + Send + Sync + 'static {
     /// Opens a connection. The backend may drop the future half-way.

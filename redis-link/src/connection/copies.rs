@@ -1,4 +1,4 @@
-//! Asks a server for copies of what a connection has written.
+//! Asks a server for copies of a connection's writes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ use crate::error::{Failure, Lack, Refusal};
 /// A write that leaves nothing behind.
 const WRITE: &str = include_str!("../../lua/confirm.lua");
 
-/// How many copies to ask for, and of whom.
+/// The number of copies to ask for, and the server's address.
 #[derive(Debug)]
 pub struct CopiesAsked {
     confirmation: Confirmation,
@@ -20,7 +20,7 @@ pub struct CopiesAsked {
 }
 
 impl CopiesAsked {
-    /// What to ask the server at this address for.
+    /// The request to the server at this address.
     pub const fn new(confirmation: Confirmation, address: String) -> Self {
         Self {
             confirmation,
@@ -29,14 +29,14 @@ impl CopiesAsked {
         }
     }
 
-    /// Waits for copies of all that the server had done before this, by a write to `key` and a wait for
-    /// its copies. Both go over this connection together, so no failover comes between them unseen: a
-    /// primary that is demoted ends the wait with an error.
+    /// Waits for copies of everything that the server had done before: writes to `key` and waits for copies of the
+    /// write. Both commands use this connection together, so a failover between them is noticed: a demoted primary ends
+    /// the wait with an error.
     ///
-    /// Where the server cannot wait any more, the connection is replaced: the next one is asked first.
+    /// If the server cannot wait any more, the connection is replaced, because the next one is checked first.
     ///
-    /// The write answers a word that nobody else gets. So what follows it is the answer to the wait, and no
-    /// other number is taken for copies.
+    /// The write returns a unique word. So the reply that follows it belongs to the wait, and no other number is taken
+    /// for copies.
     pub async fn wait(&self, channel: &Channel, key: &str) -> Copies {
         let mut write = redis::cmd("EVAL");
         let word = format!("copies {}", self.waits.fetch_add(1, Ordering::Relaxed));
@@ -65,7 +65,7 @@ impl CopiesAsked {
     }
 
     fn unknown(&self, failure: Failure) -> Copies {
-        // The calls before have taken effect; whether the wait has is of no matter.
+        // The calls before have taken effect; the outcome of the wait does not matter.
         let reason = failure.into_error(&self.address);
         Copies::Unknown(reason.with_outcome(Outcome::NotApplied).to_string())
     }
@@ -99,7 +99,7 @@ impl CopiesAsked {
         Copies::Fewer { replicas, flushed }
     }
 
-    /// Asks for no copies, which every server that could tell of some answers at once.
+    /// Asks for zero copies. Every server that can count copies replies at once.
     pub(super) async fn check(&self, channel: &Channel) -> Result<()> {
         match channel.request(&self.command(0, 1)).await {
             Ok(_) => Ok(()),

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use queue_core::{Error, Result};
 use redis::{ErrorKind, RedisConnectionInfo, RedisError, RedisResult};
 
-/// A password, and the user whose it is.
+/// A password and its user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     username: Option<String>,
@@ -14,7 +14,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The password of the user that the URL names; of the user `default` if it names none.
+    /// The password of the user in the URL, or of the user `default` if the URL names none.
     pub fn password(password: impl Into<String>) -> Self {
         Self {
             username: None,
@@ -22,7 +22,7 @@ impl Credentials {
         }
     }
 
-    /// A user and the password.
+    /// A user and its password.
     pub fn user(username: impl Into<String>, password: impl Into<String>) -> Self {
         Self {
             username: Some(username.into()),
@@ -41,39 +41,38 @@ impl Credentials {
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the password.
+        // Leaves out the password.
         f.debug_struct("Credentials")
             .field("username", &self.username)
             .finish_non_exhaustive()
     }
 }
 
-/// Provides the login of each new connection, so that a password or a token may change while a backend
-/// lives.
+/// Provides the login of each new connection, so that a password or a token may change while a backend lives.
 ///
-/// A closure is one, too: `|| async { Ok(Credentials::password(read_secret().await?)) }`.
+/// A closure is a provider, too: `|| async { Ok(Credentials::password(read_secret().await?)) }`.
 ///
-/// Every connection asks for its login when it opens. If the server refuses a login, the connection asks
-/// once more, and tries again if the answer is another one; after that, the backend tries again as after
-/// any failed connect. An open connection keeps its login: a server that ends a user's connections with a
-/// token has them opened again, with the next token.
+/// Every connection asks for its login when it opens. If the server refuses a login, the connection asks once more, and
+/// retries if it gets a different login; after that, the backend retries as after any failed connect. An open
+/// connection keeps its login. If the server closes a user's connections when a token expires, they are reopened with
+/// the next token.
 ///
-/// The connect timeout bounds each call, and may drop its future. A permanent error (`Configuration`, say)
-/// fails [`Builder::connect`](crate::Builder::connect) at once; a transient one is an outage.
+/// The connect timeout bounds each call, and may drop its future. A permanent error (such as `Configuration`) fails
+/// [`Builder::connect`](crate::Builder::connect) at once; a transient one is an outage.
 #[async_trait]
 pub trait CredentialsProvider: Send + Sync + 'static {
-    /// The login to a server, on a cluster to a node.
+    /// The login to a server, or to a node of a cluster.
     ///
     /// # Errors
     ///
-    /// Any reason why it knows no login.
+    /// Any reason why the provider has no login.
     async fn credentials(&self) -> Result<Credentials>;
 
-    /// The login to a sentinel. `None` leaves it to the URL's parameters, and is the default.
+    /// The login to a sentinel. `None`, the default, uses the URL's parameters.
     ///
     /// # Errors
     ///
-    /// Those of [`credentials`](Self::credentials).
+    /// The errors of [`credentials`](Self::credentials).
     async fn sentinel_credentials(&self) -> Result<Option<Credentials>> {
         Ok(None)
     }
@@ -96,12 +95,12 @@ pub(super) struct Login {
     /// With the URL's login.
     handshake: RedisConnectionInfo,
     provider: Option<Arc<dyn CredentialsProvider>>,
-    /// To sentinels, and not to servers.
+    /// Whether the login is for sentinels instead of servers.
     is_sentinels: bool,
 }
 
 impl Login {
-    /// The login that the URL tells.
+    /// The login in the URL.
     pub(super) const fn of_url(handshake: RedisConnectionInfo) -> Self {
         Self {
             handshake,
@@ -136,7 +135,7 @@ impl Login {
         }
     }
 
-    /// The greeting after a server refused `refused`, if there is another one by now.
+    /// The greeting after a server refused `refused`, if the provider returns a different one by now.
     pub(super) async fn another(
         &self,
         refused: &RedisConnectionInfo,
@@ -152,7 +151,7 @@ impl Login {
     }
 }
 
-/// Whether a server refused a login, and not something else.
+/// Whether a server refused a login, not something else.
 fn is_of_login(error: &RedisError) -> bool {
     error.kind() == ErrorKind::AuthenticationFailed
         || matches!(error.code(), Some("NOAUTH" | "WRONGPASS"))

@@ -15,27 +15,27 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::tls;
 
-/// More than the longest of such messages has.
+/// Longer than any of these messages.
 const LONGEST: usize = 4096;
 /// The text for a server that hangs up at once.
 const MUTE: &str = "the other side closed it without a word (a port that speaks TLS does so: then \
                     use rediss://)";
-/// How an alert of TLS begins.
+/// The first bytes of a TLS alert.
 const ALERT: &[u8] = &[0x15, 0x03];
 
 /// The bytes that came over a connection before it was in use.
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
-    /// Whether it goes to a port without TLS on our side.
+    /// Whether the connection goes to a port without TLS on the client's side.
     is_plain: bool,
     is_over: AtomicBool,
     heard: Mutex<Vec<u8>>,
-    /// Why nothing more could be read.
+    /// The reason why nothing more could be read.
     failure: Mutex<Option<io::Error>>,
 }
 
 impl Greeting {
-    /// A greeting without TLS, at a port that may speak it.
+    /// A greeting without TLS, from a port that may expect TLS.
     pub(super) fn plain() -> Self {
         Self {
             is_plain: true,
@@ -49,8 +49,8 @@ impl Greeting {
         *self.heard() = Vec::new();
     }
 
-    /// The reason why the server refused the connection: the server's own message, if it sent one,
-    /// and not the end of the connection that followed.
+    /// The reason why the server refused the connection: the server's own message, if it sent one, instead of the end
+    /// of the connection that followed.
     pub(super) fn reason(&self, error: RedisError) -> RedisError {
         let heard = self.heard();
         if let Ok(Value::ServerError(refusal)) = redis::parse_redis_value(&heard) {
@@ -63,7 +63,7 @@ impl Greeting {
         let failure = lock(&self.failure).take();
         let is_end = match &failure {
             Some(failure) => is_closed(failure),
-            // The crate's word for an end without a failure.
+            // The redis crate's words for an end without a failure.
             None => error.to_string() == "broken pipe",
         };
         if self.is_plain && heard.is_empty() && is_end {
@@ -75,7 +75,7 @@ impl Greeting {
         }
     }
 
-    /// Keeps the reason why nothing can be read, and answers what to tell the reader.
+    /// Keeps the reason why nothing can be read, and returns an error for the reader.
     fn fail(&self, error: io::Error) -> io::Error {
         let told = error.kind().into();
         *lock(&self.failure) = Some(error);
@@ -97,8 +97,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A stream that records its input until the [`Greeting`] is over.
 ///
-/// A server without room for another client says so and closes at once. A write then fails, and
-/// that failure must not keep the backend from reading the message.
+/// A server without room for another client sends a message and closes at once. A write then fails, and that failure
+/// must not keep the backend from reading the message.
 #[derive(Debug)]
 pub(super) struct Greeted<S> {
     stream: S,
@@ -137,7 +137,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match ready!(Pin::new(&mut self.stream).poll_write(cx, bytes)) {
-            // The reader learns of it, after it has read the rest.
+            // The reader gets this error after it has read the rest.
             Err(error) if is_closed(&error) && !self.greeting.is_over() => {
                 Poll::Ready(Ok(bytes.len()))
             }

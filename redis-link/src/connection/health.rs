@@ -13,12 +13,12 @@ pub enum ConnectionHealth {
     Unused,
     /// Open, as far as is known.
     Up,
-    /// Not open; the backend is opening it. With the reason, once one is known.
+    /// Not open; the backend is opening it. Contains the reason, once one is known.
     Down(Option<Arc<Error>>),
 }
 
 impl ConnectionHealth {
-    /// Of several connections' states, an operator has to know the gravest.
+    /// The severity of a state: of several connections, the worst state is reported.
     pub const fn gravity(&self) -> u8 {
         match self {
             Self::Unused => 0,

@@ -8,7 +8,7 @@ use super::{
     written,
 };
 
-/// A family of such URLs: their schemes are those of one server, a plus sign, and its name.
+/// A family of such URLs: their schemes are the scheme of a single server, a plus sign, and the family's name.
 #[derive(Debug)]
 pub(super) struct Form {
     pub(super) family: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct Hosts<'a> {
     server: &'static str,
     login: String,
     hosts: &'a str,
-    /// What stands behind the first `/` after the hosts.
+    /// The text after the first `/` behind the hosts.
     pub(super) path: &'a str,
     pub(super) parameters: Parameters,
 }
@@ -36,7 +36,7 @@ impl Form {
         self.scheme_of_server(&scheme_of(url)).is_some()
     }
 
-    /// The scheme of one server, for a scheme of this family.
+    /// The scheme of a single server, for a scheme of this family.
     fn scheme_of_server(&self, scheme: &str) -> Option<&'static str> {
         let server = scheme.strip_suffix(self.family)?.strip_suffix('+')?;
         let known = ["redis", "rediss", "valkey", "valkeys"].into_iter();
@@ -45,7 +45,7 @@ impl Form {
 }
 
 impl<'a> Hosts<'a> {
-    /// Takes a URL apart. No error shows what may be part of a password.
+    /// Splits a URL. No error shows text that may be part of a password.
     pub(super) fn split(url: &'a str, form: &'static Form) -> Result<Self> {
         let (_, rest) = url.split_once(':').unwrap_or_default();
         let scheme = scheme_of(url);
@@ -60,7 +60,7 @@ impl<'a> Hosts<'a> {
             parameters: Parameters::default(),
         };
         if server.is_none() {
-            // What stands there instead may be part of a password.
+            // The text there may be part of a password.
             "Redis".clone_into(&mut parts.scheme);
             let begins = format!("it does not begin with redis+{}://", form.family);
             return Err(parts.malformed(&begins));
@@ -96,11 +96,11 @@ impl<'a> Hosts<'a> {
                 Some((_, port)) if !port.contains(']') => String::new(),
                 _ => format!(":{}", self.form.port),
             };
-            // The rest is as in a URL of one server.
+            // The rest is as in a URL of a single server.
             let (server, login) = (self.server, &self.login);
             let one = format!("{server}://{login}{host}{port}/{database}");
             UrlTarget::parse(&one).map_err(|error| match error.kind() {
-                // Of a URL with one host only: it would mislead.
+                // The parser's message is about a URL with one host, and would mislead.
                 ErrorKind::Invalid => {
                     self.malformed("one of its hosts or ports, the login or the database is wrong")
                 }

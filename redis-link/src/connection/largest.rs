@@ -1,9 +1,8 @@
-//! How large a part of a request a server takes. A larger one ends the connection, and with it the calls of
-//! all others, each time that its caller tries again.
+//! The largest part of a request that a server accepts. A larger part ends the connection, and with it the calls of all
+//! other callers, each time that its caller retries.
 //!
-//! If the server tells its limits, no such request is sent. If it does not, a connection that ends under a
-//! large request makes that size suspect. Requests of a suspect size go on connections of their own, until
-//! one of them is answered.
+//! If the server reports its limits, no such request is sent. Otherwise, a connection that ends under a large request
+//! makes that size suspect. Requests of a suspect size use separate connections, until one of them gets a reply.
 
 use std::{
     fmt,
@@ -18,12 +17,12 @@ use redis::{Arg, Cmd};
 
 use crate::error::Failure;
 
-/// The largest part that we send: a message, and what its frame adds.
+/// The largest part that this crate sends: a message, and what its frame adds.
 const OURS: u64 = MAX_BATCH_BYTES as u64 + 64 * 1024;
-/// A server's limits are 1 MiB at least, and those of something between may be smaller. A request without
-/// such a part is no cause of a disconnect.
+/// A server's limits are at least 1 MiB, and a proxy's limits may be smaller. A request without such a part is no cause
+/// of a disconnect.
 const LARGE: usize = 128 * 1024;
-/// So many connections of their own end under requests of a size, before the size is taken for the cause.
+/// The number of separate connections that must end under requests of a size before the size is taken for the cause.
 const PROOF: u32 = 2;
 const WAY_OUT: &str = "raise that setting, or send smaller bodies";
 
@@ -37,7 +36,7 @@ pub fn largest_part<'a>(commands: impl IntoIterator<Item = &'a Cmd>) -> usize {
     sizes.max().unwrap_or(0)
 }
 
-/// A server's limit, which is below what we may send.
+/// A server's limit that is below the largest part that this crate sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limit {
     setting: &'static str,
@@ -45,7 +44,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// The limit of this setting; `None` if we send nothing that is larger.
+    /// The limit of this setting; `None` if this crate sends nothing larger.
     pub(super) fn of(setting: &'static str, bytes: u64) -> Option<Self> {
         (bytes < OURS).then_some(Self { setting, bytes })
     }
@@ -55,7 +54,7 @@ impl Limit {
     }
 
     fn takes(&self, size: usize) -> bool {
-        // A buffer holds the end of a line besides.
+        // The buffer also holds the end of a line.
         size as u64 + 2 <= self.bytes
     }
 }
@@ -66,10 +65,10 @@ impl fmt::Display for Limit {
     }
 }
 
-/// The sizes that one server takes, as far as they are known.
+/// The sizes that one server accepts, as far as they are known.
 #[derive(Debug, Default)]
 pub struct Largest {
-    /// Whether anything is known. Mostly nothing is, and then a call looks no further.
+    /// Whether anything is known. Mostly nothing is, and then a call checks nothing else.
     is_watched: AtomicBool,
     state: Mutex<SizeLimits>,
 }
@@ -84,17 +83,17 @@ struct SizeLimits {
 #[derive(Debug, Clone, Copy)]
 struct Suspect {
     size: usize,
-    /// How many connections of their own ended under it.
+    /// The number of separate connections that ended under this size.
     alone: u32,
 }
 
 impl Largest {
-    /// Takes the limit that the server tells.
+    /// Sets the limit that the server reports.
     pub(super) fn set(&self, limit: Option<Limit>) {
         self.change(|state| state.limit = limit);
     }
 
-    /// Whether a request whose largest part has `size` bytes goes on a connection of its own.
+    /// Whether a request whose largest part has `size` bytes uses a separate connection.
     ///
     /// # Errors
     ///
@@ -115,8 +114,8 @@ impl Largest {
         Ok(state.suspect.is_some_and(|suspect| size >= suspect.size))
     }
 
-    /// Takes what came of a request with this largest part: its failure, if it failed. `alone` if it went on
-    /// a connection of its own, while another to the same server stayed open.
+    /// Notes the result of a request with this largest part: its failure, if it failed. `alone` if it used a separate
+    /// connection, while another one to the same server stayed open.
     ///
     /// # Errors
     ///
@@ -173,7 +172,7 @@ impl Largest {
         Ok(())
     }
 
-    /// A request of this size was answered.
+    /// Notes that a request of this size got a reply.
     fn clear(&self, size: usize) {
         let clears = |suspect: Suspect| size >= suspect.size;
         if self.lock().suspect.is_some_and(clears) {
@@ -189,7 +188,7 @@ impl Largest {
     }
 
     fn lock(&self) -> MutexGuard<'_, SizeLimits> {
-        // Nothing here panics half-way.
+        // No code panics while it holds this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -38,15 +38,15 @@ pub struct Link {
 }
 
 struct Driver {
-    /// Whether its task has made a first step.
+    /// Whether the driver's task has made a first step.
     begun: Arc<AtomicBool>,
     ended: watch::Receiver<()>,
-    /// Until the connection is cut.
+    /// The running driver, until the connection is cut.
     running: Mutex<Option<Running>>,
 }
 
 impl Link {
-    /// A connection that needs no driver, or runs one itself.
+    /// A connection that needs no driver, or has its own.
     pub fn new(wire: impl Wire) -> Self {
         Self {
             wire: Box::new(wire),
@@ -56,8 +56,8 @@ impl Link {
         }
     }
 
-    /// A connection and the future that drives it, which this spawns. The backend notices the
-    /// driver's end at once, not at the next command.
+    /// A connection and the future that drives it, which is spawned here. The backend notices the driver's end at once,
+    /// not at the next command.
     pub fn driven(
         wire: impl Wire,
         driver: impl Future<Output = ()> + Send + 'static,
@@ -67,7 +67,7 @@ impl Link {
         let begun = Arc::new(AtomicBool::new(false));
         let begins = Arc::clone(&begun);
         let running = spawn.spawn(Box::pin(async move {
-            // The task drops it at its end, also after a panic or an abort.
+            // The task drops this when it ends, also after a panic or an abort.
             let _alive = alive;
             begins.store(true, Ordering::Release);
             driver.await;
@@ -86,8 +86,8 @@ impl Link {
 
     /// Adds the receiver of the connection's pushes (messages that the server sends unasked).
     ///
-    /// A connection of [`Role::Waiter`](super::Role::Waiter) needs it. For redis's own connections
-    /// it is the receiver to the sender in `AsyncConnectionConfig::set_push_sender`.
+    /// A connection of [`Role::Waiter`](super::Role::Waiter) needs this receiver. For the redis crate's own
+    /// connections, its sender is given to `AsyncConnectionConfig::set_push_sender`.
     #[must_use]
     pub fn with_pushes(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
         Self {
@@ -102,24 +102,24 @@ impl Link {
         told.take()
     }
 
-    /// The same, with the progress of its stream.
+    /// The same link, with the progress of its stream.
     pub(super) fn with_progress(mut self, progress: Arc<Progress>) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// When bytes last moved, if that is known.
+    /// The time when bytes last moved, if it is known.
     pub(super) fn last_progress(&self) -> Option<Instant> {
         self.progress.as_ref().map(|progress| progress.last())
     }
 
-    /// Whether the driver is known to have ended. Requests then reach nobody.
+    /// Whether the driver is known to have ended. Requests then get nowhere.
     pub fn has_ended(&self) -> bool {
         let driver = self.driver.as_ref();
         driver.is_some_and(|driver| driver.ended.has_changed().is_err())
     }
 
-    /// Stops the driver: requests under way end. Nothing happens where there is none.
+    /// Stops the driver, which ends the requests in progress. Does nothing without a driver.
     pub(super) fn cut(&self) {
         if let Some(driver) = &self.driver {
             let running = driver.running.lock();
@@ -128,10 +128,9 @@ impl Link {
         }
     }
 
-    /// Whether the driver ended before its first step: what should run it has ended, and runs
-    /// nothing any more.
+    /// Whether the driver ended before its first step: the runtime that should run it has ended.
     pub(super) fn is_stillborn(&self) -> bool {
-        // In this order: a driver that began says so before it ends.
+        // In this order, because a driver that has begun says so before it ends.
         let begun = |driver: &Driver| driver.begun.load(Ordering::Acquire);
         self.has_ended() && !self.driver.as_deref().is_some_and(begun)
     }
@@ -141,7 +140,7 @@ impl Link {
         match &self.driver {
             Some(driver) => {
                 let mut ended = driver.ended.clone();
-                // Nobody ever sends: only the sender's end makes this return.
+                // The sender never sends, so this returns only when the sender is dropped.
                 while ended.changed().await.is_ok() {}
             }
             None => std::future::pending().await,

@@ -1,15 +1,15 @@
-//! The place of TLS in a build without it.
+//! Replaces TLS in a build without TLS.
 
 use std::{convert::Infallible, io};
 
 use queue_core::{Error, ErrorKind, Result};
 use redis::{RedisError, RedisResult};
 
-/// Settings of TLS: there are none.
+/// Settings of TLS: there are none in this build.
 #[derive(Debug, Clone)]
 pub enum Tls {}
 
-/// One end of TLS: there is none.
+/// A TLS client: there is none in this build.
 #[derive(Debug, Clone)]
 pub(super) struct TlsClient(Infallible);
 
@@ -31,7 +31,7 @@ pub(super) fn check_is_built_in(scheme: &str) -> Result<()> {
     Err(left_out(&format!("{scheme}://")))
 }
 
-/// Why a connection that was just opened failed.
+/// The reason why a new connection failed.
 pub(super) fn reason(error: io::Error) -> RedisError {
     error.into()
 }

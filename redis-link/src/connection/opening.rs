@@ -1,4 +1,4 @@
-//! How a backend's connections are opened, beside what the URL says.
+//! How a backend's connections are opened, besides what the URL says.
 
 use std::{env, fmt, process, sync::Arc, time::Duration};
 
@@ -16,16 +16,16 @@ const MAX_CLIENT_NAME: usize = 64;
 pub struct Opening {
     /// Runs the tasks of the connection.
     pub spawn: Arc<dyn Spawn>,
-    /// How long opening one may take.
+    /// How long opening a connection may take.
     pub limit: Duration,
-    /// Asked for the login of each connection.
+    /// Provides the login of each connection.
     pub credentials: Option<Arc<dyn CredentialsProvider>>,
     /// The name by which the server lists the program's connections.
     pub client_name: Arc<str>,
 }
 
 impl Opening {
-    /// With the defaults.
+    /// The default settings.
     pub fn by(spawn: Arc<dyn Spawn>) -> Self {
         Self {
             spawn,
@@ -35,7 +35,7 @@ impl Opening {
         }
     }
 
-    /// Gives a connection its name. `HELLO` needs no right; `CLIENT SETNAME` does.
+    /// The command that names a connection. `HELLO` needs no right; `CLIENT SETNAME` does.
     pub(super) fn naming(&self, role: Role) -> Cmd {
         let role = match role {
             Role::Commands => "commands",
@@ -48,7 +48,7 @@ impl Opening {
     }
 }
 
-/// The program and its process.
+/// The program's name and its process id.
 fn default_client_name() -> String {
     let path = env::current_exe().ok();
     let program = path.as_deref().and_then(|path| path.file_stem());
@@ -60,7 +60,7 @@ fn default_client_name() -> String {
     format!("{program}-{process}")
 }
 
-/// Whether servers take this character in a name.
+/// Whether servers accept this character in a name.
 const fn is_allowed(c: char) -> bool {
     matches!(c, '!'..='~')
 }

@@ -1,5 +1,5 @@
-//! The parameters of a URL, behind its question mark. Each has an effect, or the URL is refused: a mistyped
-//! one would be without effect.
+//! The parameters of a URL, after its question mark. The URL is refused if one has no effect, because it may be
+//! mistyped.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) const OF_SOCKETS: ParameterNames = &[
     "client_name",
     "startup_timeout",
 ];
-/// The rest has a place of its own in a URL of a host.
+/// In a URL of a host, the other settings are not parameters.
 pub(super) const OF_HOSTS: ParameterNames =
     &["protocol", "prefix", "client_name", "startup_timeout"];
 pub(super) const OF_SENTINELS: ParameterNames = &[
@@ -31,7 +31,7 @@ pub(super) const OF_SENTINELS: ParameterNames = &[
 ];
 pub(super) const OF_CLUSTERS: ParameterNames = &["prefix", "client_name", "startup_timeout"];
 
-/// A user's name, and the password without which nobody would learn of it.
+/// Pairs of a user's name and its password. A name without a password would have no effect.
 const LOGINS: [(&str, &str); 2] = [("user", "pass"), ("sentinel_username", "sentinel_password")];
 
 /// The parameters of one URL, each once.
@@ -39,13 +39,13 @@ const LOGINS: [(&str, &str); 2] = [("user", "pass"), ("sentinel_username", "sent
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads what stands behind the question mark of a URL.
+    /// Reads the text after the question mark of a URL.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a parameter that is unknown, stands there twice, or would have no effect.
+    /// `Invalid` for a parameter that is unknown, duplicated, or without effect.
     pub(super) fn read(query: &str, known: ParameterNames) -> Result<Self> {
-        // What looks like a parameter may be the rest of a password, which no error may show.
+        // The apparent parameter may be the rest of a password, which no error may show.
         if known != OF_SOCKETS && query.contains('@') {
             return Err(Error::invalid(
                 "the Redis URL has an @ behind its ?: write a ? in a user's name or password as %3F",
@@ -90,7 +90,7 @@ impl Parameters {
         found.map(|(_, value)| &**value)
     }
 
-    /// The time that a parameter names, as in `500ms`, `30s` or `5m`.
+    /// The value of a time parameter, such as `500ms`, `30s` or `5m`.
     pub(super) fn time(&self, name: &str) -> Result<Option<Duration>> {
         let Some(text) = self.get(name) else {
             return Ok(None);
@@ -102,7 +102,7 @@ impl Parameters {
             "m" => Some(60_000),
             _ => None,
         };
-        // Other digits than these would be taken by `parse`, and a plus sign.
+        // `parse` would also accept a plus sign.
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         let number: Option<u64> = number.parse().ok().filter(|_| is_number);
         let millis = number.zip(unit);
@@ -141,7 +141,7 @@ impl Parameters {
     }
 }
 
-/// Whether this is a name that somebody mistyped, and not a password behind a mistyped sign.
+/// Whether this may be a mistyped name, instead of a password after a mistyped delimiter.
 fn is_plain(name: &str) -> bool {
     let has_more = |secret: &str| name.starts_with(secret) && name != secret;
     name.len() <= 24

@@ -1,4 +1,4 @@
-//! Opening the commands connection: to a fit server, with the scripts loaded.
+//! Opening the connection for commands: to a fit server, with the scripts loaded.
 
 use std::{
     fmt,
@@ -36,36 +36,36 @@ pub struct Timeouts {
 /// The settings of all connections of a backend.
 #[derive(Clone)]
 pub struct Settings {
-    /// The timeouts of each.
+    /// The timeouts of each connection.
     pub timeouts: Timeouts,
-    /// After so long without a sign of life, a connection is tested.
+    /// The time without a sign of life after which a connection is tested.
     pub keep_alive: Duration,
-    /// Whether a server that evicts keys is taken.
+    /// Whether to accept a server that evicts keys.
     pub allow_eviction: bool,
     /// What calls need of a server.
     pub needs: Arc<Needs>,
-    /// Stands for the server's clock.
+    /// Replaces the server's clock.
     pub clock: Option<Clock>,
-    /// Runs their tasks.
+    /// Runs the connections' tasks.
     pub spawn: Arc<dyn Spawn>,
-    /// No other backend has it.
+    /// The seed, which no other backend has.
     pub seed: u64,
     /// Whether the servers are nodes of a cluster.
     pub in_cluster: bool,
-    /// What calls can wait for, if they can: then the servers have to tell of copies.
+    /// The confirmation that calls can wait for, if any; the servers must then be able to count copies.
     pub confirmation: Option<Confirmation>,
 }
 
-/// Opens the commands connection.
+/// Opens the connection for commands.
 #[derive(Clone)]
 pub struct Primary {
-    /// What opens it.
+    /// Opens the connections.
     pub connector: Arc<dyn Connector>,
     /// The settings of all connections.
     pub settings: Arc<Settings>,
-    /// The last check's findings that are no reason to refuse the server.
+    /// The last check's findings that do not rule the server out.
     pub warnings: Arc<Mutex<Vec<Warning>>>,
-    /// The sizes that the server takes, as far as they are known.
+    /// The sizes that the server accepts, as far as they are known.
     pub largest: Arc<Largest>,
 }
 
@@ -108,8 +108,8 @@ impl Primary {
             .map_err(|error| Error::new(error.kind(), format!("{address} cannot be used: {error}")))
     }
 
-    /// Gives the server the scripts that it lacks, so that the first call of each finds it there.
-    /// Mostly the server has them all: then this is one small request.
+    /// Loads the scripts that the server does not have, so that the first call of each finds it. Mostly the server has
+    /// them all; then this is one small request.
     async fn load_missing(&self, channel: &Channel) -> Result<(), Failure> {
         let mut command = redis::cmd("SCRIPT");
         command.arg("EXISTS");
@@ -155,7 +155,7 @@ impl Dial for Primary {
         let address = self.connector.address();
         let timeout = self.settings.timeouts.connect;
         match time::timeout(timeout, self.prepared(&address)).await {
-            // What it asks changes no queue.
+            // The requests change no queue.
             Ok(channel) => channel.map_err(|error| error.with_outcome(Outcome::NotApplied)),
             Err(_) => Err(slow(&address, timeout)),
         }
@@ -173,7 +173,7 @@ pub async fn open(connector: &dyn Connector, role: Role, timeouts: Timeouts) -> 
     }
 }
 
-/// Warns of what the settings say, and of no mere guess: without AOF, snapshots may be on.
+/// Warns about settings that are known, not guessed: without AOF, snapshots may be on.
 fn warn_of(config: &ConfigReply, warnings: &mut Vec<Warning>) {
     let is_doubtful = warnings.contains(&Warning::NotPersistent);
     if config.saves != Some(false) {
@@ -201,7 +201,7 @@ fn no_runtime() -> Error {
 
 fn slow(address: &str, timeout: Duration) -> Error {
     let timeout = in_millis(timeout);
-    // Redis takes the beginning of TLS for that of a command, and waits for its end.
+    // Redis takes the beginning of TLS for the beginning of a command, and waits for its end.
     let hint = if address.starts_with("rediss") {
         " (a Redis port without TLS says nothing to a client that speaks it: is this the TLS port?)"
     } else {

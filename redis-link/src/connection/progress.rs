@@ -1,4 +1,4 @@
-//! The time when bytes last moved on a connection. It tells a slow line from a dead one.
+//! The time when bytes last moved on a connection. It distinguishes a slow network from a dead one.
 
 use std::{
     io,
@@ -43,16 +43,15 @@ impl Progress {
     }
 }
 
-/// A stream that notes its progress: bytes that arrive, and bytes that go out after others that
-/// could not.
+/// A stream that notes its progress: bytes that arrive, and bytes that are sent after others were blocked.
 ///
-/// Only those show that the peer takes them. A buffer of this machine may hold all other bytes for
-/// ever, though the peer is long gone.
+/// Only these bytes show that the peer is alive. The local buffers may hold all other bytes for ever, even if the peer
+/// is long gone.
 #[derive(Debug)]
 pub(super) struct Watched<S> {
     stream: S,
     progress: Arc<Progress>,
-    /// The buffers towards the peer were full.
+    /// Whether the buffers towards the peer were full.
     held_up: bool,
 }
 

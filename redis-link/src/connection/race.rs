@@ -1,19 +1,19 @@
-//! Several ways to one end, under one deadline: the next begins beside one that is slow (RFC 8305).
+//! Several tries for one result, under one deadline: if one is slow, the next one begins in parallel (RFC 8305).
 
 use std::{future::Future, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio::time;
 
-/// How long each of `count` tries has to itself before the next begins beside it: `usual`, or less, so that
-/// all have begun by the middle of `limit`.
+/// How long each of `count` tries runs before the next one begins in parallel: `usual`, or less, so that all have begun
+/// by the middle of `limit`.
 pub fn head_start(usual: Duration, limit: Duration, count: usize) -> Duration {
     let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
     usual.min(limit / 2 / count)
 }
 
-/// Returns the first success, and drops the other tries. The tries begin in their order: the next one when
-/// one has failed, or after `head_start`.
+/// Returns the first success, and drops the other tries. The tries begin in order: the next one begins when one has
+/// failed, or after `head_start`.
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
-//! Whether a connection's replies come in step with its requests.
+//! Whether a connection's replies are in sync with its requests.
 //!
-//! Replies have no names: each goes to the oldest request that has none. If something between drops a reply
-//! or doubles one, every later request gets another's. The channel cannot see that; whoever reads a reply
-//! that is none of its request's can, and doubts the connection. A damaged value on the server looks the
-//! same, so the connection is tested before it is given up.
+//! Replies have no ids: each goes to the oldest request without a reply. If a proxy drops or doubles a reply, every
+//! later request gets another request's reply. The channel cannot see that. A caller that reads a reply which does not
+//! fit its request can, and doubts the connection. A damaged value on the server looks the same, so the connection is
+//! tested before it is given up.
 
 use std::{
     future::Future,
@@ -13,15 +13,15 @@ use std::{
 use redis::{Cmd, Value};
 use tokio::sync::Notify;
 
-/// Every user who may call scripts may call it. `ECHO` would take a right of its own, and a server that
-/// cannot write to its disk refuses `PING`.
+/// Every user who may call scripts may call this one. `ECHO` would need a separate right, and a server that cannot
+/// write to its disk refuses `PING`.
 const ECHO: &str = include_str!("../../lua/echo.lua");
 
 const SURE: u8 = 0;
 const DOUBTED: u8 = 1;
 const LOST: u8 = 2;
 
-/// The step of one connection.
+/// The sync state of one connection.
 #[derive(Debug, Default)]
 pub(super) struct ReplySync {
     state: AtomicU8,
@@ -29,36 +29,36 @@ pub(super) struct ReplySync {
     tests: AtomicU64,
 }
 
-/// A request whose reply nothing else gets.
+/// A request with a unique reply.
 pub(super) struct SyncCheck {
     pub(super) command: Cmd,
     word: String,
-    /// Whether somebody doubted the step before this was made.
+    /// Whether a caller had doubted the connection before this check was made.
     answers_doubt: bool,
 }
 
 impl ReplySync {
-    /// Whether nobody doubts it: one load, on the path of every call.
+    /// Whether the connection is not doubted: one load, on the path of every call.
     pub(super) fn is_sure(&self) -> bool {
         self.state.load(Ordering::Acquire) == SURE
     }
 
-    /// Whether a test found it lost. It never comes back.
+    /// Whether a test found the connection out of sync. This is permanent.
     pub(super) fn is_lost(&self) -> bool {
         self.state.load(Ordering::Acquire) == LOST
     }
 
-    /// Notes that a reply was none of its request's.
+    /// Notes that a reply did not fit its request.
     pub(super) fn doubt(&self) {
         self.turn(SURE, DOUBTED);
     }
 
-    /// Waits until somebody doubts it.
+    /// Waits until a caller doubts the connection.
     pub(super) async fn doubted(&self) {
         self.becomes(|state| state == DOUBTED).await;
     }
 
-    /// Waits until nobody doubts it any more, since a test has answered.
+    /// Waits until the connection is no longer doubted, because a test has ended.
     pub(super) fn settled(&self) -> impl Future<Output = ()> {
         self.becomes(|state| state != DOUBTED)
     }
@@ -75,7 +75,7 @@ impl ReplySync {
         }
     }
 
-    /// Takes the reply to a test, or that there is none. Answers whether the step may be trusted.
+    /// Handles the reply to a test; `None` if there was no reply. Returns true if the connection may be trusted.
     pub(super) fn judge(&self, test: &SyncCheck, reply: Option<&Value>) -> bool {
         let is_in_step = match reply {
             Some(Value::BulkString(said)) => said == test.word.as_bytes(),
@@ -87,7 +87,7 @@ impl ReplySync {
             self.state.store(LOST, Ordering::Release);
             self.changed.notify_waiters();
         } else if test.answers_doubt {
-            // A doubt that came after the test was sent has a test of its own.
+            // A doubt that came after this test was sent gets a test of its own.
             self.turn(DOUBTED, SURE);
         }
         is_in_step
@@ -104,7 +104,7 @@ impl ReplySync {
 
     async fn becomes(&self, holds: impl Fn(u8) -> bool) {
         loop {
-            // Made before the look, so it misses no change after the look.
+            // Created before the check, so no change after the check is missed.
             let changed = self.changed.notified();
             if holds(self.state.load(Ordering::Acquire)) {
                 return;

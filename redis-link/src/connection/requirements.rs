@@ -1,4 +1,4 @@
-//! Checks a server by its `INFO`, before the backend trusts messages to it.
+//! Checks a server by its `INFO`, before the backend entrusts messages to it.
 
 use std::fmt;
 
@@ -10,42 +10,41 @@ use crate::error::{CLUSTER, Lack, NO_CLUSTER};
 const OLDEST: (u32, u32) = (6, 2);
 const UNCHECKED: &str = "eviction and persistence are unchecked";
 
-/// A finding that is no reason to refuse the server, but that an operator should know.
+/// A finding that does not rule the server out, but that an operator should know.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Warning {
     /// This user may not call `INFO`: the server's eviction policy and its persistence are unknown.
     Unchecked,
-    /// The user may not run a command that the backend can do without.
+    /// The user may not run a command that the backend does not strictly need.
     Forbidden {
         /// The command, with its channel if it has one.
         command: String,
-        /// The loss without it.
+        /// The loss without the command.
         cost: &'static str,
     },
-    /// The server does not have a command that the backend can do without: somebody renamed it, or something
-    /// between does not know it.
+    /// The server does not have a command that the backend does not strictly need: the command was renamed, or a proxy
+    /// does not know it.
     Missing {
         /// The command.
         command: String,
-        /// The loss without it.
+        /// The loss without the command.
         cost: &'static str,
     },
-    /// The server takes no part of a request that is larger than this setting (its name and its bytes), and
-    /// a queue may be opened for larger bodies: they are refused.
+    /// The server refuses parts of a request that are larger than this setting (its name and its bytes). A queue may be
+    /// opened for larger bodies: they are refused.
     RequestLimit(String),
-    /// The server evicts keys when it is full, and the program accepts that: messages may
-    /// disappear.
+    /// The server evicts keys when it is full, and the program accepts that: messages may disappear.
     Evicts(String),
-    /// The server evicts keys with an expiry when it is full. queue-kit sets no expiry, so it loses
-    /// nothing by this; it may still be an oversight.
+    /// The server evicts keys with an expiry when it is full. queue-kit sets no expiry, so it loses nothing; but the
+    /// setting may be an oversight.
     EvictsExpiring(String),
     /// Neither AOF nor snapshots are on: a restart of the server loses every message (R1).
     NotPersistent,
 }
 
 impl Warning {
-    /// A command that the backend can do without, and the word after it, if one matters.
+    /// The warning about a command that the backend does not strictly need, and the word after it, if one matters.
     pub(super) fn lacking(lack: Lack, command: &str, word: &str, cost: &'static str) -> Self {
         let command = format!("{command} {word}").trim_end().to_owned();
         match lack {
@@ -54,7 +53,7 @@ impl Warning {
         }
     }
 
-    /// The server's settings are unknown.
+    /// The warning that the server's settings are unknown.
     pub(super) fn unchecked(lack: Lack) -> Self {
         match lack {
             Lack::Missing => Self::lacking(lack, "INFO", "", UNCHECKED),
@@ -155,14 +154,14 @@ pub fn check(info: &str, allow_eviction: bool, in_cluster: bool) -> Result<Vec<W
         }
         _ => {}
     }
-    // INFO does not show whether `save` is set, so another request asks for that.
+    // `INFO` does not show whether `save` is set, so another request reads it.
     if field("aof_enabled") == Some("0") {
         warnings.push(Warning::NotPersistent);
     }
     Ok(warnings)
 }
 
-/// The answer of `HELLO`, which every user may call, in the form of `INFO`.
+/// The reply of `HELLO`, which every user may call, in the form of `INFO`.
 pub fn as_info(hello: &Value) -> String {
     let Value::Map(fields) = hello else {
         return String::new();
@@ -272,7 +271,7 @@ mod tests {
         assert_eq!(warnings("aof_enabled", "0"), [Warning::NotPersistent]);
     }
 
-    /// A server's greeting to a user with no further rights.
+    /// A server's greeting to a user with no other rights.
     #[test]
     fn fields_of_a_greeting_are_checked_as_those_of_info() {
         let greeted = |version: &str, mode: &str, role: &str| {

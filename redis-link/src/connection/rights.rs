@@ -1,4 +1,4 @@
-//! Asks what the user of a connection may do, before the backend trusts anything to it.
+//! Checks the rights of a connection's user, before the backend entrusts anything to the connection.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use queue_core::{Error, ErrorKind, Result};
 use super::{Channel, Warning};
 use crate::{error::Lack, script::Script};
 
-/// Tells which commands a user may not run.
+/// Returns the commands that a user may not run.
 const REFUSED: &str = include_str!("../../lua/refused.lua");
 
 /// The commands that the connections of this crate send.
@@ -22,16 +22,16 @@ pub const CONNECTION_COMMANDS: &[&str] = &[
     "wait",
 ];
 
-/// What calls need of a server, besides what connections need ([`CONNECTION_COMMANDS`]).
+/// The needs of calls, besides the needs of connections ([`CONNECTION_COMMANDS`]).
 #[derive(Debug, Clone)]
 pub struct Needs {
-    /// The scripts that calls run: each connection gives them to the server.
+    /// The scripts that calls run: each connection loads them on the server.
     pub scripts: Vec<&'static Script>,
     /// The commands that calls send outside of scripts.
     pub commands: &'static [&'static str],
-    /// A command, its first argument, and what its lack costs: for a user who lacks one there is a warning.
+    /// A command, its first argument, and the loss without it: a user who lacks one causes a warning.
     pub optional: Vec<(&'static str, String, &'static str)>,
-    /// A key that the user may touch.
+    /// A key that the user may access.
     pub key: String,
 }
 
@@ -46,10 +46,10 @@ impl Needs {
 /// The command that scripts call without a key.
 const WITHOUT_KEY: &str = "TIME";
 
-/// Asks whether the user may run all commands that the scripts call: a script that stops half-way
-/// would lease messages that nobody gets. Commands that the backend can do without give a warning.
+/// Checks that the user may run all commands that the scripts call: a script that stops half-way would lease messages
+/// that nobody gets. A command that the backend does not strictly need causes a warning.
 ///
-/// Only servers from 7.0 on, and Valkey, can tell.
+/// Only servers from 7.0 on, and Valkey, can report this.
 pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Result<Vec<Warning>> {
     let all = needs.all_commands();
     let own = [
@@ -86,7 +86,7 @@ pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Re
         lacking.copied().collect::<Vec<_>>()
     };
     let (missing, mut forbidden) = (needed(Lack::Missing), needed(Lack::Forbidden));
-    // Who may not touch the key cannot be told of commands.
+    // A user who may not access the key gets no information about commands.
     let knows_key = |command: &&str| !forbidden.contains(command) && *command != WITHOUT_KEY;
     if !all.iter().any(knows_key) {
         forbidden.retain(|command| matches!(*command, WITHOUT_KEY | "EVALSHA"));
@@ -101,7 +101,7 @@ pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Re
     Ok(warned.collect())
 }
 
-/// A command that cannot be had, as `refused.lua` tells it.
+/// An unavailable command, as `refused.lua` returns it.
 fn read(line: &str) -> Option<(&str, Lack)> {
     let (lack, command) = match line.split_at_checked(1)? {
         ("?", rest) => (Lack::Missing, rest),
@@ -111,7 +111,7 @@ fn read(line: &str) -> Option<(&str, Lack)> {
     Some((command.split(' ').next()?, lack))
 }
 
-/// The error for commands that scripts need.
+/// The error for unavailable commands that scripts need.
 fn unusable(address: &str, missing: &[&str], forbidden: &[&str]) -> Error {
     let told = [
         (Lack::Missing, missing, "give them back their names"),

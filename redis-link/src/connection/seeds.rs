@@ -18,7 +18,7 @@ const FORM: Form = Form {
     example: "redis+cluster://user:password@host:6379,host:6379",
 };
 
-/// Some servers of a cluster. Each can tell the others.
+/// Some servers of a cluster. Each one knows the others.
 #[derive(Debug, Clone)]
 pub struct Seeds {
     servers: Vec<ServerConnector>,
@@ -41,12 +41,12 @@ impl Seeds {
         })
     }
 
-    /// One for each seed.
+    /// One connector for each seed.
     pub fn servers(&self) -> &[ServerConnector] {
         &self.servers
     }
 
-    /// Connects to another server of the cluster, in the same way.
+    /// A connector to another server of the cluster, with the same settings.
     pub fn connector_to(&self, (host, port): &(String, u16)) -> ServerConnector {
         self.servers[0].at(host.clone(), *port)
     }

@@ -25,21 +25,21 @@ use super::{
     race::head_start, tls::Tls,
 };
 
-/// A sentinel that has not led to a primary after this time goes on, beside the next one. So one
-/// that is cut off costs little, and one that is only slow still counts.
+/// How long a sentinel may take to lead to a primary before the next one is asked in parallel. So an unreachable
+/// sentinel costs little, and a slow one still counts.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// If all have been asked and none has led to a primary after this time, one is asked again.
+/// If all sentinels have been asked and none has led to a primary after this time, one is asked again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Connects to the primary that sentinels name, and to the next one after a failover.
 ///
-/// It asks the sentinels anew for each connection, beginning with the one that led to a primary
-/// last. It takes a server only if that says of itself that it is a primary. So a sentinel that is
-/// cut off, and still names the primary of yesterday, does no harm while another can be reached.
+/// It asks the sentinels again for each connection, beginning with the sentinel that last led to a primary. It accepts
+/// a server only if the server reports that it is a primary. So an isolated sentinel with outdated information does no
+/// harm while another can be reached.
 pub struct SentinelConnector {
     sentinels: Vec<ServerConnector>,
     service: String,
-    /// Connects to whichever server they name.
+    /// Connects to the server that the sentinels name.
     primary: ServerConnector,
     /// How long connecting may take.
     limit: Duration,
@@ -48,16 +48,14 @@ pub struct SentinelConnector {
 }
 
 impl SentinelConnector {
-    /// Understands
-    /// `redis+sentinel://[user:password@]host[:port][,host[:port]…]/service[/db]`, and the same with
-    /// `rediss+sentinel://`, which speaks TLS to the sentinels and to the servers (feature `tls`).
-    /// The hosts are those of the sentinels, at port 26379 unless the URL says otherwise; the user
-    /// and the password are for the servers. Sentinels that ask for a login get the parameters
-    /// `sentinel_username` and `sentinel_password`, and no other.
+    /// Accepts `redis+sentinel://[user:password@]host[:port][,host[:port]…]/service[/db]`, and the same with
+    /// `rediss+sentinel://`, which uses TLS to the sentinels and to the servers (feature `tls`). The hosts are the
+    /// sentinels, at port 26379 unless the URL says otherwise; the user and the password are for the servers. The login
+    /// for sentinels comes only from the parameters `sentinel_username` and `sentinel_password`.
     ///
     /// # Errors
     ///
-    /// Those of [`ServerConnector::new`].
+    /// The errors of [`ServerConnector::new`].
     pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
         Self::by(url, None, &Opening::by(spawn))
     }
@@ -66,7 +64,7 @@ impl SentinelConnector {
     ///
     /// # Errors
     ///
-    /// Those of [`ServerConnector::with_tls`].
+    /// The errors of [`ServerConnector::with_tls`].
     #[cfg(feature = "tls")]
     pub fn with_tls(url: &str, tls: &Tls, spawn: Arc<dyn Spawn>) -> Result<Self> {
         Self::by(url, Some(tls), &Opening::by(spawn))
@@ -91,7 +89,7 @@ impl SentinelConnector {
         })
     }
 
-    /// Asks this provider for the logins of each connection, in place of the URL's.
+    /// Asks this provider for the logins of each connection, instead of using the URL's.
     #[must_use]
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
         let provider: Arc<dyn CredentialsProvider> = Arc::new(provider);
@@ -135,12 +133,12 @@ impl SentinelConnector {
 /// A connection to this server, if it is a primary.
 async fn connected(server: &ServerConnector, role: Role) -> RedisResult<Option<Link>> {
     let mut link = server.connect(role).await?;
-    // Every user may call it, and not every one may call ROLE.
+    // Every user may call `HELLO`, but not every user may call `ROLE`.
     let hello = redis::cmd("HELLO").query_async(&mut link).await?;
     Ok((!is_replica(&hello)).then_some(link))
 }
 
-/// Whether a server's answer to `HELLO` says so.
+/// Whether a server's reply to `HELLO` says that it is a replica.
 fn is_replica(hello: &Value) -> bool {
     let Value::Map(fields) = hello else {
         return false;
@@ -181,8 +179,8 @@ impl Connector for SentinelConnector {
                     None => return Err(explain(&misses)),
                 },
                 () = time::sleep(pace), if left > 0 => {}
-                // What hangs may be the primary, and its successor has a name by now. As the pauses
-                // grow, few attempts hang at a time.
+                // The try that hangs may be to the old primary, and the sentinels may know its successor by now.
+                // Growing pauses keep the number of hanging tries small.
                 () = time::sleep(pause), if left == 0 => {
                     pause *= 2;
                     left = 1;

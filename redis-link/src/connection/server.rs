@@ -29,16 +29,16 @@ use super::{
     tls::{Tls, TlsClient},
 };
 
-/// If a host has several addresses, the next one is tried beside one that is slow (RFC 8305).
+/// The time after which, if a host has several addresses, the next address is tried in parallel (RFC 8305).
 const HEAD_START: Duration = Duration::from_millis(250);
-/// The system probes an idle connection after this time, so that firewalls do not forget it, and it
-/// notices a peer that is gone.
+/// The system probes an idle connection after this time, so that firewalls do not forget the connection, and a peer
+/// that is gone is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(15);
-/// The system ends a TCP connection if nobody acknowledges its bytes for this time.
+/// The system ends a TCP connection if its bytes are not acknowledged for this time.
 #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-/// A future hands its request over at its first poll. Under a limit, the next place would go to the
-/// future that asked first, and one that nobody polls would keep it.
+/// A future sends its request at its first poll. With a limit, free room would go to the future that asked first, and a
+/// future that nobody polls would keep it.
 const ANY_NUMBER: usize = Semaphore::MAX_PERMITS;
 
 /// Connects to one server, over TCP, TLS or a Unix socket.
@@ -48,24 +48,23 @@ pub struct ServerConnector {
     login: Login,
     tls: Option<TlsClient>,
     opening: Opening,
-    /// Whether the server is to show the name of the connection.
+    /// Whether the server should show the name of the connection.
     is_named: bool,
 }
 
 impl ServerConnector {
-    /// A host's name may have several addresses. They are tried in the resolver's order. If one has not let
-    /// us in within 250 ms, the next one is tried beside it. Of many addresses, all are tried within half of
-    /// the connect timeout.
+    /// Connects to one server. If the host's name has several addresses, they are tried in the resolver's order. If one
+    /// has not accepted the connection within 250 ms, the next one is tried in parallel. With many addresses, all are
+    /// tried within half of the connect timeout.
     ///
-    /// Understands `redis://[[user]:password@]host[:port][/db]`, the same with `rediss://`, which
-    /// speaks TLS (feature `tls`), and `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written
-    /// `redis+unix://`. A prefix is the [backend's](crate::Builder::prefix) to read. Whatever else would have
-    /// no effect is refused.
+    /// Accepts `redis://[[user]:password@]host[:port][/db]`, the same with `rediss://`, which uses TLS (feature `tls`),
+    /// and `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`. A prefix parameter is the
+    /// [backend's](crate::Builder::prefix) to read. Parameters without effect are refused.
     ///
     /// # Errors
     ///
-    /// `Invalid` for a URL of another form; `Configuration` for `rediss://` without the feature
-    /// `tls`, or on a machine that trusts no certificates.
+    /// `Invalid` for a URL of another form; `Configuration` for `rediss://` without the feature `tls`, or on a machine
+    /// without trusted certificates.
     pub fn new(url: &str, spawn: Arc<dyn Spawn>) -> Result<Self> {
         Self::by(url, None, &Opening::by(spawn))
     }
@@ -74,8 +73,7 @@ impl ServerConnector {
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new); `Invalid` for settings that cannot be used, and for a URL that
-    /// does not ask for TLS.
+    /// The errors of [`new`](Self::new); `Invalid` for unusable settings, and for a URL that does not ask for TLS.
     #[cfg(feature = "tls")]
     pub fn with_tls(url: &str, tls: &super::Tls, spawn: Arc<dyn Spawn>) -> Result<Self> {
         Self::by(url, Some(tls), &Opening::by(spawn))
@@ -101,7 +99,7 @@ impl ServerConnector {
         }
     }
 
-    /// To a sentinel: with another login, and RESP2, in which a connection has no name.
+    /// Connects to a sentinel: with another login, and by RESP2, where a connection has no name.
     pub(super) fn to_sentinel(
         target: UrlTarget,
         tls: Option<TlsClient>,
@@ -117,7 +115,7 @@ impl ServerConnector {
         }
     }
 
-    /// Asks this provider for the login of each connection, in place of the URL's.
+    /// Asks this provider for the login of each connection, instead of using the URL's.
     #[must_use]
     pub fn credentials(self, provider: impl CredentialsProvider) -> Self {
         self.by_provider(Arc::new(provider), false)
@@ -138,14 +136,14 @@ impl ServerConnector {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a name that servers do not take.
+    /// `Invalid` for a name that servers do not accept.
     pub fn client_name(mut self, name: &str) -> Result<Self> {
         check_client_name(name)?;
         self.opening.client_name = name.into();
         Ok(self)
     }
 
-    /// The same way of connecting, to another host.
+    /// A connector with the same settings to another host.
     pub(super) fn at(&self, host: String, port: u16) -> Self {
         Self {
             server: ConnectionAddr::Tcp(host, port),
@@ -153,7 +151,7 @@ impl ServerConnector {
         }
     }
 
-    /// Its host; empty for a socket.
+    /// The host; empty for a socket.
     pub fn host(&self) -> String {
         match &self.server {
             ConnectionAddr::Tcp(host, _) => host.clone(),
@@ -161,7 +159,7 @@ impl ServerConnector {
         }
     }
 
-    /// Its host and port, or its socket.
+    /// The host and port, or the socket.
     pub(super) fn place(&self) -> String {
         self.server.to_string()
     }
@@ -177,7 +175,7 @@ impl ServerConnector {
         self.login.database()
     }
 
-    /// Greets a server over this stream, whose bytes are `progress`.
+    /// Greets a server over this stream, whose progress is `progress`.
     async fn open<S>(
         &self,
         stream: S,
@@ -189,8 +187,8 @@ impl ServerConnector {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // The backend has timeouts of its own. On the waiter's connection no timeout would do, and
-        // on the other one the crate's would leave a half-open connection in place.
+        // The backend has timeouts of its own. The connection of the waiter must have no timeout, and on the other one
+        // the crate's timeout would leave a half-open connection in place.
         let mut config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
@@ -208,13 +206,13 @@ impl ServerConnector {
             .with_pushes(told)
             .with_progress(progress);
         if self.is_named {
-            // A server that takes no name is as good; a connection that is over, the next request meets.
+            // A server that accepts no name works as well; if the connection has ended, the next request finds out.
             let _ = link.req_packed_command(&self.opening.naming(role)).await;
         }
         Ok(link)
     }
 
-    /// Connects to the first of these addresses that lets us in, in the name of `host`.
+    /// Connects to the first of these addresses that accepts the connection, under the name `host`.
     async fn connect_to(
         &self,
         addresses: Vec<SocketAddr>,
@@ -226,7 +224,7 @@ impl ServerConnector {
         let tries = addresses.into_iter().map(async |address| {
             let progress = Arc::new(Progress::new());
             let stream = tcp(address).await?;
-            // Below TLS: of a record that comes slowly, TLS hands out nothing before its end.
+            // Below TLS, because TLS returns nothing of a slow record before its end.
             let stream = Watched::new(stream, Arc::clone(&progress));
             match &self.tls {
                 None => {
@@ -289,8 +287,7 @@ impl Connector for ServerConnector {
     }
 }
 
-/// The error to tell where no address let us in: of a server that answered, rather than of an address where
-/// nobody did.
+/// The error to report if no address accepted the connection: preferably the error of a server that replied.
 fn foremost(mut errors: Vec<RedisError>, host: &str) -> RedisError {
     if let Some(answered) = errors.iter().position(|error| !error.is_io_error()) {
         return errors.swap_remove(answered);

@@ -16,21 +16,21 @@ use tokio::{
 use super::{Alarm, Backoff, Channel};
 use crate::panic;
 
-/// A connection that lasted this long was sound: the supervisor tries the next one at once.
+/// A connection that lasted this long was healthy: the supervisor tries the next one at once.
 const SOUND: Duration = Duration::from_secs(1);
 
 /// Opens a connection and makes it ready for use, within a bounded time.
 #[async_trait]
 pub trait Dial: Send + Sync + 'static {
-    /// Opens it.
+    /// Opens the connection.
     ///
     /// # Errors
     ///
-    /// If it cannot be opened, or the server is unfit. After a permanent error nobody tries again.
+    /// If it cannot be opened, or the server is unfit. After a permanent error nobody retries.
     async fn dial(&self) -> Result<Channel>;
 }
 
-/// A connection that a task opens again whenever it ends. Dropping the last clone closes it.
+/// A connection that a task reopens whenever it ends. Dropping the last clone closes it.
 #[derive(Debug, Clone)]
 pub struct Supervised {
     state: watch::Receiver<ConnectionState>,
@@ -42,13 +42,13 @@ pub struct Supervised {
 pub enum ConnectionState {
     /// It is open.
     Up(Arc<Channel>),
-    /// With the reason, once one is known.
+    /// Not open. Contains the reason, once one is known.
     Down(Option<Arc<Error>>),
 }
 
 impl Supervised {
-    /// Keeps the connection open from now on. `first` is open already. A silent connection rings
-    /// the alarm, and a ring has it tested; so does the time `keep_alive` without a sign of life, if there is one.
+    /// Keeps the connection open from now on. `first` is open already. A silent connection rings the alarm, and each
+    /// ring has this connection tested; so does a time of `keep_alive` without a sign of life, if it is set.
     pub fn new(
         dial: impl Dial,
         first: Option<Channel>,
@@ -72,9 +72,8 @@ impl Supervised {
 
     /// The open connection; waits for one until `deadline`.
     ///
-    /// Waiting bridges a restart or a failover without the callers' doing, and paces callers that
-    /// try again in a loop while the server is away. If no task will ever open a connection again,
-    /// this answers a permanent error at once.
+    /// The wait bridges a restart or a failover, so callers need not retry, and it slows down callers that retry in a
+    /// loop while the server is away. If no task will ever open a connection again, returns a permanent error at once.
     pub async fn channel_until(&self, deadline: Instant) -> Result<Arc<Channel>> {
         if let Some(channel) = self.state.borrow().usable() {
             return Ok(channel);
@@ -97,23 +96,23 @@ impl Supervised {
     pub async fn replaced(&self, channel: &Arc<Channel>) {
         let mut state = self.state.clone();
         let other = |state: &ConnectionState| !matches!(state, ConnectionState::Up(current) if Arc::ptr_eq(current, channel));
-        // An error means that nobody keeps it open any more.
+        // An error means that the supervising task has ended.
         let _ = state.wait_for(other).await;
     }
 
-    /// Has the open connection tested, since a reply was none of its request's.
+    /// Has the open connection tested, because a reply did not fit its request.
     pub fn doubt(&self) {
         if let ConnectionState::Up(channel) = &*self.state.borrow() {
             channel.doubt();
         }
     }
 
-    /// Whether the task that keeps it open has ended: then a closed connection stays closed.
+    /// Whether the supervising task has ended: then a closed connection stays closed.
     pub fn has_ended(&self) -> bool {
         self.state.has_changed().is_err()
     }
 
-    /// Its state now.
+    /// The connection's state now.
     pub fn state(&self) -> ConnectionState {
         if self.has_ended() {
             return ConnectionState::Down(Some(Arc::new(ended())));
@@ -123,8 +122,8 @@ impl Supervised {
 
     /// The error for a caller that waited for a connection in vain: it sent nothing.
     ///
-    /// A connection was open before, so any reason may pass: in the middle of a failover a server
-    /// is a replica, or asks for another password, for a while.
+    /// A connection was open before, so any reason may be transient: during a failover, a server may be a replica, or
+    /// ask for another password, for a while.
     pub fn outage(&self) -> Error {
         match self.state() {
             _ if self.has_ended() => ended(),
@@ -183,7 +182,7 @@ async fn supervise(
     }
 }
 
-/// A connector is anybody's code: a panic counts as a failed attempt.
+/// A connector may be foreign code: a panic counts as a failed attempt.
 async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
     match AssertUnwindSafe(dial.dial()).catch_unwind().await {
         Ok(dialled) => dialled,
@@ -194,7 +193,7 @@ async fn dial_safely(dial: &impl Dial) -> Result<Channel> {
     }
 }
 
-/// When a connection is tested.
+/// Decides when a connection is tested.
 struct Watch {
     alarm: Alarm,
     keep_alive: Option<Duration>,
@@ -208,8 +207,8 @@ impl Watch {
         }
     }
 
-    /// Tests the connection whenever this one or another is silent, this one is doubted, or nothing was heard
-    /// on it for a while, until this one is over.
+    /// Tests the connection whenever this or another one is silent, this one is doubted, or nothing was received on it
+    /// for a while, until this one is over.
     async fn over(&self, channel: &Channel) {
         loop {
             let rung = self.alarm.rung();

@@ -21,10 +21,10 @@ pub(super) struct UrlTarget {
 }
 
 impl UrlTarget {
-    /// Reads a URL. It checks everything that can be checked without a server.
+    /// Reads a URL. Checks everything that can be checked without a server.
     pub(super) fn parse(url: &str) -> Result<Self> {
         let scheme = &*scheme_of(url);
-        // The crate reads no URL with TLS, unless it is to speak TLS itself.
+        // The redis crate reads no URL with TLS, unless the crate itself provides TLS.
         let plain = match scheme {
             "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => scheme,
             "rediss" => "redis",
@@ -55,7 +55,7 @@ impl UrlTarget {
         let Some((_, rest)) = url.split_once(':') else {
             return Err(malformed(scheme, "no :// follows its scheme"));
         };
-        // What stands behind a # may be the rest of a password, which no error may show.
+        // The text after a # may be the rest of a password, which no error may show.
         if is_secure && rest.contains('#') {
             return Err(Error::invalid(format!(
                 "the {scheme} URL has a # in it: certificates are always checked, so there is no \
@@ -72,10 +72,10 @@ impl UrlTarget {
         let (rest, zone) = written::without_zone(rest);
         let info: ConnectionInfo = format!("{plain}:{rest}")
             .into_connection_info()
-            // The parser's message without the URL, which may have a password in it.
+            // The parser's message without the URL, which may contain a password.
             .map_err(|error| malformed(scheme, &error.to_string()))?;
         let database = info.redis_settings().db();
-        // No server can have others.
+        // No server has other databases.
         if !(0..=i64::from(i32::MAX)).contains(&database) {
             return Err(Error::invalid(format!(
                 "the {scheme} URL asks for the database {database}: 0 to {} can be named",
@@ -86,9 +86,9 @@ impl UrlTarget {
             .redis_settings()
             .clone()
             .set_protocol(ProtocolVersion::RESP3)
-            // Before 7.2 a server answers this with two errors, which its statistics count.
+            // Before 7.2 a server replies to this with two errors, which its statistics count.
             .set_skip_set_lib_name();
-        // The parser drops an empty password, without which the user is not logged in.
+        // The parser drops an empty password, but without it the user is not logged in.
         if handshake.username().is_some() && handshake.password().is_none() {
             handshake = handshake.set_password("");
         }
@@ -105,7 +105,7 @@ impl UrlTarget {
         })
     }
 
-    /// What the connections are protected by.
+    /// The TLS client of the connections, if the URL asks for TLS.
     pub(super) fn security(&self, settings: Option<&Tls>) -> Result<Option<TlsClient>> {
         match settings {
             Some(_) if !self.is_secure => Err(Error::invalid(
@@ -124,7 +124,7 @@ pub(super) fn names_socket(url: &str) -> bool {
     scheme == "unix" || scheme.ends_with("+unix")
 }
 
-/// The scheme of a URL in small letters: it may be written in capitals.
+/// The scheme of a URL in lower case: the URL may have it in upper case.
 pub(super) fn scheme_of(url: &str) -> String {
     let scheme = url.split(':').next().unwrap_or_default();
     scheme.to_ascii_lowercase()
@@ -137,7 +137,7 @@ fn malformed(scheme: &str, what: &str) -> Error {
     ))
 }
 
-/// What a URL starts with instead; nothing if that may be part of a password.
+/// The beginning of a URL, for errors; nothing if it may be part of a password.
 fn but_with(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, _))

@@ -21,12 +21,11 @@ use tokio_rustls::{
 
 pub(super) use self::failure::reason;
 
-/// Whom a client trusts and what it shows of itself, where the URL asks for TLS.
+/// The certificates that a client trusts and presents if the URL asks for TLS.
 ///
-/// `rediss://` needs none of this if the server's certificate is signed by one of the system's
-/// roots, and is for the host in the URL. Versions 1.2 and 1.3 of TLS are spoken. The server's
-/// certificate is always checked: by its signature, its dates and its name. No setting leaves that
-/// out; for a certificate that signs itself, trust it as a root.
+/// `rediss://` needs none of this if the server's certificate is signed by one of the system's roots, and is for the
+/// host in the URL. TLS 1.2 and 1.3 are supported. The server's certificate is always checked: its signature, its dates
+/// and its name. No setting turns this off; to use a self-signed certificate, trust it as a root.
 ///
 /// ```no_run
 /// # fn connector() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,7 +43,7 @@ pub(super) use self::failure::reason;
 /// # }
 /// ```
 ///
-/// The files are yours to read: what they hold is taken once. To use others, connect anew.
+/// The program reads the files, and their content is used from then on. To use other certificates, connect again.
 #[derive(Clone, Default)]
 #[must_use = "these settings do nothing until a builder has them"]
 pub struct Tls {
@@ -60,20 +59,19 @@ struct Identity {
 }
 
 impl Tls {
-    /// The system's roots, no certificate of our own, and the host's name from the URL.
+    /// The system's roots, no client certificate, and the host's name from the URL.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Trusts these certificates, in PEM, and no others: neither the system's roots, nor those of an
-    /// earlier call.
+    /// Trusts only these certificates, in PEM: neither the system's roots, nor certificates of an earlier call.
     pub fn roots(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.roots = Some(pem.into());
         self
     }
 
-    /// Shows this certificate to servers that ask for one: in PEM, followed by those of its chain,
-    /// and its private key in PEM (PKCS#8, PKCS#1 or SEC1, and not encrypted).
+    /// Presents this certificate to servers that ask for one: in PEM, followed by the certificates of its chain, and
+    /// its private key in PEM (PKCS#8, PKCS#1 or SEC1, not encrypted).
     pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
         self.identity = Some(Identity {
             certificates: certificates.into(),
@@ -82,8 +80,8 @@ impl Tls {
         self
     }
 
-    /// Expects the server's certificate to be for this name, and not for the host in the URL: as
-    /// where the URL has an address, or where a tunnel leads to the server.
+    /// Expects the server's certificate to be for this name instead of the host in the URL. This is needed if the URL
+    /// contains an address, or if a tunnel leads to the server.
     pub fn server_name(mut self, name: impl Into<String>) -> Self {
         self.server_name = Some(name.into());
         self
@@ -107,7 +105,7 @@ impl Tls {
 
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the key.
+        // Leaves out the key.
         f.debug_struct("Tls")
             .field("own_roots", &self.roots.is_some())
             .field("identity", &self.identity.is_some())
@@ -116,7 +114,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Our end of TLS, for any number of connections.
+/// The client's end of TLS, for any number of connections.
 #[derive(Clone)]
 pub(super) struct TlsClient {
     connector: TlsConnector,
@@ -135,7 +133,7 @@ impl TlsClient {
                 ))
             })
         });
-        // A provider for the whole process is the program's own choice.
+        // A process-wide provider is for the program to choose.
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| Error::new(ErrorKind::Internal, format!("TLS: {error}")))?
@@ -164,14 +162,14 @@ impl TlsClient {
         })
     }
 
-    /// Makes a stream secure, to a server that has proved to be this host.
+    /// Does the TLS handshake over a stream; the server must prove to be this host.
     pub(super) async fn shake_hands<S>(&self, stream: S, host: &str) -> RedisResult<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let name = match &self.name {
             Some(name) => name.clone(),
-            // A certificate knows nothing of the link that leads to an address.
+            // A certificate does not contain the interface of a link-local address.
             None => ServerName::try_from(host.split('%').next().unwrap_or_default().to_owned())
                 .map_err(|_| failure::lasting(format!("no certificate can be for {host:?}")))?,
         };
@@ -180,7 +178,7 @@ impl TlsClient {
     }
 }
 
-/// Refuses nothing: it is built in.
+/// Refuses nothing: TLS is built in.
 pub(super) fn check_is_built_in(_scheme: &str) -> Result<()> {
     Ok(())
 }
@@ -188,7 +186,7 @@ pub(super) fn check_is_built_in(_scheme: &str) -> Result<()> {
 fn of_system() -> Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
-    // Some systems carry certificates that no verifier takes.
+    // Some systems contain certificates that no verifier accepts.
     let (added, _) = roots.add_parsable_certificates(found.certs);
     if added > 0 {
         return Ok(roots);
@@ -204,7 +202,7 @@ fn of_system() -> Result<RootCertStore> {
     ))
 }
 
-/// The certificates of a text in PEM.
+/// The certificates in a PEM text.
 fn certificates(whose: &str, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let read = read.map_err(|error| {

@@ -1,10 +1,10 @@
-//! What the parser of URLs would pass over or change: of that, nothing may stand in one.
+//! Refuses URLs with text that the parser would skip or change.
 
 use std::borrow::Cow;
 
-/// Why a URL of one server cannot be read as it is written. `rest` is what follows the scheme and its colon.
+/// Why a URL of a single server cannot be read as it is written. `rest` is the text after the scheme and its colon.
 ///
-/// The answer shows nothing of the URL, since any part may be that of a password.
+/// The reason shows nothing of the URL, because any part may belong to a password.
 pub(super) fn flaw(rest: &str, is_socket: bool) -> Option<&'static str> {
     if let Some(flaw) = flaw_of_signs(rest) {
         return Some(flaw);
@@ -29,7 +29,7 @@ pub(super) fn flaw(rest: &str, is_socket: bool) -> Option<&'static str> {
     }
 }
 
-/// Whether this is a number in digits alone. One below zero gets a better error than that it is none.
+/// Whether this is a number in digits alone. A negative number is accepted, because it gets a better error later.
 pub(super) fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -42,20 +42,20 @@ pub(super) fn flaw_of_signs(url: &str) -> Option<&'static str> {
             "it has a blank, or a character that is not printed: write a blank in a password as %20",
         );
     }
-    // What stands behind a # may be the rest of a password.
+    // The text after a # may be the rest of a password.
     url.contains('#')
         .then_some("it has a # in it: a # in a user's name or password is written as %23")
 }
 
-/// A user without a password would not be logged in. An empty one is written `user:@`.
+/// A user without a password would not be logged in. An empty password is written `user:@`.
 fn flaw_of_login(login: &str) -> Option<&'static str> {
     (!login.is_empty() && !login.contains(':')).then_some(
         "it has a user and no password: write user:password@ or :password@, and user:@ for an empty password",
     )
 }
 
-/// Where the `%25` before a zone is, which a parser of URLs does not take (RFC 6874), and the `]` behind it:
-/// as in `[fe80::1%25eth0]`.
+/// The positions of the `%25` before a zone, which a URL parser does not accept (RFC 6874), and of the `]` after it, as
+/// in `[fe80::1%25eth0]`.
 fn zone_of(rest: &str) -> Option<(usize, usize)> {
     let authority = rest.strip_prefix("//")?;
     let end = 2 + authority.find(['/', '?']).unwrap_or(authority.len());
@@ -68,8 +68,7 @@ fn zone_of(rest: &str) -> Option<(usize, usize)> {
     (!text.is_empty() && text.chars().all(is_plain)).then_some((zone, close))
 }
 
-/// The same URL without the zone of its host, and the zone: the interface of an address that is valid on
-/// one link alone.
+/// The same URL without the zone of its host, and the zone: the interface of a link-local address.
 pub(super) fn without_zone(rest: &str) -> (Cow<'_, str>, Option<&str>) {
     match zone_of(rest) {
         Some((zone, close)) => {
@@ -106,7 +105,7 @@ fn flaw_of_host(host: &str) -> Option<&'static str> {
     }
 }
 
-/// A parser leaves out `.` and what a `..` follows, though a link may lead elsewhere.
+/// A parser removes `.`, and the segment before a `..`, although a link may lead elsewhere.
 fn flaw_of_path(path: &str) -> Option<&'static str> {
     let dots = |segment: &str| {
         matches!(

@@ -1,26 +1,25 @@
-//! Whether a command can be had: it is there, or it is not, or this user may not run it.
+//! Whether a command is available: it may be missing, or forbidden to this user.
 
 use std::fmt;
 
 use super::{Failure, Refusal};
 
-/// Why a command cannot be had.
+/// Why a command is not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Lack {
-    /// The server does not have it: it is too old, or somebody renamed the command, or something between
-    /// does not know it.
+    /// The server does not have it: the server is too old, the command was renamed, or a proxy does not know it.
     Missing,
     /// The user may not run it.
     Forbidden,
 }
 
 impl Lack {
-    /// The reason in this refusal of a command, if it is one of both.
+    /// The reason in this refusal of a command, if it is one of the two.
     pub fn of(refusal: Refusal<'_>) -> Option<Self> {
         if refusal.code == "NOPERM" {
             return Some(Self::Forbidden);
         }
-        // Some proxies answer without a code, so that the first word of their text stands in its place.
+        // Some proxies reply without a code, so the first word of their text is in its place.
         let text = format!("{} {}", refusal.code, refusal.message).to_lowercase();
         let text = text.strip_prefix("err ").unwrap_or(&text);
         let begins = [
@@ -34,7 +33,7 @@ impl Lack {
 }
 
 impl Failure {
-    /// Why the command cannot be had; `None` if the failure has another reason.
+    /// Why the command is not available; `None` if the failure has another reason.
     pub fn lack(&self) -> Option<Lack> {
         match self {
             Self::Refused(error) => Lack::of(Refusal::of(error)),

@@ -5,17 +5,17 @@ use queue_core::{Error, ErrorKind, Outcome};
 use super::Refusal;
 use crate::script::Script;
 
-/// For a script that ran for too long, a full server that is being drained, a failover: these may
-/// be over soon, and asking again costs little.
+/// For a script that ran for too long, a full server that is being drained, or a failover: these may end soon, and
+/// retrying costs little.
 const SHORT: Duration = Duration::from_millis(100);
-/// For faults that an operator has to mend, or that take a server a while.
+/// For faults that an operator has to fix, or that take a server a while.
 const LONG: Duration = Duration::from_secs(1);
 
 impl Refusal<'_> {
     /// The error that a caller sees.
     pub fn into_error(self, address: &str) -> Error {
         let Self { code, message, .. } = self;
-        // One of ours: a script sent it before it wrote anything, and its message is whole.
+        // An error of this library's scripts: a script sent it before it wrote anything, and its message is complete.
         if code == "QKCONFIG" && !message.is_empty() {
             return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
         }
@@ -38,23 +38,23 @@ impl Refusal<'_> {
         .with_outcome(outcome)
     }
 
-    /// The command that a script had called when it met this; most servers do not name it.
+    /// The command that a script had called when it met this error; most servers do not name it.
     fn command(self) -> Option<&'static str> {
         let place = self.place?;
         Script::find(place.hash)?.command_at(place.line)
     }
 }
 
-/// What a server's error means to a caller.
+/// The meaning of a server's error for a caller.
 struct Meaning {
     kind: ErrorKind,
     is_transient: bool,
-    /// The least time to leave the server alone.
+    /// The shortest time before a retry.
     retry_after: Duration,
-    /// Nothing was done. The backend claims it only for errors that Redis itself answers before it
-    /// does anything; any other, perhaps from something between, may have run.
+    /// Whether nothing was done. The backend claims this only for errors that Redis itself returns before it does
+    /// anything; any other error, perhaps from a proxy, may come after the request ran.
     is_certain: bool,
-    /// A script met it because its user may not run a command.
+    /// Whether a script failed because its user may not run a command.
     lacks_right: bool,
     way_out: &'static str,
 }
@@ -63,8 +63,8 @@ impl Meaning {
     fn of(refusal: Refusal<'_>) -> Self {
         let inside_script = refusal.place.is_some();
         match refusal.code {
-            // Redis refuses only a script's first write for these reasons: once it has written, its
-            // other writes go through.
+            // For these reasons Redis refuses only a script's first write: once the script has written, its other
+            // writes succeed.
             "OOM" => Self {
                 kind: ErrorKind::OutOfMemory,
                 ..Self::passing("lease and settle to make room, or raise its maxmemory")
@@ -76,8 +76,8 @@ impl Meaning {
                 Self::lasting("it has fewer good replicas than min-replicas-to-write asks for")
             }
             "MISCONF" => Self::lasting("it cannot write its data to disk; look at its log"),
-            // The server answers all others to the call itself before anything runs, unless a
-            // running script met them.
+            // The server returns all other errors to the call itself before anything runs, unless a running script met
+            // them.
             _ => {
                 let meaning = Self::of_code(refusal);
                 Self {
@@ -97,7 +97,7 @@ impl Meaning {
             ),
             "CLUSTERDOWN" | "TRYAGAIN" => Self::passing("try again later"),
             "UNBLOCKED" => Self::passing("it has become a replica: a failover is under way"),
-            // It may have run before, if something between sends requests again.
+            // The call may have run before, if a proxy repeats requests.
             "QKUPLOAD" => Self {
                 is_certain: false,
                 ..Self::passing(
@@ -124,7 +124,7 @@ impl Meaning {
         }
     }
 
-    /// The meaning of an error that only its text tells.
+    /// The meaning of an error that only its text reveals.
     fn of_text(refusal: Refusal<'_>) -> Self {
         let begins = |text: &str| refusal.code == "ERR" && refusal.message.starts_with(text);
         if begins("max number of clients") {
@@ -170,7 +170,7 @@ impl Meaning {
         }
     }
 
-    /// It passes, but not within a moment.
+    /// Transient, but lasting longer than a moment.
     const fn lasting(way_out: &'static str) -> Self {
         Self {
             retry_after: LONG,
@@ -178,7 +178,7 @@ impl Meaning {
         }
     }
 
-    /// It passes by itself, or is the server's own matter; nothing was done.
+    /// Transient, or the server's own problem; nothing was done.
     const fn passing(way_out: &'static str) -> Self {
         Self {
             kind: ErrorKind::Unavailable,
@@ -213,12 +213,12 @@ impl Meaning {
 /// The text for a node of a cluster.
 pub const CLUSTER: &str =
     "it is a node of a Redis Cluster: connect to the cluster as a whole, with redis+cluster://";
-/// The text for a server that is no node of a cluster, where one is asked for.
+/// The text for a server that is no node of a cluster, where a cluster is expected.
 pub const NO_CLUSTER: &str = "it is no node of a cluster: connect to it with redis://";
-/// The text for a server that does not speak RESP3.
+/// The text for a server that does not support RESP3.
 pub const TOO_OLD: &str = "it does not begin RESP3 by HELLO 3: it is older than Redis 6.2, which is the oldest supported, or \
                                   somebody renamed the command, or something between does not know it";
-/// The text for a login that is refused.
+/// The text for a refused login.
 pub const LOGIN: &str = "check the user and password, in the URL or of Builder::credentials";
 
 #[cfg(test)]

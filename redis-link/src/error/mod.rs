@@ -15,16 +15,16 @@ pub use self::{
     refusal::{Refusal, Slot},
 };
 
-/// The reason why a request has no answer to use.
+/// The reason why a request has no usable reply.
 #[derive(Debug)]
 pub enum Failure {
-    /// Sent, and the server was silent for this time.
+    /// The request was sent, and the server was silent for this time.
     Silent(Duration),
     /// The connection broke. The request may have run.
     Cut(RedisError),
-    /// The connection's replies were found to be other requests', this one's perhaps among them.
+    /// The connection's replies belonged to other requests, perhaps also this one's.
     OutOfStep,
-    /// The server answered with an error.
+    /// The server replied with an error.
     Refused(ServerError),
 }
 
@@ -34,18 +34,17 @@ impl Failure {
         matches!(self, Self::Refused(error) if Refusal::of(error).code == "NOSCRIPT")
     }
 
-    /// The server says that a part of the request is larger than what it takes, and ends the connection.
+    /// The server reports that a part of the request is too large, and ends the connection.
     pub fn is_of_size(&self) -> bool {
         matches!(self, Self::Refused(error) if Refusal::of(error).message.contains(TOO_LARGE))
     }
 
-    /// The server does not serve this slot of its cluster: it did nothing.
+    /// The server does not serve this slot of its cluster, and did nothing.
     pub fn is_of_another_node(&self) -> bool {
         matches!(self, Self::Refused(error) if Refusal::of(error).slot().is_some())
     }
 
-    /// The server would refuse this connection again and again: it is a replica now, or asks for a
-    /// password again.
+    /// The server would keep refusing this connection: it is a replica now, or asks for a password again.
     pub fn calls_for_another_server(&self) -> bool {
         let Self::Refused(error) = self else {
             return false;
@@ -85,12 +84,11 @@ impl Failure {
 /// A server's words for a part of a request that is larger than its `proto-max-bulk-len`.
 const TOO_LARGE: &str = "Protocol error: invalid bulk length";
 
-/// The crate's words for a `SELECT` that the server refused. Of the server's error it keeps the
-/// text only.
+/// The redis crate's words for a `SELECT` that the server refused. Of the server's error it keeps only the text.
 const REFUSED_DATABASE: &str = "Redis server refused to switch database";
 
-/// Why the server will never let this user have this database, and the way out. A server that is
-/// busy refuses as well, and that passes.
+/// Why the server will never let this user use this database, and the remedy. A busy server refuses as well, but that
+/// is transient.
 fn no_database(error: &RedisError) -> Option<(String, &'static str)> {
     if !error.to_string().starts_with(REFUSED_DATABASE) {
         return None;
@@ -114,7 +112,7 @@ fn no_database(error: &RedisError) -> Option<(String, &'static str)> {
     Some((told.to_owned(), way_out))
 }
 
-/// Whether the server met a key of another type than a script expects there.
+/// Whether the server found a key of another type than a script expects.
 pub fn is_wrong_type(error: &Error) -> bool {
     let source = error.source().and_then(<dyn StdError>::downcast_ref);
     source.is_some_and(|refusal| Refusal::of(refusal).code == "WRONGTYPE")
@@ -136,7 +134,7 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
                 _ => (ErrorKind::Unavailable, ""),
             };
             let cause = match error.detail() {
-                // Our own words, for a person to act on.
+                // This crate's own words, for a person to act on.
                 Some(told) if error.kind() == redis::ErrorKind::InvalidClientConfig => {
                     told.to_owned()
                 }
@@ -156,7 +154,7 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
 /// The reason why a connection ended, in one line.
 fn cause(error: &RedisError) -> String {
     let text = error.to_string();
-    // The crate's word for any end, and that of rustls for an end without goodbye.
+    // The redis crate's words for any end, and the words of rustls for an end without a close message.
     if text == "broken pipe" || text.contains("close_notify") {
         return "the other side closed it".to_owned();
     }
@@ -243,7 +241,7 @@ mod tests {
         }
         let error = cannot_connect((redis::ErrorKind::Io, "refused").into(), "here");
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
-        // Our own words stand alone, and those of others with all that they tell.
+        // This crate's own words are shown alone, and other words with all their details.
         let told =
             |kind| cannot_connect((kind, "what", "why".to_owned()).into(), "here").to_string();
         let own = told(redis::ErrorKind::InvalidClientConfig);

@@ -1,13 +1,13 @@
 use redis::ServerError;
 
-/// An error that the server answered, or something between the server and us.
+/// An error reply of the server, or of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal<'a> {
     /// Its first word, such as `NOSCRIPT`, even if Redis 6.2 wrapped it in a script's error.
     pub code: &'a str,
     /// The rest, without the place in a script.
     pub message: &'a str,
-    /// The place in a running script that met it. Anything the script did before stays done.
+    /// The place in a running script that met the error. Anything the script did before stays done.
     pub place: Option<Origin<'a>>,
 }
 
@@ -21,16 +21,16 @@ pub struct Origin<'a> {
 /// Why a node of a cluster does not serve the slot of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slot {
-    /// Another has it.
+    /// Another node has the slot.
     Moved,
-    /// It is on its way to another, which is to be asked this once.
+    /// The slot is moving to another node, which is to be asked once.
     Ask,
-    /// Nobody can serve it at this moment.
+    /// No node can serve the slot at this moment.
     Later,
 }
 
 impl<'a> Refusal<'a> {
-    /// What a node says of the slot, if that is why it refused.
+    /// The redirection of the slot, if it is the reason of the refusal.
     pub fn slot(&self) -> Option<Slot> {
         match self.code {
             "MOVED" => Some(Slot::Moved),
@@ -87,7 +87,7 @@ impl<'a> Refusal<'a> {
     }
 }
 
-/// The number that a text begins with, and the rest.
+/// The number at the beginning of a text, and the rest.
 fn number(text: &str) -> (usize, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (digits, rest) = text.split_at(end.unwrap_or(text.len()));

@@ -1,4 +1,4 @@
-//! Callers that set their futures aside, or drop them.
+//! Callers that stop polling their futures, or drop them.
 
 use std::pin::pin;
 
@@ -13,7 +13,7 @@ async fn an_unpolled_first_caller_blocks_no_other() {
     assert_eq!(batcher.submit(&[2]).await.unwrap(), [2]);
     assert_eq!(before.elapsed(), 2 * TRIP);
     sleep(10 * PATIENCE).await;
-    // It is alone again, although nobody has polled the one set aside since.
+    // The caller is alone again, although nobody has polled the first future since.
     let before = Instant::now();
     assert_eq!(batcher.submit(&[3]).await.unwrap(), [3]);
     assert_eq!(before.elapsed(), TRIP);
@@ -37,7 +37,7 @@ async fn unpolled_waiting_callers_block_no_other() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_ends_holds_up_nobody_for_longer_than_their_patience() {
     let (batcher, _) = echo();
-    // No timer ends it: its caller's runtime, say, has a timer that nobody drives.
+    // No timer ends it, as if its caller's runtime had a timer that nobody drives.
     let mut aside = pin!(batcher.submit(&[ENDLESS]));
     assert!(aside.as_mut().now_or_never().is_none());
     let before = Instant::now();
@@ -60,7 +60,7 @@ async fn callers_keep_their_own_answers_when_another_is_dropped_mid_call() {
         tokio::task::yield_now().await;
         let mut handles = Vec::new();
         for caller in 0..CALLERS {
-            // Batches of one, two, three entries, so that a wrong number of answers shows.
+            // Batches of one, two or three entries, so that a wrong number of replies is noticed.
             let first = 10 * caller as u32;
             let batch: Vec<_> = (first..=first + caller as u32 % 3).collect();
             let (batcher, expected) = (Arc::clone(&batcher), batch.clone());
@@ -91,7 +91,7 @@ async fn a_request_dropped_before_sending_is_never_sent() {
     {
         let (first, second) = (pin!(batcher.submit(&[1])), pin!(batcher.submit(&[2])));
         assert!(first.now_or_never().is_none());
-        // From now on the task sees to the first call, too.
+        // From now on the task polls the first call, too.
         assert!(second.now_or_never().is_none());
         tokio::task::yield_now().await;
     }

@@ -1,5 +1,4 @@
-//! The batcher in many orders in which threads can take turns, while time stands still: no timer
-//! makes up for a lost wake-up.
+//! The batcher in many interleavings of threads, while time stands still: no timer makes up for a lost wake-up.
 
 use std::{future::poll_fn, pin::pin, task::Poll};
 
@@ -9,7 +8,7 @@ use queue_testing::interleave::{JoinHandle, block_on, in_many_orders, spawn, ste
 
 use super::*;
 
-/// Answers each number with itself, one step later.
+/// Replies to each number with itself, one step later.
 struct Next {
     sent: Sent,
 }
@@ -118,12 +117,12 @@ fn each_gets_its_own_answer_and_is_sent_once() {
 fn an_unpolled_caller_blocks_no_other() {
     in_many_orders(|| {
         let (subject, sent) = subject();
-        // The second time, the task exists already and rests.
+        // The second time, the task exists already and is idle.
         for _ in 0..2 {
             let other = sender(&subject, 1);
             let mut aside = pin!(subject.submit(&[2]));
             let polled = aside.as_mut().now_or_never();
-            // The other caller does not need anybody to poll this one again.
+            // The other caller does not need this one to be polled again.
             other.join().unwrap();
             let answer = polled.unwrap_or_else(|| block_on(aside));
             assert_eq!(answer.unwrap(), [2]);

@@ -1,4 +1,4 @@
-//! The batcher on a verb that takes a trip and answers each entry with itself, in virtual time.
+//! The batcher over a sender that takes a round trip and replies to each entry with itself, in virtual time.
 
 mod aside;
 mod interleavings;
@@ -19,14 +19,14 @@ use super::*;
 const TRIP: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A call with this has no end.
+/// A call with this entry never ends.
 const ENDLESS: u32 = 7_777;
 
-/// Answers each number with itself, a trip later, and records the numbers.
+/// Replies to each number with itself, a round trip later, and records the numbers.
 struct Echo {
     sent: Sent,
     given_back: Mutex<Vec<u32>>,
-    /// Whether the verb can send; calls under way wait, too.
+    /// Whether the sender can send; calls in progress wait, too.
     up: watch::Receiver<bool>,
 }
 
@@ -34,7 +34,7 @@ type Sent = Arc<Mutex<Vec<Vec<u32>>>>;
 
 impl Echo {
     async fn is_up(&self) {
-        // An error means that it will stay as it is.
+        // An error means that the state does not change any more.
         let _ = self.up.clone().wait_for(|up| *up).await;
     }
 }
@@ -83,7 +83,7 @@ fn echo() -> (Arc<Batcher<Echo>>, Sent) {
     (batcher, sent)
 }
 
-/// The same, and a sender that says whether the verb can send.
+/// The same, and a channel that sets whether the sender can send.
 fn with_outages() -> (Arc<Batcher<Echo>>, Sent, watch::Sender<bool>) {
     let sent = Sent::default();
     let (is_up, up) = watch::channel(true);
@@ -148,7 +148,7 @@ async fn callers_that_return_with_each_answer_share_calls_and_a_later_lone_calle
     }
     let calls = |sent: &Sent| -> Vec<usize> { sent.lock().unwrap().iter().map(Vec::len).collect() };
     assert_eq!(calls(&sent), [1, 3, 2, 2]);
-    // The task rests by then, so who comes alone sends by itself again.
+    // The task is idle by then, so a lone caller sends its own entries again.
     sleep(TRIP).await;
     let mut alone = std::pin::pin!(batcher.submit(&[2]));
     assert!(alone.as_mut().now_or_never().is_none());
@@ -193,7 +193,7 @@ async fn a_large_batch_is_sent_alone_and_at_once() {
 async fn a_dropped_caller_fails_no_other() {
     let (batcher, sent) = echo();
     let mut set = JoinSet::new();
-    // The caller that sends is dropped in the middle; so is a caller that is not sent yet.
+    // The sending caller is dropped half-way; so is a caller that is not sent yet.
     let first = batcher.submit(&[1]);
     assert!(
         timeout(TRIP / 2, async {
@@ -213,7 +213,7 @@ async fn a_dropped_caller_fails_no_other() {
     answers.sort_unstable();
     assert_eq!(answers, [2, 3]);
     assert_eq!(*sent.lock().unwrap(), [vec![1], vec![2, 3]]);
-    // So is a caller whose entries are under way with others'.
+    // So is a caller whose entries are being sent with others.
     start(&mut set, &batcher, &[5]);
     tokio::task::yield_now().await;
     start(&mut set, &batcher, &[6]);
@@ -234,13 +234,13 @@ async fn an_answer_that_nobody_takes_is_given_back() {
     tokio::task::yield_now().await;
     let mut aside = Box::pin(batcher.submit(&[2]));
     assert!(timeout(TRIP / 2, &mut aside).await.is_err());
-    // Its answer comes meanwhile, and nobody polls the future any more.
+    // Its reply comes meanwhile, and nobody polls the future any more.
     sleep(3 * TRIP).await;
     assert!(batcher.sender().given_back.lock().unwrap().is_empty());
     drop(aside);
     sleep(TRIP).await;
     assert_eq!(*batcher.sender().given_back.lock().unwrap(), [2]);
-    // So is nothing that a caller took.
+    // Replies that a caller took are not given back, either.
     assert_eq!(batcher.submit(&[3]).await.unwrap(), [3]);
     set.join_next().await.unwrap().unwrap().unwrap();
     assert_eq!(batcher.sender().given_back.lock().unwrap().len(), 1);

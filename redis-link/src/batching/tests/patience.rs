@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::batching::backlog::{Backlog, QueuedRequests};
 
-/// A small batch that is as large as one can be.
+/// A small batch of the largest possible size.
 const LARGE: u32 = SMALL_BYTES as u32;
 
 #[tokio::test(start_paused = true)]
@@ -16,7 +16,7 @@ async fn an_unsent_request_times_out_and_a_sent_one_waits_for_its_answer() {
     start(&mut set, &batcher, &[1]);
     tokio::task::yield_now().await;
     start(&mut set, &batcher, &[2]);
-    // The call of the second caller is under way when the trouble starts, and stays so.
+    // The call of the second caller is in progress when the outage begins, and stays so.
     sleep(TRIP + TRIP / 2).await;
     up.send_replace(false);
     assert_eq!(set.join_next().await.unwrap().unwrap().unwrap(), [1]);
@@ -43,7 +43,7 @@ async fn callers_wait_for_room_in_a_full_backlog() {
         start(&mut set, &batcher, &[LARGE]);
     }
     sleep(PATIENCE / 2).await;
-    // The first caller waits by itself, and some wait for room.
+    // The first caller sends alone, and some wait for room.
     let waiting = batcher.shared.waiting();
     assert!(waiting < callers - 50, "{waiting} of {callers} are in line");
     assert!(
@@ -54,14 +54,14 @@ async fn callers_wait_for_room_in_a_full_backlog() {
     while let Some(answer) = set.join_next().await {
         assert_eq!(answer.unwrap().unwrap(), [LARGE]);
     }
-    // Who waited for room came as soon as there was some: each call but the last is as large as it can be.
+    // Callers that waited for room joined as soon as there was some: each call but the last is as large as possible.
     let most = limits::MAX_BATCH_BYTES / SMALL_BYTES;
     let sent = sent.lock().unwrap();
     let calls: Vec<usize> = sent.iter().map(Vec::len).collect();
     assert_eq!(calls, [1, most, most, most, most, callers - 1 - 4 * most]);
 }
 
-/// Joins a line with these entries, if there is room.
+/// Joins a queue with these entries, if there is room.
 fn join(line: &mut Backlog<Echo>, entries: &[u32]) -> Option<u64> {
     let (answer, _) = oneshot::channel();
     let entries = entries.to_vec();
@@ -98,7 +98,7 @@ fn one_call_takes_no_more_bytes_than_a_batch_may_have() {
 #[test]
 fn one_call_takes_no_more_entries_than_a_batch_may_have() {
     let mut line = Backlog::new(usize::MAX);
-    // Eight times 16 are a whole batch; 112, 15 and 2 would be one more.
+    // Eight times 16 entries are a full batch; 112, 15 and 2 would be one too many.
     let callers = [&[SMALL; 8][..], &[SMALL; 7], &[15, 2]].concat();
     for entries in callers {
         join(&mut line, &vec![0; entries]).expect("there is room");
@@ -119,7 +119,7 @@ async fn a_wait_for_room_counts_toward_the_timeout() {
         start(&mut set, &batcher, &[LARGE]);
     }
     let before = Instant::now();
-    // Only the verb can give up the first call.
+    // Only the sender can give up the first call.
     while set.len() > 1 {
         let error = set.join_next().await.unwrap().unwrap().unwrap_err();
         assert_eq!(error.outcome(), Outcome::NotApplied);
@@ -144,7 +144,7 @@ fn callers_of_an_ended_task_get_an_error_and_then_send_alone() {
         given_back: Mutex::default(),
         up: watch::channel(true).1,
     };
-    // Nobody drives it, and it ends before anybody's patience does.
+    // Nobody drives this runtime, and it ends before any caller's patience does.
     let elsewhere = runtime();
     let spawn = Arc::new(TokioSpawn::on(elsewhere.handle().clone()));
     let batcher = Arc::new(Batcher::new(verb, 100 * PATIENCE, spawn));

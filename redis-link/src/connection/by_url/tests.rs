@@ -1,5 +1,4 @@
-//! A URL that is taken says what it means: a reader of its text that knows nothing of the parser finds the
-//! same.
+//! An accepted URL means what it says: an independent reader that shares no code with the parser finds the same.
 
 mod refused;
 
@@ -13,10 +12,10 @@ use crate::connection::sentinel::Address;
 
 const CASES: u32 = 6_000;
 
-/// All that a URL tells.
+/// All information in a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct LoggedWarnings {
-    /// In order; a socket is one without a port.
+    /// In order; a socket is a place without a port.
     places: Vec<(String, Option<u16>)>,
     is_secure: bool,
     login: Login,
@@ -33,13 +32,13 @@ struct Login {
 }
 
 impl Login {
-    /// Without a password nobody is logged in, and the name would have no effect.
+    /// Without a password the client does not log in, and the user name would have no effect.
     fn has_effect(&self) -> bool {
         self.user.is_none() || self.password.is_some()
     }
 }
 
-/// What this crate takes a URL for; `None` if it refuses it.
+/// How this crate understands a URL; `None` if it refuses the URL.
 fn taken(url: &str) -> Option<LoggedWarnings> {
     let login = |handshake: &RedisConnectionInfo| Login {
         user: handshake.username().map(str::to_owned),
@@ -107,7 +106,7 @@ fn plain(text: &str) -> String {
     String::from_utf8(bytes).expect("what is no text is refused")
 }
 
-/// Reads a URL as a person does, from left to right. It believes that the URL is good.
+/// Reads a URL from left to right, as a person does, and assumes that it is valid.
 fn read(url: &str) -> LoggedWarnings {
     let mut told = LoggedWarnings::default();
     let (scheme, rest) = url.split_once(':').expect("a scheme");
@@ -188,7 +187,7 @@ fn read(url: &str) -> LoggedWarnings {
     told
 }
 
-/// One of these: good ones mostly, and then some that are wrong.
+/// One of these, mostly a valid one and sometimes a wrong one.
 fn one_of(good: &[&'static str], wrong: &[&'static str]) -> impl Strategy<Value = &'static str> {
     prop_oneof![9 => select(good.to_vec()), 1 => select(wrong.to_vec())]
 }
@@ -365,7 +364,7 @@ fn url() -> impl Strategy<Value = String> {
         any::<bool>(),
     )
         .prop_map(|(scheme, slashes, login, hosts, path, query, has_host)| {
-            // A socket is no host's.
+            // A socket belongs to no host.
             let is_bare = scheme.ends_with("unix:") && has_host;
             let authority = if is_bare {
                 String::new()

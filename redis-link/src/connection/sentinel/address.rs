@@ -16,7 +16,7 @@ const FORM: Form = Form {
     example: "redis+sentinel://user:password@host:26379,host:26379/service/db",
 };
 
-/// What a URL of sentinels says.
+/// The content of a URL of sentinels.
 pub(in crate::connection) struct Address {
     pub(in crate::connection) sentinels: Vec<UrlTarget>,
     pub(in crate::connection) service: String,
@@ -30,18 +30,18 @@ pub(in crate::connection) fn names_sentinels(url: &str) -> bool {
 }
 
 impl Address {
-    /// Reads a URL. No error shows what may be part of a password.
+    /// Reads a URL. No error shows text that may be part of a password.
     pub(in crate::connection) fn parse(url: &str) -> Result<Self> {
         let hosts = Hosts::split(url, &FORM)?;
         let (service, database) = hosts.path.split_once('/').unwrap_or((hosts.path, ""));
         if service.is_empty() {
             return Err(hosts.malformed("it names no service behind its hosts"));
         }
-        // All that Sentinel takes.
+        // All characters that Sentinel accepts.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if !service.chars().all(plain) {
             let what = if service.contains([':', '=', '&']) {
-                // What stands there may be part of a password.
+                // The text there may be part of a password.
                 "behind its hosts stands the service, then a ? and the parameters".to_owned()
             } else {
                 format!("the service {service:?} can have A-Z a-z 0-9 . - _")

@@ -14,9 +14,9 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Miss {
     text: String,
-    /// A person has to act.
+    /// Whether a person has to act.
     lasts: bool,
-    /// Nobody answered at the sentinel's address.
+    /// Whether nobody answered at the sentinel's address.
     is_absent: bool,
 }
 
@@ -49,7 +49,7 @@ impl Miss {
         }
     }
 
-    /// The sentinel answered that it watches no such service.
+    /// The sentinel replied that it does not watch this service.
     pub(super) fn unknown(service: &str, sentinel: &ServerConnector) -> Self {
         let place = sentinel.place();
         Self::lasting(format!(
@@ -57,7 +57,7 @@ impl Miss {
         ))
     }
 
-    /// The server that the sentinel named did not take us.
+    /// The server that the sentinel named refused the connection.
     pub(super) fn of_server(
         error: RedisError,
         server: &ServerConnector,
@@ -101,7 +101,7 @@ impl Miss {
     }
 }
 
-/// One error for all of them. It lasts if that of each sentinel lasts that answered at all.
+/// One error for all misses. It is permanent if the misses of all sentinels that replied are permanent.
 pub(super) fn explain(misses: &[Miss]) -> RedisError {
     let texts: Vec<_> = misses.iter().map(|miss| miss.text.as_str()).collect();
     let text = texts.join("; ");

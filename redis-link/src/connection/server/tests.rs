@@ -9,11 +9,11 @@ use tokio::{
 
 use super::*;
 
-/// The system gives up a connect that nobody answers after more than this time.
+/// The system gives up an unanswered connect only after more than this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 const BRIEF: Duration = Duration::from_millis(300);
 
-/// An address that answers no connect, for as long as this lives: its queue is full.
+/// An address that answers no connect while this value lives: its accept queue is full.
 struct Hole {
     address: SocketAddr,
     _listener: TcpListener,
@@ -54,7 +54,7 @@ async fn a_host_is_reached_at_its_last_address_though_the_others_are_silent() {
     let server = Server::builder().with_tcp().start().expect("a server");
     let port = server.port().expect("it has a port");
     let hole = Hole::dig().await;
-    // It lets clients in, and says nothing.
+    // This server accepts clients and sends nothing.
     let mute = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .await
         .expect("a port is free");

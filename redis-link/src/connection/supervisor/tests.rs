@@ -13,10 +13,10 @@ const FIRST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(2);
 const FOR_EVER: Duration = Duration::from_secs(1_000_000);
 
-/// The life of a connection; without a time, it does not open.
+/// The lifetime of a connection; without a time, it does not open.
 type Life = Option<Duration>;
 
-/// Opens these connections, the last one again and again, and records the times.
+/// Opens these connections, repeating the last one, and records the times.
 struct DialScript {
     lives: Mutex<VecDeque<Life>>,
     dialled: watch::Sender<Vec<Instant>>,

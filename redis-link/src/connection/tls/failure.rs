@@ -1,12 +1,11 @@
-//! What the failures of TLS mean, and the way out.
+//! The meanings of TLS failures, and their remedies.
 
 use std::io;
 
 use redis::{ErrorKind, RedisError};
 use tokio_rustls::rustls::{AlertDescription, CertificateError, Error};
 
-/// Why a connection that was just opened failed. A server may refuse our certificate only after it
-/// has been used.
+/// The reason why a new connection failed. A server may refuse the client's certificate only after the handshake.
 pub(in crate::connection) fn reason(error: io::Error) -> RedisError {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref());
     match tls.and_then(lasts) {
@@ -15,7 +14,7 @@ pub(in crate::connection) fn reason(error: io::Error) -> RedisError {
     }
 }
 
-/// Why there was no handshake.
+/// The reason why the handshake failed.
 pub(super) fn in_handshake(error: io::Error) -> RedisError {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         let text = "the other side ended the TLS handshake: it has no room for another client, is \
@@ -49,7 +48,7 @@ fn lasts(error: &Error) -> Option<String> {
 /// Why the server's certificate is not accepted.
 fn certificate(error: &CertificateError) -> String {
     let (what, way_out) = match error {
-        // A bad signature is that of another root by the name of a trusted one.
+        // A bad signature means that another root has the name of a trusted one.
         CertificateError::UnknownIssuer | CertificateError::BadSignature => (
             "is signed by none of the trusted roots".to_owned(),
             "trust the one that signed it by Tls::roots, or install that one on this machine, or \
@@ -90,14 +89,14 @@ fn certificate(error: &CertificateError) -> String {
     format!("its certificate {what}: {way_out}")
 }
 
-/// The names of a certificate, which come as `DnsName("redis.example")`.
+/// The names in a certificate, which are given as `DnsName("redis.example")`.
 fn bare(names: &[String]) -> Vec<&str> {
     let inside = |name| str::split_once(name, '(').map(|(_, inside)| inside);
     let bare = |name| inside(name).map_or(name, |inside| inside.trim_matches(['"', ')']));
     names.iter().map(|name| bare(name)).collect()
 }
 
-/// Why the server sent us away.
+/// The reason why the server closed the connection.
 fn alerted(alert: AlertDescription) -> Option<String> {
     Some(match alert {
         AlertDescription::CertificateRequired | AlertDescription::NoCertificate => {

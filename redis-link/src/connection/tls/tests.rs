@@ -31,7 +31,7 @@ fn ends(host: &str) -> (TlsClient, TlsAcceptor) {
     (client, Arc::new(config).into())
 }
 
-/// A record of 16 KiB takes long on a slow line, and TLS hands out nothing of it before its end.
+/// A record of 16 KiB takes long over a slow network, and TLS returns nothing of it before its end.
 #[tokio::test(start_paused = true)]
 async fn a_record_that_comes_slowly_is_progress() {
     let (client, server) = ends("redis.example");
@@ -54,7 +54,7 @@ async fn a_record_that_comes_slowly_is_progress() {
     loop {
         advance(STEP).await;
         let before = progress.last();
-        // One look takes what lies in the line's buffer.
+        // One poll takes the bytes in the network's buffer.
         match (&mut read).now_or_never() {
             Some(done) => break assert_eq!(done.expect("all of it"), 1 << 14),
             None => assert!(progress.last() > before, "step {steps}"),

@@ -1,10 +1,10 @@
-//! A URL that is refused is told why, and no password with it.
+//! The error for a refused URL says why, and never shows a password.
 
 use queue_core::ErrorKind;
 
 use crate::connection::by_url::check_url;
 
-/// What a URL is refused with. The passwords of these tests begin with `hunter`.
+/// The error text for a refused URL. The passwords of these tests begin with `hunter`.
 fn refused(url: &str) -> String {
     let error = check_url(url).expect_err(url);
     assert_eq!(error.kind(), ErrorKind::Invalid, "{url:?}");
@@ -18,7 +18,7 @@ fn url_errors_name_the_fault_without_a_password() {
     const SEVERAL: &str = "one of its hosts or ports, the login or the database is wrong";
     const HIDDEN: &str = "an unknown parameter, which may be part of a password";
     for (url, named) in [
-        // Another scheme is shown, unless it may be part of a password.
+        // An unknown scheme is shown, unless it may be part of a password.
         ("http://localhost", "not with \"http\""),
         ("nats+tls://localhost", "not with \"nats+tls\""),
         (
@@ -28,7 +28,7 @@ fn url_errors_name_the_fault_without_a_password() {
         (":hunter2@localhost", "starts with redis://"),
         ("hunter-2://localhost", "starts with redis://"),
         ("hunter_2@://a", "starts with redis://"),
-        // Of one host.
+        // URLs of one host.
         ("redis://local host", "as %20"),
         ("redis://localhost\n", "as %20"),
         ("redis://localhost/3#x", "as %23"),
@@ -50,7 +50,7 @@ fn url_errors_name_the_fault_without_a_password() {
         ("redis://localhost//3", "number of a database"),
         ("redis://localhost/+3", "number of a database"),
         ("redis://localhost/x/../3", "number of a database"),
-        // Of a socket.
+        // URLs of a socket.
         ("unix://localhost/run/redis.sock", "a path alone"),
         (
             "unix://me:hunter2@localhost:1/run/redis.sock",
@@ -59,7 +59,7 @@ fn url_errors_name_the_fault_without_a_password() {
         ("unix://run", "a path alone"),
         ("unix:///run/../redis.sock", "a . or .."),
         ("unix:/run/%2e/redis.sock", "a . or .."),
-        // Of sentinels.
+        // URLs of sentinels.
         ("redis+sentinel:one/orders", "no // follows"),
         ("redis+sentinel://one", "names no service"),
         ("redis+sentinel://one/", "names no service"),
@@ -73,7 +73,7 @@ fn url_errors_name_the_fault_without_a_password() {
         ("redis+sentinel://:hunter/2@one/orders", "as %2F"),
         ("redis+sentinel://:hunter?2@one/orders", "as %3F"),
         ("redis+sentinel://:hunter#2@one/orders", "as %23"),
-        // Of a cluster.
+        // URLs of a cluster.
         ("redis+cluster:one", "no // follows"),
         ("redis+cluster://", "names no hosts"),
         ("redis+cluster://one/3", "database 0 alone"),
@@ -81,7 +81,7 @@ fn url_errors_name_the_fault_without_a_password() {
         ("redis+cluster://me:hunter2@one:x", SEVERAL),
         ("redis+cluster://:hunter/2@one", "as %2F"),
         ("redis+cluster://:hunter#2@one", "as %23"),
-        // A parameter that nothing reads is named beside the known ones, unless it may be part of a password.
+        // An unknown parameter is named beside the known ones, unless it may be part of a password.
         (
             "redis://a?perfix=shop",
             "\"perfix\": known are protocol, prefix",
