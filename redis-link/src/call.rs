@@ -14,7 +14,8 @@ const BYTES: usize = 1024;
 /// `ARGV[1]` is always the time: empty for the server's clock, milliseconds if a clock is injected. [`Client::prepare`]
 /// makes a call, [`Client::run`] sends it.
 ///
-/// [`Client::prepare`]: crate::client::Client::prepare [`Client::run`]: crate::client::Client::run
+/// [`Client::prepare`]: crate::client::Client::prepare
+/// [`Client::run`]: crate::client::Client::run
 #[derive(Debug)]
 pub struct ScriptCall {
     /// The script.
