@@ -85,7 +85,7 @@ pub(crate) fn due(due: Due) -> [u8; 1 + WIDE] {
     bytes
 }
 
-/// What happens to an outdated message, as the scripts read it.
+/// The fate of an outdated message, as the scripts read it.
 pub(crate) const fn outdated(then: Outdated) -> char {
     match then {
         Outdated::Drop => 'd',

@@ -10,7 +10,7 @@
 //!
 //! One connection carries the commands of all queues of a backend. The first wait opens a second one, which listens to
 //! the backend's own channel, `<prefix>:wake:<number>`. A supervisor keeps both open: it opens a connection again, with
-//! back-off and jitter, when the connection ends, stops answering, or leads to a server that has become a replica.
+//! back-off and jitter, when the connection ends, stops responding, or leads to a server that has become a replica.
 //!
 //! The one number to know is [`Builder::response_timeout`], 3 s: a call fails when the backend has received nothing
 //! from the server for that long since the call was made. A call that was not sent by then fails as `NotApplied`; a
@@ -35,14 +35,14 @@
 //! # Cluster
 //!
 //! `redis+cluster://[user:password@]host[:port][,host[:port]…]` names some servers of a cluster. A queue lives on one
-//! node: all its keys are in one slot, by its name. The backend resends a call only if no part of it ran. Those
-//! [`recipes`] work here whose keys are in one slot.
+//! node: all its keys are in one slot, by its name. The backend resends a call only if no part of it ran. [`recipes`]
+//! work on a cluster if their keys are in one slot.
 //!
 //! # Confirmations
 //!
 //! For a message that has to outlive the server, use a handle that confirms (R2), from the backend that
 //! [`confirmed`](queue_core::Backend::confirmed) returns. Each call through
-//! [`LeasingExt::confirmed`](queue_core::LeasingExt::confirmed) is followed by a `WAIT`, or by a `WAITAOF` where the
+//! [`LeasingExt::confirmed`](queue_core::LeasingExt::confirmed) is followed by a `WAIT`, or by a `WAITAOF` if the
 //! confirmation asks for the disk, and reports whether enough copies were made in time.
 
 /// A point at which a test lets another thread run. See `queue_testing::interleave`.

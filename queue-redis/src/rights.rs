@@ -1,4 +1,4 @@
-//! What this backend needs of a server and of its user there.
+//! The server's features and the user's rights that this backend needs.
 
 use redis_link::connection::{CONNECTION_COMMANDS, Needs};
 

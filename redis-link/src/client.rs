@@ -115,9 +115,9 @@ impl Client {
     /// Calls a script in one round trip, until the server has been silent for the response timeout.
     ///
     /// The silence counts from the call, also while it waits for a connection. The client resends a call only if it did
-    /// not run: with the script's text if the server does not have the script, and to another node of a cluster if that
-    /// node has the slot. Any other call is never repeated, because it may have run. A dropped call may or may not run,
-    /// without other effects.
+    /// not run. It sends the script's text if the server does not have the script, and it sends the call to another
+    /// node of a cluster if that node has the slot. Any other call is never repeated, because it may have run. A
+    /// dropped call may or may not run, without other effects.
     pub async fn run(&self, call: ScriptCall) -> Result<Value> {
         self.send(Request::Script(&call)).await
     }

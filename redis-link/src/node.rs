@@ -26,7 +26,7 @@ use crate::{
 const FIRST_RETRY: Duration = Duration::from_millis(10);
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
-/// What the owner of nodes keeps beside each of them, such as a connection of its own.
+/// State that the owner of nodes keeps beside each node, such as a connection of its own.
 pub trait Companion: Any + fmt::Debug + Send + Sync {
     /// Called when the node no longer has a slot of its cluster.
     fn left(&self);

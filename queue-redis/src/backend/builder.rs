@@ -206,9 +206,9 @@ impl Builder {
         self
     }
 
-    /// Number of messages in one call from which a push to a reliable queue stores packs: up to 16 plain messages of at
-    /// most 1 KiB each as two elements of a list. 32 by default; fewer than 4 are never packed. Concurrent pushes share
-    /// a call.
+    /// Number of messages in one call from which a push to a reliable queue stores packs. A pack is up to 16 plain
+    /// messages of at most 1 KiB each, stored as two elements of a list. 32 by default; fewer than 4 are never packed.
+    /// Concurrent pushes share a call.
     ///
     /// A push of 100 messages in packs takes the server half the time, and so does a lease of 100 that is acked as a
     /// whole. A worker that takes 16 or more at a time handles a fifth to a third more. But a consumer that takes

@@ -61,8 +61,8 @@ impl RedisBackend {
     /// `Invalid` for a bad URL, or an unknown parameter in it. `Unavailable` if the server cannot be reached.
     /// `Configuration` if the server is a replica, is older than 6.2, evicts keys, or is a node of a cluster without
     /// `+cluster` in the URL. Also `Configuration` if the server refuses the user, the database, or the scripts'
-    /// commands for this user; if TLS was not compiled in, or a certificate is wrong; if the sentinels do not know the
-    /// service; and outside of a tokio runtime.
+    /// commands for this user. Also if TLS was not compiled in, if a certificate is wrong, if the sentinels do not know
+    /// the service, and outside of a tokio runtime.
     pub async fn connect(url: &str) -> Result<Self> {
         Self::builder(url)?.connect().await
     }

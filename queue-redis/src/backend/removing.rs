@@ -50,7 +50,7 @@ impl RedisBackend {
         }
     }
 
-    /// Takes these entries off the list.
+    /// Removes these entries from the list.
     async fn unlist(&self, name: &QueueName, entries: &[Vec<u8>]) -> Result<()> {
         let (client, registry) = (self.client(), keys::registry(self.prefix()));
         listing::remove(client, &registry, entries).await?;

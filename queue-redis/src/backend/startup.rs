@@ -51,7 +51,7 @@ mod tests {
     const TRY: Duration = Duration::from_millis(300);
     const TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// The start times of the tries, each of which takes a while and ends with the given result; and the final result.
+    /// The start times of the tries and the final result. Each try takes a while and then returns `end`.
     async fn tries(
         timeout: Duration,
         end: impl Fn(usize) -> Result<()> + Send + Sync,

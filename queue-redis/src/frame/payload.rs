@@ -1,9 +1,9 @@
 //! The payload of a message: its headers and its body.
 //!
-//! Only the Rust side reads payloads: scripts pass them on and look only at their size. Without headers, a payload is a
-//! zero byte and the body. With headers, it is a byte of one, the number of headers (4 bytes), then each header (the
-//! lengths of name and value, 4 bytes each, then name and value), then the body. If headers and body are stored
-//! separately, the frame instead holds a byte of two, their size (4 bytes) and their reference (16 bytes).
+//! Only the Rust side reads payloads: scripts pass them on and use only their size. Without headers, a payload is a
+//! zero byte and the body. With headers, it is a byte of one, the number of headers (4 bytes), the headers, and the
+//! body. Each header is the lengths of name and value (4 bytes each), then name and value. If headers and body are
+//! stored separately, the frame instead holds a byte of two, their size (4 bytes) and their reference (16 bytes).
 
 use std::io::Write;
 
@@ -61,7 +61,7 @@ impl ToRedisArgs for Payload<'_> {
 /// The fewest and the most messages in a pack. Fewer messages cost less unpacked.
 const FEWEST: usize = 4;
 const PACKED: usize = 16;
-/// The longest payload that is packed, because the server copies a pack as a whole.
+/// The longest payload that is packed. Longer ones are not, because the server copies a pack as a whole.
 const PACKABLE: usize = 1024;
 
 /// Several payloads as one argument, which `lua/shared/packs.lua` describes.

@@ -1,4 +1,4 @@
-//! Addresses that a user wrote.
+//! URLs that a user wrote.
 
 use proptest::{collection::vec, prelude::*};
 

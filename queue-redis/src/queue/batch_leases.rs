@@ -21,10 +21,10 @@ const PAUSE: u32 = 16;
 
 /// The batch leases that the calls of a queue's handle took, see `lua/shared/runs.lua`.
 ///
-/// An ack of many messages of a batch lease costs the server as much as an ack of a few, because each partial ack reads
-/// and writes the indexes of all acked messages. Any other operation on one of its messages splits the batch lease up.
-/// So a handle whose callers ack few messages at a time, or split batch leases, asks for none for a while. This state
-/// affects only speed.
+/// One call that acks many messages of a batch lease costs the server as much as one that acks a few. Each partial ack
+/// reads and writes the indexes of all acked messages. Any other operation on one of its messages splits the batch
+/// lease up. So a handle whose callers ack few messages at a time, or split batch leases, asks for none for a while.
+/// This state affects only speed.
 #[derive(Debug, Default)]
 pub(super) struct BatchLeases(Mutex<RunsState>);
 
@@ -110,7 +110,7 @@ impl BatchLease {
     }
 }
 
-/// A call leases 128 messages at most.
+/// A call leases at most 128 messages, so a byte suffices.
 fn byte(number: usize) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
@@ -138,7 +138,7 @@ impl SplitSettlements {
         singles.map(|number| &settlements[*number])
     }
 
-    /// Puts answers that are in the order of the call into the order of the caller.
+    /// Reorders answers from the order of the call to the order of the caller.
     pub(super) fn restore<T>(&self, answers: Vec<T>) -> Vec<T> {
         if self.parts.is_empty() {
             return answers;

@@ -160,8 +160,8 @@ impl Handle {
         }
     }
 
-    /// Fetches the separate bodies of these entries in one round trip; needs none if there are none. Returns true if it
-    /// found all: if a message was removed meanwhile with its body, its content stays as it was.
+    /// Fetches the separate bodies of these entries in one round trip, if there are any. Returns true if it found all.
+    /// If a message was removed meanwhile with its body, its content stays as it was.
     pub(super) async fn bring_bodies<'a>(
         &self,
         contents: impl Iterator<Item = &'a mut Content> + Send,

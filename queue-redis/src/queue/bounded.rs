@@ -82,7 +82,7 @@ impl BoundedQueue for Queue<Bounded> {
 }
 
 /// Stores another configuration with its capacity, in one step, and drops messages beyond the capacity. Returns how
-/// many dead letters are left to trim; `None` if the handle is read-only and the queue is gone.
+/// many dead letters are left to trim; `None` if the queue is gone and the handle does not create it.
 pub(crate) async fn reconfigure(
     handle: &Handle,
     config: &BoundedConfig,

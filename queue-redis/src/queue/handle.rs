@@ -38,7 +38,7 @@ pub(crate) struct Handle {
     arrivals: Bytes,
     pub(super) config: String,
     pub(super) capacity: Option<usize>,
-    /// Whether the handle is read-only: it does not create a queue that is gone.
+    /// Whether the handle leaves a queue that is gone as it is, instead of creating it.
     only_looks: bool,
     /// Whether this handle knows that dedup marks, times to live or large bodies concern its calls. It knows after it
     /// has pushed such messages, after a script asked for their keys, or after a ring showed it a large item. From then
@@ -52,7 +52,7 @@ pub(crate) struct Handle {
 /// The results of polls and waits.
 #[derive(Debug, Default)]
 struct PollState {
-    /// The time of the next change without a call, as far as the last poll knew.
+    /// The time of the next change that needs no call, as far as the last poll knew.
     next_due: Option<Instant>,
     /// Whether a wait has ended since the last poll: no other caller may have got its wake-up.
     has_waited: bool,
@@ -88,7 +88,7 @@ impl Handle {
         }
     }
 
-    /// The same handle, read-only: a queue that is gone is an error, and no call creates it again.
+    /// The same handle for existing queues only: a queue that is gone is an error, and no call creates it again.
     pub(crate) fn that_only_looks(mut self) -> Self {
         self.only_looks = true;
         self
@@ -140,7 +140,7 @@ impl Handle {
         })
     }
 
-    /// Calls a script, as [`call`](Self::call) does; `None` if the handle is read-only and the queue is gone.
+    /// Calls a script, as [`call`](Self::call) does; `None` if the queue is gone and the handle does not create it.
     pub(crate) async fn call_if_there(
         &self,
         script: &'static Script,
@@ -250,7 +250,7 @@ impl Handle {
         waiting::at(&self.client.node()).hint(marker)
     }
 
-    /// Remembers a poll's result: the time until the next change without a call.
+    /// Remembers a poll's result: the time until the next change that needs no call.
     pub(crate) fn polled(&self, next: Option<Duration>) {
         let change = next.and_then(|next| Instant::now().checked_add(next));
         let mut known = self.lock_poll_state();

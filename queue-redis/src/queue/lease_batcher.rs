@@ -28,10 +28,10 @@ use crate::{
     waiting::ReturnLease,
 };
 
-/// Replaces the time until the next change in a reply: the messages were leased as one batch lease.
+/// A reply has this instead of the time until the next change if the messages were leased as one batch lease.
 const AS_A_RUN: i64 = -2;
 
-/// The answer to one caller.
+/// The reply to one caller.
 pub(crate) type SettledAndLeased = (Vec<Settled>, Leased);
 
 /// A caller's request: to settle these, and then to lease up to `max` messages, or none if `max` is zero.
@@ -96,8 +96,8 @@ impl BatchedCall {
 
 /// Sends the `settle_and_lease` requests of one queue, each in its own call or several in one.
 ///
-/// Only acks and leases are combined, and only if every lease gets as many messages as it asks for. So the answers are
-/// the same as if the callers had called one after another: acks do not change which messages are ready, and no answer
+/// Only acks and leases are combined, and only if every lease gets as many messages as it asks for. So the replies are
+/// the same as if the callers had called one after another. Acks do not change which messages are ready, and no reply
 /// contains the time until the next change.
 pub(crate) struct LeaseSender {
     handle: Arc<Handle>,

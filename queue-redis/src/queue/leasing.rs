@@ -37,7 +37,7 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     const HEAD: usize = frame::HEAD;
     /// The scripts that every leasing queue has.
     const SCRIPTS: &LeasingScripts;
-    /// The message that a producer puts in.
+    /// The message that a producer pushes.
     type Entry: PushEntry;
     /// The number of modes of a push. A mode is a number from zero on.
     const PUSH_MODES: usize = 1;
@@ -53,8 +53,8 @@ pub(crate) struct Queue<K: LeasingKind> {
     has_solo_call: AtomicBool,
 }
 
-/// The guard of a request that came while no other was in progress, and is sent directly: so a lone consumer does not
-/// pay for batching.
+/// Marks a direct call in progress. A request that comes while there is none is sent directly, so a lone consumer does
+/// not pay for batching.
 struct SoloGuard<'a>(&'a AtomicBool);
 
 impl<'a> SoloGuard<'a> {

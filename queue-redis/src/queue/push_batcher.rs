@@ -19,7 +19,7 @@ use crate::{
 
 /// A message of one kind of queue.
 pub(crate) trait PushEntry: Clone + Debug + Send + Sync + 'static {
-    /// The answer for one message.
+    /// The reply for one message.
     type Reply: Clone + Send + Sync + 'static;
 
     const SCRIPT: &Script;
@@ -144,7 +144,7 @@ fn is_plain(push: &Push) -> bool {
     push.dedup.is_none() && push.due.is_none() && push.time_to_live.is_none()
 }
 
-/// The answers to a push of `messages` messages.
+/// The replies to a push of `messages` messages.
 pub(super) fn pushed(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
     let ids = reply.ids(messages)?;
     let pushed = ids.into_iter().map(|id| {

@@ -28,8 +28,8 @@ if redis.call('rpush', KEYS[1], ARGV[2]) > tonumber(ARGV[1]) then redis.call('lp
 /// | --- | --- |
 /// | `{name}` | a list of bodies, the newest last (with [`newest_first`](Self::newest_first): first) |
 ///
-/// The length is the client's own, sent with each call, and stored nowhere. Every message goes in by a call of its own.
-/// A full list drops the oldest entry without notice (B2, L5). After the length was reduced, a push still drops at most
+/// The length is the client's own, sent with each call, and stored nowhere. Each message is pushed by its own call. A
+/// full list drops the oldest entry without notice (B2, L5). After the length was reduced, a push still drops at most
 /// one entry, so the list never shrinks (B5).
 ///
 /// The published scripts name `KEYS[1]` wherever they use it. Some vendors' cluster proxies refuse a script that puts

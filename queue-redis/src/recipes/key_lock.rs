@@ -111,7 +111,7 @@ impl Locked {
     }
 }
 
-/// The id in a lock. Whatever a foreign producer wrote there names its push as well.
+/// The id in a lock. A lock with a foreign producer's text gets an id from that text.
 fn locked_by(content: &[u8]) -> MessageId {
     let number = std::str::from_utf8(content).ok();
     let number = number.and_then(|number| number.parse().ok());

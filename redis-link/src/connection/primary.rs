@@ -42,7 +42,7 @@ pub struct Settings {
     pub keep_alive: Duration,
     /// Whether to accept a server that evicts keys.
     pub allow_eviction: bool,
-    /// What calls need of a server.
+    /// The scripts, commands and rights that calls need.
     pub needs: Arc<Needs>,
     /// Replaces the server's clock.
     pub clock: Option<Clock>,

@@ -62,7 +62,7 @@ pub(super) struct WaitingCaller {
     pub(super) since: Instant,
 }
 
-/// What the registry knows of this process's registration at a marker.
+/// This process's registration at a marker, as far as the registry knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Registration {
     #[default]

@@ -187,7 +187,7 @@ fn read(url: &str) -> LoggedWarnings {
     told
 }
 
-/// One of these, mostly a valid one and sometimes a wrong one.
+/// Mostly one of the valid values, sometimes a wrong one.
 fn one_of(good: &[&'static str], wrong: &[&'static str]) -> impl Strategy<Value = &'static str> {
     prop_oneof![9 => select(good.to_vec()), 1 => select(wrong.to_vec())]
 }
