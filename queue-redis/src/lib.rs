@@ -9,10 +9,10 @@
 //! # Connections
 //!
 //! One connection carries the commands of all queues of a backend. The first wait opens a second one, which listens to
-//! the backend's own channel, `<prefix>:wake:<number>`. A supervisor keeps both open: it opens a connection again, with
+//! the backend's own channel, `<prefix>:wake:<number>`. A supervisor keeps both open. It reopens a connection, with
 //! back-off and jitter, when the connection ends, stops responding, or leads to a server that has become a replica.
 //!
-//! The one number to know is [`Builder::response_timeout`], 3 s: a call fails when the backend has received nothing
+//! The one number to know is [`Builder::response_timeout`], 3 s. A call fails when the backend has received nothing
 //! from the server for that long since the call was made. A call that was not sent by then fails as `NotApplied`; a
 //! call that was sent and got no reply, as `Unknown`. The backend claims `NotApplied` only for errors that Redis itself
 //! returns before it does anything, and the library never repeats a call that may have run.
@@ -29,8 +29,8 @@
 //! # Sentinel
 //!
 //! `redis+sentinel://[user:password@]host[:port][,host[:port]…]/service[/db]` names sentinels, and the service that
-//! they watch. For each connection the backend asks a sentinel, connects to the server that it names, and accepts the
-//! server only if it reports that it is a primary.
+//! they watch. For each connection the backend asks a sentinel and connects to the server that the sentinel names. It
+//! accepts the server only if the server reports that it is a primary.
 //!
 //! # Cluster
 //!

@@ -147,13 +147,13 @@ impl Builder {
         self
     }
 
-    /// The time without any byte on the connection for commands after which the backend checks that the server is
-    /// there: 1 s to 24 h, 6 s by default.
+    /// If the connection for commands carries no byte for this time, the backend checks that the server is there. 1 s
+    /// to 24 h, 6 s by default.
     ///
-    /// So [`RedisBackend::health`] shows an outage even if no call is made: at once if the connection ends, or after
-    /// this interval and twice the [response timeout](Self::response_timeout) if the server falls silent. If the server
-    /// is silent, the other connection is tested as well. An idle backend sends one small `EVAL` each interval (to each
-    /// node of a cluster); a busy backend sends none.
+    /// So [`RedisBackend::health`] shows an outage even if no call is made. If the connection ends, it shows that at
+    /// once. If the server falls silent, it shows that after this interval and twice the [response
+    /// timeout](Self::response_timeout). If the server is silent, the other connection is tested as well. An idle
+    /// backend sends one small `EVAL` each interval (to each node of a cluster); a busy backend sends none.
     pub const fn keep_alive(mut self, interval: Duration) -> Self {
         self.keep_alive = interval;
         self

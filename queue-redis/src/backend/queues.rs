@@ -87,8 +87,8 @@ impl RedisBackend {
         Ok(Some(Stored::new(config, capacity.unwrap_or(0), false)))
     }
 
-    /// A page of the list of queues, from a start as Redis writes it: each name once, and the start of the next page if
-    /// there may be more. Skips entries that other programs put there.
+    /// A page of the list of queues, beginning at a start as Redis writes it. Returns each name once, and the start of
+    /// the next page if there may be more. Skips entries that other programs put there.
     async fn listed(
         &self,
         start: &[u8],

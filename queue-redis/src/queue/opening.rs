@@ -13,7 +13,7 @@
 //! * So an existing queue without a mark is in the list, whichever callers died, and however removals and opens
 //!   interleave.
 //!
-//! An entry without a queue is not shown. Before an open creates a queue, it adds an entry that ends in `opening`, so a
+//! An entry without a queue is not shown. Before an open creates a queue, it adds an entry that ends in `opening`. So a
 //! queue is shown even if its creator died and nobody calls it. The open deletes this entry at its end.
 
 use queue_core::{Error, Outcome, Result};

@@ -36,9 +36,9 @@ const LEAST_PAUSE: Duration = Duration::from_millis(1);
 /// | `{…}:dead` | a list of buried bodies; ours, not published |
 ///
 /// It loses nothing (L5, L8) if one process runs the checker. The checker knows neither an entry's holder nor how long
-/// it has been held: it notes when it first saw the entry, and forgets that when it restarts. So a slow holder's
-/// message goes to another client while the first still works on it, and the `LREM` of the first then removes the
-/// second's entry (L1). `LREM` and the checker read the whole backup.
+/// it has been held. It notes when it first saw the entry, and forgets that when it restarts. So a slow holder's
+/// message goes to another client while the first still works on it. The `LREM` of the first then removes the second's
+/// entry (L1). `LREM` and the checker read the whole backup.
 #[derive(Debug, Clone)]
 pub struct SharedBackup {
     key: Option<String>,

@@ -10,8 +10,8 @@
 //!
 //! A waiting client may also request a handoff. The process is then registered with the terms of its lease. A push of a
 //! short message that is next leases it by these terms, and publishes the message instead of the hint
-//! (`lua/shared/hand_over.lua`). The registry gives it to a caller that was already waiting for it when it was leased;
-//! if there is none, the message goes back to the queue. If the message is lost on its way, its lease expires.
+//! (`lua/shared/hand_over.lua`). The registry gives the message to a caller that was already waiting for it when it was
+//! leased. If there is none, the message goes back to the queue. If the message is lost on its way, its lease expires.
 
 #[cfg(test)]
 mod interleavings;
@@ -124,11 +124,11 @@ impl Waiter {
     /// Waits for a change at the marker, up to `timeout` and no longer than the fall-back interval. The caller then
     /// polls.
     ///
-    /// This process times the wait, not the server. It may return without a reason. If the wait is dropped, or times
-    /// out at the same moment, it forwards a received wake-up to another waiting caller at this marker, here or in
-    /// another process. `change` is the time of the next change that the caller knows of. If the wait ends before that
-    /// time and no other wait begins here, another caller is woken to poll, because nobody else may know of the change.
-    /// A change after the fall-back interval needs none of this, because every caller polls before it.
+    /// This process times the wait, not the server. It may return without a reason. A wait that is dropped, or times
+    /// out at the same moment, forwards a received wake-up. The wake-up goes to another waiting caller at this marker,
+    /// here or in another process. `change` is the time of the next change that the caller knows of. If the wait ends
+    /// before that time and no other wait begins here, another caller is woken to poll, because nobody else may know of
+    /// the change. A change after the fall-back interval needs none of this, because every caller polls before it.
     ///
     /// Returns the message that was handed over, if the caller requested one; the caller then need not poll.
     ///
@@ -318,10 +318,10 @@ impl WaiterInner {
     }
 }
 
-/// The first serial number of a registry. No two registrations of any process have the same number: two backends with
-/// the same [jitter seed](crate::Builder::jitter_seed) listen to the same channel, but a message is for one of them.
-/// Within a process, later registries have larger numbers of the same length, so that the order of registrations on a
-/// server is reproducible.
+/// The first serial number of a registry. No two registrations of any process have the same number, because two
+/// backends with the same [jitter seed](crate::Builder::jitter_seed) listen to the same channel. A message is for only
+/// one of them. Within a process, later registries have larger numbers of the same length, so that the order of
+/// registrations on a server is reproducible.
 fn first_serial() -> u64 {
     static PROCESS: LazyLock<u64> =
         LazyLock::new(|| 1_000_000_000_000_000_000 + RandomState::new().hash_one(()) % (1 << 61));

@@ -236,8 +236,8 @@ impl Watch {
                     has_moved = true;
                     self.board.moved(&marker);
                 }
-                // The server's error may last (a marker of the wrong type, a missing right), so the registry retries
-                // this marker after a while; no other marker waits for that.
+                // The server's error may last (a marker of the wrong type, a missing right). So the registry retries
+                // this marker after a while, and no other marker waits for that.
                 Err(failure) => {
                     let reason = failure.into_error(&self.address);
                     self.board.refused(&marker, reason);

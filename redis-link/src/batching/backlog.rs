@@ -30,7 +30,7 @@ impl<V: SendBatch> QueuedRequests<V> {
 }
 
 impl<V: SendBatch> Backlog<V> {
-    /// An empty queue with room for `room` bytes.
+    /// An empty backlog with room for `room` bytes.
     pub(super) const fn new(room: usize) -> Self {
         Self {
             waiting: BTreeMap::new(),

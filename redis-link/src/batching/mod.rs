@@ -27,8 +27,8 @@ use self::{
 pub const SMALL: usize = 16;
 const SMALL_BYTES: usize = 64 * 1024;
 
-/// The room of the queue: a few full batches. A slow server then slows its callers down, while the queue stays short
-/// enough for callers to be served in time.
+/// The room of the backlog: a few full batches. A slow server then slows its callers down, while the backlog stays
+/// short enough for callers to be served in time.
 const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
 
 /// An operation on a batch with a separate reply for each entry, so that one batch can carry the entries of several
@@ -70,7 +70,7 @@ pub trait SendBatch: Send + Sync + 'static {
 /// dropped before it is sent is never sent, and neither are the entries of a caller whose patience ends before. Replies
 /// for a caller that is gone are given back. If a call fails, it fails for all its callers.
 ///
-/// The queue is bounded in bytes: a caller that finds it full waits for room, with the same patience.
+/// The backlog is bounded in bytes: a caller that finds it full waits for room, with the same patience.
 pub struct Batcher<V: SendBatch> {
     shared: Arc<BatcherState<V>>,
     patience: Duration,

@@ -33,7 +33,7 @@ pub(super) struct BatcherState<V: SendBatch> {
     state: Mutex<SharedState<V>>,
     /// Notified when the task has something to do or to check again.
     work: Notify,
-    /// Notified when the queue has room again.
+    /// Notified when the backlog has room again.
     room: Notify,
 }
 
@@ -84,12 +84,12 @@ pub(super) enum Join<'a, V: SendBatch> {
     Queued(QueuedCall<'a, V>),
     /// By the caller, because the task has ended.
     NoTask(Vec<V::Request>),
-    /// Not yet, because the queue has no room.
+    /// Not yet, because the backlog has no room.
     Full(Vec<V::Request>),
 }
 
 impl<V: SendBatch> BatcherState<V> {
-    /// A state whose queue has room for `room` bytes.
+    /// A state whose backlog has room for `room` bytes.
     pub(super) fn new(verb: V, room: usize) -> Self {
         Self {
             sender: verb,
@@ -104,7 +104,7 @@ impl<V: SendBatch> BatcherState<V> {
         }
     }
 
-    /// Waits until the queue has room, counting from this call even if it is not polled yet. No room is reserved for
+    /// Waits until the backlog has room, counting from this call even if it is not polled yet. No room is reserved for
     /// the caller, because it may never poll the notified future.
     pub(super) fn room(&self) -> Notified<'_> {
         self.room.notified()
@@ -163,7 +163,7 @@ impl<V: SendBatch> BatcherState<V> {
         )
     }
 
-    /// The number of callers in the queue.
+    /// The number of callers in the backlog.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.lock().line.len()
@@ -212,7 +212,7 @@ impl<V: SendBatch> BatcherState<V> {
         self.work.notified()
     }
 
-    /// Removes the next callers from the queue, as many as fit one call.
+    /// Removes the next callers from the backlog, as many as fit one call.
     pub(super) fn next_batch(&self) -> Vec<QueuedRequests<V>> {
         let batch = self.lock().line.next_batch();
         if !batch.is_empty() {
@@ -295,7 +295,7 @@ impl<V: SendBatch> Drop for DirectCall<'_, V> {
     }
 }
 
-/// A place in the queue. Dropping it leaves the queue.
+/// A place in the backlog. Dropping it leaves the backlog.
 pub(super) struct QueuedCall<'a, V: SendBatch> {
     shared: &'a BatcherState<V>,
     number: u64,
@@ -311,7 +311,7 @@ impl<V: SendBatch> QueuedCall<'_, V> {
         answer
     }
 
-    /// Leaves the queue; `false` if it is too late, because the entries are being sent.
+    /// Leaves the backlog; `false` if it is too late, because the entries are being sent.
     pub(super) fn leave(&self) -> bool {
         self.shared.leave(self.number)
     }

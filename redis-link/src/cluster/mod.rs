@@ -70,8 +70,8 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// Errors of connecting to a server: to the seeds if none of them returns the slots, to a node if it is permanently
-    /// unfit, and to a node if no node can be reached.
+    /// The errors of connecting to a server. The server is a seed if no seed returns the slots, and a node if the node
+    /// is permanently unfit or no node can be reached.
     pub async fn connect(seeds: Seeds, maker: NodeMaker) -> Result<Self> {
         let shared = Arc::new(ClusterState {
             seeds,
@@ -172,7 +172,7 @@ impl ClusterState {
     }
 
     /// Opens a connection to each node. A node that is unreachable for now is no reason to fail while another can be
-    /// reached: the first call to it reports the error, or finds its successor.
+    /// reached. The first call to it reports the error, or finds its successor.
     async fn open_all(&self, ranges: &[Range]) -> Result<()> {
         let mut places: Vec<&NodeAddress> = ranges.iter().map(|range| &range.primary).collect();
         places.sort();

@@ -1,9 +1,9 @@
 //! Sends a request to the node that has its slot.
 //!
-//! A request is resent only if no part of it ran. Either the node replied that another node has the slot (`MOVED`),
-//! that the slot is moving (`ASK`, `TRYAGAIN`), or that the cluster does not serve it now (`CLUSTERDOWN`). Or the
-//! request was never sent, because there is no connection to the node. All tries together take no longer than the
-//! response timeout, counted from the call.
+//! A request is resent only if no part of it ran. The node may have replied that another has the slot (`MOVED`), that
+//! the slot is moving (`ASK`, `TRYAGAIN`), or that the cluster does not serve it now (`CLUSTERDOWN`). Or the request
+//! was never sent, because there is no connection to the node. All tries together take no longer than the response
+//! timeout, counted from the call.
 
 use std::{sync::Arc, time::Duration};
 

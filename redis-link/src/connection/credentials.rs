@@ -14,7 +14,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The password of the user in the URL, or of the user `default` if the URL names none.
+    /// The password of the user in the URL, or of the user `default` if the URL names no user.
     pub fn password(password: impl Into<String>) -> Self {
         Self {
             username: None,
@@ -53,7 +53,7 @@ impl fmt::Debug for Credentials {
 /// A closure is a provider, too: `|| async { Ok(Credentials::password(read_secret().await?)) }`.
 ///
 /// Every connection asks for its login when it opens. If the server refuses a login, the connection asks once more, and
-/// retries if it gets a different login; after that, the backend retries as after any failed connect. An open
+/// retries if it gets a different login. After that, the backend retries as after any failed connect. An open
 /// connection keeps its login. If the server closes a user's connections when a token expires, they are reopened with
 /// the next token.
 ///

@@ -47,8 +47,8 @@ pub enum ConnectionState {
 }
 
 impl Supervised {
-    /// Keeps the connection open from now on. `first` is open already. A silent connection rings the alarm, and each
-    /// ring has this connection tested; so does a time of `keep_alive` without a sign of life, if it is set.
+    /// Keeps the connection open from now on. `first` is open already. A silent connection rings the alarm. Each ring
+    /// has this connection tested, and so does a time of `keep_alive` without a sign of life, if it is set.
     pub fn new(
         dial: impl Dial,
         first: Option<Channel>,
@@ -72,7 +72,7 @@ impl Supervised {
 
     /// The open connection; waits for one until `deadline`.
     ///
-    /// The wait bridges a restart or a failover, so callers need not retry, and it slows down callers that retry in a
+    /// The wait bridges a restart or a failover, so callers need not retry. It also slows down callers that retry in a
     /// loop while the server is away. If no task will ever open a connection again, returns a permanent error at once.
     pub async fn channel_until(&self, deadline: Instant) -> Result<Arc<Channel>> {
         if let Some(channel) = self.state.borrow().usable() {
@@ -122,7 +122,7 @@ impl Supervised {
 
     /// The error for a caller that waited for a connection in vain: it sent nothing.
     ///
-    /// A connection was open before, so any reason may be transient: during a failover, a server may be a replica, or
+    /// A connection was open before, so any reason may be transient. During a failover, a server may be a replica, or
     /// ask for another password, for a while.
     pub fn outage(&self) -> Error {
         match self.state() {
@@ -208,7 +208,7 @@ impl Watch {
     }
 
     /// Tests the connection whenever this or another one is silent, this one is doubted, or nothing was received on it
-    /// for a while, until this one is over.
+    /// for a while. Ends when this one is over.
     async fn over(&self, channel: &Channel) {
         loop {
             let rung = self.alarm.rung();

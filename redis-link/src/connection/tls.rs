@@ -43,7 +43,7 @@ pub(super) use self::failure::reason;
 /// # }
 /// ```
 ///
-/// The program reads the files, and their content is used from then on. To use other certificates, connect again.
+/// The program reads the files, and later changes to them have no effect. To use other certificates, connect again.
 #[derive(Clone, Default)]
 #[must_use = "these settings do nothing until a builder has them"]
 pub struct Tls {
@@ -70,8 +70,8 @@ impl Tls {
         self
     }
 
-    /// Presents this certificate to servers that ask for one: in PEM, followed by the certificates of its chain, and
-    /// its private key in PEM (PKCS#8, PKCS#1 or SEC1, not encrypted).
+    /// Presents a certificate to servers that ask for one. `certificates` is the certificate in PEM, followed by the
+    /// certificates of its chain. `key` is its private key in PEM (PKCS#8, PKCS#1 or SEC1, not encrypted).
     pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
         self.identity = Some(Identity {
             certificates: certificates.into(),

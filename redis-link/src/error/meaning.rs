@@ -52,7 +52,7 @@ struct Meaning {
     /// The shortest time before a retry.
     retry_after: Duration,
     /// Whether nothing was done. The backend claims this only for errors that Redis itself returns before it does
-    /// anything; any other error, perhaps from a proxy, may come after the request ran.
+    /// anything. Any other error, perhaps from a proxy, may come after the request ran.
     is_certain: bool,
     /// Whether a script failed because its user may not run a command.
     lacks_right: bool,

@@ -15,7 +15,7 @@ const GROUP: &str = "queue-kit";
 
 /// Ends an entry and adds its message elsewhere, in one step, adding it first. Keys: the stream, the dead letters;
 /// arguments: the group, the entry, the body, the message's first entry, its attempts (empty if it is dead), the
-/// consumer, and its delivery count. The count shows an old holder that the entry belongs to another now.
+/// consumer, its delivery count. The count shows an old holder that the entry belongs to another now.
 const MOVE: &str = "\
 local pending = redis.call('xpending', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)[1]
 if not pending or pending[2] ~= ARGV[6] or pending[4] ~= tonumber(ARGV[7]) then return 0 end

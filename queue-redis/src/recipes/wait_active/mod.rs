@@ -33,8 +33,8 @@ const LARGEST_BATCH: usize = 1_000_000;
 /// | `{delay:active:…}:dead` | a list of buried messages; ours, not published |
 ///
 /// The topic is the queue's name; the published default is `default`. A message is an object with the fields `body` (a
-/// string), `createTime`, `delayTime`, `id` and `topic`; reading one needs only `body`, and an entry that is no such
-/// object is delivered whole. Each handle runs the distributor, unless `without_distributor` is set. It moves one
+/// string), `createTime`, `delayTime`, `id` and `topic`. Reading a message needs only `body`, and an entry that is no
+/// such object is delivered whole. Each handle runs the distributor, unless `without_distributor` is set. It moves one
 /// message for each topic and tick, as published, or a [`batch`](Self::batch).
 ///
 /// The list's name is the set's name with the first `delay:wait` replaced. Published distributors replace every

@@ -117,7 +117,7 @@ impl MarkerQueue {
         }
     }
 
-    /// Removes and returns the first caller that takes the handed-over message: its terms equal the terms of the
+    /// Removes and returns the first caller that takes the handed-over message. Its terms equal the terms of the
     /// registration, which is used up, and it has waited since before the lease.
     pub(super) fn take_recipient(&mut self, handed: &HandedOver) -> Option<WaitingCaller> {
         let registered = self.registered.as_ref();
@@ -180,7 +180,7 @@ impl MarkerQueue {
         };
     }
 
-    /// Whether the server may still have a registration. The queue remembers it for that long, so that the next
+    /// Whether the server may still have a registration. The marker queue remembers it for that long, so that the next
     /// registration replaces it: a message that is handed over by a replaced registration has no recipient.
     pub(super) fn may_stand(&self) -> bool {
         let registered = self.registered.as_ref();

@@ -42,7 +42,7 @@ pub(super) enum ServerRequest {
     Forward { marker: Bytes, changes: usize },
 }
 
-/// The queues of waiting callers at each marker, in the order of arrival, and the requests to the server.
+/// The marker queues with their waiting callers, in the order of arrival, and the requests to the server.
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
     // A std mutex: a call holds it briefly, and never across an await.
@@ -53,7 +53,7 @@ pub(super) struct WaiterRegistry {
     first_serial: u64,
 }
 
-/// A place in the queue at a marker. Dropping it leaves the queue. A received change that the caller did not notice is
+/// A place in a marker queue. Dropping it leaves the marker queue. A received change that the caller did not notice is
 /// then forwarded, and a handed-over message goes back.
 #[derive(Debug)]
 pub(super) struct Ticket {
@@ -75,7 +75,7 @@ impl WaiterRegistry {
         }
     }
 
-    /// Joins the queue at a marker, with the terms under which the caller accepts a message, if it does.
+    /// Joins a marker queue, with the terms under which the caller accepts a message, if it does.
     pub(super) fn join(self: &Arc<Self>, marker: &Bytes, terms: Option<HandoffTerms>) -> Ticket {
         let (tell, wake) = oneshot::channel();
         let mut state = self.lock();
@@ -140,7 +140,8 @@ impl WaiterRegistry {
         self.changed.notify_one();
     }
 
-    /// Wakes all callers at a marker to poll, because its queue was removed. There is nothing to forward.
+    /// Wakes all callers at a marker to poll, because the marker's queue was removed from the server. There is nothing
+    /// to forward.
     pub(super) fn gone(&self, marker: &Bytes) {
         let mut state = self.lock();
         state.end_registration(marker);
@@ -289,7 +290,7 @@ impl Ticket {
         (&mut self.wake).await.unwrap_or(Wake::Poll)
     }
 
-    /// Leaves the queue. Returns a message that was handed over before that.
+    /// Leaves the marker queue. Returns a message that was handed over before that.
     pub(super) fn leave(&mut self) -> Option<Bytes> {
         {
             let mut state = self.board.lock();

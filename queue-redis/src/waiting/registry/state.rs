@@ -1,4 +1,4 @@
-//! All queues, and the requests that they lead to.
+//! The marker queues, and the requests that they lead to.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::marker_queue::{HandedOver, MarkerQueue, Registration, ReturnLease, WaitingCaller};
 
-/// The number of queues at which to look for queues that nobody waits in any more.
+/// The number of marker queues from which to look for those without waiting callers.
 pub(super) const SWEEP: usize = 1024;
 
 #[derive(Debug, Default)]
@@ -104,8 +104,8 @@ impl RegistryState {
         }
     }
 
-    /// Drops handles that are gone, and queues without callers whose registration has ended on the server, which keeps
-    /// it for `patience`.
+    /// Drops handles that are gone. Drops marker queues without callers whose registration has ended on the server,
+    /// which keeps it for `patience`.
     pub(super) fn sweep(&mut self, patience: Duration) {
         let size = |state: &Self| state.lines.len().max(state.returns.len());
         if size(self) >= self.sweep_at.max(SWEEP) {

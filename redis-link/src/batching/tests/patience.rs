@@ -61,7 +61,7 @@ async fn callers_wait_for_room_in_a_full_backlog() {
     assert_eq!(calls, [1, most, most, most, most, callers - 1 - 4 * most]);
 }
 
-/// Joins a queue with these entries, if there is room.
+/// Joins a backlog with these entries, if there is room.
 fn join(line: &mut Backlog<Echo>, entries: &[u32]) -> Option<u64> {
     let (answer, _) = oneshot::channel();
     let entries = entries.to_vec();
