@@ -107,7 +107,7 @@ impl Log {
         }
     }
 
-    /// Claims one more visit for the caller; answers whether there was one.
+    /// Claims one more visit for the caller. Returns false if no visit was left.
     fn another_visit(&self) -> bool {
         let total = ROUNDS * SENSORS.len() as u32;
         self.begun.fetch_add(1, Ordering::Relaxed) < total

@@ -1,5 +1,4 @@
-//! Reminders that are due at some time, and of those that are due the most urgent first: messages
-//! with due times in a priority queue.
+//! Reminders with due times, of which the most urgent due one comes first: messages with due times in a priority queue.
 
 mod cli;
 
@@ -23,7 +22,7 @@ One run at a time on a shared backend, please: each starts by clearing the queue
 const QUEUE: &str = "example:due-reminders";
 const LEASE: Duration = Duration::from_secs(5);
 
-/// What, how urgent, and due after how many milliseconds.
+/// The text, the urgency, and the milliseconds until it is due.
 const REMINDERS: [(&str, i16, u64); 5] = [
     ("water the plants", 0, 20),
     ("take the medicine", 10, 80),

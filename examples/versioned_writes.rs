@@ -1,5 +1,5 @@
-//! A check of versions where a handler writes: a lease's fencing token keeps a holder that was held
-//! up from overwriting what a newer one wrote.
+//! A check of versions where a handler writes: a lease's fencing token keeps a delayed holder from overwriting the
+//! write of a newer holder.
 
 mod cli;
 
@@ -30,13 +30,13 @@ struct NewPrice {
     cents: u32,
 }
 
-/// The table of prices. In SQL a write reads: `UPDATE prices SET cents = $2, token = $3
-/// WHERE item = $1 AND token < $3`, and was refused if it changed no row.
+/// The table of prices. In SQL a write is `UPDATE prices SET cents = $2, token = $3 WHERE item = $1 AND token < $3`. It
+/// was refused if it changed no row.
 #[derive(Debug, Default)]
 struct Prices(BTreeMap<String, (Token, u32)>);
 
 impl Prices {
-    /// Writes a price under the token of a lease. Answers whether no newer lease has written.
+    /// Writes a price under the token of a lease. Returns false if a newer lease has written.
     fn write(&mut self, item: &str, cents: u32, token: Token) -> bool {
         let newest = self.0.get(item).map(|(newest, _)| *newest);
         if newest.is_some_and(|newest| token <= newest) {

@@ -41,18 +41,17 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// | `rediss+cluster://…` | the same through TLS | `tls` |
 /// | `unix:///path/to/socket[?db=…&user=…&pass=…&prefix=…]` | the Redis server at that socket | `redis` |
 ///
-/// Through TLS, this trusts the system's roots, or those in the file that `SSL_CERT_FILE` names; more
-/// settings, such as a certificate of your own, are those of `Tls`.
+/// Through TLS, this trusts the system's roots, or the roots in the file that `SSL_CERT_FILE` names. `Tls` has more
+/// settings, such as a certificate of your own.
 ///
-/// On Redis, all keys begin with the prefix, `qk` by default: programs with different ones have no
-/// queue in common. `CLIENT LIST` shows the connections by `client_name`, the program and its process by
-/// default. This waits for a server that is not up yet until `startup_timeout` is over (`500ms`, `30s`, `5m`),
-/// by default not at all. URLs of every form take these three. Whatever in a URL would have no effect is refused: an unknown parameter or one that
-/// stands there twice, a user without a password, or a sign that belongs to nothing. [`DEFAULT_URL`] serves programs that are given no URL.
+/// On Redis, all keys begin with the prefix, `qk` by default: programs with different ones have no queue in common.
+/// `CLIENT LIST` shows the connections by `client_name`, the program and its process by default. This waits until
+/// `startup_timeout` is over (`500ms`, `30s`, `5m`) for a server that is not up yet, by default not at all. URLs of
+/// every form take these three. Parts of a URL that would have no effect are refused: an unknown or repeated parameter,
+/// a user without a password, or a stray sign. [`DEFAULT_URL`] serves programs that are given no URL.
 ///
-/// What the backend warns of, such as a server that keeps nothing on disk, is logged once, at the
-/// level `WARN` under the target `queue_kit`, with the feature `tracing`. [`Queues::warnings`]
-/// answers it in any case.
+/// With the feature `tracing`, the backend's warnings, such as a server that keeps nothing on disk, are logged once, at
+/// the level `WARN` under the target `queue_kit`. [`Queues::warnings`] returns them in any case.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -69,10 +68,9 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 ///
 /// # Errors
 ///
-/// `Invalid` for a malformed URL, for an unknown scheme or parameter, and for anything after
-/// `memory:`;
-/// `Configuration` for a backend whose feature was not compiled in; and the backend's own. No error
-/// shows what may be a password: of a URL that this refuses, it shows at most the scheme.
+/// `Invalid` for a malformed URL, for an unknown scheme or parameter, and for anything after `memory:`; `Configuration`
+/// for a backend whose feature was not compiled in; and the backend's own. No error shows a possible password: of a
+/// refused URL, it shows at most the scheme.
 pub async fn connect(url: &str) -> Result<Queues> {
     let (scheme, rest) = split(url)?;
     let queues = match scheme.to_ascii_lowercase().as_str() {
@@ -93,7 +91,7 @@ pub async fn connect(url: &str) -> Result<Queues> {
     Ok(queues)
 }
 
-/// Logs what an operator should know of the backend's setup.
+/// Logs the warnings about the backend's setup.
 #[cfg(feature = "tracing")]
 fn log_warnings(queues: &Queues) {
     for warning in queues.warnings() {
@@ -186,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// A backend without a queue, that warns.
+    /// A backend without queues that has warnings.
     #[derive(Debug)]
     struct Wary;
 

@@ -152,10 +152,10 @@
 //!
 //! # More than a value
 //!
-//! `push` takes a value, and what its kind cannot do without. `message` takes more: headers on each
-//! kind, a dedup key, a due time and a time to live on those that lease, and what only one kind has.
-//! What a kind lacks does not compile, and neither does a message for a delay queue without its due
-//! time. [`MessageBuilder`] lists what there is:
+//! `push` takes a value, and the settings that its kind needs. `message` takes more: headers on each kind; a dedup key,
+//! a due time and a time to live on kinds that lease; and settings that only one kind has. A setting that a kind lacks
+//! does not compile, and neither does a message for a delay queue without its due time. [`MessageBuilder`] lists what
+//! there is:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -325,9 +325,9 @@
 //! # }
 //! ```
 //!
-//! An operator stops a job that runs. A look at the leased messages shows which worker holds each,
-//! and a receipt to settle it by. The worker learns of it at its next heartbeat, and tells the
-//! handler; [the module](worker) says what this cannot do.
+//! An operator stops a job that runs. A look at the leased messages shows which worker holds each, and a receipt to
+//! settle it by. The worker learns of it at its next heartbeat, and notifies the handler; [the module](worker) says
+//! what this cannot do.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -374,8 +374,8 @@
 //! A test of such a handler needs no worker: [`Context::for_test`] makes a context, and tells the
 //! handler to stop when the test asks for it.
 //!
-//! Several queues share one worker's slots, by weight or strictly in order, each with a type, a
-//! handler and terms of its own; and a handler may take many messages at once:
+//! Several queues share one worker's slots, by weight or strictly in order, each with a type, a handler and settings of
+//! its own. A handler may take many messages at once:
 //!
 //! ```
 //! # use std::time::Duration;
@@ -449,9 +449,9 @@
 //! # fn main() {}
 //! ```
 //!
-//! An operator sees each message where it is, which changes nothing of it, and takes an undelivered
-//! one out. This order has a priority, a delay, a dedup key and a time to live; its first attempt
-//! fails, and its time is over before the next one succeeds:
+//! An operator can look at each message without changing it, and can cancel an undelivered one. This order has a
+//! priority, a delay, a dedup key and a time to live; its first attempt fails, and its time is over before the next one
+//! succeeds:
 //!
 //! ```
 //! # #[cfg(feature = "memory")]
@@ -558,11 +558,10 @@
 //!
 //! # Published strategies
 //!
-//! With the feature `redis`, the module `recipes` has strategies that others have published, such as
-//! `LPUSH` and `BRPOP`, as backends over the same keys and values. They are for migration and for
-//! comparison: each breaks rules of the contract, and `Backend::guarantees` says which. A default
-//! queue may have the same name, since its keys begin with `qk:`. The repository's
-//! `docs/strategies.md` compares them, and leads from each to a default queue.
+//! With the feature `redis`, the module `recipes` has strategies that others have published, such as `LPUSH` and
+//! `BRPOP`, as backends over the same keys and values. They are for migration and for comparison: each breaks rules of
+//! the contract, and `Backend::guarantees` names them. A default queue may have the same name, since its keys begin
+//! with `qk:`. The repository's `docs/strategies.md` compares them, and leads from each to a default queue.
 //!
 //! ```no_run
 //! # #[cfg(feature = "redis")]
@@ -579,9 +578,9 @@
 //!
 //! # TLS and sentinels
 //!
-//! A URL with `rediss://` speaks TLS to Redis (feature `tls`), and one with `redis+sentinel://` finds
-//! the primary through sentinels; the repository's `docs/redis.md` has all of it. What a URL cannot
-//! hold is set on the backend's builder:
+//! A URL with `rediss://` speaks TLS to Redis (feature `tls`), and one with `redis+sentinel://` finds the primary
+//! through sentinels; the repository's `docs/redis.md` has all of it. The backend's builder has the settings that a URL
+//! cannot hold:
 //!
 //! ```no_run
 //! # #[cfg(feature = "tls")]

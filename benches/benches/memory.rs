@@ -102,7 +102,7 @@ fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
     }
 }
 
-/// Measures the same work with a short and with a long backlog: here the peer is the queue itself.
+/// Measures the same work with a short and with a long backlog: here the peer is the same queue.
 fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
     const PEER: &str = "backlog of 10^4";
     let runtime = &current_thread();

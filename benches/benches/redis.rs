@@ -126,7 +126,7 @@ fn structures(run: &mut Run<'_>) {
         for kind in QueueKind::LEASING {
             let peers = theirs.iter().filter(|(strategy, _)| match kind {
                 QueueKind::Reliable => true,
-                // Only a zset by time could serve a delay queue.
+                // Only a sorted set by time could serve a delay queue.
                 QueueKind::Delay => *strategy == Strategy::Visibility,
                 _ => false,
             });
@@ -145,7 +145,7 @@ fn structures(run: &mut Run<'_>) {
             let name = format!("structures/{}, batch {batch}", strategy.name());
             run.note(TABLE, &name, &cost.micros());
         }
-        // Once, since neither the batch nor the cores change it; and only what no filter left out.
+        // Measured once, because neither the batch nor the cores change it, and only if no filter left it out.
         if batch == 100 && fixture.placement == Placement::Same {
             for (strategy, _) in theirs.iter().filter(|(_, cost)| !cost.micros().is_empty()) {
                 let bytes = footprint::structure(fixture, *strategy);

@@ -24,7 +24,7 @@ use queue_benches::{
 use queue_core::QueueKind;
 
 fn main() {
-    // Asked before the client is pinned to a core.
+    // Read before the client is pinned to a core.
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let placement = Placement::Same;
     let mut criterion = Criterion::default().configure_from_args();
@@ -44,7 +44,7 @@ fn main() {
     ));
 }
 
-/// Measures all strategies of a kind, and weighs those that no filter left out.
+/// Measures all strategies of a kind, and the bytes of the strategies that no filter left out.
 fn jobs(run: &mut Run<'_>, kind: QueueKind, tables: &mut Tables) {
     let fixture = run.fixture;
     let contenders = contenders::of(kind);
@@ -54,12 +54,12 @@ fn jobs(run: &mut Run<'_>, kind: QueueKind, tables: &mut Tables) {
         .zip(&tallies)
         .partition(|(stand, _)| stand.contender().is_at_once);
     beside(run, kind.as_str(), &at_once);
-    // Their time is that of their ticks, which a ratio would not show.
+    // Their time is the time of their ticks, which a ratio would not show.
     for one in ticking.chunks(1) {
         let name = format!("{kind}, {}", one[0].0.contender().name);
         beside(run, &name, one);
     }
-    // Their queues are gone before the others are weighed.
+    // Their queues are gone before the bytes of the others are measured.
     drop((at_once, ticking));
     for (contender, tallies) in contenders.iter().zip(&tallies) {
         let jobs = tallies.each_ref().map(Tally::job);

@@ -14,7 +14,7 @@ use queue_core::{
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 
-/// A message's body. It costs no side an allocation, so that the queues are measured.
+/// A message's body. It costs neither side an allocation, so that only the queues are measured.
 pub const BODY: Bytes = Bytes::from_static(&[b'x'; 100]);
 
 /// Makes a message's body.
@@ -172,7 +172,7 @@ impl LeasingQueue {
         }
     }
 
-    /// Leases up to `size` messages, waiting for one, and acks them; answers their number.
+    /// Leases up to `size` messages, waiting for one, and acks them. Returns their number.
     ///
     /// # Panics
     ///
@@ -206,7 +206,7 @@ impl LeasingQueue {
             match &self.queue {
                 AnyQueue::Delay(queue) => {
                     let later = |n: usize| {
-                        // Anywhere in the next day but for its first hour.
+                        // Any time in the next day, except its first hour.
                         let millis = (start + n).wrapping_mul(2_654_435_761) % (23 * 3_600_000);
                         Scheduled::new(BODY, Duration::from_millis(3_600_000 + millis as u64))
                     };
@@ -271,7 +271,7 @@ pub async fn insert(ring: &dyn RotatingQueue, items: usize) {
     ring.insert(&batch).await.expect("inserted");
 }
 
-/// Rounds on one thread: each visits this many items.
+/// Rounds on one thread: each visits `size` items.
 ///
 /// # Panics
 ///

@@ -1,15 +1,15 @@
 //! Measurements in pairs: ours and a peer's, one right after the other in the same run.
 //!
-//! A figure by itself says little: it changes with the machine and with its other load. Two figures
-//! taken side by side share both, so their ratio holds. Criterion measures ours; with each of its
-//! samples every peer does the same amount of work, and this keeps the ratios.
+//! A single figure says little: it changes with the machine and with its other load. Two figures taken side by side
+//! share both, so their ratio holds. Criterion measures our work. With each of its samples every peer does the same
+//! amount of work, and this module keeps the ratios.
 
 use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Throughput, measurement::WallTime};
 use serde::{Deserialize, Serialize};
 
-/// Does this many rounds of work, and answers the time they took.
+/// Does the given number of rounds of work, and returns the time that they took.
 pub type Work<'a> = Box<dyn FnMut(u64) -> Duration + 'a>;
 
 /// The ratios of a whole run.
@@ -44,8 +44,8 @@ impl Pairs {
         group.throughput(Throughput::Elements(messages));
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|rounds| {
-                // Every other sample begins with the peers, so that neither side always finds the
-                // caches that the other has left.
+                // Every other sample begins with the peers, so that neither side always runs on the caches of the
+                // other.
                 let peers_first = samples.len() % 2 == 1;
                 let mut mine = (!peers_first).then(|| ours(rounds));
                 let mut times: Vec<_> = peers.iter_mut().map(|(_, peer)| peer(rounds)).collect();

@@ -15,12 +15,12 @@ use tokio::{
 
 use crate::kinds::{Body, CAPACITY, LeasingQueue, shares, still};
 
-/// What takes and gives messages in batches: a channel, or a queue.
+/// A channel or a queue, which takes and gives messages in batches.
 pub trait Peer: Clone + Send + Sync + 'static {
     /// Sends `size` messages, waiting for room.
     fn put(&self, size: usize, body: Body) -> impl Future<Output = ()> + Send;
 
-    /// Receives up to `size` messages, waiting for one; answers their number.
+    /// Receives up to `size` messages, waiting for one. Returns their number.
     fn take(&self, size: usize) -> impl Future<Output = usize> + Send;
 }
 

@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The message that the queue delivers when an order's time is up.
 #[derive(Debug, Serialize, Deserialize)]
 struct CancelOrder {
-    /// Tells the orders of this run from those that an earlier one left behind.
+    /// Separates the orders of this run from orders that an earlier run left behind.
     run: u64,
     order: u64,
 }

@@ -142,7 +142,7 @@ enum Event {
 pub(crate) struct OpenOrders(Arc<Mutex<BTreeMap<u64, (Instant, Duration)>>>);
 
 impl OpenOrders {
-    /// Opens an order; answers whether it was not open before.
+    /// Opens an order. Returns true if it was not open before.
     fn open(&self, order: u64, timeout: Duration) -> bool {
         match self.lock().entry(order) {
             Entry::Vacant(vacant) => {
@@ -153,11 +153,10 @@ impl OpenOrders {
         }
     }
 
-    /// Closes an order; answers by how many milliseconds it is late (below 0: early), or `None` if
-    /// it was not open.
+    /// Closes an order. Returns its lateness in milliseconds (below 0: early), or `None` if it was not open.
     ///
-    /// The time counts from before the push, so that the push itself counts as lateness, and in
-    /// whole milliseconds, as the queue's own time does.
+    /// The time counts from before the push, so that the push itself counts as lateness. It is in whole milliseconds,
+    /// as the queue's own time is.
     pub(crate) fn close(&self, order: u64) -> Option<i64> {
         let (since, timeout) = self.lock().remove(&order)?;
         let waited = i64::try_from(millis_ceil(since.elapsed())).unwrap_or(i64::MAX);

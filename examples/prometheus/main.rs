@@ -37,7 +37,7 @@ const PACE: Duration = Duration::from_millis(20);
 const DELAY: Duration = Duration::from_millis(100);
 /// The interval at which the worker reads the queue's own gauges.
 const SAMPLE: Duration = Duration::from_millis(500);
-/// The interval at which the exporter tidies up if nobody scrapes.
+/// The interval at which the exporter cleans up if nobody scrapes.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 #[tokio::main]

@@ -106,7 +106,7 @@ fn queue_name(file: Option<&String>) -> String {
         .fold(format!("{QUEUE}:"), |name, c| name + &c.to_string())
 }
 
-/// Pushes the jobs that were not pushed before; answers their number.
+/// Pushes the jobs that were not pushed before, and returns their number.
 async fn put_in(queue: &Reliable<Job>, jobs: &[Job]) -> Result<usize, Failure> {
     let mut pushes = Vec::with_capacity(jobs.len());
     for job in jobs {

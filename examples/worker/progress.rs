@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use crate::{cli::Failure, jobs::Job};
 
-/// The interval of looks, and the number of looks between two shown lines.
+/// The interval at which the counters are read, and the number of reads between two shown lines.
 const LOOK: Duration = Duration::from_millis(50);
 const SHOW: usize = 4;
 

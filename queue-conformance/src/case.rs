@@ -10,7 +10,7 @@ pub struct Case {
     pub(crate) name: &'static str,
     pub(crate) kind: Option<QueueKind>,
     pub(crate) needs: &'static [Capability],
-    /// What its queues have to have.
+    /// The features that its queues need.
     pub(crate) features: &'static [Feature],
     pub(crate) play: for<'s> fn(&'s Stage<'_>) -> Play<'s>,
 }
@@ -32,7 +32,7 @@ impl Case {
         own.split('_').next().unwrap_or(own).to_uppercase()
     }
 
-    /// The first capability that the case needs and that is not among these.
+    /// The first capability that the case needs and that `capabilities` lack.
     pub fn missing(&self, capabilities: &Capabilities) -> Option<Capability> {
         let kind = self.kind.map(Capability::Kind);
         let mut needs = kind.into_iter().chain(self.needs.iter().copied());

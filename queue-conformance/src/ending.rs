@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use crate::Capability;
 
-/// How a case ended that did not fail.
+/// The end of a case that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// It played to its end, and the backend kept the rule.
@@ -34,7 +34,7 @@ pub enum Skip {
     Breaks {
         /// The rule's number in `CONTRACT.md`.
         rule: &'static str,
-        /// What the guarantees say.
+        /// The reason that the guarantees give.
         because: &'static str,
     },
     /// The case asked for something that the queue lacks by its guarantees.
@@ -42,8 +42,8 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// The rule, if these guarantees break it. What each part of a queue keeps for itself is not broken:
-    /// a case that takes the queue for one asks for [`Feature::Whole`](queue_core::Feature::Whole).
+    /// The rule, if these guarantees break it. A rule that each partition keeps for itself is not broken: a case that
+    /// needs it of the whole queue asks for [`Feature::Whole`](queue_core::Feature::Whole).
     pub(crate) fn of_rule(guarantees: &Guarantees, rule: &str) -> Option<Self> {
         let mut caveats = guarantees.caveats.iter();
         let broken = |caveat: &&Caveat| caveat.rule == rule && caveat.when != Condition::Partitions;
@@ -78,15 +78,15 @@ struct Reason {
 impl Exit {
     /// Ends the case, and unwinds the task that calls this. The first reason counts.
     pub(crate) fn skip(&self, skip: Skip) -> ! {
-        // A later reason may come of the first one.
+        // A later reason may follow from the first one.
         let _ = self.0.skip.set(skip);
         self.0.told.notify_one();
         // It is no panic: the panic hook says nothing.
         resume_unwind(Box::new("this case ends as skipped"))
     }
 
-    /// Plays the case until it ends, or until one of its tasks ends it as skipped. Whatever fails
-    /// from then on may fail for that reason, and does not count.
+    /// Plays the case until it ends, or until one of its tasks ends it as skipped. Later failures may follow from the
+    /// skip, and do not count.
     pub(crate) async fn or_end(&self, case: impl Future<Output = ()>) -> Ending {
         let played = tokio::select! {
             biased;

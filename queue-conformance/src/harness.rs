@@ -18,13 +18,12 @@ pub type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// The environment of one case: a backend without queues, its clock, and a runtime.
 ///
-/// The suite makes a harness for every case and drops it afterwards, so that cases cannot touch
-/// each other: a backend in this process starts empty, and one on a server takes a prefix of its
-/// own. The suite calls [`run`](Self::run) once for each case, on a plain thread, and the other
-/// methods from inside it.
+/// The suite makes a harness for every case and drops it afterwards, so that cases cannot touch each other. A backend
+/// in this process starts empty; a backend on a server takes a prefix of its own. The suite calls [`run`](Self::run)
+/// once for each case, on a plain thread, and the other methods from inside it.
 ///
 /// The cases spawn tasks and sleep with tokio. A backend in real time, as on a server, only has to
-/// [`connect`](Self::connect); this one is in virtual time:
+/// [`connect`](Self::connect). The harness in this example is in virtual time:
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
@@ -78,19 +77,18 @@ pub trait Harness: Debug + Send + Sync {
         time::sleep(by).await;
     }
 
-    /// The backend's leftovers, a line for each: entries that no message, dead letter, item or once
-    /// key of its queues explains. The suite reads them at the end of each case. A harness that
-    /// cannot tell answers none.
+    /// The backend's leftovers, a line for each: entries that no message, dead letter, item or once key of its queues
+    /// explains. The suite reads them at the end of each case. A harness that cannot read them returns none.
     ///
-    /// In a database a queue consists of several tables or keys, and a backend may remove an entry
-    /// from one and forget it in another: no call shows the rest, and the database grows.
+    /// In a database a queue consists of several tables or keys. A backend may remove an entry from one of them and
+    /// forget it in another: no call shows the rest, and the database grows.
     async fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// How long, in tokio's time, a case waits for the effect of a cause (a push, a due time)
-    /// before it fails: 10 seconds. If the backend's waits also look again on a timer, return less
-    /// than that timer here, or the timer hides every lost wake-up.
+    /// How long, in tokio's time, a case waits for the effect of a cause (a push, a due time) before it fails: 10
+    /// seconds. If the backend's waits also poll on a timer, return less than that timer here, or the timer hides every
+    /// lost wake-up.
     fn patience(&self) -> Duration {
         Duration::from_secs(10)
     }
@@ -106,9 +104,9 @@ pub enum Capability {
     Once,
     /// The backend removes queues.
     Removal,
-    /// [`Harness::advance`] moves the backend's clock by exactly the given time. Otherwise the
-    /// clock stands still, but for sleeps in virtual time. Only such a clock shows what happens at
-    /// a deadline and one millisecond before it.
+    /// [`Harness::advance`] moves the backend's clock by exactly the given time. Otherwise the clock stands still,
+    /// except for sleeps in virtual time. Only such a clock shows what happens at a deadline and one millisecond before
+    /// it.
     ExactClock,
     /// The backend's clock is tokio's, and is paused: a sleep takes no real time, and the length of
     /// a wait is exact.
@@ -161,7 +159,7 @@ impl Capabilities {
         Self(kinds.into_iter().chain(others).collect())
     }
 
-    /// All but those that need a clock that the test moves: for a backend in real time.
+    /// All capabilities except those that need a clock that the test moves: for a backend in real time.
     pub fn as_time_passes() -> Self {
         Self::all()
             .without(Capability::ExactClock)

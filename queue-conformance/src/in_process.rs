@@ -27,9 +27,9 @@ macro_rules! in_process {
                 Self(InProcess::new($time, make))
             }
 
-            /// Declares that the backend has only these kinds of queue, and of
-            /// [`Capability::Once`] and [`Capability::Removal`] only those that are named, as in
-            /// `[QueueKind::Delay]`. The suite skips cases that need others, and says so.
+            /// Declares that the backend has only the named capabilities, as in `[QueueKind::Delay]`: kinds of queue,
+            /// [`Capability::Once`] and [`Capability::Removal`]. The suite skips cases that need other ones, and says
+            /// so.
             #[must_use]
             pub fn only(mut self, parts: impl IntoIterator<Item: Into<Capability>>) -> Self {
                 self.0.keep(parts);
@@ -68,11 +68,10 @@ in_process! {
     /// A backend in this process, on one thread, in tokio's paused time. Every case of its kinds
     /// plays, and a minute's lease takes no time.
     ///
-    /// The backend's clock has to be tokio's ([`tokio::time::Instant`]): one that reads the
-    /// system's clock stands still while the suite moves on, and fails. The harness makes a new
-    /// backend for each case, inside the case's runtime, so that the backend may read the clock at
-    /// once. All clients are the same object; a backend with connections needs a [`Harness`] of its
-    /// own.
+    /// The backend's clock has to be tokio's ([`tokio::time::Instant`]): a backend that reads the system's clock stands
+    /// still while the suite moves on, and fails. The harness makes a new backend for each case, inside the case's
+    /// runtime, so that the backend may read the clock at once. All clients are the same object; a backend with
+    /// connections needs a [`Harness`] of its own.
     ///
     /// ```
     /// use queue_conformance::InVirtualTime;

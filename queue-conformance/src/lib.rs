@@ -14,26 +14,23 @@
 //! }
 //! ```
 //!
-//! That gives tests such as `in_virtual_time::reliable::l4_a_stale_receipt_changes_nothing`. A
-//! backend outside this process brings a [`Harness`] of its own in place of [`InVirtualTime`] and
-//! [`OnThreads`]. The suite skips a case that needs a [`Capability`] which the harness does not
-//! declare. It says so on standard error, past the test runner's capture (one line for all cases
-//! that need one kind), and [`plan`] lists the case, so that a test can check the count.
+//! That gives tests such as `in_virtual_time::reliable::l4_a_stale_receipt_changes_nothing`. A backend outside this
+//! process brings a [`Harness`] of its own in place of [`InVirtualTime`] and [`OnThreads`]. The suite skips a case that
+//! needs a [`Capability`] which the harness does not declare. It says so on standard error, past the test runner's
+//! capture, in one line for all cases that need one kind. [`plan`] lists the skipped cases, so that a test can check
+//! their count.
 //!
-//! A backend whose queues have less than everything says so by its
-//! [`Guarantees`](queue_core::Guarantees), and the suite asks them. A case is skipped at once if its
-//! rule, which begins its name, is one that the queue breaks, or if the queue lacks a
-//! [`Feature`](queue_core::Feature) that the list of cases says the case needs. It is skipped from
-//! where it asks for something else that the queue lacks: a method, a part of a message, several
-//! messages at once. Where ids are names, the suite numbers the messages as they arrive. What only the
-//! counters could show, it reads from the depth, or leaves out. [`Case::run`] answers how the case
-//! ended ([`Ending`]) and why it was skipped ([`Skip`]), so that a test can check that as many cases
-//! as it expects play to their end. On a backend that has everything, which is the default, no case
-//! is skipped for such a reason: what would be one is a failure.
+//! A backend whose queues lack something declares that in its [`Guarantees`](queue_core::Guarantees), which the suite
+//! reads. A case is skipped at once if the queue breaks the case's rule, which begins its name. It is also skipped at
+//! once if the queue lacks a [`Feature`](queue_core::Feature) that the case needs by the list of cases. A case is
+//! skipped half-way when it asks for something else that the queue lacks: a method, a part of a message, several
+//! messages at once. Where ids are names, the suite numbers the messages as they arrive. Where a queue has no counters,
+//! the suite reads the depth, or leaves the check out. [`Case::run`] returns how the case ended ([`Ending`]) and why it
+//! was skipped ([`Skip`]), so that a test can count the cases that play to their end. On a backend that has everything,
+//! which is the default, no case is skipped for such a reason: it fails instead.
 //!
-//! At its end every case also checks L5: the queue's counters add up, and agree with its answers.
-//! Where the harness can tell ([`Harness::leftovers`]), the case also checks that removed messages
-//! have left nothing behind.
+//! At its end every case also checks L5: the queue's counters add up, and agree with its answers. If the harness can
+//! read the stored data ([`Harness::leftovers`]), the case also checks that removed messages have left nothing behind.
 //!
 //! The page `docs/write-your-own-backend.md` in the repository builds a backend step by step.
 

@@ -15,9 +15,8 @@ impl Case {
     /// Plays the case in the harness's runtime, or says on standard error why it skips it.
     ///
     /// A case is skipped before it begins if the harness lacks a capability, or if the backend's
-    /// [`Guarantees`](queue_core::Guarantees) for its kind break its rule or lack a feature that it
-    /// needs. It is skipped from where it asks a queue for something else that the queue lacks by its
-    /// guarantees.
+    /// [`Guarantees`](queue_core::Guarantees) for its kind break its rule or lack a feature that it needs. It is
+    /// skipped half-way when it asks a queue for something else that the queue lacks by its guarantees.
     ///
     /// # Panics
     ///
@@ -58,7 +57,7 @@ impl Case {
     }
 
     fn say_skipped(&self, harness: &dyn Harness, skip: &Skip) {
-        // Hundreds of cases may lack one thing: one line tells of them all.
+        // Hundreds of cases may lack the same capability, so they share one line.
         static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
         let line = match skip {
             Skip::Needs(

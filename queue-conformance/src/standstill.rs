@@ -15,12 +15,12 @@ use tokio::{sync::Notify, time::Instant};
 /// The longest real time that a case may stay at one virtual instant: far more than any case takes,
 /// on a busy machine too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// The number of looks in that time.
+/// The number of comparisons in that time.
 const LOOKS: u32 = 10;
 
-/// Plays the case, and panics if tokio's clock stands still for this long in real time. It does so
-/// if tasks wake each other for ever, or if all wait for something that never comes and no timer
-/// runs. A clock that is not paused never stands still.
+/// Plays the case, and panics if tokio's clock stands still for the given real time. The clock stands still if tasks
+/// wake each other for ever. It also does if all tasks wait for something that never comes, and no timer runs. A clock
+/// that is not paused never stands still.
 pub(crate) async fn moving<T>(case: impl Future<Output = T>, patience: Duration) -> T {
     let look = Arc::new(Notify::new());
     let _watched = watch(Arc::clone(&look), patience / LOOKS);
@@ -49,7 +49,7 @@ fn watch(look: Arc<Notify>, every: Duration) -> Sender<()> {
     let (watched, over) = channel();
     thread::spawn(move || {
         while over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-            // If the case had no time for the last look, the two count as one.
+            // If the case had no time for the last comparison, the two count as one.
             look.notify_one();
         }
     });

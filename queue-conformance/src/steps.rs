@@ -47,13 +47,13 @@ pub(crate) async fn take_one(queue: &dyn Leasing) -> Delivery {
     take_one_for(queue, LONG).await
 }
 
-/// Leases the next message, which must be there, for this long.
+/// Leases the next message, which must be there, for `lease_time`.
 pub(crate) async fn take_one_for(queue: &dyn Leasing, lease_time: Duration) -> Delivery {
     let delivery = take_for(queue, 1, lease_time).await.pop();
     delivery.expect("a message is ready")
 }
 
-/// Leases, and must get nothing; answers the time until something changes by itself.
+/// Leases, and must get nothing. Returns the time until something changes without a call.
 pub(crate) async fn take_nothing(queue: &dyn Leasing) -> Option<Duration> {
     let leased = queue.lease(count(1), LONG).await.expect("leases");
     assert_eq!(leased.deliveries, [], "nothing is ready");
@@ -80,7 +80,7 @@ pub(crate) async fn ack_all(queue: &dyn Leasing, deliveries: &[Delivery]) {
     }
 }
 
-/// Ends each of these leases so, for one call that settles them all.
+/// The settlements that end each of these leases in the given way, for one call.
 pub(crate) fn settlements(
     deliveries: &[Delivery],
     end: impl Fn(Receipt) -> Settlement,
@@ -106,7 +106,7 @@ pub(crate) async fn drain(queue: &dyn Leasing) -> Vec<u64> {
     drained
 }
 
-/// Buries the next message for this reason.
+/// Buries the next message for `reason`.
 pub(crate) async fn bury_next(queue: &dyn Leasing, reason: &str) -> MessageId {
     let delivery = take_one(queue).await;
     let settled = settle(queue, Settlement::bury(delivery.receipt, reason)).await;
@@ -143,7 +143,7 @@ pub(crate) async fn shown(queue: &dyn Leasing, place: Place) -> Vec<u64> {
     peeked.iter().map(|one| one.message.id.get()).collect()
 }
 
-/// All leases as a peek shows them: each with the time that it has left, and its holder.
+/// All leases as a peek shows them: each with its remaining time, and its holder.
 pub(crate) async fn leases(queue: &dyn Leasing) -> Vec<(Receipt, Duration, Option<Holder>)> {
     let leased = peek(queue, Place::Leased).await.into_iter();
     let told = leased.map(|one| match one.standing {
@@ -170,7 +170,7 @@ pub(crate) async fn holders(queue: &dyn Leasing) -> Vec<(Receipt, Option<Holder>
     told
 }
 
-/// The pages of a listing, of at most so many entries each.
+/// The pages of a listing, of at most `limit` entries each.
 pub(crate) async fn pages<T, L>(limit: usize, list: impl Fn(Page) -> L) -> Vec<Vec<T>>
 where
     L: Future<Output = Result<Paged<T>>>,
@@ -199,13 +199,13 @@ pub(crate) async fn cancel(queue: &dyn Leasing, numbers: &[u64]) -> Vec<Cancelle
     queue.cancel(&ids).await.expect("cancels")
 }
 
-/// A message that the queue drops this many milliseconds after its push.
+/// A message that the queue drops the given number of milliseconds after its push.
 pub(crate) fn dropped_after(millis: u64) -> Push {
     let limit = Duration::from_millis(millis);
     Push::new("x").with_time_to_live(TimeToLive::drop_after(limit))
 }
 
-/// A message that the queue buries this many milliseconds after its push.
+/// A message that the queue buries the given number of milliseconds after its push.
 pub(crate) fn buried_after(millis: u64) -> Push {
     let limit = Duration::from_millis(millis);
     Push::new("x").with_time_to_live(TimeToLive::bury_after(limit))
@@ -227,7 +227,7 @@ pub(crate) async fn ended(queue: &dyn Leasing) -> (u64, u64) {
     (counters.outdated, counters.died)
 }
 
-/// The counters without the age of the oldest message, which grows by itself.
+/// The counters without the age of the oldest message, which grows without calls.
 pub(crate) async fn counted(queue: &dyn Leasing) -> Counters {
     let mut counters = queue.counters().await.expect("counters");
     counters.oldest_ready = None;
@@ -255,13 +255,13 @@ pub(crate) fn id(number: u64) -> MessageId {
     MessageId::new(number)
 }
 
-/// Fails unless the call was refused as `Invalid`, changed nothing, and names the value.
+/// Fails unless the call was refused as `Invalid`, changed nothing, and the error names the value.
 #[track_caller]
 pub(crate) fn refused<T: std::fmt::Debug>(answer: Result<T>, names: &str) {
     refused_as(ErrorKind::Invalid, answer, &[names]);
 }
 
-/// Fails unless the call was refused as this kind, changed nothing, and names the values.
+/// Fails unless the call failed with an error of `kind`, changed nothing, and the error names the values.
 #[track_caller]
 pub(crate) fn refused_as<T: std::fmt::Debug>(kind: ErrorKind, answer: Result<T>, names: &[&str]) {
     let error = answer.expect_err("is refused");
@@ -277,7 +277,7 @@ pub(crate) fn refused_as<T: std::fmt::Debug>(kind: ErrorKind, answer: Result<T>,
     }
 }
 
-/// Polls the future this many times, and drops it if it is not ready by then (L8).
+/// Polls the future the given number of times, and drops it if it is not ready by then (L8).
 pub(crate) async fn cut<F: Future + Send>(future: F, polls: usize) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut left = polls;

@@ -1,8 +1,8 @@
-//! Does so many rounds of work on the memory backend, or on tokio's channel. `scripts/instructions` counts the
+//! Does `ROUNDS` rounds of work on the memory backend, or on tokio's channel. `scripts/instructions` counts the
 //! instructions.
 //!
-//! `instructions KIND BATCH ROUNDS`: a round puts a batch in, takes it and acks it; on a ring it only takes; and
-//! on the channel, which is the kind `mpsc`, it sends and receives.
+//! `instructions KIND BATCH ROUNDS`: a round puts a batch in, takes it and acks it. On a ring, a round only takes. On
+//! the channel, which is the kind `mpsc`, a round sends and receives.
 
 use std::env;
 

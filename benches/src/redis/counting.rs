@@ -11,10 +11,10 @@ use queue_core::TokioSpawn;
 use queue_redis::{Connector, Link, RedisBackend, Role, ServerConnector};
 use redis::{Arg, Cmd, Pipeline, RedisFuture, RedisResult, Value, aio::ConnectionLike};
 
-/// What a client has sent.
+/// The commands that a client has sent.
 #[derive(Debug, Default)]
 pub struct Sent {
-    /// How often somebody waited for the server: once for each command, and once for a pipeline.
+    /// The number of waits for the server: one for each command, and one for a pipeline.
     pub trips: u64,
     /// The calls of each command, by its lower-case name.
     pub commands: BTreeMap<String, u64>,
@@ -32,8 +32,8 @@ impl Sent {
     }
 }
 
-/// A backend with connections of its own, and what it has sent. Blocking pops go over another
-/// connection, and are not counted.
+/// A backend with connections of its own, and the commands that it has sent. Blocking pops use another connection, and
+/// are not counted.
 #[derive(Debug)]
 pub struct Counted {
     /// The backend.
@@ -62,7 +62,7 @@ impl Counted {
         }
     }
 
-    /// What it has sent since this was last asked.
+    /// The commands that the backend has sent since the last call of this function.
     pub fn take(&self) -> Sent {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         mem::take(&mut *sent)

@@ -22,7 +22,7 @@ pub const LENGTH: usize = 10;
 /// The clients, each with one push under way.
 pub const SHAPE: Shape = Shape::new(1, 8);
 
-/// What a crowd saw, sample by sample.
+/// The figures of a crowd, sample by sample.
 #[derive(Debug, Default)]
 pub struct Crowd {
     /// Microseconds of a push, with all clients at it.
@@ -47,7 +47,7 @@ pub fn push<'a>(fixture: &'a Fixture, contender: &'a Contender, crowd: &'a Crowd
                 async move {
                     let mut most = 0_u64;
                     loop {
-                        // Asked before the look, so that the last look comes after the last push.
+                        // Read before the length is, so that the last read of the length comes after the last push.
                         let is_last = ended.load(Ordering::Relaxed);
                         most = most.max(jobs.length().await);
                         if is_last {

@@ -33,7 +33,7 @@ pub struct Lateness {
     pub early: usize,
 }
 
-/// Drains them with one consumer, in batches, one turn after the other.
+/// Drains them with one consumer, in batches, one `settle_and_lease` after the other.
 pub fn ours<'a>(fixture: &'a Fixture, lateness: &'a dyn Fn(Lateness)) -> Work<'a> {
     measured(fixture, move |name, rounds| {
         (0..rounds)
@@ -84,7 +84,7 @@ async fn drain(backend: &RedisBackend, name: &str) -> (Duration, Lateness) {
     (time, lateness)
 }
 
-/// Pushes them; answers their due time.
+/// Pushes them, and returns their due time.
 async fn schedule(delay: &dyn DelayQueue) -> Duration {
     let mut ahead = AHEAD;
     loop {
@@ -99,13 +99,13 @@ async fn schedule(delay: &dyn DelayQueue) -> Duration {
         if now() < due {
             return due;
         }
-        // The first messages were due before the last were pushed: again, with more time.
+        // The first messages were due before the last were pushed, so it tries again with more time.
         delay.purge_all().await.expect("purged");
         ahead *= 2;
     }
 }
 
-/// Takes and deletes as many, in batches as large, without leases.
+/// Takes and deletes the same number of messages, in batches of the same size, without leases.
 ///
 /// # Panics
 ///

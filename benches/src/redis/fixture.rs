@@ -172,8 +172,8 @@ impl Fixture {
         }
     }
 
-    /// Bytes that the server has allocated for what is stored: without its clients' buffers, which it keeps for
-    /// some seconds after a large request, and the text of scripts.
+    /// Bytes that the server has allocated for stored data. Clients' buffers, which the server keeps for some seconds
+    /// after a large request, do not count, and neither does the text of scripts.
     ///
     /// # Panics
     ///
@@ -201,7 +201,7 @@ impl Fixture {
         Duration::from_secs_f64(seconds.iter().sum())
     }
 
-    /// The longest that one command kept the server from all others while this work was done.
+    /// The longest time for which one command kept the server from all others during this work.
     ///
     /// # Panics
     ///
@@ -210,7 +210,7 @@ impl Fixture {
         slow_log::longest(&mut self.admin.borrow_mut(), work)
     }
 
-    /// What the server has spent on each command.
+    /// The server's time for each command.
     ///
     /// # Panics
     ///
@@ -240,9 +240,9 @@ impl Fixture {
     }
 }
 
-/// What its first use makes on the server, and whose keys go with it.
+/// A value that its first use makes on the server. Its keys are deleted when it is dropped.
 ///
-/// A filter may leave a measurement out: then what it needs is never made.
+/// If a filter leaves a measurement out, the value that it needs is never made.
 pub struct Kept<'a, T> {
     fixture: &'a Fixture,
     name: String,
@@ -250,7 +250,7 @@ pub struct Kept<'a, T> {
 }
 
 impl<'a, T> Kept<'a, T> {
-    /// A place for it, under a name of its own.
+    /// A place for a value, under a fresh name.
     pub fn new(fixture: &'a Fixture) -> Self {
         Self {
             fixture,
@@ -259,7 +259,7 @@ impl<'a, T> Kept<'a, T> {
         }
     }
 
-    /// What is kept, made under its name if nobody has used it yet.
+    /// The value, which the first use makes under its name.
     pub fn get(&self, make: impl FnOnce(&str) -> T) -> &T {
         self.made.get_or_init(|| make(&self.name))
     }

@@ -10,8 +10,8 @@ use super::{
 /// The number of messages for each figure.
 const MESSAGES: usize = 100_000;
 const BATCH: usize = 100;
-/// The producers of a strategy's queue, each with a batch under way. Some strategies push messages one
-/// by one, which takes one producer long.
+/// The producers of a strategy's queue, each with a batch under way. Some strategies push messages one by one, so a
+/// single producer would take long.
 const PRODUCERS: usize = 20;
 
 /// Another structure: bytes for each message.
@@ -50,7 +50,7 @@ pub fn strategy(fixture: &Fixture, contender: &Contender) -> f64 {
     })
 }
 
-/// Fills a queue; answers the server's growth for each message.
+/// Fills a queue, and returns the server's growth for each message.
 pub fn weigh(fixture: &Fixture, messages: usize, fill: impl FnOnce(&str)) -> f64 {
     let name = fixture.fresh();
     let before = fixture.memory();

@@ -1,5 +1,5 @@
-//! The jobs that every strategy does alike: a message is pushed, leased and acked. In a bounded queue,
-//! which published strategies only read, a job is a push that drops the oldest; in a ring, a visit.
+//! The job that every strategy does: a message is pushed, leased and acked. In a bounded queue, which published
+//! strategies only read, a job is a push that drops the oldest; in a ring, a visit.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -21,12 +21,12 @@ use super::{
 const LEVELS: [i16; 3] = [10, 0, -10];
 /// How long a dedup key lives.
 const WINDOW: Duration = Duration::from_secs(60);
-/// Between two looks whether a distributor has moved what is due.
+/// The time between two checks whether a distributor has moved the due messages.
 const LOOK: Duration = Duration::from_millis(1);
 /// The messages of one call outside of the measured time.
 const BATCH: usize = 100;
 
-/// Numbers the messages of a run: strategies that know a message by its body take equal ones for one.
+/// Numbers the messages of a run, because some strategies take messages with equal bodies for one message.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A strategy's queue, and how messages are put into it. Clones share the queue.
@@ -34,13 +34,13 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub struct Jobs {
     queue: AnyQueue,
     keys: Keys,
-    /// Where messages have to stand before they can be taken, and who looks there.
+    /// The list in which messages have to be before they can be taken, and the connection that reads its length.
     moved: Option<(String, MultiplexedConnection)>,
 }
 
 impl Jobs {
-    /// Opens the strategy's queue; a bounded one has this capacity. The plain connection is for
-    /// looks that do not count.
+    /// Opens the strategy's queue; a bounded one has this capacity. The plain connection is for reads that do not
+    /// count.
     ///
     /// # Panics
     ///
@@ -60,7 +60,7 @@ impl Jobs {
         }
     }
 
-    /// Puts messages in that are ready at once, in one call. A full queue drops the oldest.
+    /// Puts in messages that are ready at once, in one call. A full queue drops the oldest.
     ///
     /// # Panics
     ///
@@ -101,7 +101,7 @@ impl Jobs {
         }
     }
 
-    /// Waits until so many messages can be taken, if a distributor has to move them first.
+    /// Waits until the given number of messages can be taken, if a distributor has to move them first.
     ///
     /// # Panics
     ///
@@ -120,7 +120,7 @@ impl Jobs {
         }
     }
 
-    /// Does jobs, a batch at a time; answers the time that they took.
+    /// Does jobs, a batch at a time, and returns the time that they took.
     ///
     /// # Panics
     ///

@@ -12,7 +12,7 @@ pub enum Placement {
     Same,
     /// A core for each: as on two machines, but for the network.
     Split,
-    /// So many cores: a thread of the client for each, and the server wherever the system has it run.
+    /// A number of cores: a thread of the client for each, and the server wherever the system has it run.
     Threads(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The raw side: structures without leases, by which the limit of this client and server shows.
+//! The raw side: structures without leases, which show the limit of this client and this server.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -84,7 +84,7 @@ impl List {
         self.turn_with(batch, 0).await;
     }
 
-    /// [`settle_and_lease`](Self::settle_and_lease), but the first so many of the batch go to the list's tail.
+    /// [`settle_and_lease`](Self::settle_and_lease), but the first few bodies of the batch go to the list's tail.
     ///
     /// # Panics
     ///
@@ -117,7 +117,7 @@ impl List {
         trip.exec_async(&mut self.link).await.expect(ANSWERED);
     }
 
-    /// Takes one body and puts it back, as if a reaper did so with what a dead consumer left.
+    /// Takes one body and puts it back, as a reaper would put back a body of a dead consumer.
     ///
     /// # Panics
     ///
@@ -147,7 +147,7 @@ impl List {
     }
 }
 
-/// A sorted set of ids and a hash of bodies. What is taken is deleted at once.
+/// A sorted set of ids and a hash of bodies. Messages that are taken are deleted at once.
 #[derive(Debug, Clone)]
 pub struct Zset {
     link: MultiplexedConnection,
@@ -157,7 +157,7 @@ pub struct Zset {
 }
 
 impl Zset {
-    /// One whose bodies are all due.
+    /// A sorted set whose bodies are all due.
     ///
     /// # Panics
     ///
@@ -199,7 +199,7 @@ impl Zset {
         trip.exec_async(&mut self.link).await.expect(ANSWERED);
     }
 
-    /// Takes a batch of those that are due, and deletes it, by a script.
+    /// Takes a batch of due messages, and deletes it, by a script.
     ///
     /// # Panics
     ///
@@ -208,7 +208,7 @@ impl Zset {
         assert_eq!(self.take_up_to(batch).await, batch);
     }
 
-    /// [`take`](Self::take), but fewer if there are no more; answers their number.
+    /// [`take`](Self::take), but fewer if there are no more. Returns their number.
     ///
     /// # Panics
     ///

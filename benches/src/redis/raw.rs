@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{kinds::BODY, pairs::Work};
 
-/// Our own scripts without what they decide: their commands alone, with as many keys and arguments.
+/// Our own scripts without their decisions: their commands alone, with the same number of keys and arguments.
 static PUSH: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/push.lua")));
 static TURN: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/turn.lua")));
 
-/// One `LPUSH` or, of many bodies, one `RPUSH`.
+/// One `LPUSH`, or one `RPUSH` of many bodies.
 pub fn list_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         let key = format!("{name}ready");
@@ -105,7 +105,8 @@ pub fn bare_push(fixture: &Fixture) -> Work<'_> {
     })
 }
 
-/// The commands of our turn that acks one message and leases the next, in a script that does nothing else.
+/// The commands of our `settle_and_lease` that acks one message and leases the next, in a script that does nothing
+/// else.
 pub fn bare_turn(fixture: &Fixture) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         let queue = BareQueue::new(name);

@@ -1,16 +1,16 @@
 //! How long one command keeps the server from all others, from `SLOWLOG`.
 //!
-//! The server itself takes the time of each command's execution, and Redis does nothing else meanwhile.
-//! A second client that sends `PING` all the time would also see what the server reads and writes
-//! between commands. But its longest round trip is an extreme value, and where client and server share
-//! a core that is the scheduler's doing, or the measuring client's. Large bodies are read and written
-//! in parts, with other clients served in between, so the log misses little.
+//! The server itself takes the time of each command's execution, and Redis does nothing else meanwhile. A second client
+//! that sends `PING` all the time would also see what the server reads and writes between commands. But its longest
+//! round trip is an extreme value. Where client and server share a core, the scheduler causes that value, or the
+//! measuring client. Large bodies are read and written in parts, with other clients served in between, so the log
+//! misses little.
 
 use std::time::Duration;
 
 use redis::{Connection, ErrorKind, RedisResult, Value};
 
-/// The most commands of one work, those that scripts call included, which newer servers log, too.
+/// The most commands of one work, including the commands that scripts call, which newer servers log, too.
 const MOST: usize = 65_536;
 /// The server's own default, in microseconds.
 const DEFAULT: i64 = 10_000;
@@ -88,7 +88,7 @@ mod tests {
         });
         assert!(short >= LEAST);
         assert!(long >= Duration::from_millis(1), "{long:?}");
-        // What was long before no longer counts, and a work without commands has none.
+        // Earlier commands no longer count, and a work without commands has no longest command.
         assert_eq!(longest(&mut admin, || {}), LEAST);
     }
 }

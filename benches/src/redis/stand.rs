@@ -36,8 +36,8 @@ impl<'a> Stand<'a> {
         self.contender
     }
 
-    /// Does jobs in batches, and records what they cost. A first batch is not counted: it loads
-    /// scripts, and ends at a distributor's tick, so that the next one meets no tick half-way.
+    /// Does jobs in batches, and records what they cost. The first batch is not counted: it loads scripts, and it ends
+    /// at a distributor's tick, so that no tick comes in the middle of the next batch.
     pub fn jobs<'b>(&'b self, batch: usize, tally: &'b Tally) -> Work<'b> {
         Box::new(move |rounds| {
             let (counted, jobs) = self.opened.get(|name| self.open(name));

@@ -155,7 +155,7 @@ impl Structure {
         }
     }
 
-    /// Takes a batch, under a lease if the structure has leases; answers the receipts.
+    /// Takes a batch, under a lease if the structure has leases. Returns the receipts.
     ///
     /// # Panics
     ///
@@ -170,7 +170,7 @@ impl Structure {
             let mut read = redis::cmd("XREADGROUP");
             read.arg(&["GROUP", GROUP, "consumer", "COUNT"]).arg(batch);
             read.arg(&["STREAMS", &self.keys[0], ">"]);
-            // Of each stream, the entries: the id and the fields.
+            // The entries of each stream: the id and the fields.
             type Streams = HashMap<String, Vec<(Vec<u8>, Value)>>;
             let read: Option<Streams> = read.query_async(&mut self.raw).await.expect(ANSWERED);
             let entries = read.into_iter().flatten().flat_map(|(_, entries)| entries);

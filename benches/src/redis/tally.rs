@@ -1,4 +1,4 @@
-//! What a job costs, counted on both sides: the server's time, the commands, and the round trips.
+//! The cost of a job, counted on both sides: the server's time, the commands, and the round trips.
 
 use std::{cell::RefCell, collections::BTreeMap, time::Duration};
 
@@ -7,7 +7,7 @@ use real_redis::CommandCounts;
 use super::{counting::Counted, fixture::Fixture};
 use crate::pairs::spread;
 
-/// What a job costs: medians of samples.
+/// The cost of a job: medians of samples.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
     /// The server's microseconds.
@@ -33,8 +33,8 @@ struct Sample {
 }
 
 impl Tally {
-    /// Does the work, and records what this backend's requests cost meanwhile. The server's time is
-    /// that of the commands that the backend sent; commands of a script count in the script.
+    /// Does the work, and records what this backend's requests cost meanwhile. The server's time is the time of the
+    /// commands that the backend sent. Commands of a script count in the script.
     pub fn of(
         &self,
         fixture: &Fixture,
@@ -43,7 +43,7 @@ impl Tally {
         work: impl FnOnce() -> Duration,
     ) -> Duration {
         let before = fixture.commands();
-        // Only what it sends from now on counts.
+        // Only commands that it sends from now on count.
         counted.take();
         let time = work();
         let sent = counted.take();
@@ -58,7 +58,7 @@ impl Tally {
         time
     }
 
-    /// What a job costs, without the shorter samples of the warm-up; `None` if there are none.
+    /// The cost of a job, without the shorter samples of the warm-up; `None` without samples.
     pub fn job(&self) -> Option<Job> {
         let samples = self.0.borrow();
         let longest = samples.last()?.jobs;
@@ -79,10 +79,10 @@ impl Tally {
     }
 }
 
-/// The microseconds of what clients sent: of each command so many calls.
+/// The microseconds of the commands that clients sent, given the number of calls of each command.
 ///
-/// If scripts made calls of the same command, the microseconds are shared out by calls, since the
-/// server does not tell them apart.
+/// If scripts called the same command, the microseconds are shared out by calls, because the server does not separate
+/// the two.
 fn micros_of(spent: &CommandCounts, sent: &BTreeMap<String, u64>) -> f64 {
     let shares = sent.iter().map(|(name, sent)| {
         let calls = spent.of(name).max(*sent).max(1);

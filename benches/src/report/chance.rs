@@ -20,7 +20,7 @@ impl Chance {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A gap between arrivals that come independently of each other, one a unit on average.
+    /// A gap between independent arrivals, one arrival a unit on average.
     pub fn gap(&self) -> f64 {
         -(1.0 - self.part()).ln()
     }

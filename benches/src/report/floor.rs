@@ -1,5 +1,5 @@
-//! The machine's own script floor: what Lua costs beside a round trip. Processors differ in it by
-//! far more than in the cost of plain commands, and every call of ours is a script.
+//! The machine's own script floor: the cost of Lua beside a round trip. Processors differ in it by far more than in the
+//! cost of plain commands, and every call of ours is a script.
 
 use std::time::{Duration, Instant};
 

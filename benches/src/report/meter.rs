@@ -1,5 +1,4 @@
-//! Where a scenario is measured, and its two usual figures: jobs a second, and what they cost the
-//! server.
+//! The stage on which a scenario is measured, and its two usual figures: jobs a second, and their cost for the server.
 
 use std::{
     future::Future,
@@ -30,7 +29,7 @@ impl Stage {
         }
     }
 
-    /// Does so many jobs, and measures them.
+    /// Does the given number of jobs, and measures them.
     pub fn spend(&self, jobs: usize, work: impl Future<Output = ()>) -> Spent {
         let before = self.fixture.processor_time();
         let start = Instant::now();
@@ -49,7 +48,7 @@ impl Stage {
     }
 }
 
-/// What jobs took.
+/// The time of jobs.
 #[derive(Debug, Clone, Copy)]
 pub struct Spent {
     jobs: usize,
@@ -63,8 +62,8 @@ impl Spent {
         self.jobs as f64 / self.time.as_secs_f64()
     }
 
-    /// The server's microseconds for each job. It counts the processor's time, so also what the
-    /// server reads and writes, which no figure about commands has.
+    /// The server's microseconds for each job. It is processor time, so it includes reading and writing, which figures
+    /// about commands leave out.
     pub fn server_micros(self) -> f64 {
         self.server.as_secs_f64() * 1e6 / self.jobs as f64
     }

@@ -1,8 +1,8 @@
 //! The report that users ask for: how fast, at which load, at what cost, each figure beside raw
 //! commands in the same run.
 //!
-//! The program `report` runs [`scenarios::ALL`] and writes the figures as a text table and as JSON.
-//! Criterion's benches compare calls; these scenarios compare what a program sees.
+//! The program `report` runs [`scenarios::ALL`] and writes the figures as a text table and as JSON. Criterion's benches
+//! compare calls; these scenarios compare the work of whole programs.
 
 pub mod chance;
 pub mod effort;

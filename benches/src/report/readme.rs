@@ -18,8 +18,7 @@ pub const END: &str = "<!-- report: end -->";
 /// The columns of the table.
 pub const COLUMNS: [&str; 5] = ["scenario: cases", "figure", "beside", "same", "split"];
 
-/// What the part has at least, whatever the figures: the table's head, and the first cells of each of
-/// its lines.
+/// The content of the part that depends on no figure: the table's head, and the first cells of each of its lines.
 pub fn form() -> Vec<String> {
     let mut form = vec![cells(&COLUMNS.map(str::to_owned))];
     for scenario in scenarios::ALL {
@@ -33,7 +32,7 @@ pub fn form() -> Vec<String> {
     form
 }
 
-/// The lines of a page's part that should have the [`form`]: all lines of its table but the rule.
+/// The lines of a page's part that should have the [`form`]: all lines of its table except the rule.
 ///
 /// # Errors
 ///

@@ -26,7 +26,7 @@ pub struct Row {
     pub ours: Spread,
     /// The raw values.
     pub theirs: Spread,
-    /// How good ours is beside the raw one, pair by pair: above 1, ours is better.
+    /// Our figure compared with the raw one, pair by pair: above 1, ours is better.
     pub ratio: Spread,
     /// The machine's script floor at that time.
     pub floor: f64,

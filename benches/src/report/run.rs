@@ -16,8 +16,8 @@ use crate::{
 /// Pairs of a quick run.
 const QUICK_PAIRS: usize = 2;
 
-/// Runs these scenarios on all placements that the machine has cores for, and tells each row as soon
-/// as it is there.
+/// Runs these scenarios on all placements that the machine has cores for, and hands out each row as soon as it is
+/// there.
 ///
 /// It pins the process to one core, for good.
 ///
@@ -25,7 +25,7 @@ const QUICK_PAIRS: usize = 2;
 ///
 /// If a server cannot be started, or a measurement fails.
 pub fn all(scenarios: &[&Scenario], effort: Effort, tell: &mut dyn FnMut(Row)) {
-    // Asked before this process is pinned.
+    // Read before this process is pinned.
     let cores = placement::cores();
     for placement in Placement::pinned() {
         let stage = Stage::start(placement, effort);
@@ -90,8 +90,7 @@ fn by_turns(stage: &Stage, scenario: &Scenario, case: &Case) -> (Vec<Vec<f64>>, 
     let mut sides = (case.open)(stage);
     let (mut ours, mut raw) = (Vec::new(), Vec::new());
     for pair in 0..stage.effort.pick(QUICK_PAIRS, scenario.pairs) {
-        // Every other pair begins with the raw side, so that neither always finds the caches that
-        // the other has left.
+        // Every other pair begins with the raw side, so that neither side always runs on the caches of the other.
         if pair % 2 == 0 {
             ours.push((sides.ours)());
             raw.push((sides.raw)());

@@ -1,4 +1,4 @@
-//! What a scenario is: cases, each measured on our side and on the raw one.
+//! A scenario: cases, each measured on our side and on the raw side.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use super::meter::Stage;
 pub struct Scenario {
     /// Its name, as `--only` takes it.
     pub name: &'static str,
-    /// What is measured, in a sentence.
+    /// A sentence that says what is measured.
     pub about: &'static str,
-    /// What the cases' numbers are, if the cases have numbers for names.
+    /// The meaning of the cases' names, if the names are numbers.
     pub axis: Option<&'static str>,
-    /// What each case tells.
+    /// The figures of each case.
     pub figures: &'static [Figure],
     /// Pairs of measurements in a full run.
     pub pairs: usize,
@@ -22,7 +22,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// What is measured, and what the cases differ in.
+    /// A sentence that says what is measured, and how the cases differ.
     pub fn sentence(&self) -> String {
         match self.axis {
             Some(label) => format!("{}; by {label}", self.about),
@@ -31,7 +31,7 @@ impl Scenario {
     }
 }
 
-/// One of the figures that each case of a scenario tells.
+/// A figure that each case of a scenario has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figure {
     /// Its name, with the unit.
@@ -69,7 +69,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// How good ours is beside the raw one: above 1, ours is better.
+    /// Our figure compared with the raw one: above 1, ours is better.
     pub fn ratio(self, ours: f64, raw: f64) -> f64 {
         match self {
             Self::More => ours / raw,
@@ -106,7 +106,7 @@ impl Case {
     }
 }
 
-/// Measures once; answers a value for each figure of the scenario.
+/// Measures once, and returns a value for each figure of the scenario.
 pub type Side<'a> = Box<dyn FnMut() -> Vec<f64> + 'a>;
 
 /// Both sides of a case.

@@ -2,7 +2,7 @@
 
 use super::{readme, scenarios};
 
-/// What a line says, and the scenario, the figure and the case that it takes.
+/// The text of a line, and the scenario, the figure and the case that it shows.
 const LINES: [[&str; 4]; 4] = [
     [
         "jobs a second, a worker of 64 slots",

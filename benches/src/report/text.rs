@@ -24,7 +24,7 @@ const COLUMNS: [Column; 16] = [
     ("raw commands", false, |row| row.raw.clone()),
 ];
 
-/// What stands above the table.
+/// The text above the table.
 const LEGEND: &str = "\
 ratio: how good ours is beside the raw commands of the same run, pair by pair; above 1, ours is better
 F: EVALSHA of one RPUSH over RPUSH, one call in flight: what a script costs on this machine
@@ -65,7 +65,7 @@ pub fn table(rows: &[Row]) -> String {
     text
 }
 
-/// Three digits, or as many as there are before the point.
+/// Three digits, or all digits before the point if they are more.
 pub fn number(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),

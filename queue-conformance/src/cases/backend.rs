@@ -15,7 +15,7 @@ pub(super) async fn open(stage: &Stage<'_>, kind: QueueKind, queue: &str) -> Res
     Ok(())
 }
 
-/// Another configuration than [`open`] asks for, in everything that the kind has.
+/// A configuration that differs from [`open`]'s in every setting of the kind.
 pub(super) fn otherwise(kind: QueueKind) -> QueueConfig {
     let mut config = QueueConfig::of(kind, 9);
     if let Some(leasing) = config.leasing_mut() {

@@ -1,7 +1,7 @@
 //! The list of cases, which makes both the table and the tests.
 //!
-//! Behind each name stands what the case needs: capabilities of the harness in brackets, features of
-//! its queues in parentheses.
+//! Each name is followed by the needs of the case: capabilities of the harness in brackets, features of its queues in
+//! parentheses.
 //!
 //! A case that is not in the list is dead code, and the compiler says so.
 

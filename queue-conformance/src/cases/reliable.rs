@@ -28,7 +28,7 @@ pub(crate) async fn f1_messages_are_first_delivered_in_push_order(stage: &Stage<
 }
 
 pub(crate) async fn f1_concurrent_consumers_see_one_order(stage: &Stage<'_>) {
-    // Tokens tell the order of the leases.
+    // Tokens show the order of the leases.
     stage.needs_rule("L4");
     let queue = stage.reliable().await;
     let mut tasks = Vec::new();

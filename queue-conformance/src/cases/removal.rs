@@ -16,7 +16,7 @@ use crate::{
 /// More polls than any call needs.
 const POLLS: usize = 1_000;
 
-/// The queue of this kind, named after it.
+/// The queue of `kind`, named after the kind.
 async fn opened(stage: &Stage<'_>, kind: QueueKind) -> AnyQueue {
     let config = QueueConfig::of(kind, 5);
     let opened = stage.backend().open(&name(kind.as_str()), &config).await;
@@ -39,7 +39,7 @@ async fn put(queue: &AnyQueue, body: &'static str) -> Offered {
     put[0]
 }
 
-/// The id of a queue's first message, if that went in.
+/// The id of a queue's first message, if the push succeeded.
 fn first_of(stage: &Stage<'_>, kind: QueueKind, put: Offered) -> MessageId {
     let Offered::Accepted {
         id: first,
@@ -369,7 +369,7 @@ pub(crate) async fn operators_a_queue_made_by_a_dropped_call_is_listed(stage: &S
         let (own, config) = (name(kind.as_str()), QueueConfig::of(kind, 5));
         let is_listed_if_there = async |dropped: &str, polls| {
             let listed = listed(stage).await;
-            // Of a queue of several parts, some may be there, which is an error.
+            // Of a queue of several partitions, some may be there, which is an error.
             let is_there = !matches!(backend.open_stored(&own).await, Ok(None));
             assert_eq!(
                 listed.len(),
@@ -405,7 +405,7 @@ pub(crate) async fn operators_a_queue_made_by_a_dropped_call_is_removed_with_its
     for (kind, queue, leasing) in leasing(stage).await {
         for polls in 0..POLLS {
             remove_idle(stage, kind).await;
-            // Of a queue of several parts, a key leads to the same one again.
+            // In a queue of several partitions, a key leads to the same partition again.
             let batch = [Push::new("x").with_dedup("key", LONG)];
             let done = cut(queue.put(&batch), polls).await.is_some();
             queue.put(&batch).await.expect("puts");

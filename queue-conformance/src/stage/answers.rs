@@ -1,11 +1,11 @@
-//! What a queue's answers add up to (L5).
+//! The sums of a queue's answers (L5).
 
 use queue_core::{
     call::{Answer, Call},
     *,
 };
 
-/// The counts that a queue's answers make sure, and how many more messages may have ended untold.
+/// The counts that a queue's answers prove, and the number of further messages that may have ended without an answer.
 #[derive(Debug, Default)]
 pub(super) struct Answered {
     pub(super) counts: Counters,
@@ -13,18 +13,18 @@ pub(super) struct Answered {
     pub(super) to_drop: u64,
     /// The accepted messages that the queue is to bury at their ends (L17).
     pub(super) to_bury: u64,
-    /// The waits for a message that brought none. What comes for one of them is released.
+    /// The waits for a message that brought none. A message that is handed over to such a wait is released.
     pub(super) waited_in_vain: u64,
 }
 
 impl Answered {
-    /// Adds what a call was answered, which has one answer for each entry of the call.
+    /// Adds the answer to a call, which has one answer for each entry of the call.
     pub(super) fn record(&mut self, call: &Call, answer: &Answer) {
         self.record_ends(call, answer);
         record(call, answer, &mut self.counts);
     }
 
-    /// Adds what was accepted with a time to live (L17).
+    /// Adds the messages that were accepted with a time to live (L17).
     fn record_ends(&mut self, call: &Call, answer: &Answer) {
         let accepted: Vec<bool> = match answer {
             Answer::Pushed(pushed) => pushed.iter().map(|one| !one.is_duplicate()).collect(),

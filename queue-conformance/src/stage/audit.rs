@@ -16,7 +16,7 @@ use queue_core::{
 
 use super::{answers::Answered, guard::broken_alone};
 
-/// Counts what the queues of a case answer: a layer in front of its backend.
+/// Counts the answers of a case's queues: a layer in front of its backend.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Audit(Arc<Mutex<BTreeMap<QueueName, AuditEntry>>>);
 
@@ -27,13 +27,13 @@ struct AuditEntry {
 }
 
 impl Audit {
-    /// Fails unless the counters of each queue agree with its answers; of a queue without counters,
-    /// unless its depth does.
+    /// Fails unless the counters of each queue agree with its answers. For a queue without counters, its depth must
+    /// agree.
     pub(crate) async fn close(&self, guarantees: &Guarantees) {
         let entries = std::mem::take(&mut *self.lock());
         let look = match guarantees.calls.contains("counters") {
             true => Call::Counters,
-            // The depth says nothing of what is nowhere, or was dropped untold.
+            // The depth does not show messages that are in no place, or that were dropped without an answer.
             false if broken_alone(guarantees, "L5").is_some() => return,
             false if guarantees.calls.contains("depth") => Call::Depth,
             false => return,
@@ -130,7 +130,7 @@ impl ExpectedCounts {
         );
     }
 
-    /// Fails unless the queue has what its answers say is left.
+    /// Fails unless the queue has the messages that are left by its answers.
     fn check_depth(&self, depth: Depth) {
         if self.unsure.load(Ordering::SeqCst) {
             return;
@@ -147,7 +147,7 @@ impl ExpectedCounts {
         ];
         let left = counts.accepted.checked_sub(gone.iter().sum());
         let there = depth.ready + depth.delayed + depth.leased + depth.dead;
-        // No answer tells which of those have ended that were to be dropped at their ends.
+        // No answer shows which messages were dropped at their ends.
         let agrees = left.is_some_and(|left| there <= left && left <= there + answers.to_drop);
         assert!(
             agrees,
@@ -176,7 +176,7 @@ impl ExpectedCounts {
     }
 }
 
-/// A call under way. If this is dropped before the answer, nobody knows the call's effect (L8).
+/// A call under way. If the guard is dropped before the answer, nobody knows the call's effect (L8).
 struct CallGuard<'a>(Option<(&'a ExpectedCounts, &'a Call)>);
 
 impl CallGuard<'_> {
@@ -188,7 +188,7 @@ impl CallGuard<'_> {
 impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         match self.0 {
-            // What comes for it now is released.
+            // A message that is handed over to it now is released.
             Some((expected, Call::WaitToLease(..))) => expected.lock().waited_in_vain += 1,
             Some((expected, call)) if !call.is_wait() => expected.mark_unsure(),
             _ => {}

@@ -1,4 +1,4 @@
-//! What a case may ask of a queue that has less than everything.
+//! The calls that a case may make on a queue that lacks something.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Skip, ending::Exit, steps::LONG};
 
-/// Between two looks at a queue that hands out late what is due.
+/// The time between two polls of a queue that hands out due messages late.
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// Ends the case as skipped where it asks a queue for something that its guarantees lack: a layer
@@ -33,7 +33,7 @@ pub(super) struct Guard {
     queues: Arc<Mutex<BTreeMap<QueueName, GuardState>>>,
 }
 
-/// What the handles of a queue share.
+/// The state that the handles of a queue share.
 #[derive(Debug, Clone, Default)]
 struct GuardState {
     seen: Arc<Mutex<SeenMessages>>,
@@ -107,7 +107,7 @@ impl Service for Guarded {
 }
 
 impl Guarded {
-    /// What the call needs, and the queue lacks.
+    /// The reason to skip, if the call needs something that the queue lacks.
     fn lack(&self, call: &Call) -> Option<Skip> {
         let guarantees = &*self.guard.guarantees;
         if let Err(error) = guarantees.check(call) {
@@ -127,7 +127,7 @@ impl Guarded {
         self.equal_bodies(call).or_else(|| self.held_depth(call))
     }
 
-    /// A lease of more than one message, or of another one while one is held.
+    /// True for a lease of more than one message, or of another message while one is held.
     fn several(&self, call: &Call) -> bool {
         let held = &lock(&self.seen).held;
         match call {
@@ -151,7 +151,7 @@ impl Guarded {
         }
     }
 
-    /// Whether one answer could hold more bytes than one may.
+    /// Whether an answer could exceed the bytes that an answer may hold.
     fn large(&self, call: &Call) -> bool {
         let most = match call {
             Call::Lease(max, _) | Call::SettleAndLease(_, max, ..) | Call::Rotate(max) => max.get(),
@@ -162,7 +162,7 @@ impl Guarded {
         most > 1 && lock(&self.seen).bytes > limits::MAX_BATCH_BYTES
     }
 
-    /// A body for the second time, where equal bodies break a rule.
+    /// The rule that equal bodies break, if the call pushes a body for the second time.
     fn equal_bodies(&self, call: &Call) -> Option<Skip> {
         let mut caveats = self.guard.guarantees.caveats.iter();
         let broken = caveats.find(|caveat| caveat.when == Condition::EqualBodies)?;
@@ -175,7 +175,8 @@ impl Guarded {
         })
     }
 
-    /// The depth while something is held, of a queue where what is held is nowhere.
+    /// The broken rule, if the call reads the depth while a message is held, and the queue counts held messages in no
+    /// place.
     fn held_depth(&self, call: &Call) -> Option<Skip> {
         let looks = matches!(call, Call::Depth) && !lock(&self.seen).held.is_empty();
         looks
@@ -183,7 +184,7 @@ impl Guarded {
             .flatten()
     }
 
-    /// The call for what the answer does not show although it is due, of a queue that may be late.
+    /// The call that asks again for due messages that the answer lacks, on a queue that may be late.
     fn late(&self, call: &Call, answered: &Result<Answer>) -> Option<Call> {
         if self.guard.guarantees.has(Feature::AtOnce) {
             return None;
@@ -203,7 +204,7 @@ impl Guarded {
     }
 }
 
-/// What two leases brought, or else the later answer.
+/// The messages of both leases, or else the later answer.
 fn joined(answered: Result<Answer>, again: Result<Answer>) -> Result<Answer> {
     match (answered, again) {
         (Ok(Answer::Leased(first)), Ok(Answer::Leased(mut second))) => {
@@ -226,7 +227,7 @@ fn expires(call: &Call) -> bool {
     }
 }
 
-/// The rule that a queue breaks which may forget what it should have moved when it was due.
+/// The rule that a queue breaks if it may forget to move messages that are due.
 pub(super) fn forgetful(guarantees: &Guarantees) -> Option<Skip> {
     match guarantees.has(Feature::AtOnce) {
         true => None,
@@ -238,7 +239,7 @@ pub(super) fn lacks(guarantees: &Guarantees, feature: Feature) -> Skip {
     Skip::Lacks(format!("{} lacks {feature}", guarantees.name))
 }
 
-/// The rule, if these guarantees break it without any fault and whatever the bodies.
+/// The rule, if these guarantees break it without any fault and with any bodies.
 pub(super) fn broken_alone(guarantees: &Guarantees, rule: &str) -> Option<Skip> {
     let always = |when| {
         matches!(
@@ -263,7 +264,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// A queue whose leases bring two messages at most, as one that moves what is due bit by bit.
+    /// A queue whose leases bring two messages at most, like a queue that moves due messages bit by bit.
     #[derive(Debug)]
     struct BitByBit;
 

@@ -1,4 +1,4 @@
-//! A leasing queue of any kind, and how a plain message gets into it.
+//! A leasing queue of any kind, and the push of a plain message.
 
 use std::{
     ops::Deref,
@@ -36,7 +36,7 @@ impl LeasingQueue {
         }
     }
 
-    /// Puts plain messages in, for which there is room.
+    /// Pushes plain messages, for which there is room.
     pub(crate) async fn try_put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         let put = match &self.queue {
             // There is room, so that nothing is dropped.
@@ -56,7 +56,7 @@ impl LeasingQueue {
         pushed[0]
     }
 
-    /// Pushes one plain message that is due then, in the way of the kind.
+    /// Pushes one plain message that is due at the given time, in the way of the kind.
     pub(crate) async fn put_due(
         &self,
         message: impl Into<Push> + Send,
@@ -66,7 +66,7 @@ impl LeasingQueue {
         self.put_all_due(&message, due).await[0]
     }
 
-    /// Pushes plain messages that are all due then, in the way of the kind.
+    /// Pushes plain messages that are all due at the given time, in the way of the kind.
     pub(crate) async fn put_all_due(&self, messages: &[Push], due: Due) -> Vec<MessageId> {
         let delayed = messages.iter().cloned().map(|push| push.with_due(due));
         let delayed: Vec<Push> = delayed.collect();
@@ -74,7 +74,7 @@ impl LeasingQueue {
         put.into_iter().map(Pushed::id).collect()
     }
 
-    /// Pushes this many numbered messages: in a fresh queue, body `m1` under id 1, and so on.
+    /// Pushes the given number of numbered messages: in a fresh queue, body `m1` under id 1, and so on.
     pub(crate) async fn put_numbered(&self, count: u64) -> Vec<MessageId> {
         let first = 1 + match &self.numbered {
             Some(numbered) => numbered.fetch_add(count, Ordering::SeqCst),
@@ -92,8 +92,8 @@ impl LeasingQueue {
 }
 
 impl Stage<'_> {
-    /// Pushes this many messages, which are then ready: on kinds with an order of their own in another order than
-    /// that of their ids.
+    /// Pushes the given number of messages, which are ready at once. On kinds with an order of their own, that order
+    /// differs from the order of ids.
     pub(crate) async fn put_mixed(&self, queue: &LeasingQueue, count: usize) {
         for first in (0..count).step_by(limits::MAX_BATCH) {
             let numbers = first..count.min(first + limits::MAX_BATCH);
@@ -128,7 +128,7 @@ impl Stage<'_> {
         self.start(received).await
     }
 
-    /// Somebody who waits for a hint that there are messages, for this long at most.
+    /// A caller that waits for a hint of messages, for at most the given time.
     pub(crate) async fn waiter(&self, queue: &LeasingQueue, timeout: Duration) -> JoinHandle<()> {
         let queue = queue.clone();
         let wait = async move { queue.wait_for_arrival(timeout).await.expect("waits") };

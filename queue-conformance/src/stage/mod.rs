@@ -26,7 +26,7 @@ use crate::{Capability, Harness, Skip, ending::Exit};
 pub(crate) const QUEUE: &str = "queue";
 /// The capacity of a bounded queue in cases that are not about capacity.
 const AMPLE: usize = 1_000_000;
-/// The contract's slack: how late a wait may end where nothing fails.
+/// The contract's slack: the lateness that a wait may have if nothing fails.
 const SLACK: Duration = Duration::from_millis(20);
 
 /// One case's stage. It audits the queues that the case opens, and checks them when it closes (L5).
@@ -36,7 +36,7 @@ pub(crate) struct Stage<'h> {
     kind: Option<QueueKind>,
     exit: Exit,
     backend: Arc<dyn Backend>,
-    /// What the queues of the case's kind have, and which rules they keep.
+    /// The guarantees of the case's kind of queue: its features, and the rules that it keeps.
     guarantees: Guarantees,
     /// The backend, behind the guard if its queues have less than everything.
     guarded: Arc<dyn Backend>,
@@ -78,7 +78,7 @@ impl<'h> Stage<'h> {
         assert!(left.is_empty(), "L5: left behind: {}", left.join("; "));
     }
 
-    /// Turns the checks at the end off, for a case that changes a queue past the audit.
+    /// Turns off the checks at the end, for a case that changes a queue past the audit.
     pub(crate) fn skip_audit(&self) {
         self.audit.clear();
     }
@@ -119,8 +119,8 @@ impl<'h> Stage<'h> {
         handle
     }
 
-    /// The answer of a call that waited in vain. In real time, its last look may have been cut when
-    /// its time was over; then it answers a transient error.
+    /// The answer of a call that waited in vain. In real time, the timeout may have cut its last poll; then the call
+    /// returns a transient error.
     pub(crate) fn in_vain<T>(&self, answered: Result<T>) -> Option<T> {
         match answered {
             Ok(answer) => Some(answer),
@@ -138,8 +138,7 @@ impl<'h> Stage<'h> {
         self.within(what, Duration::ZERO, task).await
     }
 
-    /// The task's answer, which must come this much later; in virtual time, within the slack of 20
-    /// ms.
+    /// The task's answer, which must come after the given time; in virtual time, within the slack of 20 ms.
     pub(crate) async fn within<T>(&self, what: &str, after: Duration, task: JoinHandle<T>) -> T {
         let start = Instant::now();
         let capabilities = self.harness.capabilities();

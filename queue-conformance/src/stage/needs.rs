@@ -1,4 +1,4 @@
-//! What a case asks of the guarantees of its queues.
+//! The needs of a case, compared with the guarantees of its queues.
 
 use queue_core::*;
 
@@ -6,7 +6,7 @@ use super::{Stage, guard};
 use crate::{Case, Skip};
 
 impl Stage<'_> {
-    /// Ends the case as skipped if it is about queues of one kind, and these break the case's rule.
+    /// Ends the case as skipped if it is about queues of one kind, and queues of that kind break the case's rule.
     pub(crate) fn needs_rule_of(&self, case: &Case) {
         if self.kind.is_some() {
             self.needs_rule(&case.rule());
@@ -20,8 +20,8 @@ impl Stage<'_> {
         }
     }
 
-    /// Ends the case as skipped if a queue of the case's kind lacks this, or of any kind where the
-    /// case is about the backend.
+    /// Ends the case as skipped if a queue of the case's kind lacks `feature`. If the case is about the backend, a
+    /// queue of any kind counts.
     pub(crate) fn needs(&self, feature: Feature) {
         let kinds = self.kind.map_or_else(|| self.kinds(), |kind| vec![kind]);
         for kind in kinds {
@@ -40,8 +40,7 @@ impl Stage<'_> {
         }
     }
 
-    /// The numbers of messages that were handed out; in order, if the queues do not keep to the
-    /// order of arrival.
+    /// The numbers of messages that were handed out, sorted if the queues do not keep to the order of arrival.
     pub(crate) fn ordered(&self, mut numbers: Vec<u64>) -> Vec<u64> {
         if self.no_order().is_some() {
             numbers.sort_unstable();

@@ -13,10 +13,10 @@ use queue_core::{
 
 use super::seen::settlements;
 
-/// A queue that numbers its messages in the order of arrival, as the cases expect, in front of one
-/// whose ids are names.
+/// A queue that numbers its messages in the order of arrival, as the cases expect. It stands in front of a queue whose
+/// ids are names.
 ///
-/// Messages of equal names cannot be told apart; they are handed out in the order of their numbers.
+/// Messages of equal names look the same; they are handed out in the order of their numbers.
 #[derive(Debug)]
 pub(super) struct Numbered {
     queue: Arc<dyn Service>,
@@ -72,7 +72,7 @@ pub(super) struct Numbers {
     under_way: usize,
     by_name: HashMap<MessageId, Bearers>,
     names: HashMap<MessageId, MessageId>,
-    /// Those that come back, or came, and that nobody has had since: their names may be new.
+    /// Messages that come back or came back, and that nobody has had since: their names may be new.
     back: VecDeque<MessageId>,
 }
 
@@ -80,16 +80,16 @@ pub(super) struct Numbers {
 #[derive(Debug, Default)]
 struct Bearers {
     all: Vec<MessageId>,
-    /// Those that nobody has.
+    /// Messages that nobody has.
     free: VecDeque<MessageId>,
-    /// Those that were handed out before their pushes answered.
+    /// Messages that were handed out before their pushes returned.
     early: VecDeque<MessageId>,
 }
 
 impl Numbers {
     /// The call with names in place of numbers.
     fn named(&mut self, mut call: Call) -> Call {
-        // A consumer may have them before their settlement answers.
+        // A consumer may have them before their settlement returns.
         let back = settlements(&call).iter().filter(|each| returns(each));
         self.back.extend(back.map(|each| each.receipt.id));
         let receipt = |receipt: &mut Receipt| receipt.id = self.name(receipt.id);
@@ -177,7 +177,7 @@ impl Numbers {
                     self.back.retain(|back| *back != number);
                     number
                 }
-                // It came back by itself, or its settlement has not answered.
+                // It came back without a settlement, or its settlement has not returned.
                 (None, Some(number)) if self.under_way == 0 => {
                     self.back.retain(|back| *back != number);
                     number
@@ -222,7 +222,7 @@ impl Numbers {
         }
     }
 
-    /// Numbers what an answer shows: the nth of a name is the nth that bears it.
+    /// Numbers the messages that an answer shows: the nth message of a name in the answer is the nth that bears it.
     fn seen<T>(&mut self, entries: &mut [T], id: impl Fn(&mut T) -> &mut MessageId) {
         let mut counts = HashMap::<MessageId, usize>::new();
         for entry in entries {
@@ -246,13 +246,13 @@ impl Numbers {
         }
     }
 
-    /// The number of the nth message of this name, or of its last.
+    /// The number of the nth message of `name`, or of the last message if there are fewer.
     fn nth(&mut self, name: MessageId, nth: usize) -> MessageId {
         let bearers = self.by_name.get(&name);
         let number = bearers.and_then(|bearers| bearers.all.get(nth).or(bearers.all.last()));
         number.copied().unwrap_or_else(|| {
             let number = self.new_number(name);
-            // A repeat of a push may answer before the push does.
+            // A repeat of a push may return before the push does.
             if self.under_way > 0 {
                 let bearers = self.by_name.entry(name).or_default();
                 bearers.early.push_back(number);

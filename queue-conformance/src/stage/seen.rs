@@ -1,4 +1,4 @@
-//! What the guard has seen of a queue.
+//! The messages of a queue that the guard has seen.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use queue_core::{
     *,
 };
 
-/// What the calls of a case have put into a queue, and got out of it.
+/// The messages that the calls of a case have put into a queue, and got out of it.
 #[derive(Debug, Default)]
 pub(super) struct SeenMessages {
-    /// What was leased and not settled.
+    /// Messages that are leased and not settled.
     pub(super) held: HashSet<Receipt>,
     /// The bodies of all messages.
     pub(super) bodies: HashSet<Bytes>,
@@ -107,7 +107,7 @@ impl SeenMessages {
         }
     }
 
-    /// Forgets what was held: nobody knows what became of it.
+    /// Forgets the held messages, because nobody knows what became of them.
     fn give_up(&mut self, call: &Call) {
         for settlement in settlements(call) {
             self.held.remove(&settlement.receipt);
@@ -134,7 +134,7 @@ pub(super) fn pushes(call: &Call) -> Vec<(Bytes, usize)> {
     }
 }
 
-/// Which of so many messages are due as soon as they are in.
+/// The indexes, below the given number of messages, of messages that are due at once.
 fn due_at_once(call: &Call, count: usize) -> Vec<bool> {
     let at_once = |due: Option<Due>| match due {
         Some(Due::After(delay)) => delay.is_zero(),

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use crate::report::chance::Chance;
 
-/// So many messages at this rate.
+/// A number of messages at a rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     rate: f64,
@@ -18,14 +18,14 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// This rate for so many seconds.
+    /// A rate for a number of seconds.
     pub(super) fn of(rate: f64, seconds: f64) -> Self {
         let messages = ((rate * seconds) as usize).max(20);
         Self { rate, messages }
     }
 
-    /// Tells when each message arrives, from a thread of its own. It does not wait for the client's
-    /// runtime, so a busy client makes messages late and not fewer. It shares the client's core.
+    /// Sends a signal at the arrival of each message, from a thread of its own. The thread does not wait for the
+    /// client's runtime, so a busy client makes messages late and not fewer. It shares the client's core.
     pub(super) fn arrivals(self) -> UnboundedReceiver<Instant> {
         let (tell, told) = mpsc::unbounded_channel();
         let Self { rate, messages } = self;
@@ -63,7 +63,7 @@ mod tests {
         }
         assert_eq!(all.len(), 200);
         assert!(all.is_sorted());
-        // Sleeps end late and never early; the gaps of this seed sum up to about 200 ms.
+        // Sleeps end late and never early. The gaps of this seed add up to about 200 ms.
         let time = all[199] - all[0];
         assert!(time > Duration::from_millis(150), "{time:?}");
     }

@@ -41,7 +41,7 @@ fn cases() -> Vec<Case> {
 
 fn sides(stage: &Stage, kind: QueueKind, size: usize) -> Sides<'_> {
     let rounds = stage.effort.pick(5, 1_000);
-    // A thousandth keeps the one size larger than the other.
+    // A thousandth of the sizes still keeps one larger than the other.
     let size = stage.effort.pick(size / 1_000, size);
     let (ours, raw) = (Kept::new(&stage.fixture), Kept::new(&stage.fixture));
     let both = |spent: Spent| vec![spent.server_micros(), spent.rate()];

@@ -15,7 +15,7 @@ use crate::{
 };
 
 const RAW: &str = "RPUSH; LTRIM + LMOVE in one trip";
-/// Jobs during which the server logs its commands, some fifty of them a job.
+/// Jobs during which the server logs its commands, some fifty commands a job.
 const LOGGED: usize = 200;
 
 /// The scenario.

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Messages of a turn.
+/// Messages of one `settle_and_lease`.
 const BATCH: usize = 10;
 const RAW: &str = "a script that takes + LREM";
 

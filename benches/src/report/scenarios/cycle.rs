@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// What a cycle tells.
+/// The figures of a cycle.
 pub(super) const FIGURES: &[Figure] = &[
     Figure::more("pushes/s"),
     Figure::more("turns/s"),

@@ -1,4 +1,4 @@
-//! What a worker asks of the server while there is nothing to do.
+//! The server's work for a worker that has nothing to do.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// How often both sides look without a hint; in a full run the worker's default.
+/// The interval at which both sides poll without a hint; in a full run, the worker's default.
 const POLL: Duration = Duration::from_secs(5);
 const QUICK_POLL: Duration = Duration::from_millis(50);
 
@@ -26,7 +26,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     axis: None,
     figures: &[
         Figure::less("commands/s, those inside scripts, too"),
-        // Without the connection that only hears of hints.
+        // The connection that only receives hints does not count.
         Figure::less("round trips/s"),
     ],
     pairs: 3,
@@ -61,7 +61,7 @@ fn ours(stage: &Stage, slots: usize, poll: Duration, looks: u32) -> Vec<f64> {
         stage.fixture.runtime.block_on(async {
             let queue = open(&counted.backend, name, QueueKind::Reliable).await;
             let counting = async {
-                // The worker's start is not counted: it connects, looks, and begins to wait.
+                // The worker's start is not counted: it connects, polls, and begins to wait.
                 sleep(poll).await;
                 let before = stage.fixture.commands();
                 counted.take();

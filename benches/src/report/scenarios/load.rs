@@ -1,8 +1,8 @@
 //! The time from a push to the start of its handler, under a steady load.
 //!
-//! First a search finds the highest load at which the worker keeps up. Then messages arrive at a part
-//! of it, each at its own random time, whether those before it have been handled or not: so a stall
-//! counts for all that arrive meanwhile. The raw side gets the same load.
+//! First a search finds the highest load at which the worker keeps up. Then messages arrive at a fraction of that load,
+//! each at its own random time. No message waits until earlier ones have been handled, so a stall counts for all
+//! messages that arrive meanwhile. The raw side gets the same load.
 
 use std::{cell::OnceCell, rc::Rc, time::Duration};
 
@@ -27,7 +27,7 @@ const CONSUMERS: usize = 8;
 const RAW: &str = "LPUSH; 8 × LREM + BLMOVE in one trip";
 /// A worker keeps up if 99 of 100 messages start within this time.
 const SOON: Duration = Duration::from_millis(50);
-/// While it does not, the search goes on with this part of the load, so many times at most.
+/// While the worker does not keep up, the search goes on with this fraction of the load, at most this number of times.
 const STEP: f64 = 0.85;
 const TRIES: usize = 16;
 /// The place of p99 among the figures.
@@ -51,7 +51,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 };
 
 fn cases() -> Vec<Case> {
-    // Found once, so that all cases are parts of the same load.
+    // Found once, so that all cases are fractions of the same load.
     let highest = Rc::new(OnceCell::new());
     let case = |percent: usize| {
         let highest = Rc::clone(&highest);
@@ -77,8 +77,8 @@ fn sides(stage: &Stage, percent: usize, highest: Rc<OnceCell<f64>>) -> Sides<'_>
 
 /// The highest rate at which the worker keeps up: 99 of 100 messages start soon.
 ///
-/// The search begins at the rate of producers that wait for each other, which is higher: their pushes
-/// travel together, and so do the turns of a worker that has no rest.
+/// The search begins at the rate of producers that wait for each other, which is higher: their pushes are sent in
+/// batches, and so are the `settle_and_lease` calls of a busy worker.
 fn highest_load(stage: &Stage) -> f64 {
     let mut rate = busy_rate(stage, stage.effort.pick(10, 400));
     for _ in 0..stage.effort.pick(1, TRIES) {

@@ -1,4 +1,4 @@
-//! What the report measures, a scenario a file, and what several of them do.
+//! The scenarios that the report measures, one in each file, and the steps that several of them share.
 
 mod arrivals;
 mod backlog;
@@ -18,7 +18,7 @@ mod worker;
 
 use super::scenario::Scenario;
 
-/// All scenarios, in the order of the report. Who adds one adds its file and its lines here.
+/// All scenarios, in the order of the report. To add one, add its file, and its lines here.
 pub const ALL: &[Scenario] = &[
     worker::SCENARIO,
     load::SCENARIO,

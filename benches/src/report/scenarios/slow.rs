@@ -1,4 +1,4 @@
-//! What is not all acks: messages that fail, that stand beside the list, or whose leases expire.
+//! Work other than acks: messages that fail, that wait beside the list, or whose leases expire.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use crate::{
     },
 };
 
-/// Messages of a turn.
+/// Messages of one `settle_and_lease`.
 const BATCH: usize = 10;
 /// The delay of a retry.
 const DELAY: Duration = Duration::from_millis(10);
 /// A lease that expires while the consumer works on.
 const SHORT: Duration = Duration::from_millis(1);
-/// Messages that came back and stand in line behind those that were pushed.
+/// Messages that came back and are behind the pushed messages.
 const STANDING: usize = 100;
 
 /// The scenario.
@@ -37,13 +37,13 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-/// What happens besides acks.
+/// The events besides acks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trouble {
     None,
-    /// One of ten messages fails, and comes again later.
+    /// Every tenth message fails, and comes again later.
     Retries,
-    /// Messages that failed stand behind the others all the time.
+    /// Failed messages are behind the others all the time.
     Line,
     /// The lease of one in a hundred expires.
     Expiry,
@@ -69,7 +69,7 @@ impl Trouble {
         }
     }
 
-    /// Whether a lease is left to expire before this turn.
+    /// Whether a lease is left to expire before this round.
     fn strikes(self, round: usize) -> bool {
         self == Self::Expiry && round.is_multiple_of(100 / BATCH)
     }
@@ -97,7 +97,7 @@ fn ours(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
         let runtime = &stage.fixture.runtime;
         let (queue, mut held) = runtime.block_on(async {
             let queue = open(&stage.fixture.backend, name, QueueKind::Reliable).await;
-            // More than are ever taken, so that what came back stays behind.
+            // More than are ever taken, so that the messages that came back stay behind.
             fill(&queue, (rounds + 1) * BATCH + 2 * STANDING).await;
             if trouble == Trouble::Line {
                 line_up(&queue).await;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     zero: Instant,
-    /// The time of the push and that of the start, since zero.
+    /// The times of the push and of the start, since zero.
     times: Arc<Mutex<Vec<(Duration, Duration)>>>,
 }
 

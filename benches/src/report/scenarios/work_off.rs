@@ -1,4 +1,4 @@
-//! A worker that handles so many jobs and stops.
+//! A worker that handles a number of jobs and stops.
 
 use std::{
     future::Future,
@@ -15,8 +15,7 @@ use tokio::sync::Notify;
 
 use crate::{kinds::LeasingQueue, redis::ours::LEASE};
 
-/// Handles so many messages of the queue, and ends when all of them are acked. They may come while
-/// it runs.
+/// Handles the given number of the queue's messages, and ends when all of them are acked. They may come while it runs.
 ///
 /// # Panics
 ///

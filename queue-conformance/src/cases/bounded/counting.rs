@@ -1,4 +1,4 @@
-//! What counts towards a capacity, and what does not: messages, however a backend keeps them.
+//! Messages count towards a capacity one by one, however a backend keeps them.
 
 use queue_core::*;
 
@@ -8,7 +8,7 @@ use crate::{
     steps::*,
 };
 
-/// Holds this many messages, which one call leased, and has acked another one of that call.
+/// Holds `messages` messages that one call leased, and has acked another message of that call.
 async fn hold(queue: &Arc<dyn BoundedQueue>, messages: usize) -> Vec<Settlement> {
     let mut acks = settlements(&take(&**queue, messages + 1).await, Settlement::ack);
     assert_eq!(acks.len(), messages + 1);

@@ -10,7 +10,7 @@ use crate::{
     steps::*,
 };
 
-/// A push that is due this long after it.
+/// A push of a message that is due the given time later.
 fn later(delay: Duration) -> Push {
     Push::new("x").with_due(delay)
 }

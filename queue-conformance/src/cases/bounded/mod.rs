@@ -31,7 +31,7 @@ impl Stage<'_> {
     }
 }
 
-/// Offers this many messages, which must fit.
+/// Offers the given number of messages, which must fit.
 async fn fill(queue: &Arc<dyn BoundedQueue>, count: usize) {
     for _ in 0..count {
         let offered = offer(queue, Overflow::Reject).await;
@@ -48,7 +48,7 @@ async fn put(queue: &Arc<dyn BoundedQueue>, offer: impl Into<Offer> + Send) -> O
     offered.expect("offers")
 }
 
-/// An offer that replaces the one before it (B7).
+/// An offer that replaces the offer before it (B7).
 fn keyed(push: impl Into<Push>) -> Offer {
     Offer::new(push).with_distinct("key")
 }

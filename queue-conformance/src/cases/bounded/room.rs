@@ -122,8 +122,7 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
     if let Ok(offered) = first.await {
         assert_eq!(offered, accepted(2), "it was served before it was dropped");
     }
-    // The producer may have taken the room, whether it was served or dropped with its offer under
-    // way (L8).
+    // The producer may have taken the room: its offer succeeded, or it was dropped with its offer under way (L8).
     if depth(&*queue).await == [1, 0, 0, 0] {
         ack(&*queue, &take_one(&*queue).await).await;
     }
@@ -131,14 +130,14 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
     assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
 }
 
-/// Two producers wait for room and learn of it one after the other; the first one's message is in
-/// the queue already.
+/// Two producers wait for room and are notified one after the other. The first producer's message is in the queue
+/// already.
 pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
     let queue = stage.bounded(1).await;
     let marked = || Push::new("x").with_dedup("key", LONG);
     put(&queue, marked()).await;
     let held = take_one(&*queue).await;
-    // On several threads, either of them may be told first.
+    // On several threads, either producer may be notified first.
     let mut producers = Vec::new();
     for _ in 0..2 {
         let producer = queue.clone();

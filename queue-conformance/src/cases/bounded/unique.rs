@@ -1,4 +1,4 @@
-//! L9 on bounded queues: what makes room ends the marks that end with their messages.
+//! L9 on bounded queues: messages that leave to make room end their unique marks.
 
 use queue_core::*;
 
@@ -9,7 +9,7 @@ fn unique(key: &'static str) -> Push {
     Push::new("x").with_unique(key, LONG)
 }
 
-/// An offer that replaces the one before it (B7).
+/// An offer that replaces the offer before it (B7).
 fn replacing_offer(push: impl Into<Push>) -> Offer {
     Offer::new(push).with_distinct("distinct")
 }

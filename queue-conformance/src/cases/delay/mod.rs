@@ -29,7 +29,7 @@ impl Stage<'_> {
     }
 }
 
-/// Schedules a message this many milliseconds ahead.
+/// Schedules a message the given number of milliseconds ahead.
 async fn schedule(queue: &Arc<dyn DelayQueue>, millis: u64) -> MessageId {
     let pushed = queue.schedule_one(format!("x{millis}"), ms(millis)).await;
     pushed.expect("is accepted").id()

@@ -54,7 +54,7 @@ pub(crate) async fn d5_a_dropped_waiter_leaves_its_watch_to_another(stage: &Stag
             true => (first, second),
             false => (second, first),
         };
-        // One of them may know the due time, and sleep towards it.
+        // One consumer may know the due time, and sleep towards it.
         stage.advance(asleep).await;
         dropped.abort();
         let got = stage
@@ -71,8 +71,8 @@ pub(crate) async fn d5_who_takes_another_leaves_its_watch(stage: &Stage<'_>) {
         receiver(stage, &queue).await,
         receiver(stage, &queue).await,
     ];
-    // They come in one batch, so that the told consumer takes the due one, and nobody else learns
-    // of the others.
+    // The messages come in one batch, so that the notified consumer takes the due one, and no other consumer learns of
+    // the rest.
     let batch = [60, 30, 0].map(|delay| Scheduled::new("x", ms(delay)));
     queue.schedule(&batch).await.expect("is accepted");
     let mut seen = Vec::new();
@@ -110,8 +110,8 @@ pub(crate) async fn d5_who_looks_and_goes_leaves_its_watch_to_another(stage: &St
     for goes_first in [true, false] {
         let goes = {
             let queue = queue.clone();
-            // Told of the later message, this consumer looks, and then does something else. If it
-            // is told only when that message is due, it leaves the message to the other.
+            // When notified of the later message, this consumer polls, and then does something else. If it is notified
+            // only when that message is due, it leaves the message to the other consumer.
             async move {
                 queue.wait_for_arrival(LONG).await.expect("waits");
                 for taken in take(&*queue, 1).await {

@@ -137,7 +137,7 @@ pub(crate) async fn l6_max_attempts_is_the_queues_for_every_client(stage: &Stage
     assert_eq!(settled, Settled::Dead);
 }
 
-/// What ends each lease of a message, in turn.
+/// The ends of a message's leases, one after another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
     Expires,
@@ -146,7 +146,7 @@ enum End {
     Deferred,
 }
 
-/// More attempts than fit in a byte, whatever charges them.
+/// More attempts than fit in a byte, charged in every way.
 pub(crate) async fn l6_any_number_of_attempts_is_counted(stage: &Stage<'_>) {
     use End::*;
     const LAST: u32 = 260;

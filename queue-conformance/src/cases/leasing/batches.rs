@@ -1,4 +1,4 @@
-//! L4, L10, L16: what one call leases are single leases, however the backend keeps them.
+//! L4, L10, L16: one call's leases are single leases, however the backend keeps them.
 
 use queue_core::*;
 
@@ -13,7 +13,7 @@ fn holder() -> Option<Holder> {
     Some(Holder::new("mailer").expect("a good name"))
 }
 
-/// Leases so many in the name of a holder, after somebody else did.
+/// Leases the given number of messages in the name of a holder, after somebody else leased some.
 async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     queue.put_numbered(1).await;
     let before = queue.settle_and_lease(&[], count(1), LONG, holder()).await;
@@ -23,7 +23,7 @@ async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     lease(queue, max).await
 }
 
-/// Leases so many in the name of a holder.
+/// Leases the given number of messages in the name of a holder.
 async fn lease(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     let mut receipts = Vec::new();
     while receipts.len() < max {
@@ -78,7 +78,7 @@ pub(crate) async fn l4_a_batch_is_acked_in_any_order_and_company(stage: &Stage<'
     let queue = stage.leasing().await;
     let held = batch(&queue, 8).await;
     let others = batch(&queue, 4).await;
-    // Backwards, one twice, one made up, and one of another batch.
+    // The receipts come backwards, one twice, with one made up and one of another batch.
     let mut entries: Vec<Receipt> = held.iter().rev().copied().collect();
     entries.insert(3, entries[1]);
     entries.insert(5, Receipt::new(held[0].id, Token::new(1)));
@@ -243,7 +243,7 @@ pub(crate) async fn l16_many_batches_of_one_deadline_are_shown_by_id(stage: &Sta
     stage.put_mixed(&queue, 120).await;
     let mut held = Vec::new();
     for _ in 0..10 {
-        // Batches of some, and some by themselves.
+        // Some messages in batches, and some pushed alone.
         for max in [5, 4, 1, 1, 1] {
             held.extend(lease(&queue, max).await);
         }

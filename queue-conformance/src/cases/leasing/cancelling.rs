@@ -119,7 +119,7 @@ pub(crate) async fn l15_a_long_line_keeps_its_order(stage: &Stage<'_>) {
     let third: Vec<u64> = (3..=300).step_by(3).collect();
     assert_eq!(cancel(&*queue, &third).await, [Gone; 100]);
     assert_eq!(depth(&*queue).await, [200, 0, 0, 0]);
-    // One between, the last, and the first, each by itself.
+    // One message in the middle, the last, and the first, each in a call of its own.
     for number in [151, 299, 1] {
         assert_eq!(cancel(&*queue, &[number]).await, [Gone]);
     }

@@ -161,7 +161,7 @@ pub(crate) async fn l9_marks_are_cleared_away_by_handles_that_never_dedup(stage:
     for _ in 0..200 {
         queue.put("x").await;
     }
-    // The call for counters clears away some, too, but never so many.
+    // The call for counters clears away some marks, too, but never that many.
     assert_eq!(queue.counters().await.expect("counters").dedup_marks, 0);
 }
 

@@ -41,8 +41,8 @@ pub(crate) async fn l8_a_waiting_receive_dropped_at_any_await_loses_no_message(s
     panic!("never done");
 }
 
-/// Acks the one message: the received one, or the one that must still be there after the drop.
-/// Answers whether the call ended before the cut.
+/// Acks the one message: the received message, or the message that must still be there after the drop. Returns true if
+/// the call ended before the cut.
 async fn settles_the_message(
     stage: &Stage<'_>,
     queue: &dyn Leasing,
@@ -74,8 +74,8 @@ pub(crate) async fn l8_a_dropped_wait_passes_its_hint_on(stage: &Stage<'_>) {
         );
     }
     queue.put("x").await;
-    // On a server, a receive dropped with its lease under way costs that lease's time. The hint may
-    // have woken any of them: the case drops two before they run.
+    // On a server, a receive dropped with its lease under way costs that lease's time. The hint may have woken any of
+    // the callers: the case drops two before they run.
     let last = tasks.pop().expect("three tasks");
     for task in tasks {
         task.abort();

@@ -1,4 +1,4 @@
-//! L14: a message tells why its last retry failed.
+//! L14: a message carries the reason of its last retry.
 
 use queue_core::*;
 

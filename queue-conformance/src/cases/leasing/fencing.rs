@@ -9,7 +9,7 @@ use crate::{
     steps::*,
 };
 
-/// Every way to end a lease, with this delay where the message comes back.
+/// Every way to end a lease, with `delay` where the message comes back.
 fn every_settlement(receipt: Receipt, delay: Duration) -> [Settlement; 5] {
     [
         Settlement::ack(receipt),
@@ -89,7 +89,7 @@ pub(crate) async fn l4_a_lease_is_stale_before_anybody_takes_it_back(stage: &Sta
         deliveries.extend(take_for(&*queue, 100, ms(100)).await);
     }
     stage.advance(100).await;
-    // Each call reclaims 128; these are the last in line.
+    // Each call reclaims 128 leases; these are the last.
     let last = deliveries[299].receipt;
     let settled = settle(&*queue, Settlement::ack(last)).await;
     assert_eq!(settled, Settled::LeaseLost);

@@ -1,4 +1,4 @@
-//! Waits for a message that may be handed over. A backend need not hand any over: its caller then looks.
+//! Waits for a message that may be handed over. A backend need not hand any over: its caller then polls.
 
 use queue_core::*;
 
@@ -7,8 +7,7 @@ use crate::{
     steps::*,
 };
 
-/// A caller that waits for a message, for much longer than the case lasts, and looks whenever it was told
-/// instead.
+/// A caller that waits for a message, for much longer than the case lasts, and polls whenever it is notified instead.
 async fn next(queue: LeasingQueue, holder: Option<Holder>) -> Delivery {
     loop {
         let waited = queue.wait_to_lease(LONG, holder.clone(), LONG).await;

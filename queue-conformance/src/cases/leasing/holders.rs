@@ -1,4 +1,4 @@
-//! L16: who holds a lease, and an operator's way to end it for them.
+//! L16: a peek names the holder of a lease, and an operator can end the lease for that holder.
 
 use queue_core::*;
 
@@ -11,7 +11,7 @@ fn holder(name: &str) -> Option<Holder> {
     Some(Holder::new(name).expect("a good name"))
 }
 
-/// Settles these and leases the next message, which must be there.
+/// Settles `settlements` and leases the next message, which must be there.
 async fn settle_and_lease(
     queue: &dyn Leasing,
     settlements: &[Settlement],
@@ -62,7 +62,7 @@ pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<
     settle(&*queue, Settlement::release(first)).await;
     let second = take_one(&*queue).await.receipt;
     assert_eq!(holders(&*queue).await, [(second, None)]);
-    // Each ends the lease before it, and leases the same message.
+    // Each call ends the lease before it, and leases the same message.
     let third = settle_and_lease(&*queue, &[Settlement::release(second)], holder("third")).await;
     assert_eq!(holders(&*queue).await, [(third, holder("third"))]);
     let fourth = settle_and_lease(&*queue, &[Settlement::retry(third, ms(0))], None).await;

@@ -7,7 +7,7 @@ use crate::{
     steps::*,
 };
 
-/// Pushes this many messages that are dropped after 100 ms.
+/// Pushes the given number of messages that are dropped after 100 ms.
 async fn push(queue: &LeasingQueue, count: usize) {
     let messages = vec![dropped_after(100); count];
     for chunk in messages.chunks(limits::MAX_BATCH) {
@@ -15,7 +15,7 @@ async fn push(queue: &LeasingQueue, count: usize) {
     }
 }
 
-/// A queue with this many outdated messages, which it is to drop.
+/// A queue with the given number of outdated messages, which it is to drop.
 async fn outdated(stage: &Stage<'_>, count: usize) -> LeasingQueue {
     let queue = stage.leasing().await;
     push(&queue, count).await;
@@ -109,17 +109,17 @@ pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
 pub(crate) async fn l17_what_is_left_is_what_it_was(stage: &Stage<'_>) {
     use Cancelled::{Cancelled as Gone, TooLate};
     let queue = outdated(stage, 600).await;
-    // 1 to 128 end.
+    // Messages 1 to 128 end.
     assert_eq!(queue.purge(count(1)).await.expect("purges"), 1);
-    // 130 to 257 end.
+    // Messages 130 to 257 end.
     let left: Vec<u64> = (258..=600).collect();
     assert_eq!(shown(&*queue, Place::Ready).await, left);
-    // 258 to 385 end.
+    // Messages 258 to 385 end.
     assert_eq!(
         cancel(&*queue, &[385, 386, 600]).await,
         [TooLate, Gone, Gone]
     );
-    // 387 to 514 end.
+    // Messages 387 to 514 end.
     assert_eq!(depth(&*queue).await, [85, 0, 0, 0]);
     let counters = counted(&*queue).await;
     assert_eq!((counters.purged, counters.cancelled), (1, 2));

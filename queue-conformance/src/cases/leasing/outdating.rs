@@ -233,8 +233,8 @@ pub(crate) async fn l17_an_end_frees_a_unique_key_and_no_other(stage: &Stage<'_>
     assert_eq!(counted(&*queue).await.dedup_marks, 3);
 }
 
-/// A handle may know nothing of ends, as long as it has pushed no time to live: a backend on a
-/// server may leave them out of its calls.
+/// Until a handle has pushed a time to live, it may know nothing of ends: a backend on a server may leave them out of
+/// its calls.
 pub(crate) async fn l17_handles_that_push_no_time_to_live_end_too(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let unique = || dropped_after(100).with_unique("key", LONG);

@@ -4,7 +4,7 @@ use queue_core::*;
 
 use crate::{stage::Stage, steps::*};
 
-/// The ids of a place, in pages of at most so many.
+/// The ids of a place, in pages of at most `limit` entries.
 async fn in_pages(queue: &dyn Leasing, place: Place, limit: usize) -> Vec<Vec<u64>> {
     let pages = pages(limit, |page| queue.peek(place, page)).await;
     pages.iter().map(|page| numbers_of(page)).collect()
@@ -47,7 +47,7 @@ pub(crate) async fn l16_pages_leave_out_what_was_cancelled(stage: &Stage<'_>) {
         let batch = vec![Push::new("x"); 100];
         queue.put_all_due(&batch, FAR.into()).await;
     }
-    // The first and the last of both places, and many between.
+    // The first and the last message of both places, and many between.
     let (gone, rest): (Vec<u64>, Vec<u64>) =
         (1..=600_u64).partition(|number| number % 3 == 1 || [300, 600].contains(number));
     for some in gone.chunks(limits::MAX_BATCH) {

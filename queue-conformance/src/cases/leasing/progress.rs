@@ -8,7 +8,7 @@ use crate::{
     steps::*,
 };
 
-/// A queue whose messages die when their leases expire, with this many expired leases.
+/// A queue whose messages die when their leases expire, with the given number of expired leases.
 async fn expired(stage: &Stage<'_>, count: u64) -> LeasingQueue {
     let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
     queue.put_numbered(count).await;

@@ -17,13 +17,13 @@ fn plain(key: &'static str) -> Push {
     Push::new("x").with_dedup(key, LONG)
 }
 
-/// Pushes under this key, which is free: that message is accepted.
+/// Pushes under `key`, which is free: that message is accepted.
 async fn admits(queue: &LeasingQueue, key: &'static str, number: u64, why: &str) {
     let pushed = queue.put(unique(key, LONG)).await;
     assert_eq!(pushed, Pushed::Accepted(id(number)), "{why}");
 }
 
-/// Pushes under this key, whose mark holds that message.
+/// Pushes under `key`, whose mark holds that message.
 async fn repeats(queue: &LeasingQueue, key: &'static str, first: u64, why: &str) {
     let pushed = queue.put(unique(key, LONG)).await;
     assert_eq!(pushed, Pushed::Duplicate(id(first)), "{why}");
@@ -112,7 +112,7 @@ pub(crate) async fn l9_an_expiry_on_the_last_attempt_frees_the_unique_key(stage:
 
 pub(crate) async fn l9_a_push_without_a_key_that_buries_frees_the_unique_key(stage: &Stage<'_>) {
     let plain = stage.leasing_with(|config| config.max_attempts = 1).await;
-    // A handle's first push may look at all marks, to clear old ones away. The next one may not.
+    // A handle's first push may read all marks, to clear old ones away. The next push may not.
     plain.put("x").await;
     ack(&*plain, &take_one(&*plain).await).await;
     let queue = stage.leasing_with(|config| config.max_attempts = 1).await;
@@ -253,8 +253,8 @@ pub(crate) async fn l9_128_unique_marks_end_in_one_call(stage: &Stage<'_>) {
     assert_eq!(marks(&queue).await, 0);
 }
 
-/// A handle may know nothing of marks, as long as it has pushed no key: a backend on a server may
-/// leave them out of its calls.
+/// Until a handle has pushed a key, it may know nothing of marks: a backend on a server may leave them out of its
+/// calls.
 pub(crate) async fn l9_a_unique_mark_ends_through_handles_that_push_no_key(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     admits(&queue, "key", 1, "the first").await;

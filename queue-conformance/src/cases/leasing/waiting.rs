@@ -30,7 +30,7 @@ pub(crate) async fn waiting_a_push_through_another_client_wakes_too(stage: &Stag
 pub(crate) async fn waiting_a_push_before_the_wait_is_not_missed(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let next = take_nothing(&*queue).await;
-    // A queue that polls answers the time until it looks again.
+    // A queue that polls returns the time until its next poll.
     assert!(
         next.is_none() || !stage.has_all(),
         "nothing changes by itself"

@@ -9,7 +9,7 @@ use queue_core::*;
 pub(super) use self::{due::*, returning::*, waiting::*};
 use crate::stage::ms;
 
-/// A push that is due this many milliseconds after it.
+/// A push of a message that is due the given number of milliseconds later.
 fn later(millis: u64) -> Push {
     Push::new(format!("x{millis}")).with_due(ms(millis))
 }

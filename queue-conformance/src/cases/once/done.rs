@@ -1,4 +1,4 @@
-//! O2 and O3: keys that are done, and how long they stay so.
+//! O2 and O3: keys that are done, and for how long.
 
 use queue_core::*;
 

@@ -19,7 +19,7 @@ async fn counts(store: &dyn OnceStore) -> (u64, u64) {
 pub(crate) async fn o4_what_has_ended_does_not_count(stage: &Stage<'_>) {
     let store = open(stage).await;
     assert_eq!(counts(&*store).await, (0, 0));
-    // These are more than one call clears away.
+    // These are more keys than one call clears away.
     let keys: Vec<[u8; 2]> = (0..300_u16).map(u16::to_be_bytes).collect();
     for (n, key) in keys.iter().enumerate() {
         let token = claimed(&*store, key, 100).await;

@@ -17,7 +17,7 @@ pub(super) async fn enqueue(queue: &Arc<dyn PriorityQueue>, priorities: &[i16]) 
     queue.enqueue(&batch).await.expect("is accepted");
 }
 
-/// Enqueues a message that is due this many milliseconds later.
+/// Enqueues a message that is due the given number of milliseconds later.
 async fn enqueue_later(queue: &Arc<dyn PriorityQueue>, priority: i16, millis: u64) {
     let push = Push::new(format!("x{priority}")).with_due(ms(millis));
     queue
@@ -109,8 +109,8 @@ pub(crate) async fn p4_a_delayed_push_arrives_when_it_is_due(stage: &Stage<'_>) 
     stage.advance(5).await;
     enqueue(&queue, &[0]).await;
     stage.advance(55).await;
-    // 1 arrived at 0 and is a step less urgent: it goes as if at 100. 2 is due at 95, but nobody
-    // promotes it before 105; 3 arrived at 50.
+    // 1 arrived at 0 and is a step less urgent: it counts as arrived at 100. 2 is due at 95, but nobody promotes it
+    // before 105; 3 arrived at 50.
     assert_eq!(drain(&*queue).await, [3, 2, 1]);
 }
 

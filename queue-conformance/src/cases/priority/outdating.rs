@@ -9,7 +9,7 @@ use crate::{
     steps::*,
 };
 
-/// Fails unless the queue buries what is outdated by (end, id), and delivers what lives.
+/// Fails unless the queue buries outdated messages by (end, id), and delivers the others.
 async fn end_by_time(stage: &Stage<'_>, queue: &Arc<dyn PriorityQueue>) {
     let batch = [(0, 10), (9, 20), (5, 10), (-9, 30)].map(|(priority, millis)| {
         let push = buried_after(millis);

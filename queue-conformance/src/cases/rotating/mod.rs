@@ -12,7 +12,7 @@ pub(super) use self::{bad_input::*, pace::*, ring::*, sizes::*, waiting::*};
 use crate::steps::count;
 use queue_core::*;
 
-/// Inserts this many items: in a fresh ring, body `m1` under id 1, and so on.
+/// Inserts the given number of items: in a fresh ring, body `m1` under id 1, and so on.
 async fn insert_numbered(ring: &Arc<dyn RotatingQueue>, number: u64) {
     let first = ring.len().await.expect("len") + 1;
     let items = (first..first + number).map(|number| Insert::new(format!("m{number}")));
@@ -22,7 +22,7 @@ async fn insert_numbered(ring: &Arc<dyn RotatingQueue>, number: u64) {
     }
 }
 
-/// Visits up to `max` items; answers their ids, in the order of the visit.
+/// Visits up to `max` items. Returns their ids, in the order of the visit.
 async fn visited(ring: &Arc<dyn RotatingQueue>, max: usize) -> Vec<u64> {
     let rotated = ring.rotate(count(max)).await.expect("rotates");
     assert!(

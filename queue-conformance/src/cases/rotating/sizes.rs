@@ -19,7 +19,7 @@ const SIZES: [usize; 6] = [
     2,
 ];
 
-/// An item of this size, which no other item equals. Of every second one, headers are a part.
+/// An item of the given size, which no other item equals. Headers are a part of every second item.
 fn item(number: usize, size: usize) -> Insert {
     let bytes = |size: usize| Bytes::from_iter((0..size).map(|at| (at * at / 7 + number) as u8));
     match size > 100 && number % 2 == 1 {

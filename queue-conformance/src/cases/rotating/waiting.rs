@@ -9,7 +9,7 @@ use crate::{
     steps::LONG,
 };
 
-/// Somebody who visits one item, and waits for it for much longer than the case lasts.
+/// A caller that visits one item, and waits for it for much longer than the case lasts.
 async fn visitor(stage: &Stage<'_>, ring: &Arc<dyn RotatingQueue>) -> JoinHandle<Vec<u64>> {
     let ring = ring.clone();
     let visit = async move { numbers(&ring.visit(1, LONG).await.expect("visits")) };
