@@ -27,9 +27,8 @@ macro_rules! in_process {
                 Self(InProcess::new($time, make))
             }
 
-            /// Declares that the backend has only the named capabilities, as in `[QueueKind::Delay]`: kinds of queue,
-            /// [`Capability::Once`] and [`Capability::Removal`]. The suite skips cases that need other ones, and says
-            /// so.
+            /// Declares only the named ones of the kinds of queue, [`Capability::Once`] and [`Capability::Removal`], as
+            /// in `[QueueKind::Delay]`. The suite skips cases that need the others, and says so.
             #[must_use]
             pub fn only(mut self, parts: impl IntoIterator<Item: Into<Capability>>) -> Self {
                 self.0.keep(parts);

@@ -134,7 +134,7 @@ pub(super) fn pushes(call: &Call) -> Vec<(Bytes, usize)> {
     }
 }
 
-/// The indexes, below the given number of messages, of messages that are due at once.
+/// For each of the call's `count` messages, whether it is due at once.
 fn due_at_once(call: &Call, count: usize) -> Vec<bool> {
     let at_once = |due: Option<Due>| match due {
         Some(Due::After(delay)) => delay.is_zero(),

@@ -26,7 +26,7 @@ pub(super) struct Done<'a> {
     pub(super) executed: Cow<'a, [Moment]>,
     /// The answer. `None` if an execution outside the branch may have answered.
     pub(super) answer: Option<&'a Answer>,
-    /// Of a rotation, the items that were removed between its execution and its end.
+    /// For a rotation, the items that were removed between its execution and its end.
     pub(super) gone: Vec<MessageId>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn branches(history: &History) -> Vec<Branch<'_>> {
     branches
 }
 
-/// The removals from a ring, those too that a roll-back undid: each with its place in the order of the run.
+/// The removals from a ring, including undone ones, each with its place in the order of the run.
 fn removals(history: &History) -> Vec<(u64, &[MessageId])> {
     let removals = history.records.iter().filter_map(|record| {
         let Call::Remove(ids) = &record.call else {
@@ -58,7 +58,7 @@ fn removals(history: &History) -> Vec<(u64, &[MessageId])> {
     removals.flatten().collect()
 }
 
-/// What was removed between a rotation's execution and its end.
+/// The items that were removed between a rotation's execution and its end.
 fn gone(record: &Record, removals: &[(u64, &[MessageId])]) -> Vec<MessageId> {
     let (Call::Rotate(_), Some(first), Some(ended)) =
         (&record.call, record.executed.first(), &record.ended)
@@ -71,7 +71,7 @@ fn gone(record: &Record, removals: &[(u64, &[MessageId])]) -> Vec<MessageId> {
     meanwhile.flat_map(|(_, ids)| ids.iter().copied()).collect()
 }
 
-/// The executions up to `end`, without those that a roll-back undid.
+/// The executions up to `end`, without executions that a roll-back undid.
 fn branch<'a>(
     history: &'a History,
     removals: &[(u64, &[MessageId])],

@@ -8,9 +8,9 @@ use crate::{
 };
 use queue_core::{MessageId, Rotated, call::Answer};
 
-/// Whether the backend's answer is the model's. Four things may differ: each backend has its own
-/// cursors, a backend clears expired dedup marks away when it likes, a page of a peek goes on in a
-/// line that has changed, and a rotation may leave out what is `gone` by the time that it answers.
+/// Whether the backend's answer equals the model's. Four things may differ. Each backend has its own cursors. A backend
+/// clears expired dedup marks away when it likes. A page of a peek goes on in an order that has changed. A rotation may
+/// leave out items that are `gone` by the time that it returns.
 pub(super) fn agree(
     answer: &Answer,
     expected: &model::ModelResult<Answer>,
@@ -46,8 +46,8 @@ pub(super) fn agree(
     }
 }
 
-/// Whether a rotation leaves out some of these items, and nothing else differs. If it leaves out all, it
-/// cannot tell when the next is due, and has its caller look again.
+/// Whether a rotation leaves out some of these items, and nothing else differs. If it leaves out all, it cannot know
+/// when the next item is due, and has its caller poll again.
 fn leaves_out(rotated: &Rotated, expected: &Rotated, gone: &[MessageId]) -> bool {
     let mut items = rotated.items.iter().peekable();
     let others = expected.items.iter();

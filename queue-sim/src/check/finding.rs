@@ -11,9 +11,9 @@ pub struct Finding {
     pub rule: Cow<'static, str>,
     /// How the run breaks it, in a sentence.
     pub message: String,
-    /// The calls that show it, in their order.
+    /// The calls that show the broken rule, in their order.
     pub calls: Vec<CallId>,
-    /// The effects that show it, by their place in [`Story::effects`](crate::sim::Story::effects).
+    /// The effects that show the broken rule, by their place in [`Story::effects`](crate::sim::Story::effects).
     pub effects: Vec<usize>,
 }
 

@@ -1,11 +1,10 @@
 //! Checks a history against the contract.
 //!
-//! There are two kinds of checks, independent of each other. The *rules* check the calls' answers,
-//! one rule at a time. They need no model. They work on histories of any length and of any backend,
-//! also of real threads in real time. They conclude an order only from calls that do not overlap.
-//! Where the history also says when the backend executed each call, a second check compares it with
-//! the reference model. The history must be *linearisable*: there must be an order of its calls,
-//! each between its beginning and its end, in which the model answers what the backend answered.
+//! There are two kinds of checks, independent of each other. The *rules* check the calls' answers, one rule at a time.
+//! They need no model. They work on histories of any length and of any backend, also of real threads in real time. They
+//! conclude an order only from calls that do not overlap. Where the history also says when the backend executed each
+//! call, a second check compares it with the reference model. The history must be *linearisable*: there must be an
+//! order of its calls, each between its beginning and its end, in which the model gives the backend's answers.
 //!
 //! A broken rule says more than a missing order, so it comes first in the verdict.
 
@@ -76,12 +75,12 @@ pub struct Case<'a> {
     pub history: &'a History,
     /// How the run ended.
     pub end: &'a End,
-    /// The time in which a waiter must get its hint. `None` if anything else may wake waiters in
-    /// this run, or if hints may get lost.
+    /// The time within which a waiter must get its hint. `None` if anything else may wake waiters in this run, or if
+    /// hints may get lost.
     pub slack: Option<Duration>,
 }
 
-/// The time in which a waiter must get its hint (B4, D5).
+/// The time within which a waiter must get its hint (B4, D5).
 const SLACK: Duration = Duration::from_millis(20);
 
 /// Checks every promise of the contract in a run.
@@ -100,8 +99,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Checks every promise of the contract on the queue. If the backend did not tell when it
-    /// executed calls, this checks only the rules.
+    /// Checks every promise of the contract on the queue. If the backend does not say when it executed calls, this
+    /// checks only the rules.
     pub fn check(&self, budget: Budget) -> Verdict {
         let mut found = Vec::new();
         rules::outcomes::check(self, &mut found);
@@ -131,8 +130,8 @@ pub(crate) fn first_wrong(
     linear::first_wrong(config, &branch)
 }
 
-/// Joins the failures noted during the run with the checks' findings, the earliest first: a later
-/// one may only follow from an earlier one.
+/// Joins the failures noted during the run with the checks' findings. The earliest comes first, because a later one may
+/// only follow from it.
 fn verdict(case: &Case<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict {
     for (moment, event) in &case.history.events {
         if let Event::Broken(rule, message) = event {

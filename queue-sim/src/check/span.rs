@@ -2,8 +2,8 @@
 
 use crate::history::CallId;
 
-/// The time at which a call, or one entry of it, took effect: a moment if the backend told, else
-/// some time between the call's beginning and its end.
+/// The time at which a call, or one entry of it, took effect: a moment if the backend reported it, else some time
+/// between the call's beginning and its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     /// The first and the last possible place in the order of the run.
@@ -17,7 +17,7 @@ pub(super) struct Span {
     pub(super) call: CallId,
     /// The number of the entry in the call: entries take effect one after another.
     pub(super) entry: u32,
-    /// Whether this is an additional execution of the call, beside the one that answered.
+    /// Whether this is an additional execution of the call, beside the execution that answered.
     pub(super) again: bool,
 }
 
@@ -33,18 +33,18 @@ impl Span {
         again: false,
     };
 
-    /// Surely before the other.
+    /// Whether this is surely before `other`.
     pub(super) fn before(&self, other: &Self) -> bool {
         self.last < other.first || (self.is_with(other) && self.entry < other.entry)
     }
 
-    /// Perhaps before the other.
+    /// Whether this is perhaps before `other`.
     pub(super) fn may_precede(&self, other: &Self) -> bool {
         let same = self.is_with(other) && self.entry == other.entry;
         !same && !other.before(self)
     }
 
-    /// Perhaps after the one and before the other.
+    /// Whether this is perhaps after `one` and before `other`.
     pub(super) fn may_be_between(&self, one: &Self, other: &Self) -> bool {
         one.may_precede(self) && self.may_precede(other)
     }

@@ -32,7 +32,7 @@ struct ExecutorInner {
     ready: Arc<Ready>,
     tasks: Mutex<Tasks>,
     decisions: Decisions,
-    /// The chance that the next task to poll is another than the last.
+    /// The chance that the next task to poll is not the last one.
     preemption: Chance,
 }
 
@@ -111,15 +111,15 @@ pub enum End {
     /// No task was ready before the horizon: the tasks of these lanes wait for something that never
     /// comes.
     Hung(Vec<Lane>),
-    /// The tasks of these lanes went on without any time passing.
+    /// The tasks of these lanes went on although no time passed.
     Spinning(Vec<Lane>),
     /// An awaited task panicked with this message.
     Panicked(Lane, String),
 }
 
 impl Executor {
-    /// An executor without tasks. `preemption` is the chance that the next task to poll is another
-    /// ready one than the last, in percent.
+    /// An executor without tasks. `preemption` is the chance, in percent, that the next task to poll is another ready
+    /// task than the last.
     pub fn new(decisions: Decisions, preemption: Chance) -> Self {
         Self(Arc::new(ExecutorInner {
             ready: Arc::default(),
@@ -152,8 +152,8 @@ impl Executor {
         drop(dropped);
     }
 
-    /// Stops polling the tasks of a lane for this long, as if its process stood still. Wake-ups
-    /// meanwhile are not lost. A task that stalls its own lane stands still from its next await on.
+    /// Stops polling the tasks of a lane for the given time, as if its process stood still. Wake-ups meanwhile are not
+    /// lost. A task that stalls its own lane stands still from its next await on.
     pub fn stall(&self, lane: Lane, pause: Duration) {
         if !self.lock().stalled.insert(lane) {
             return;
@@ -187,8 +187,8 @@ impl Executor {
     /// tasks stay where they are.
     pub async fn run(&self, horizon: Duration) -> End {
         let mut list = Vec::new();
-        // Unconstrained: tokio's budget would be one for this whole future, and a task that spent
-        // it would be ready for ever.
+        // Unconstrained: tokio's budget would cover this whole future, and a task that spent it would be ready for
+        // ever.
         let all = unconstrained(poll_fn(|cx| self.poll_ready(cx, &mut list)));
         match time::timeout(horizon, all).await {
             Ok(end) => end,
@@ -247,7 +247,7 @@ impl Executor {
         ready.first().copied()
     }
 
-    /// Polls a task. Answers whether the run is over.
+    /// Polls a task. Returns true if the run is over.
     fn poll(&self, id: TaskId) -> bool {
         self.0.ready.remove(id);
         let mut tasks = self.lock();

@@ -27,7 +27,7 @@ struct JournalInner {
 struct JournalState {
     history: History,
     order: u64,
-    /// A list, since goals are few and the journal reads them often.
+    /// A list, because goals are few and the journal reads them often.
     goals: Vec<&'static str>,
     handed_over: Vec<HandedOver>,
 }
@@ -54,7 +54,7 @@ impl Journal {
         }))
     }
 
-    /// The time now, in whole milliseconds.
+    /// The current time, in whole milliseconds.
     pub fn now(&self) -> Timestamp {
         let since = Instant::now().duration_since(self.0.start);
         let since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -90,8 +90,7 @@ impl Journal {
         }
     }
 
-    /// Notes that the backend has just executed a call, at this time of its clock. Answers the
-    /// moment.
+    /// Notes that the backend has just executed a call, at `at` on its clock. Returns the moment.
     pub fn executed(&self, id: CallId, at: Timestamp) -> Moment {
         let mut state = self.lock();
         let moment = state.next(at);
@@ -101,9 +100,9 @@ impl Journal {
         moment
     }
 
-    /// Notes that the backend has just leased a message to a process that waits, by these terms of one of its
-    /// calls. Which one takes it, the process decides when it comes. Until then, and if nobody takes it, this is
-    /// an execution of the call that waits, or waited last. Answers the beginning of that.
+    /// Notes that the backend has just leased a message to a waiting process, by these terms of one of its calls. The
+    /// process decides which call takes the message when the message arrives. Until then, and if no call takes it, the
+    /// lease is an execution of the call that waits, or that waited last. Returns the beginning of that call.
     pub fn handed_over(
         &self,
         lane: Lane,

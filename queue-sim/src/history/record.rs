@@ -15,9 +15,9 @@ pub struct CallId(pub u64);
 /// The moment of an event: its place in the order of all events of the run, and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Moment {
-    /// Each event has a greater one, also within a millisecond.
+    /// It grows with each event, also within a millisecond.
     pub order: u64,
-    /// The backend's time; for an execution, the time that the backend was told.
+    /// The backend's time; for an execution, the time that the call passed to the backend.
     pub at: Timestamp,
 }
 
@@ -88,7 +88,7 @@ pub enum Event {
     },
     /// The faults are over: from here on every call must succeed (L7).
     Healed,
-    /// A bounded queue held this many messages, right after an execution.
+    /// The number of messages that a bounded queue held right after an execution.
     Length(QueueName, u64),
     /// A rule that broke during the run, and how.
     Broken(&'static str, String),
@@ -103,9 +103,8 @@ pub struct History {
     pub events: Vec<(Moment, Event)>,
     /// Whether [`Record::executed`] is complete.
     pub has_truth: bool,
-    /// Whether the tokens of a message's deliveries tell the order in which the backend made them, as
-    /// L4 has it. Calls of real threads overlap, so where nobody knows what the backend executed when,
-    /// the checks go by that.
+    /// Whether the tokens of a message's deliveries show the order in which the backend made them, as L4 has it. Calls
+    /// of real threads overlap, so the checks use that order if the backend's executions are unknown.
     pub tokens_tell_order: bool,
 }
 
@@ -132,8 +131,8 @@ impl History {
         records.filter(|record| record.began.order < healed).count()
     }
 
-    /// For a run that went on without any time passing: the history up to there, and the first
-    /// calls after it. The rest repeats itself a hundred thousand times.
+    /// For a run that went on although no time passed: the history up to there, and the first calls after it. The rest
+    /// repeats the same calls a hundred thousand times.
     #[must_use]
     pub(crate) fn up_to_where_it_spins(mut self, end: &End) -> Self {
         let (End::Spinning(_), Some(last)) = (end, self.records.last()) else {
@@ -165,8 +164,8 @@ impl History {
 }
 
 impl Record {
-    /// The answer, if the call succeeded. Of a wait that brought nothing it says nothing if a message was
-    /// leased to it: that came too late.
+    /// The answer, if the call succeeded. `None` for a wait that brought nothing although a message was leased to it:
+    /// that message came too late.
     pub fn answer(&self) -> Option<&Answer> {
         match &self.ended.as_ref()?.outcome {
             CallEnd::Ok(Answer::Leased(leased))

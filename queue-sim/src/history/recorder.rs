@@ -19,8 +19,8 @@ thread_local! {
     static CURRENT: Cell<Option<CallId>> = const { Cell::new(None) };
 }
 
-/// The recorded call whose future this thread is polling. It tells a layer in front of a queue for
-/// which call it works, even if a lane has several calls under way.
+/// The recorded call whose future this thread is polling. From it, a layer in front of a queue knows for which call it
+/// works, even if a lane has several calls under way.
 pub fn current_call() -> Option<CallId> {
     CURRENT.get()
 }
@@ -38,7 +38,7 @@ impl Recorder {
         Self { lane, journal }
     }
 
-    /// Records the call that this future makes, and what of its answer a history needs.
+    /// Records the call that this future makes, and the parts of its answer that a history needs.
     async fn record<T>(
         &self,
         name: &QueueName,

@@ -14,9 +14,9 @@ pub(super) struct ModelEntry {
     pub(super) priority: i16,
     /// When it was pushed.
     pub(super) pushed: u64,
-    /// What its last retry said of why it failed.
+    /// The reason that its last retry gave.
     pub(super) failure: Option<String>,
-    /// Attempts spent, with the one under way.
+    /// Attempts spent, including the current one.
     pub(super) attempts: u32,
     /// The time from which ageing counts.
     pub(super) arrival: u64,
@@ -26,7 +26,7 @@ pub(super) struct ModelEntry {
     pub(super) joined: u64,
     /// The distinct key that it holds.
     pub(super) distinct: Option<Bytes>,
-    /// The end of its time to live, and what becomes of it then (L17).
+    /// The end of its time to live, and the message's fate then (L17).
     pub(super) outdates: Option<(u64, Outdated)>,
     pub(super) place: ModelPlace,
 }
@@ -99,7 +99,7 @@ pub(super) enum ModelPlace {
     Leased {
         token: Token,
         deadline: u64,
-        /// The name of its holder, if the call that leased it told one.
+        /// The name of its holder, if the call that leased it passed one.
         holder: Option<Holder>,
     },
     /// Among the dead letters.

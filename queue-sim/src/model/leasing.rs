@@ -1,4 +1,4 @@
-//! The parts that the leasing kinds share: reclaiming, leasing and settling (L1 to L11).
+//! The steps that the leasing kinds share: reclaiming, leasing and settling (L1 to L11).
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -250,8 +250,8 @@ impl LeasingModel {
         Settled::Done
     }
 
-    /// The time until the earliest deadline or due time. The end of a time to live brings nothing
-    /// to lease, so it is none of them.
+    /// The time until the earliest deadline or due time. The end of a time to live does not count, because it brings
+    /// nothing to lease.
     fn next_change(&self, now: u64) -> Option<Duration> {
         let times = self.entries.iter();
         let next = times

@@ -1,4 +1,4 @@
-//! The limits of the contract. A model checks them first, and answers `Invalid`.
+//! The limits of the contract. A model checks them first, and returns `Invalid`.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ pub(super) fn pushes<'a>(
     Ok(())
 }
 
-/// What a message counts by.
+/// The size of a message.
 pub(super) fn size(body: &[u8], headers: &Headers) -> usize {
     let headers = headers.iter();
     let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();

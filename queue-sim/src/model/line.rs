@@ -24,7 +24,7 @@ impl LeasingModel {
         self.by(|entry| entry.due().filter(|_| !self.order.is_ready(entry, now)))
     }
 
-    /// The leased messages, by (deadline, id), also those whose leases are over and not reclaimed.
+    /// The leased messages, by (deadline, id), including messages whose leases are over and not reclaimed.
     pub(super) fn leased(&self) -> Vec<usize> {
         self.by(ModelEntry::deadline)
     }
@@ -34,7 +34,7 @@ impl LeasingModel {
         self.by(|entry| Some(entry.death()?.order))
     }
 
-    /// The messages that have such a number, by (number, id).
+    /// The messages for which `number` returns a number, by (number, id).
     pub(super) fn by(&self, number: impl Fn(&ModelEntry) -> Option<u64>) -> Vec<usize> {
         let entries = self.entries.iter().enumerate();
         let mut numbered: Vec<(u64, usize)> = entries

@@ -1,10 +1,10 @@
 //! Reference models, to which the checks compare a backend: one of the kinds that lease, one of the
 //! ring.
 //!
-//! `CONTRACT.md` is a model's only source. A model is naive on purpose: it keeps all messages that
-//! ever were in one `Vec`, and answers every question by a scan and a sort. It shares no code with
-//! a backend, nor the limits or the order with `queue-core`; it shares only the values of the
-//! answers, so that the checks can compare them. Time is an argument, and no call waits.
+//! `CONTRACT.md` is a model's only source. A model is naive on purpose: it keeps every message of its history in one
+//! `Vec`, and computes every answer by a scan and a sort. It shares no code with a backend, and neither the limits nor
+//! the order with `queue-core`. It shares only the types of the answers, so that the checks can compare them. Time is
+//! an argument, and no call waits.
 
 mod cancel;
 mod entry;

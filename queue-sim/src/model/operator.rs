@@ -21,8 +21,8 @@ impl LeasingModel {
         self.depth_at(now)
     }
 
-    /// The counters, with the depth. `dedup_marks` counts the live marks. A backend may answer
-    /// more, up to [`marks_ever`](Self::marks_ever).
+    /// The counters, with the depth. `dedup_marks` counts the live marks. A backend may return more, up to
+    /// [`marks_ever`](Self::marks_ever).
     pub fn counters(&mut self, now: Timestamp) -> Counters {
         let now = self.begin(now);
         let left = |exit| self.count(|entry| entry.place == ModelPlace::Gone(exit));
@@ -49,8 +49,8 @@ impl LeasingModel {
         counters
     }
 
-    /// The number of different dedup keys that have ever left a mark. A backend clears expired
-    /// marks away when it likes, so it answers a number between the live marks and this.
+    /// The number of different dedup keys that have ever left a mark. A backend clears expired marks away when it
+    /// likes, so it returns a number between the live marks and this number.
     pub fn marks_ever(&self) -> u64 {
         let mut keys: Vec<_> = self.marks.iter().map(|mark| &mark.key).collect();
         keys.sort_unstable();
@@ -58,8 +58,7 @@ impl LeasingModel {
         keys.len() as u64
     }
 
-    /// Goes by other attempts, another cap of the dead letters, another ageing and another capacity
-    /// from now on.
+    /// From now on uses other attempts, another cap of the dead letters, another ageing and another capacity.
     ///
     /// # Errors
     ///
@@ -197,9 +196,8 @@ impl LeasingModel {
         Ok(line.len() as u64)
     }
 
-    /// The time after `now` at which the next change comes by itself: a deadline, a due time, the
-    /// end of a time to live, or the end of a dedup window. Tests use it to stop just before, at,
-    /// and just after it.
+    /// The time after `now` at which the next change comes without a call: a deadline, a due time, the end of a time to
+    /// live, or the end of a dedup window. Tests use it to stop just before, at, and just after it.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
         let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
@@ -234,7 +232,7 @@ impl LeasingModel {
         entries.position(|entry| entry.id == id && entry.death().is_some())
     }
 
-    /// Whether a bounded queue has room; other queues always have.
+    /// Whether a bounded queue has room; other queues always have room.
     pub(crate) fn has_room(&self) -> bool {
         self.capacity
             .is_none_or(|capacity| self.occupied() < capacity)

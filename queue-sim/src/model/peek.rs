@@ -10,7 +10,7 @@ use super::{
     limits,
 };
 
-/// The end of a page of which the contract does not say what it shows.
+/// The end of a page whose content the contract leaves open.
 pub(crate) const UNDETERMINED: Cursor = Cursor::new(u64::MAX);
 
 /// The bits of a cursor that count.
@@ -27,8 +27,8 @@ fn digest(numbers: impl Iterator<Item = u64>) -> u64 {
 }
 
 impl LeasingModel {
-    /// The messages of one place, in its order. The cursor has the number of those shown so far, and a
-    /// digest of the line: a page that goes on in a line that has changed is `UNDETERMINED`.
+    /// The messages of one place, in its order. The cursor has the number of messages shown so far, and a digest of the
+    /// order: a page that goes on in an order that has changed is `UNDETERMINED`.
     ///
     /// # Errors
     ///

@@ -38,8 +38,8 @@ impl LeasingModel {
         now
     }
 
-    /// Whether an outdated message is left, since there were more than one call ends. No lease
-    /// hands out anything then.
+    /// Whether an outdated message is left, because there were more than one call ends. No lease hands out anything
+    /// then.
     pub(super) fn is_outdated(&self, now: u64) -> bool {
         !self.first_by(ModelEntry::end, now).is_empty()
     }

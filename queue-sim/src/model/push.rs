@@ -35,7 +35,7 @@ impl LeasingModel {
         self.put(now, messages, |message| &message.push, prioritize)
     }
 
-    /// Accepts messages that are no repeats, each with what `finish` adds to it.
+    /// Accepts messages that are no repeats, after `finish` has completed each.
     pub(super) fn put<M>(
         &mut self,
         now: Timestamp,
@@ -67,8 +67,8 @@ impl LeasingModel {
         Some(first.id)
     }
 
-    /// Accepts a message and marks its key. The message is ready, at the tail, or delayed until its
-    /// due time if that is still to come. Answers its index.
+    /// Accepts a message and marks its key. The message is ready, at the tail, or delayed until its due time if that is
+    /// still to come. Returns its index.
     pub(super) fn accept(&mut self, now: u64, push: &Push) -> usize {
         let at = self.entries.len();
         let id = MessageId::new(at as u64 + 1);

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::named::named;
 
-/// One of the actors of a run. Lane 0 is the world: the network, the server, the clock.
+/// An actor of a run. Lane 0 is the world: the network, the server, the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Lane(pub u8);
 
@@ -20,8 +20,7 @@ impl fmt::Display for Lane {
 /// The place of a decision: the lane that decides, its step, the matter, and a number, since it may
 /// decide about the same matter several times in a step.
 ///
-/// A site depends on nothing outside its lane, so taking one decision out of a plan leaves the
-/// others in place.
+/// A choice point depends on nothing outside its lane, so removing one decision from a plan leaves the others in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChoicePoint {
     /// The lane that decides.
@@ -52,8 +51,8 @@ impl ChoicePoint {
         self
     }
 
-    /// Whether the decision is about a parameter of the whole run. A parameter says what may happen
-    /// in the run, and not what does.
+    /// Whether the decision is about a parameter of the whole run. A parameter allows events in the run, and causes
+    /// none.
     pub const fn is_parameter(self) -> bool {
         matches!(self.what, What::Parameter)
     }

@@ -34,7 +34,7 @@ struct ChoiceCounter {
 }
 
 enum Source {
-    /// By chance, except where `given` decides.
+    /// Decides by chance, except where `given` decides.
     Seed { rng: Box<ChaCha8Rng>, given: Plan },
     Plan {
         plan: Plan,
@@ -70,8 +70,8 @@ impl Decisions {
         })))
     }
 
-    /// Begins this step of the lane. If the lane is at this step already, it goes on, since no two
-    /// decisions may share a site.
+    /// Begins this step of the lane. If the lane is at this step already, the step goes on, because no two decisions
+    /// may share a choice point.
     pub fn enter(&self, lane: Lane, step: u32) {
         let mut state = self.lock();
         let place = state.place(lane);
@@ -81,7 +81,7 @@ impl Decisions {
         }
     }
 
-    /// The site of the lane's next decision about this: the lane's current step, and the next free
+    /// The choice point of the lane's next decision about this matter: the lane's current step, and the next free
     /// number.
     pub fn site(&self, lane: Lane, what: What) -> ChoicePoint {
         let mut state = self.lock();
@@ -97,7 +97,7 @@ impl Decisions {
         site
     }
 
-    /// Decides between this many options: mostly the simplest, 0; with this chance any other.
+    /// Decides between the given number of options: mostly the simplest, 0; with this chance any other.
     pub fn draw(&self, site: ChoicePoint, options: u32, chance: Chance) -> u32 {
         self.decide(site, options, |rng| {
             if below(rng, 100) < chance {
@@ -108,12 +108,12 @@ impl Decisions {
         })
     }
 
-    /// Decides between this many options, all as likely.
+    /// Decides between the given number of options, all equally likely.
     pub fn choose(&self, site: ChoicePoint, options: u32) -> u32 {
         self.decide(site, options, |rng| below(rng, options))
     }
 
-    /// Decides between as many options as there are weights. The weights give their likelihoods.
+    /// Decides between options with these weights.
     pub fn weigh(&self, site: ChoicePoint, weights: &[u32]) -> u32 {
         let options = u32::try_from(weights.len()).unwrap_or(u32::MAX);
         self.decide(site, options, |rng| {
@@ -188,7 +188,7 @@ impl DecisionState {
     }
 }
 
-/// This is even enough: the bias of a product is far below what a seed could show.
+/// This is even enough: the bias of a product is too small for a seed to show.
 fn below(rng: &mut ChaCha8Rng, bound: u32) -> u32 {
     ((u64::from(rng.next_u32()) * u64::from(bound)) >> 32) as u32
 }

@@ -1,11 +1,10 @@
 //! The decisions of a run: a seed draws them, and a plan keeps, replays and shrinks them.
 //!
-//! A decision at a [`Site`] settles everything that a run leaves to chance: which task goes next,
-//! what a lane does, whether a reply is lost. A decision is a small number, and 0 is the simplest:
-//! no fault, no preemption, no action. A [`Plan`] holds only the decisions that are not 0. So it
-//! stays small, prints in one line, and becomes simpler at each site that shrinking takes out. The
-//! plan is shrunk and kept ([`Regressions`]), never the seed, which dies at the first change of
-//! code.
+//! A decision at a [`Site`] settles everything that a run leaves to chance: which task goes next, what a lane does,
+//! whether a reply is lost. A decision is a small number, and 0 is the simplest: no fault, no preemption, no action. A
+//! [`Plan`] holds only the decisions that are not 0. So it stays small, prints in one line, and becomes simpler with
+//! each decision that shrinking removes. The plan is shrunk and kept ([`Regressions`]), never the seed, which dies at
+//! the first change of code.
 
 mod choice_point;
 mod decisions;
@@ -38,7 +37,7 @@ pub struct Plan(
 );
 
 impl FromIterator<(ChoicePoint, u32)> for Plan {
-    /// Makes a plan of these decisions; of two at one site, the last.
+    /// Makes a plan of these decisions. If two are at one choice point, the last one counts.
     fn from_iter<I: IntoIterator<Item = (ChoicePoint, u32)>>(decisions: I) -> Self {
         let mut plan: Vec<(ChoicePoint, u32)> = decisions.into_iter().collect();
         plan.sort_by_key(|(site, _)| *site);

@@ -5,10 +5,10 @@ use std::{
 
 use super::{ChoicePoint, Plan};
 
-/// Makes a plan smaller while its run still fails: takes decisions out, first all about one matter or
-/// all of one lane, then in ever smaller chunks, and then lowers the rest. `fails` plays a plan. If
-/// its run failed as before, it answers the plan of the decisions that the run really took. It is
-/// called at most `budget` times, and never twice with the same plan.
+/// Makes a plan smaller while its run still fails: takes decisions out, first all about one matter or all of one lane,
+/// then in ever smaller chunks, and then lowers the rest. `fails` plays a plan. If the run failed as before, `fails`
+/// returns the plan of the decisions that the run really took. It is called at most `budget` times, and never twice
+/// with the same plan.
 ///
 /// This is delta debugging (Zeller and Hildebrandt, 2002), on decisions instead of input.
 pub fn shrink(plan: Plan, budget: usize, fails: impl FnMut(&Plan) -> Option<Plan>) -> Plan {
@@ -47,7 +47,7 @@ struct Shrinking<F> {
 }
 
 impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
-    /// Plays a simpler plan, which is the best from now on if it fails, too. Answers whether it is.
+    /// Plays a simpler plan. If it fails, too, it is the best plan from now on, and this returns true.
     fn attempt(&mut self, candidate: &Plan) -> bool {
         let mut hasher = DefaultHasher::new();
         candidate.hash(&mut hasher);
@@ -95,7 +95,7 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
         }
     }
 
-    /// Lowers each decision to 1, or else as far as halving the rest of the way finds.
+    /// Lowers each decision to 1, or else to the lowest value that a binary search finds.
     fn lower(&mut self) {
         let sites: Vec<_> = self.best.iter().map(|(site, _)| site).collect();
         for site in sites {
@@ -142,7 +142,7 @@ mod tests {
         decisions.into_iter().collect()
     }
 
-    /// Shrinks a plan that fails by this rule. Answers what is left, and the plans that were played.
+    /// Shrinks a plan that fails by this rule. Returns the shrunk plan, and the plans that were played.
     fn shrunk(plan: Plan, is_failure: impl Fn(&Plan) -> bool) -> (String, Vec<Plan>) {
         let mut played = Vec::new();
         let small = shrink(plan, 500, |plan| {
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn no_plan_is_played_twice() {
         let all = plan((0..20).map(|step| (site(step), 3)));
-        // Two go only together, which takes several rounds.
+        // Two decisions can only be removed together, which takes several rounds.
         let fails =
             |plan: &Plan| (plan.get(site(3)) > 0) == (plan.get(site(11)) > 0) && plan.len() > 4;
         let (_, played) = shrunk(all, fails);

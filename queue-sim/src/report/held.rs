@@ -28,8 +28,7 @@ struct Again {
     since: Timestamp,
 }
 
-/// Joins all extensions of the same leases into one row, while nothing else happens. Calls in
-/// `kept` keep their rows.
+/// Joins consecutive extensions of the same leases into one row. Calls in `kept` keep their rows.
 pub(super) fn extended_once(
     history: &History,
     words: &Words,

@@ -13,9 +13,9 @@ use crate::{
     plan::Lane,
 };
 
-/// A history of several queues as lanes in time, up to the last mark. It shows only the lanes that
-/// have a name here, and leaves out calls that led to nothing, such as waits. `marked` has the
-/// notes beside the ends of calls, and `effects` the notes beside events, by their order.
+/// A history of several queues as lanes in time, up to the last mark. It shows only lanes with a name in `names`, and
+/// leaves out calls that led to nothing, such as waits. `marked` has the notes beside the ends of calls, and `effects`
+/// the notes beside events, by their order.
 pub(crate) fn named_lanes(
     history: &History,
     names: &BTreeMap<Lane, String>,
@@ -119,7 +119,7 @@ pub(super) fn page(
     columns(&headings, lines.chain(rest).collect())
 }
 
-/// Whether a call led to nothing worth telling.
+/// Whether a call led to nothing worth showing.
 fn is_idle(record: &Record) -> bool {
     if record.only_waited() || matches!(record.call, Call::Depth | Call::Counters) {
         return true;
@@ -132,7 +132,7 @@ fn is_idle(record: &Record) -> bool {
         CallEnd::Ok(Answer::SettledAndLeased(settled, leased)) => {
             settled.is_empty() && leased.is_empty()
         }
-        // A worker asks again; any other caller needs the answer.
+        // A worker polls again; any other caller needs the answer.
         CallEnd::NotApplied(..) => match &record.call {
             Call::Lease(..) => true,
             Call::SettleAndLease(batch, ..) => batch.is_empty(),

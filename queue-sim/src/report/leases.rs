@@ -21,7 +21,7 @@ pub(super) struct Expired {
     pub(super) queue: QueueName,
     pub(super) receipt: Receipt,
     pub(super) deadline: Timestamp,
-    /// It shows after this place in the order.
+    /// The place in the order after which it is shown.
     pub(super) since: u64,
 }
 
@@ -92,7 +92,7 @@ fn settle(held: &mut ExpiredLeases, record: &Record, batch: &[Settlement]) {
     }
 }
 
-/// The time at which a call took effect, as well as it is known.
+/// The time at which a call took effect, as far as it is known.
 pub(super) fn effect(record: &Record) -> Moment {
     let ended = record.ended.as_ref().map(|ended| ended.at);
     let executed = record.executed.first().copied();

@@ -44,8 +44,8 @@ pub fn story(
     format!("{page}replay (seed {seed}): {replay}\n")
 }
 
-/// The report of a kept plan that does not pass: where it stands, the reason, and the line that
-/// replays it. If its run breaks rules, the run as lanes in time for each of them.
+/// The report of a kept plan that does not pass: its file and line, the reason, and the line that replays it. If its
+/// run breaks rules, the report shows the run as lanes in time for each of them.
 pub fn relapse(
     scenario: &Scenario,
     backend: &str,

@@ -53,7 +53,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
         .iter()
         .filter_map(|(moment, event)| event_row(*moment, event, words, lengths))
         .collect();
-    // These rows only show where another event interrupts a call.
+    // These rows are shown only if another event interrupts a call.
     moments.extend(events.iter().map(|row| {
         let moment = Moment {
             order: row.order,
@@ -123,7 +123,7 @@ fn text(history: &History, record: &Record, parts: &[Part], words: &Words) -> Op
     let ended = ended.then(|| outcome(history, record, words));
     Some(match (began, executed, ended) {
         (true, _, Some(ended)) => format!("{queue}{asked} -> {ended}"),
-        // The moment of an expected execution tells nothing.
+        // The moment of an expected execution is no news.
         (true, Some(_), None) => format!("{queue}{asked} (executed)"),
         (true, None, None) => format!("{queue}{asked} …"),
         (false, Some(0), None) => format!("  . executed: {queue}{asked}"),
@@ -171,7 +171,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
         Event::Spared(lane, how) => (Some(*lane), format!("  . {how}")),
         Event::Failed(lane, how) => (Some(*lane), format!("  . {how}")),
         Event::Command(lane, command) => (Some(*lane), command.clone()),
-        // Another event tells its consequence.
+        // Another event shows its consequence.
         Event::Fault(fault, _) if *fault == CRASHED || *fault == STALLED => return None,
         Event::Fault(fault, lane) => {
             if *lane == Lane::WORLD {

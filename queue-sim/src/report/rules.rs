@@ -10,7 +10,7 @@ pub fn rule(number: &str) -> Option<String> {
     property.map_or_else(|| stated(number), |(_, text)| Some((*text).to_owned()))
 }
 
-/// The name and the first sentence of a rule that has a name, and all of one that has none.
+/// The name and the first sentence of a rule with a name, or the whole text of a rule without one.
 fn stated(number: &str) -> Option<String> {
     let named = || {
         let (_, rule) = CONTRACT.split_once(&format!("**{number} "))?;

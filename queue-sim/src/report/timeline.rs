@@ -88,7 +88,7 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
         marked.get(&id).cloned()
     };
 
-    // Events after the last call that shows the finding tell nothing more.
+    // Events after the last call that shows the finding add nothing.
     let named = |row: &TimelineRow| row.ends.is_some_and(|id| marked.contains_key(&id));
     let end = rows
         .iter()
@@ -100,7 +100,7 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
     })
 }
 
-/// The drain is the lane that only acts after the faults.
+/// The drain is the lane that acts only after the faults.
 fn heading(history: &History, lane: Lane) -> String {
     let mut records = history.records.iter().filter(|record| record.lane == lane);
     let healed = history.healed();

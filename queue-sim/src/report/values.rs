@@ -1,4 +1,4 @@
-//! Values in the words of a story, each by itself: `103 instead of the oldest, 101`.
+//! Single values in the words of a story: `103 instead of the oldest, 101`.
 
 use std::{num::NonZeroUsize, time::Duration};
 

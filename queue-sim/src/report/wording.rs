@@ -18,7 +18,7 @@ use super::values::{
 };
 use crate::history::{History, Record};
 
-/// A smaller value is a number, and not a time.
+/// A value below this is a number, and not a time.
 const LONG_AGO: Timestamp = Timestamp::from_millis(1_000_000_000_000);
 
 /// The longest history. A value further from its beginning is not a time in it.
@@ -26,9 +26,8 @@ const LONGEST_RUN: Duration = Duration::from_secs(86_400);
 
 /// The references of a history's words: its beginning, and its known deliveries.
 ///
-/// Times are milliseconds since the beginning. `103 #2` is the second known delivery of message
-/// 103; the number stands for its token. If there are several queues, each call and each message
-/// has its queue's name.
+/// Times are milliseconds since the beginning. `103 #2` is the second known delivery of message 103; the number
+/// replaces its token. If there are several queues, each call and each message has its queue's name.
 #[derive(Debug)]
 pub(super) struct Words {
     base: Timestamp,
@@ -133,7 +132,7 @@ impl Words {
             Call::Remove(ids) => format!("remove {}", list(ids, MessageId::to_string)),
             Call::Lease(max, lease_time) => lease(*max, *lease_time),
             Call::Settle(batch) => self.settle(queue, batch),
-            // A worker leases so, to tell its name; its lane says who it is.
+            // A worker leases in this way, to pass its name. Its lane shows the name already.
             Call::SettleAndLease(batch, max, lease_time, _) if batch.is_empty() => {
                 lease(*max, *lease_time)
             }

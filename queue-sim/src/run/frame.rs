@@ -9,7 +9,7 @@ use crate::{
     world::{EPOCH, Environment, Faults, RunContext, World, by_rule},
 };
 
-/// Every run's surroundings: an executor, a journal, and a fresh world.
+/// The environment of every run: an executor, a journal, and a fresh world.
 pub(crate) struct Frame {
     pub(crate) context: RunContext,
     pub(crate) world: Arc<dyn World>,
@@ -35,7 +35,7 @@ impl Frame {
         Self { context, world }
     }
 
-    /// Writes down the backend's data that no message, letter or item explains.
+    /// Writes down the backend's data that no message, dead letter or item explains.
     pub(crate) async fn look_for_leftovers(&self) {
         for left in self.world.leftovers().await {
             let event = Event::Broken("leftovers", by_rule(&left));
@@ -43,7 +43,7 @@ impl Frame {
         }
     }
 
-    /// Ends the run: drops the rest of these lanes, and answers the history.
+    /// Ends the run: drops the rest of these lanes, and returns the history.
     pub(crate) fn end(&self, lanes: impl IntoIterator<Item = Lane>, end: &End) -> History {
         // The executor holds these tasks, and they hold the executor.
         for lane in lanes {

@@ -72,7 +72,7 @@ impl<'a> Runs<'a> {
         self.seed_but_for(seed, &Plan::default());
     }
 
-    /// As [`seed`](Self::seed), but this plan decides at its sites: for a rare sort of run.
+    /// As [`seed`](Self::seed), but this plan decides at its choice points: for a rare sort of run.
     pub fn seed_but_for(&mut self, seed: u64, given: &Plan) {
         let seeded = || Decisions::seeded_but_for(seed, given.clone());
         let played = self.runner.play(&seeded());
@@ -146,7 +146,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The goals of what lanes do, those of what histories show, and those of this environment alone.
+/// The goals of the lanes' actions, of the histories, and of this environment alone.
 fn all_goals(kind: QueueKind, environment: &dyn Environment) -> BTreeSet<&'static str> {
     let mut all = goals(kind);
     all.extend(workload::goals(kind));

@@ -28,10 +28,10 @@ pub struct Scenario {
     /// The faults that strike, and how often; each run draws them if this is `None`. Faults that
     /// the environment or the mode lacks never strike.
     pub faults: Option<Faults>,
-    /// What the queue has, if it lacks some calls: then lanes make only those, and the rules that
-    /// it breaks are still checked. Bodies are unique, unless `equal_bodies` says otherwise.
+    /// The queue's guarantees, if it lacks some calls: lanes then make only calls that it has, and the rules that it
+    /// breaks are still checked. Bodies are unique, unless `equal_bodies` says otherwise.
     pub guarantees: Option<Guarantees>,
-    /// Whether lanes put equal bodies in, where `guarantees` are given.
+    /// Whether lanes push equal bodies, if `guarantees` are given.
     pub equal_bodies: bool,
 }
 
@@ -57,7 +57,7 @@ const HORIZON: Duration = Duration::from_secs(3_000);
 /// The steps of a lane that only waits. It mostly waits once, until the other lanes have ended.
 const AUDIENCE_STEPS: u32 = 3;
 
-/// A run that polls this often in one instant spins: others make some hundred polls at the most.
+/// A run with this number of polls in one instant spins: other runs make some hundred polls at the most.
 const SPINNING: u32 = 20_000;
 
 impl Simulation for Scenario {

@@ -32,7 +32,7 @@ pub struct Replayed<R> {
 /// The reason why a kept plan does not pass.
 #[derive(Debug)]
 pub enum Relapse<R> {
-    /// Its run breaks a rule, the same as before or another.
+    /// Its run breaks a rule: the same rule as before, or another.
     Broken(Box<Replayed<R>>),
     /// The checks ran out of their budget.
     Inconclusive,
@@ -88,7 +88,7 @@ impl<'a, S: Simulation> Runner<'a, S> {
         self.simulation.play(self.environment, decisions)
     }
 
-    /// Plays a run again, and answers the first difference.
+    /// Plays a run again, and returns the first difference.
     pub fn compare(&mut self, run: &S::Run, again: &Decisions) -> Option<Finding> {
         let second = self.play(again);
         self.simulation.differ(run, &second)

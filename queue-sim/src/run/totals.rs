@@ -61,7 +61,7 @@ impl Totals {
         self.violations == 0 && self.inconclusive * 100 <= self.runs * MOST_INCONCLUSIVE
     }
 
-    /// Those of these faults that struck in no run.
+    /// The faults among `faults` that struck in no run.
     pub fn unstruck(&self, faults: &[Fault]) -> Vec<Fault> {
         let faults = faults.iter().copied();
         let struck = |fault: &Fault| self.faults.contains_key(fault.as_str());

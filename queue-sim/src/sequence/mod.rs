@@ -1,14 +1,13 @@
 //! Random sequences of calls on one queue: one call after another, without faults.
 //!
-//! Runs of lanes under faults ([`run`](crate::run)) rarely reach the bounds of a call. Sequences
-//! reach them: batches of 127, 128 and 129 entries, rounds of 128 messages that expire together,
-//! durations at the edges of what is valid, and time that moves to a millisecond before, at or
-//! after the next change. [`strategy`] generates sequences for proptest, which also shrinks them.
-//! [`play()`] plays one on a backend. [`check`](crate::check::check()) judges its history, as it
-//! judges any run's.
+//! Runs of lanes under faults ([`run`](crate::run)) rarely reach the bounds of a call. Sequences reach them, with
+//! batches of 127, 128 and 129 entries, rounds of 128 messages that expire together, and durations at the limits of the
+//! valid range. Time moves to a millisecond before, at or after the next change. [`strategy`] generates sequences for
+//! proptest, which also shrinks them. [`play()`] plays one on a backend. [`check`](crate::check::check()) judges its
+//! history, as it judges any run's.
 //!
-//! A sequence is *total*: every queue of its kind can play it. Only the queue's answers tell
-//! receipts, ids, due times and cursors, so [`symbol`]s stand for them.
+//! A sequence is *total*: every queue of its kind can play it. Receipts, ids, due times and cursors are known only from
+//! the queue's answers, so [`symbol`]s replace them.
 
 mod play;
 pub mod strategy;
@@ -41,10 +40,10 @@ pub enum Step {
 /// An amount of time that passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// This many milliseconds.
+    /// A number of milliseconds.
     For(u64),
-    /// Until the next change that comes by itself (a deadline, a due time, the end of a time to
-    /// live or of a dedup window), and this many milliseconds after it or before it.
+    /// The time until the next change that comes without a call, plus or minus a number of milliseconds. Such a change
+    /// is a deadline, a due time, or the end of a time to live or of a dedup window.
     Next(i8),
 }
 

@@ -131,7 +131,7 @@ async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
 /// The client that makes the calls of a sequence.
 struct Client {
     known: Known,
-    /// Knows the times of changes that come by themselves.
+    /// Knows the times of changes that come without a call.
     model: Model,
     journal: Journal,
     /// The number of expired leases at the last read.

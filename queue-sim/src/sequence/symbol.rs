@@ -1,9 +1,8 @@
-//! Symbols: they stand in a generated call for values that only the queue's answers tell.
+//! Symbols: in a generated call they replace values that are known only from the queue's answers.
 //!
-//! Symbols are ids, tokens and times far above any that a queue gives. Every other value in a call
-//! stands for itself, so a made-up receipt is just an ordinary receipt. A page with a cursor,
-//! whichever it is, goes on after the last page of the same call; a peek, after the last one of its
-//! place.
+//! Symbols are ids, tokens and times far above any that a queue gives. Every other value in a call stands for itself,
+//! so a made-up receipt is just an ordinary receipt. A page with any cursor goes on after the last page of the same
+//! call; a peek, after the last page of its place.
 
 use queue_core::{
     Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Receipt, Timestamp, Token,
@@ -15,15 +14,15 @@ const TOKEN: u64 = 1 << 60;
 const NEXT_TOKEN: u64 = 1 << 61;
 const LAST_TOKEN: u64 = 1 << 62;
 const TIME: u64 = 1 << 60;
-/// The first symbol of a time stands for this many milliseconds before now.
+/// The first symbol of a time means this number of milliseconds before now.
 const PAST: u64 = 1_000;
 
-/// The message that the queue accepted this many before the latest. The count wraps around.
+/// An accepted message, counted back from the latest. The count wraps around.
 pub const fn id(back: usize) -> MessageId {
     MessageId::new(ID + back as u64)
 }
 
-/// The receipt that the queue handed out this many before the latest. The count wraps around.
+/// A receipt that the queue handed out, counted back from the latest. The count wraps around.
 pub const fn receipt(back: usize) -> Receipt {
     crossed(back, back)
 }
@@ -46,25 +45,25 @@ pub const fn too_old(back: usize) -> Receipt {
     Receipt::new(MessageId::new(ID + back as u64), token)
 }
 
-/// The time this many milliseconds from now; at most a second in the past.
+/// A time, in milliseconds from now; at most a second in the past.
 pub const fn from_now(millis: i64) -> Due {
     Due::At(Timestamp::from_millis(
         TIME + PAST.saturating_add_signed(millis),
     ))
 }
 
-/// A page of this many entries, after the last one that the client read.
+/// A page of the given number of entries, after the last page that the client read.
 pub const fn next_page(limit: usize) -> Page {
     Page::after(Cursor::new(0), limit)
 }
 
-/// The queue's answers so far, for which the symbols stand.
+/// The queue's answers so far, whose values the symbols replace.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     ids: Vec<MessageId>,
     receipts: Vec<Receipt>,
     end_of_page: Option<Cursor>,
-    /// Of a peek, for each place.
+    /// For a peek, one for each place.
     ends_of_peeks: [Option<Cursor>; 3],
 }
 

@@ -4,7 +4,7 @@ use queue_sim::world::{Environment, MemoryEnvironment};
 
 use crate::arguments::Place;
 
-/// Makes this many environments. An error says what is missing.
+/// Makes the given number of environments. An error names what is missing.
 pub(crate) fn start(place: Place, count: u64) -> Result<Vec<Box<dyn Environment>>, String> {
     let start = || -> Result<Box<dyn Environment>, String> {
         match place {

@@ -27,7 +27,7 @@ use queue_sim::{
 
 use self::{arguments::Arguments, progress::Progress};
 
-/// The end of the program, as its exit code.
+/// The program's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     Passed,
@@ -100,8 +100,7 @@ fn play(
     let start = Instant::now();
     let progress = Progress::of(kind, backend, arguments.seeds);
     let seeds = arguments.first_seed..arguments.first_seed + arguments.seeds;
-    // At once, so that a user who stops the program early has seen the failure, and its plan is
-    // kept.
+    // Printed and kept at once, so that a user who stops the program early has both the failure and its plan.
     let told = Mutex::new(BTreeSet::new());
     let tell = |failure: &(u64, RunFailure<Played>)| {
         let RunFailure { finding, run, .. } = &failure.1;
@@ -134,11 +133,10 @@ fn play(
     Ok(status)
 }
 
-/// Tells a failure, and keeps its plan.
+/// Prints a failure, and keeps its plan.
 type Tell<'a> = dyn Fn(&(u64, RunFailure<Played>)) -> io::Result<()> + Sync + 'a;
 
-/// Plays the seeds, each thread its share, and tells the first failure of each rule that a thread
-/// finds.
+/// Plays the seeds, divided among threads, and prints the first failure of each rule that a thread finds.
 fn side_by_side<'a>(
     threads: Vec<Runs<'a>>,
     seeds: &Range<u64>,
@@ -257,8 +255,7 @@ fn misfit(plan: &Plan, unmet: usize) -> String {
     )
 }
 
-/// Names the goals that no run reached, the faults that none met, and the mixes of inconclusive
-/// runs.
+/// Names the goals that no run reached, the faults that no run met, and the mixes of inconclusive runs.
 fn missed(runs: &Runs<'_>) {
     let goals = runs.missed_goals();
     if !goals.is_empty() {

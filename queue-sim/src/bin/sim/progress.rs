@@ -42,7 +42,7 @@ impl Progress {
         }
     }
 
-    /// Counts one more run, with this many violations.
+    /// Counts one more run, with its number of violations.
     pub(crate) fn tell(&self, violations: u64) {
         let mut sofar = self.sofar.lock().unwrap_or_else(PoisonError::into_inner);
         sofar.runs += 1;

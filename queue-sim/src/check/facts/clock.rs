@@ -1,4 +1,4 @@
-//! The backend's clock, as its executions told the journal.
+//! The backend's clock, as the journal has it from the executions.
 
 use crate::{
     check::{

@@ -36,7 +36,7 @@ impl<'a> Facts<'a> {
                 };
                 self.lease(span, 0, leased, *lease_time);
             }
-            // Mostly it leases nothing. What nobody saw of it may be the lease of a message.
+            // Mostly a wait leases nothing. An execution without an answer may have leased a message.
             Call::WaitToLease(lease_time, ..) => match answer {
                 Some(Answer::Leased(leased)) => {
                     self.lease(span, 0, Some(&leased.deliveries), *lease_time)
@@ -125,7 +125,7 @@ impl<'a> Facts<'a> {
                 for (at, item) in (1..).zip(items.unwrap_or_default()) {
                     self.add(item.id, entry(span, at), What::Visited(item));
                 }
-                // What it leaves out it may have visited before the others, and after them.
+                // It may have visited the items that it leaves out before the others, or after them.
                 let told = items.is_some() && done.gone.is_empty();
                 if !told {
                     self.ghosts.push(entry(span, 0));

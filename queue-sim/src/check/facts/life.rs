@@ -25,12 +25,12 @@ impl<'f, 'a> Life<'f, 'a> {
         self.0.iter()
     }
 
-    /// The events that are surely before that.
+    /// The events that are surely before `then`.
     pub(in crate::check) fn before(&self, then: &Span) -> impl Iterator<Item = &'f Happened<'a>> {
         self.0.iter().filter(|happened| happened.span.before(then))
     }
 
-    /// The events that are perhaps before that.
+    /// The events that are perhaps before `then`.
     pub(in crate::check) fn perhaps_before(
         &self,
         then: &Span,
@@ -39,8 +39,8 @@ impl<'f, 'a> Life<'f, 'a> {
         events.filter(|happened| happened.span.may_precede(then))
     }
 
-    /// The deliveries, with the times of their leases, in order: that of their tokens, where the
-    /// history says that these tell it, and else that of their calls.
+    /// The deliveries, with the times of their leases, in order: by their tokens if the history says that tokens show
+    /// the order, and otherwise by their calls.
     pub(in crate::check) fn leases(&self) -> impl Iterator<Item = Lease<'a>> + use<'f, 'a> {
         self.0.iter().filter_map(|happened| match happened.what {
             What::Delivered(delivery, lease_time) => Some(Lease {
@@ -58,10 +58,10 @@ impl<'f, 'a> Life<'f, 'a> {
         leases.find(|lease| lease.delivery.receipt.token == token)
     }
 
-    /// The first delivery, if no earlier one can have been, and the message was undelivered until
-    /// then. Each delivery charges an attempt, also one that nobody was told of. But who peeks has
-    /// the receipt of that one, too, and may refund the attempt. A message that died before, as an
-    /// outdated one does without any delivery (L17), starts anew when it is revived.
+    /// The first delivery, if no earlier delivery is possible, and the message was undelivered until then. Each
+    /// delivery charges an attempt, even if its answer was lost. But a caller that peeks has the receipt of such a
+    /// delivery, too, and may refund the attempt. A message that died before, as an outdated one does without any
+    /// delivery (L17), starts again at attempt 1 when it is revived.
     pub(in crate::check) fn first_lease(&self) -> Option<Lease<'a>> {
         let first = self.leases().next()?;
         let is_untold = |token| self.lease_with(token).is_none();
@@ -86,7 +86,7 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
-    /// Whether a call may have settled this lease before that.
+    /// Whether a call may have settled this lease before `until`.
     pub(in crate::check) fn may_be_settled(&self, lease: &Lease<'_>, until: &Span) -> bool {
         self.perhaps_before(until).any(|happened| {
             matches!(happened.what, What::Settled(token, _, answer)
@@ -94,7 +94,7 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
-    /// The call that surely settled the lease with this token before that.
+    /// The call that surely settled the lease with this token before `then`.
     pub(in crate::check) fn settled(&self, token: Token, then: &Span) -> Option<&'f Happened<'a>> {
         self.before(then).find(|happened| {
             matches!(happened.what, What::Settled(other, _, Some(Settled::Done | Settled::Dead))
@@ -102,8 +102,8 @@ impl<'f, 'a> Life<'f, 'a> {
         })
     }
 
-    /// The earliest and the latest possible deadline of this lease, with all extensions that may
-    /// have come before that.
+    /// The earliest and the latest possible deadline of this lease, with all extensions that may have come before
+    /// `until`.
     pub(in crate::check) fn deadline(&self, lease: &Lease<'_>, until: &Span) -> (u64, u64) {
         let mut earliest = lease.span.earliest.saturating_add(lease.lease_time);
         let mut latest = lease.span.latest.saturating_add(lease.lease_time);

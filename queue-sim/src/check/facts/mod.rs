@@ -1,4 +1,4 @@
-//! The effects of a history's calls, message by message, as far as their callers were told.
+//! The effects of a history's calls, message by message, as far as answers show them.
 
 mod clock;
 mod entering;
@@ -32,7 +32,7 @@ pub(in crate::check) struct Facts<'a> {
     pub(in crate::check) pushes: Vec<Pushing<'a>>,
     /// All events of messages, by id, then in order.
     happened: Vec<Happened<'a>>,
-    /// Leases and rotations that do not tell all that they took: they may have taken anything.
+    /// Leases and rotations whose answers do not show all that they took: they may have taken anything.
     pub(in crate::check) ghosts: Vec<Span>,
 }
 
@@ -68,7 +68,7 @@ pub(in crate::check) struct Happened<'a> {
     pub(in crate::check) what: What<'a>,
 }
 
-/// An event's kind. `None` in it stands for a missing answer.
+/// An event's kind. `None` in it means a missing answer.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::check) enum What<'a> {
     /// Pushed, with its place among the pushes.
@@ -95,7 +95,7 @@ pub(in crate::check) enum What<'a> {
 }
 
 impl What<'_> {
-    /// Whether the message was in the queue then, as the event shows.
+    /// Whether the event shows that the message was in the queue then.
     pub(in crate::check) fn shows_it(&self) -> bool {
         matches!(
             self,
@@ -165,7 +165,7 @@ impl<'a> Facts<'a> {
         self.configs().map(|leasing| leasing.dead_letter_cap).max()
     }
 
-    /// The first configuration, and those that calls changed it to.
+    /// The first configuration, and the configurations that calls changed it to.
     fn configs(&self) -> impl Iterator<Item = &LeasingConfig> {
         let changed = self
             .calls()
@@ -199,7 +199,7 @@ impl<'a> Facts<'a> {
         self.branch.calls.iter().zip(self.spans.iter().copied())
     }
 
-    /// The holder's name that the call told which made this lease.
+    /// The holder's name that the leasing call passed.
     pub(in crate::check) fn holder(&self, lease: &Lease<'_>) -> Option<&Holder> {
         let mut calls = self.calls();
         let (done, _) = calls.find(|(done, _)| done.record.id == lease.span.call)?;
@@ -209,14 +209,12 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether the message was delayed after its push; `None` if nobody can be sure. On a delay
-    /// queue its rank says more.
+    /// Whether the message was delayed after its push; `None` if that is not sure. On a delay queue its rank says more.
     pub(in crate::check) fn is_delayed(&self, push: &Pushing<'_>) -> Option<bool> {
         match push.due {
             None => Some(false),
             Some(Due::After(delay)) => Some(!delay.is_zero()),
-            // Without the backend's own times, a time on its clock and one on ours cannot be
-            // compared.
+            // Without the backend's own times, a time on its clock and a time on ours cannot be compared.
             Some(Due::At(_)) if !self.case.history.has_truth => None,
             Some(Due::At(time)) if time.as_millis() <= push.span.earliest => Some(false),
             Some(Due::At(time)) if time.as_millis() > push.span.latest => Some(true),
@@ -224,8 +222,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether a call before that may have ended the message: its time to live may have been over
-    /// (L17).
+    /// Whether a call before `then` may have ended the message: its time to live may have been over (L17).
     pub(in crate::check) fn may_be_outdated(&self, life: Life<'_, '_>, then: &Span) -> bool {
         let over = |push: &Pushing<'_>| {
             push.ends()
@@ -233,7 +230,7 @@ impl<'a> Facts<'a> {
         };
         match life.push() {
             Some(at) => over(&self.pushes[at]),
-            // It may be any of those whose answers nobody saw.
+            // It may be any of the messages whose answers nobody saw.
             None => {
                 let mut pushes = self.pushes.iter();
                 pushes.any(|push| push.put.is_none() && over(push))
@@ -241,14 +238,14 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether a call before that may have taken messages, or removed them, and told nobody which.
+    /// Whether a call before `then` may have taken or removed messages without an answer that names them.
     pub(in crate::check) fn may_take_untold(&self, then: &Span) -> bool {
         let removes =
             |(done, span): (&Done<'_>, Span)| removes_untold(done) && span.may_precede(then);
         self.ghosts_before(then) > 0 || self.calls().any(removes)
     }
 
-    /// The number of leases without an answer that may have come before this.
+    /// The number of leases without an answer that may have come before `span`.
     pub(in crate::check) fn ghosts_before(&self, span: &Span) -> u32 {
         let ghosts = self.ghosts.iter();
         ghosts.filter(|ghost| ghost.may_precede(span)).count() as u32
@@ -308,7 +305,7 @@ impl<'a> Pushing<'a> {
     }
 }
 
-/// Whether the call may have removed undelivered messages, and did not answer which.
+/// Whether the call may have removed undelivered messages that its answer does not name.
 pub(in crate::check) fn removes_untold(done: &Done<'_>) -> bool {
     match done.record.call {
         Call::Purge(_) | Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_)) => true,
@@ -317,7 +314,7 @@ pub(in crate::check) fn removes_untold(done: &Done<'_>) -> bool {
     }
 }
 
-/// The earliest and the latest possible time that a due value given then means, in ms.
+/// The earliest and the latest possible due time, in ms, that a due value means at that time.
 pub(in crate::check) fn due(due: Due, span: &Span) -> (u64, u64) {
     match due {
         Due::After(delay) => (
@@ -336,8 +333,8 @@ pub(in crate::check) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// Puts the deliveries of each message in the order of their tokens: calls of real threads overlap,
-/// so one that began first may have leased last.
+/// Puts the deliveries of each message in the order of their tokens: calls of real threads overlap, so a call that
+/// began first may have leased last.
 fn by_token(happened: &mut [Happened<'_>]) {
     let token = |happened: &Happened<'_>| match happened.what {
         What::Delivered(delivery, _) => Some(delivery.receipt.token),

@@ -1,4 +1,4 @@
-//! Goals that show in the lives of messages.
+//! Goals that the lives of messages show.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::{
     history::Event,
 };
 
-/// The goals that show in what became of the messages.
+/// The goals that the ends of messages show.
 pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     crashes(facts, goals);
     let leasing = facts.kind() != QueueKind::Rotating;
@@ -116,8 +116,8 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// A message that died as outdated, perhaps after it came back; and one that its holder settled
-/// when its time to live was over.
+/// A message that died as outdated, perhaps after it came back, and a message that its holder settled when its time to
+/// live was over.
 fn outdated(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static str>) {
     let push = life.push().map(|at| &facts.pushes[at]);
     let is_over = |then: &Span| {
@@ -142,7 +142,7 @@ fn outdated(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static
     }
 }
 
-/// A repeat of a message that is unique until it is done, before that, and after it in its window.
+/// A repeat of a message that is unique until it is done: before it is done, and afterwards within its window.
 fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     for push in &facts.pushes {
         let Some(dedup) = push.dedup else {

@@ -1,4 +1,4 @@
-//! Goals that histories must reach now and then; without them, checking proves little.
+//! Goals that histories must reach now and then; otherwise checking proves little.
 
 mod messages;
 
@@ -19,7 +19,7 @@ use crate::{
     run::Played,
 };
 
-/// The goals of a kind are those of the calls that it has.
+/// The goals of a kind are the goals of the calls that it has.
 const GOALS: &[(&str, &[&str])] = &[
     ("lease", LEASING),
     ("schedule", &["not due"]),

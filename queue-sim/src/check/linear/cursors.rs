@@ -16,8 +16,8 @@ use queue_core::{
 pub(super) struct Cursors(BTreeMap<(&'static str, Cursor), Cursor>);
 
 impl Cursors {
-    /// The call with the model's cursor in place of the backend's. `None` if no known page ended
-    /// there, for example one of a lost history.
+    /// The call with the model's cursor in place of the backend's. `None` if no known page ended there, for example
+    /// because its history was lost.
     pub(super) fn known<'a>(&self, call: &'a Call) -> Option<Cow<'a, Call>> {
         let (Call::DeadLetters(page) | Call::List(page) | Call::Peek(_, page)) = call else {
             return Some(Cow::Borrowed(call));

@@ -15,8 +15,8 @@ use self::{
 use super::{Budget, Facts, Finding, branch::Branch, rules::Found};
 use crate::{history::CallId, model};
 
-/// The first call, in the order in which the backend told that it executed them, whose answer is not
-/// the reference model's, with the model's answer.
+/// The first call, in the backend's order of executions, whose answer differs from the reference model's, with the
+/// model's answer.
 pub(super) fn first_wrong(
     config: &QueueConfig,
     branch: &Branch<'_>,
@@ -26,10 +26,10 @@ pub(super) fn first_wrong(
     Some((call, deviation.expected))
 }
 
-/// Looks for an order. Answers whether the search came to a result.
+/// Looks for an order. Returns true if the search came to a result.
 ///
-/// The search first tries the order in which the backend told that it executed the calls, which is
-/// nearly always right. Only if it is not, the search tries all others.
+/// The search first tries the backend's order of executions, which is nearly always right. Only if that order fails,
+/// the search tries all others.
 pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -> bool {
     let steps = Steps::of(facts.branch);
     let Some(deviation) = replay::deviation(facts.case.config, facts.branch, &steps) else {
@@ -47,7 +47,7 @@ pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -
     }
     let call = facts.branch.calls[deviation.call].record.id;
     found.push(Found {
-        // A broken rule says more, wherever it is.
+        // A broken rule says more than this finding, so this finding comes last.
         at: u64::MAX,
         finding: Finding::new("linearisable", explain::explain(facts, &deviation)).shown_by([call]),
     });

@@ -1,4 +1,4 @@
-//! The order in which the backend told that it executed the calls.
+//! The backend's order of executions.
 
 use queue_core::Timestamp;
 

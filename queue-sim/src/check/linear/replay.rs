@@ -8,7 +8,7 @@ use crate::{
 };
 use queue_core::{QueueConfig, call::Answer};
 
-/// The first call whose answer is not the model's.
+/// The first call whose answer differs from the model's.
 #[derive(Debug)]
 pub(super) struct Deviation {
     /// The call's place in the branch.

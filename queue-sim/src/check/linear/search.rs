@@ -22,7 +22,7 @@ use crate::{
 pub(super) struct Search<'a> {
     config: &'a QueueConfig,
     items: Vec<SearchItem<'a>>,
-    /// Whether no call may have an earlier time than the one before it.
+    /// Whether no call may have an earlier time than the call before it.
     in_time: bool,
 }
 
@@ -43,15 +43,15 @@ struct SearchItem<'a> {
     call: &'a Call,
     /// `None` if the caller got no answer.
     answer: Option<&'a Answer>,
-    /// What its answer may leave out.
+    /// The items that its answer may leave out.
     gone: &'a [MessageId],
-    /// The first and the last place in the run's order at which it may have taken effect.
+    /// The first and the last place in the run's order at which the call may have taken effect.
     from: u64,
     to: u64,
     /// The backend's times at which it may have taken effect.
     times: Vec<Timestamp>,
-    /// Whether it surely took effect. If the backend executed a call more than once, the executions
-    /// beside the one that answered may be parts of a verb that is not atomic.
+    /// Whether it surely took effect. If the backend executed a call more than once, the executions beside the
+    /// answering one may be steps of a verb that is not atomic.
     must: bool,
 }
 

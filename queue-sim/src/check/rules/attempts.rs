@@ -40,7 +40,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// The attempts that this lease may have, after the last one.
+/// The attempt numbers that this lease may have, after the last lease.
 fn follows(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -79,8 +79,8 @@ fn follows(
     (least, most)
 }
 
-/// A retry on the last attempt answers `Dead`, and so does a burial. No other settlement does. Where
-/// the attempts were changed, nobody is sure of a retry between the fewest and the most.
+/// A retry on the last attempt answers `Dead`, and so does a burial. No other settlement does. If the allowed attempts
+/// were changed, a retry between the fewest and the most may answer either way.
 fn answers(life: Life<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
     for happened in life.iter() {
         let What::Settled(token, disposition, Some(settled)) = happened.what else {

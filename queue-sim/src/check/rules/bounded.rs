@@ -34,8 +34,8 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// The capacities of the queue, each with the most that it may hold: those that were leased then keep
-/// their places.
+/// The capacities of the queue, each with the most messages that the queue may hold: messages that were leased at the
+/// change keep their places.
 type Sizes = Changes<(u64, u64)>;
 
 fn sizes(facts: &Facts<'_>, first: u64) -> Sizes {
@@ -219,7 +219,7 @@ fn evicted(
     }
 }
 
-/// Eviction takes the next message: none that was ready all the time stands before it.
+/// Eviction takes the next message: no message that was ready all the time comes before it.
 fn evicted_in_turn(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -256,7 +256,7 @@ fn evicted_in_turn(
     }
 }
 
-/// B6: the newest message first, each once, and none that is leased or gone.
+/// B6: the newest message first, each once, and no message that is leased or gone.
 fn recent(
     facts: &Facts<'_>,
     span: &Span,
@@ -275,7 +275,7 @@ fn recent(
         return;
     }
     let fresh = |id| {
-        // A revived message stands where it was revived.
+        // A revived message takes its place at the revival.
         let moved = facts
             .life(id)
             .perhaps_before(span)

@@ -1,4 +1,4 @@
-//! L15: a cancel takes an undelivered message out for good, or says why it does not.
+//! L15: a cancel takes an undelivered message out for good, or says why not.
 
 use queue_core::{Cancelled, Disposition, Settled};
 
@@ -60,8 +60,7 @@ pub(super) fn was_undelivered(
     }
 }
 
-/// For a message that nobody took or removed, and whose time to live is not over, it is not too
-/// late.
+/// A cancel is not too late for a message that nobody took or removed, and whose time to live is not over.
 pub(super) fn was_taken(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -91,8 +90,8 @@ pub(super) fn was_taken(
     }
 }
 
-/// Nothing is cancelled, nor too late to be, that cannot have been there: ids count the accepted
-/// messages. Only a backend that tells what it executed gives such ids.
+/// A cancel answers neither `cancelled` nor `too late` for a message that cannot have been there: ids count the
+/// accepted messages. Only a backend that reports its executions gives such ids.
 fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     if !facts.case.history.has_truth {
         return;
@@ -107,7 +106,7 @@ fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut
     }
 }
 
-/// A message that was there is not said never to have been.
+/// A cancel does not answer that a message never existed if it did.
 fn was_not(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     let there = |happened: &&Happened<'_>| {
         matches!(happened.what, What::Accepted(_)) || happened.what.shows_it()

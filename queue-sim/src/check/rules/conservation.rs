@@ -58,7 +58,7 @@ fn accepted_once<'f, 'a: 'f>(
     }
 }
 
-/// Each delivered or shown message was pushed, and not later than that.
+/// Each delivered or shown message was pushed, and not later than it was delivered or shown.
 fn was_pushed(
     facts: &Facts<'_>,
     id: MessageId,
@@ -216,7 +216,7 @@ fn tally(facts: &Facts<'_>) -> Vec<Balance> {
         }
     }
     for (done, span) in facts.calls() {
-        // This call does not answer the dropped messages.
+        // The answer of this call does not name the dropped messages.
         if matches!(
             done.record.call,
             Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_))

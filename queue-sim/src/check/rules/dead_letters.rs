@@ -43,7 +43,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// A dead letter's reason is its burial's.
+/// A dead letter has the reason of its burial.
 fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
     let mut earlier = life.perhaps_before(span);
     let said = earlier.any(|happened| match happened.what {
@@ -72,8 +72,7 @@ fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether it was surely dead then: a caller saw it dead, or was told so, and it was not revived
-/// since.
+/// Whether it was surely dead then: an answer showed it dead, and it was not revived since.
 fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
     life.before(then).any(|happened| {
         let died = matches!(
@@ -84,7 +83,7 @@ fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
     })
 }
 
-/// Only dead letters are revived, and a message that died was leased before, or outdated.
+/// Only dead letters are revived. A message that died was leased before, or outdated.
 fn never_died(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     let leased = life.leases().any(|lease| lease.span.may_precede(span));
     if !leased && facts.ghosts_before(span) == 0 && !facts.may_be_outdated(life, span) {

@@ -1,5 +1,5 @@
-//! L9: within its window, the queue accepts a key once; where the mark ends with its message, once
-//! until that is done.
+//! L9: the queue accepts a key once within its window. If the mark ends with its message, the queue accepts the key
+//! once until that message is done.
 
 use std::collections::BTreeMap;
 
@@ -99,8 +99,8 @@ fn is_done(life: Life<'_, '_>, then: &Span) -> bool {
     })
 }
 
-/// Whether the message may have been acked, dead or gone then. Its last lease may have expired, its
-/// time to live may have been over, and a call may have removed it and told nobody.
+/// Whether the message may have been acked, dead or gone then. Its last lease may have expired, its time to live may
+/// have been over, or a call may have removed it without an answer.
 fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
     let mut earlier = life.perhaps_before(then);
     let ended = earlier.any(|happened| match happened.what {

@@ -1,4 +1,4 @@
-//! D1: no message comes early. D4: a call moves it in time, or answers that it is too late.
+//! D1: no message comes early. D4: a call moves a message in time, or its answer is that it is too late.
 
 use queue_core::{Due, Rescheduled, Standing};
 
@@ -29,8 +29,8 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Neither is the first delivery before the due time, nor does a call show the message as ready
-/// before. Later deliveries follow other rules.
+/// The first delivery is not before the due time, and no call shows the message as ready before. Later deliveries
+/// follow other rules.
 fn never_early(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
     let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
         return;
@@ -79,6 +79,6 @@ fn earliest_due(
             _ => {}
         }
     }
-    // Without the backend's own times, a time on its clock and one on ours cannot be compared.
+    // Without the backend's own times, a time on its clock and a time on ours cannot be compared.
     (!by_clock || facts.case.history.has_truth).then_some(earliest)
 }

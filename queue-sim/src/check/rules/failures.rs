@@ -1,4 +1,4 @@
-//! L14: a delivery, a peek and a dead letter tell why the last retry failed.
+//! L14: a delivery, a peek and a dead letter show the reason of the last retry.
 
 use queue_core::{Disposition, Settled};
 
@@ -22,7 +22,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// A retry that may have come before, and why it failed.
+/// A retry that may have come before, and its reason.
 fn retry<'a>(happened: &Happened<'a>, then: &Span) -> Option<Option<&'a str>> {
     let What::Settled(_, disposition @ Disposition::Retry { .. }, settled) = happened.what else {
         return None;
@@ -31,8 +31,8 @@ fn retry<'a>(happened: &Happened<'a>, then: &Span) -> Option<Option<&'a str>> {
     may_be.then(|| disposition.failure())
 }
 
-/// The failure is one that a retry before it may have told. It is the last one's, where it is sure
-/// which retry was the last and that nothing revived the message after it.
+/// The message has the reason of an earlier retry. It has the last retry's reason if it is sure which retry was the
+/// last, and that no call revived the message since.
 fn told(life: Life<'_, '_>, then: &Span, failure: Option<&str>, found: &mut Vec<Found>) {
     let retries = || life.iter().filter_map(|r| Some((r, retry(r, then)?)));
     let last = retries().find(|(last, _)| {

@@ -39,7 +39,7 @@ fn taken_wrongly(
 ) {
     let id = life.id();
     let Some(lease) = life.lease_with(token) else {
-        // A made-up receipt may equal that of a lease whose answer nobody saw.
+        // A made-up receipt may equal the receipt of a lease whose answer nobody saw.
         if facts.ghosts_before(span) == 0 {
             let rule = if facts.case.history.has_roll_back() {
                 "R1"
@@ -122,7 +122,7 @@ fn tokens(facts: &Facts<'_>, found: &mut Vec<Found>) {
         let mut last: Option<Lease<'_>> = None;
         for lease in life.leases() {
             let token = lease.delivery.receipt.token;
-            // Without the backend's own order, these come by their tokens, and not by their times.
+            // Without the backend's own order, deliveries are ordered by their tokens, and not by their times.
             let sure = last.and_then(|last| match last.span.before(&lease.span) {
                 true => Some((last, lease)),
                 false => lease.span.before(&last.span).then_some((lease, last)),

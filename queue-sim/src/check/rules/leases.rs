@@ -1,5 +1,4 @@
-//! L1, L2, L3, L11: a message has one live lease, and comes again only for a cause, and not before
-//! its time.
+//! L1, L2, L3, L11: a message has one live lease. It comes again only for a cause, and not before its time.
 
 use queue_core::{Disposition, QueueKind, Rescheduled, Settled};
 

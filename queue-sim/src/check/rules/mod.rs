@@ -1,4 +1,4 @@
-//! The rules of the contract, one by one. They check the answers that a history's callers got.
+//! The rules of the contract, one by one. They check the answers in a history.
 //!
 //! A rule alarms only when it is sure. It concludes an order only from calls that do not overlap,
 //! and an expiry only if the backend's clock had surely come so far. A call without an answer may

@@ -11,21 +11,20 @@ use crate::check::{
     span::Span,
 };
 
-/// A message that is ready all the time between two moments, and its place in its line.
+/// A message that is ready all the time between two moments, and its place in its order.
 #[derive(Debug, Clone, Copy)]
 struct Ready {
     id: u64,
-    /// On a delay queue, the span of the due time; otherwise, the span since which it is ready.
+    /// On a delay queue, the span of the due time; otherwise, the span in which it became ready.
     since: Span,
     until: Span,
     rank: Rank,
-    /// The earliest possible due time of a message that was delayed at first. It joined its line then,
-    /// behind what was ready.
+    /// The earliest possible due time of a message that was delayed at first. At that time it joined its line, behind
+    /// the ready messages.
     due: Option<u64>,
     /// Whether it is back from a release; otherwise it was never leased before.
     returned: bool,
-    /// Whether the time since which it is ready is known. A delivered message was ready at its
-    /// delivery in any case.
+    /// Whether the time at which it became ready is known. A delivered message was ready at its delivery in any case.
     may_be_first: bool,
 }
 
@@ -73,7 +72,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     peeked(facts, found);
 }
 
-/// The ready messages that a peek shows stand in delivery order, as far as it is known.
+/// A peek shows the ready messages in delivery order, as far as that order is known.
 fn peeked(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for (done, span) in facts.calls() {
         let (Call::Peek(Place::Ready, _), Some(Answer::Peeked(page))) =
@@ -110,7 +109,7 @@ fn ageing(facts: &Facts<'_>) -> Option<i64> {
     }
 }
 
-/// Its first delivery, if no earlier one can have been, and its rank is known.
+/// Its first delivery, if no earlier delivery is possible, and its rank is known.
 fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
     pushed(facts, life, life.first_lease()?.span)
 }
@@ -118,7 +117,7 @@ fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
 /// A message that nobody has taken since its push, if its rank is known.
 fn pushed(facts: &Facts<'_>, life: Life<'_, '_>, until: Span) -> Option<Ready> {
     let push = &facts.pushes[life.push()?];
-    // Without the backend's own times, a time on its clock and one on ours cannot be compared.
+    // Without the backend's own times, a time on its clock and a time on ours cannot be compared.
     if matches!(push.due, Some(Due::At(_))) && !facts.case.history.has_truth {
         return None;
     }
@@ -213,7 +212,7 @@ fn back(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
 fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'static str> {
     let sooner = first.rank.most < second.rank.least;
     let level = first.rank.most == second.rank.least && first.rank.least == second.rank.most;
-    // Only a backend that tells what it executed gives ids by arrival.
+    // Only a backend that reports its executions gives ids by arrival.
     let by_id = match facts.case.history.has_truth {
         true => first.id < second.id,
         false => first.since.before(&second.since),

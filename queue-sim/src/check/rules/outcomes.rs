@@ -1,4 +1,4 @@
-//! L8: a failed call tells its caller the truth.
+//! L8: the error of a failed call is true.
 
 use queue_core::{ErrorKind, Timestamp, call::Call};
 
@@ -30,7 +30,7 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
                     found.push(broken("limits", ended.at.order, record, message));
                 }
             }
-            // Nobody executes this on a queue that is not there.
+            // No backend executes this call on a queue that does not exist.
             CallEnd::Ok(_) if matches!(record.call, Call::Reconfigure(_)) => {}
             CallEnd::Ok(_) if case.history.has_truth && !record.only_waited() => {
                 if record.executed.is_empty() {
@@ -51,8 +51,8 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// A call may fail only if a fault struck that can make it fail. A client handles some faults by
-/// itself, such as a server that has forgotten its scripts, and they must not fail a call.
+/// A call may fail only if a fault struck that can make it fail. A client handles some faults alone, such as a server
+/// that has forgotten its scripts, and they must not fail a call.
 fn unexplained(
     case: &Case<'_>,
     record: &Record,

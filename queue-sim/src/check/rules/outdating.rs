@@ -1,5 +1,5 @@
-//! L17: no lease hands out a message whose time to live is over, and a message ends as its push
-//! said, not before its time.
+//! L17: no lease hands out a message whose time to live is over. A message ends as its push said, and not before its
+//! time.
 
 use queue_core::{DeadLetter, DeathReason, Outdated, Revived, call::Answer};
 
@@ -44,8 +44,7 @@ fn delivered(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
     }
 }
 
-/// A message that died as outdated was to be buried, had come to its end, and was in nobody's
-/// hands.
+/// A message that died as outdated was to be buried, had come to its end, and was not leased.
 fn buried(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -56,7 +55,7 @@ fn buried(
     let push = facts.push_of(life.id());
     let asks = match push {
         Some(push) => is_to(push, Outdated::Bury),
-        // It is one of those whose answers nobody saw.
+        // It is one of the messages whose answers nobody saw.
         None => facts
             .pushes
             .iter()
@@ -86,8 +85,8 @@ fn buried(
     }
 }
 
-/// Whether it surely died before its end. Without the backend's own times, only the times that the
-/// letter tells can be compared.
+/// Whether it surely died before its end. Without the backend's own times, only the times in the dead letter can be
+/// compared.
 fn died_early(facts: &Facts<'_>, push: &Pushing<'_>, letter: &DeadLetter) -> bool {
     let end = match (facts.case.history.has_truth, push.ends()) {
         (true, Some((earliest, _))) => earliest,
@@ -125,7 +124,7 @@ fn counted(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether its push asked for this at the end of its time to live.
+/// Whether its push asked for `then` at the end of its time to live.
 fn is_to(push: &Pushing<'_>, then: Outdated) -> bool {
     push.time_to_live.is_some_and(|time| time.then == then)
 }

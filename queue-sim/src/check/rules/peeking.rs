@@ -38,7 +38,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// A page has messages of this place, each once, no more than were asked for, and by their times.
+/// A page has messages of `place`, each once, no more than were asked for, and ordered by their times.
 fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &mut Vec<Found>) {
     let shown = &shown.entries;
     let mut tell = |message: String| found.push(Found::at("L16", &[span], message));
@@ -63,7 +63,7 @@ fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &m
             continue;
         };
         let (one, other) = (pair[0].message.id, pair[1].message.id);
-        // Of those whose time is over, nobody sees which was first.
+        // Among messages whose time is over, the page does not show which was first.
         if second < first || second == first && first > 0 && other < one {
             tell(format!(
                 "message {one} is shown before message {other}, which goes first"
@@ -88,7 +88,7 @@ const fn named(place: Place) -> &'static str {
     }
 }
 
-/// The time that the place's order goes by, in ms from now.
+/// The time by which the place is ordered, in ms from now.
 fn time(standing: &Standing) -> Option<u64> {
     match standing {
         Standing::Ready => None,
@@ -97,7 +97,7 @@ fn time(standing: &Standing) -> Option<u64> {
     }
 }
 
-/// How a shown message differs from what its callers know of it, and the call that tells.
+/// The difference between a shown message and its callers' knowledge of it, and the call that proves it.
 fn differs(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -148,18 +148,18 @@ fn differs(
     }
 }
 
-/// Whether a message that was pushed so may have this age.
+/// Whether a message with this push may have this age.
 fn is_aged(push: &Pushing<'_>, age: u64, then: &Span) -> bool {
     let long_ago = push.span.earliest.saturating_add(age) <= then.latest || age == 0;
     long_ago && push.span.latest.saturating_add(age) >= then.earliest
 }
 
-/// Whether nobody can have leased it so.
+/// Whether no call can have leased it in this way.
 fn is_made_up(facts: &Facts<'_>, life: Life<'_, '_>, receipt: Receipt, then: &Span) -> bool {
     receipt.id != life.id() || facts.ghosts_before(then) == 0
 }
 
-/// How what is shown of a lease differs from what its holder was told.
+/// The difference between a shown lease and the answer that its holder got.
 fn of_lease(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
@@ -186,8 +186,7 @@ fn of_lease(
     (told != holder).then(|| format!("as held by {holder:?}, and the lease told {told:?}"))
 }
 
-/// How the time that is left of a lease differs from its deadline. A lease that is over may not be
-/// reclaimed yet.
+/// The difference between a lease's remaining time and its deadline. An expired lease may not be reclaimed yet.
 fn of_deadline(life: Life<'_, '_>, lease: &Lease<'_>, left: u64, then: &Span) -> Option<String> {
     let (earliest, latest) = life.deadline(lease, then);
     let soonest = then.earliest.saturating_add(left);
@@ -233,7 +232,7 @@ fn leaves_none_out(
     }
 }
 
-/// The call that surely made the message ready, if nothing can have changed that since.
+/// The call that surely made the message ready, if nothing can have changed its place since.
 fn is_ready(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span> {
     let push = stays(facts, life, then)?;
     let leases = || life.leases().filter(|lease| lease.span.may_precede(then));
@@ -262,8 +261,7 @@ fn is_delayed(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span
     (due && !leased).then_some(push.span)
 }
 
-/// The push of a message that nothing but leases and their ends can have changed before that. Its
-/// time to live is not over either.
+/// The push of a message that only leases and their ends can have changed so far, and whose time to live is not over.
 fn stays<'f>(facts: &'f Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<&'f Pushing<'f>> {
     let push = &facts.pushes[life.push()?];
     let mut earlier = life.perhaps_before(then);

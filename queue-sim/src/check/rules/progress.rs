@@ -36,7 +36,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     lost(facts, &span, died, found);
 }
 
-/// Whether it is a queue without counters that nobody leases from.
+/// Whether it is a queue without counters from which nobody leases.
 fn is_only_read(facts: &Facts<'_>) -> bool {
     !facts.calls().any(|(done, _)| {
         let leases = matches!(done.record.call, Call::Lease(..) | Call::SettleAndLease(..));
@@ -44,7 +44,7 @@ fn is_only_read(facts: &Facts<'_>) -> bool {
     })
 }
 
-/// What a caller sees of the queue at the end: by its counters, or by its depth where it has none.
+/// The queue at the end, as a caller sees it: by its counters, or by its depth if it has none.
 fn last_look(facts: &Facts<'_>, healed: u64) -> Option<(Span, Depth, u64)> {
     let reads = || facts.calls().filter(|(_, span)| span.first > healed);
     let counters = reads().filter_map(|(done, span)| match done.answer {
@@ -58,7 +58,7 @@ fn last_look(facts: &Facts<'_>, healed: u64) -> Option<(Span, Depth, u64)> {
     counters.last().or_else(|| depths.last())
 }
 
-/// A queue that nobody leases from holds all that it accepted, but for what it told to be gone.
+/// A queue from which nobody leases holds all accepted messages, except those that its answers say are gone.
 fn untold(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
     if !facts.ghosts.is_empty() || facts.pushes.iter().any(|push| push.put.is_none()) {
         return;

@@ -1,4 +1,4 @@
-//! T1 to T4: items come and go, and each has its turn.
+//! T1 to T4: items come and go, and each is visited in turn.
 
 use queue_core::{
     Message, MessageId, QueueConfig,
@@ -55,8 +55,8 @@ fn paces(facts: &Facts<'_>, first: u64) -> Paces {
     Changes { first, changes }
 }
 
-/// The least pace that may hold from the one visit to the other. Zero if it may have changed
-/// between them: then each item is due.
+/// The least pace that may hold between the two visits. Zero if the pace may have changed between them, because then
+/// each item is due.
 fn least_pace(paces: &Paces, from: &Span, to: &Span) -> u64 {
     let mut changes = paces.changes.iter();
     if changes.any(|(change, _)| change.may_be_between(from, to)) {
@@ -129,9 +129,8 @@ fn may_be_removed(life: Life<'_, '_>, span: &Span) -> bool {
     earlier.any(|removed| matches!(removed.what, What::Removed(_)))
 }
 
-/// Between two visits of an item, every other item that was there all the time has one. An item's
-/// next visit comes no sooner than the pace allows. Another pace makes each item due in its place,
-/// so it changes no order.
+/// Between two visits of an item, every other item that was there all the time is visited, too. An item's next visit
+/// comes no sooner than the pace allows. Another pace makes each item due in its place, so it changes no order.
 fn visits(facts: &Facts<'_>, life: Life<'_, '_>, paces: &Paces, found: &mut Vec<Found>) {
     let mut last: Option<Span> = None;
     for happened in life.iter() {

@@ -113,7 +113,7 @@ struct Still {
 fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
     let calls = &facts.branch.calls;
     let Steps(mut executions) = Steps::of(facts.branch);
-    // This reclaims nothing, so it finds out about nothing.
+    // The call reclaims nothing, so it learns of no expired lease.
     executions.retain(|step| !matches!(calls[step.call].record.call, Call::Capacity));
     let mut model = Model::new(facts.case.config);
     let mut stills = Vec::new();
@@ -136,8 +136,8 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
         // is due sooner.
         let sooner = |time| tells && before.is_none_or(|(before, _)| time < before);
         let ready = match answer {
-            // An item that becomes due again is no arrival: only a caller that has asked since its
-            // last visit knows the time. A due item that a call leaves behind is an arrival.
+            // An item that becomes due again is no arrival: only a caller that has polled since its last visit knows
+            // the time. A due item that a call leaves behind is an arrival.
             Ok(answer) if model.is_paced() => left_due(&model, *at, &answer),
             Ok(answer) if takes(&answer) && !model.is_ready(*at) => due_ahead(&model, *at, until),
             _ => ready_from(&model, *at, until).filter(|(time, by_time)| !by_time || sooner(*time)),
@@ -171,8 +171,8 @@ fn takes(answer: &Answer) -> bool {
     }
 }
 
-/// The next due time of a delayed message: a call that takes a message and leaves this one gives a
-/// hint of it. No hint tells that the lease ends.
+/// The next due time of a delayed message: a call that takes a message and leaves this one gives a hint of it. No hint
+/// announces the end of a lease.
 fn due_ahead(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
     let due = model.first_due(at)?;
     (due.as_millis() < until && model.is_ready(due)).then_some((due.as_millis(), true))
@@ -216,7 +216,7 @@ impl Still {
                 Occasion::Room if self.room => (self.from, false),
                 Occasion::Room => continue,
             };
-            // A waiter that came after the hint learnt from its look how long to wait.
+            // A waiter that came after the hint learnt from its poll how long to wait.
             if by_time && wait.record.began.order > self.order {
                 continue;
             }
@@ -247,7 +247,7 @@ impl Still {
         }
     }
 
-    /// The time since which no waiter with a hint is on its way; `None` if one is.
+    /// The time since which no waiter with a hint is on its way; `None` if a waiter is.
     fn untold(
         &self,
         facts: &Facts<'_>,
@@ -257,7 +257,7 @@ impl Still {
     ) -> Option<u64> {
         let others = waits.iter().filter_map(|other| {
             let same = other.record.id == wait.record.id || other.occasion != wait.occasion;
-            // A waiter that was handed a message does not look.
+            // A waiter that was handed a message does not poll.
             let looks = !same && other.record.only_waited();
             let told = other.record.ended.as_ref().filter(|_| looks)?;
             // A waiter that gets its hint after the next execution is too late to be on its way.
@@ -281,8 +281,8 @@ impl Still {
     }
 }
 
-/// The time since which there is work, whether only time brings it, and the time in which a waiter
-/// must get its hint.
+/// The time since which there is work, whether it came without a call, and the time within which a waiter must get its
+/// hint.
 #[derive(Debug, Clone, Copy)]
 struct Since {
     time: u64,

@@ -72,7 +72,7 @@ impl LeasingModel {
         Ok(dropped)
     }
 
-    /// Changes the capacity, if it is another.
+    /// Changes the capacity, if the new one differs.
     pub(in crate::model) fn resize_to(
         &mut self,
         now: Timestamp,

@@ -76,7 +76,7 @@ impl Model {
     /// does not have.
     pub fn apply(&mut self, now: Timestamp, call: &Call) -> model::ModelResult<Answer> {
         if let Call::WaitToLease(lease_time, holder, _) = call {
-            // A message is handed over as a lease of one would bring it.
+            // A message is handed over exactly as a lease of one message would bring it.
             let lease =
                 Call::SettleAndLease(Vec::new(), NonZeroUsize::MIN, *lease_time, holder.clone());
             return Ok(match self.apply(now, &lease)? {
@@ -160,7 +160,7 @@ impl Model {
         }
     }
 
-    /// The time after `now` at which the next change comes by itself.
+    /// The time after `now` at which the next change comes without a call.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Leasing(_, model) => model.next_boundary(now),
@@ -192,7 +192,7 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Mode
         }
         Call::Resize(capacity) => Answer::Ids(model.resize(now, *capacity)?),
         Call::OpenOrResize(capacity) => {
-            // This call does not answer the dropped messages.
+            // The answer of this call does not name the dropped messages.
             model.resize_to(now, *capacity)?;
             Answer::Nothing
         }

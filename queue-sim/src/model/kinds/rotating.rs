@@ -88,7 +88,7 @@ impl RotatingModel {
         Ok(answers)
     }
 
-    /// Goes by another pace from now on: each item is due, in its place.
+    /// Uses another pace from now on: each item is due, in its place.
     pub fn reconfigure(&mut self, config: &RotatingConfig) {
         if config.pace != self.config.pace {
             for item in &mut self.ring {

@@ -5,11 +5,10 @@ use super::{super::ChoicePoint, Regression};
 /// A kept plan whose run passes, but which no longer fits the code: the run never asked for some of
 /// its decisions.
 ///
-/// That does not prove a bug. Once somebody has mended a bug, its run may rightly take another
-/// course. But it does not prove the code right either: a plan that has fallen out of step with the
-/// code passes as well, and would seem to protect for ever. Only a person who knows the change can
-/// tell the two apart, so the test always reports a misfit. The line grants a number of unmet
-/// decisions that are in order; the test reports the plan again only if there are more.
+/// A misfit does not prove a bug. Once somebody has fixed a bug, its run may rightly take another course. But a misfit
+/// does not prove the code right either: an outdated plan passes as well, and would seem to protect for ever. Only a
+/// person who knows the change can distinguish the two, so the test always reports a misfit. The line grants a number
+/// of unmet decisions that are in order; the test reports the plan again only if there are more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     regression: Regression,
@@ -19,12 +18,11 @@ pub struct Misfit {
 }
 
 impl Regression {
-    /// The misfit of this plan, if its run passes and never asked for these decisions. `None` if
-    /// they are no more than the line grants.
+    /// The misfit of this plan, if its run passes and never asked for these decisions. `None` if their number is within
+    /// the line's grant.
     ///
-    /// Parameters say what may happen, and not what does. So if the run still asks for parameters
-    /// of a plan, but for none of its other decisions, the plan shows nothing, whatever its line
-    /// grants.
+    /// Parameters allow events, and cause none. So if the run still asks for parameters of a plan, but for none of its
+    /// other decisions, the plan shows nothing, even if its line grants more.
     pub fn misfit(&self, unmet: &[ChoicePoint]) -> Option<Misfit> {
         let acts = |site: &ChoicePoint| !site.is_parameter();
         let sites: Vec<ChoicePoint> = self.plan.iter().map(|(site, _)| site).collect();

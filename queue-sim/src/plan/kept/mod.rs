@@ -18,9 +18,9 @@ const HEAD: &str = "\
 # anything else. They are added when a run fails: check them in with what mends it.
 ";
 
-/// A file of plans that failed once, for one name and one backend. Each line is `broken-rule v1:…`.
-/// After the rule may stand `unmet=2`, the number of the plan's decisions that the run no longer
-/// asks for ([`Misfit`] tells why). Lines that begin with `#`, and empty ones, are for people.
+/// A file of plans that failed once, for one name and one backend. Each line is `broken-rule v1:…`. After the rule may
+/// come `unmet=2`, the number of the plan's decisions that the run no longer asks for ([`Misfit`] says why). Lines that
+/// begin with `#`, and empty ones, are for people.
 ///
 /// ```
 /// # fn main() -> std::io::Result<()> {
@@ -38,8 +38,8 @@ const HEAD: &str = "\
 pub struct Regressions(PathBuf);
 
 impl Regressions {
-    /// The file in this folder: `order_timeouts.memory.txt` for `order timeouts` on memory. Two
-    /// names never share a file, if the file system tells capitals from small letters.
+    /// The file in this folder: `order_timeouts.memory.txt` for `order timeouts` on memory. Two names never share a
+    /// file, if the file system distinguishes capitals from small letters.
     pub fn of(folder: &Path, name: &str, backend: &str) -> Self {
         Self(folder.join(format!("{}.{}.txt", for_a_file(name), for_a_file(backend))))
     }
@@ -99,9 +99,8 @@ impl Regressions {
         written().map_err(|error| self.named(&error))
     }
 
-    /// Applies each [`Misfit`]'s remedy to its line: puts the replacement in its place, or takes
-    /// the line out. All other lines stay as they are, and so does a line that has changed since it
-    /// was read.
+    /// Applies each [`Misfit`]'s remedy to its line: replaces the line, or removes it. All other lines stay as they
+    /// are, and so does a line that has changed since it was read.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use std::{
 
 use super::Plan;
 
-/// The most characters of the failure in a line; the story tells the rest.
+/// The most characters of the failure in a line; the story has the rest.
 const BROKE_CHARS: usize = 120;
 
 /// A plan that failed once, as a line of its file.

@@ -47,7 +47,7 @@ pub(super) fn ids() -> impl Strategy<Value = Vec<MessageId>> {
     prop_oneof![30 => vec(id(), 1..=4), 1 => Just(Vec::new())]
 }
 
-/// The first page, or the one after the last that the client read.
+/// The first page, or the page after the last one that the client read.
 pub(super) fn pages() -> impl Strategy<Value = Page> {
     prop_oneof![
         page().prop_map(Page::first),
@@ -204,7 +204,7 @@ fn messages(round: &Round) -> Vec<Push> {
     (0..MAX_BATCH).map(message).collect()
 }
 
-/// Puts in two messages of which one answer carries only one, looks at them, and takes them.
+/// Puts in two messages that do not fit into one answer, peeks at them, and leases them.
 pub(super) fn heavy(kind: QueueKind) -> Vec<Step> {
     let both = NonZeroUsize::MIN.saturating_add(1);
     let take = match kind {

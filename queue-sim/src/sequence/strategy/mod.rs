@@ -29,7 +29,7 @@ pub use self::leasing::{Round, burst};
 /// The most actions on a queue. A burst is one action, of several calls.
 const ACTIONS: usize = 50;
 
-/// How often a message has a due time of its own, where the kind asks for none.
+/// How often a message has a due time of its own, if the kind needs none.
 const LATER: f64 = 0.25;
 /// How often a message on a delay queue has a second due time, which is `Invalid`.
 const TWICE_DUE: f64 = 0.01;
