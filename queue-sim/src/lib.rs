@@ -4,12 +4,11 @@
 //! [`mod@sim`] plays your own producers and handlers under crashes, lost replies and expired leases:
 //! the page `docs/simulate-your-logic.md` in the repository shows how.
 //!
-//! Beneath it are runs of several clients under faults, in virtual time. The same decisions always
-//! play the same run. [`run::Runs`] plays and checks many runs, and shrinks a failure; [`report`]
-//! shows the failure as lanes in time. A run's parts, in order: its decisions ([`plan`]), the
-//! executor that follows them ([`engine`]), the clients' work ([`workload`]), its environment
-//! ([`world`]; on a real Redis, `wire`), its history ([`history`]), and the checks ([`check`]). The
-//! program `sim` does all of it from the command line.
+//! Beneath it are runs of several clients under faults, in virtual time. The same decisions always play the same run.
+//! [`run::Runs`] plays and checks many runs, and shrinks a failure; [`report`] shows the failure as lanes in time. A
+//! run consists of its decisions ([`plan`]), the executor that follows them ([`engine`]), the clients' work
+//! ([`workload`]) and its environment ([`world`]; on a real Redis, `wire`). Its history ([`history`]) goes through the
+//! checks ([`check`]). The program `sim` does all of it from the command line.
 //!
 //! [`model`] has a naive reference model of any queue. [`sequence`] plays random calls of one
 //! client, which reach the bounds of batches, pages and bodies.

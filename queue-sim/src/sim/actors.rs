@@ -87,14 +87,14 @@ impl Actors {
         !self.lock().calm && self.0.context.faults.iter().next().is_some()
     }
 
-    /// Notes that the lane ended by itself.
+    /// Notes that the lane ended without a crash.
     pub(super) fn leaves(&self, lane: Lane) {
         if let Some(member) = self.lock().members.get_mut(&lane) {
             member.alive = false;
         }
     }
 
-    /// Crashes the lane. Answers false if it may not crash now, or has crashed too often.
+    /// Crashes the lane. Returns false if it may not crash now, or has crashed too often.
     pub(super) fn crash(&self, lane: Lane) -> bool {
         let mut state = self.lock();
         let calm = state.calm;
@@ -193,7 +193,7 @@ impl Actor {
         }
     }
 
-    /// The time after which this life ends, if the simulator ends it at a time of its own.
+    /// The time after which this life ends, if the simulator ends it at a chosen time.
     pub(super) fn doom(&self) -> Option<Duration> {
         let context = self.actors.context();
         let chance = context.faults.chance(Fault::Crashed);
@@ -219,7 +219,7 @@ impl Actor {
         times[context.decisions.choose(site, times.len() as u32) as usize]
     }
 
-    /// Writes an effect down, and answers its order and its time.
+    /// Writes down an effect, and returns its order and its time.
     pub(super) fn effect(&self, ledger: &str, key: &str) -> (u64, Timestamp) {
         let journal = &self.actors.context().journal;
         journal.note(Event::Effect(self.lane, format!("{ledger} {key}")));
@@ -247,8 +247,8 @@ impl Layer for Actor {
         let wait = call.is_wait();
         self.interruptible().await;
         let answer = queue.call(call).await;
-        // A call that found nothing is no step. So a worker's second ack is at the same step,
-        // however often it looked in vain before, and a plan stays valid when it shrinks.
+        // A call that found nothing is no step. So a worker's second ack is at the same step after any number of empty
+        // polls, and a plan stays valid when it shrinks.
         let told = match &answer {
             Ok(Answer::Leased(leased)) => !leased.is_empty(),
             Ok(Answer::SettledAndLeased(settled, leased)) => {

@@ -1,4 +1,4 @@
-//! Looks at the queues of a run from outside: what is left in them, and what they counted.
+//! Reads the queues of a run from outside: the messages left in them, and their counters.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,7 +8,7 @@ use queue_core::{
 
 use super::builder::Sim;
 
-/// What is left in the queues of a run.
+/// The messages left in the queues of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     Nothing,

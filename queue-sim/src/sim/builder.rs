@@ -125,8 +125,8 @@ impl Sim {
         self
     }
 
-    /// Adds a check that every run must pass. A simulation may have several. Without any, a run
-    /// must only end, and be drained.
+    /// Adds a check that every run must pass. A simulation may have several. Without any check, a run must only end,
+    /// and be drained.
     pub fn check(mut self, check: impl Check) -> Self {
         self.checks.push(Arc::new(check));
         self
@@ -233,8 +233,8 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         }
     }
 
-    /// Adds a lane that puts messages in. `produce` runs once, to its end, without faults. If it
-    /// answers an error, the run fails.
+    /// Adds a lane that puts messages in. `produce` runs once, to its end, without faults. If it returns an error, the
+    /// run fails.
     pub fn producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
@@ -281,9 +281,8 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         self
     }
 
-    /// Sets the handler. Each life of each worker calls `make` for a new one, so that no state
-    /// leaks from one run into another, nor through a crash. State that outlives a worker belongs
-    /// into a ledger of the [`Run`].
+    /// Sets the handler. Each life of each worker calls `make` for a new handler, so that no state leaks from one run
+    /// into another, or through a crash. State that outlives a worker belongs in a ledger of the [`Run`].
     pub fn handler<H, F>(mut self, make: impl Fn(&Run) -> H + Send + Sync + 'static) -> Self
     where
         Q: Into<Consumer<T>>,
@@ -300,7 +299,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
             Box::pin(async move {
                 let worker = Worker::new(opening.await?)
                     .named(name)
-                    // The number of the process would make each run another.
+                    // The process's number would make each run different.
                     .holder(format!("lane {}", run.lane()))
                     .lease(lease)
                     .seed(run.seed())
@@ -313,7 +312,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         if self.workers == 0 {
             self.sim.unserved.push(self.name.clone());
         }
-        // One more than allowed is enough to be refused.
+        // One lane more than allowed is enough to be refused.
         let workers = self.workers.min(MOST_LANES + 1);
         let before = self.sim.lanes.iter();
         let before = before.filter(|lane| lane.role == Role::Worker).count();
@@ -324,7 +323,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         self
     }
 
-    /// Ends this queue's part: the next calls set up the simulation, or another queue.
+    /// Ends the set-up of this queue: the next calls set up the simulation, or another queue.
     pub fn and(self) -> Sim {
         self.sim
     }

@@ -10,7 +10,7 @@ use queue_core::{
 use super::Story;
 use crate::{history::Moment, plan::Lane};
 
-/// The unacked message that a worker held the longest, and still held after the last fault.
+/// Of the unacked messages that a worker still held after the last fault, the one held the longest.
 #[derive(Debug)]
 pub(super) struct HeldJobs<'a> {
     queue: &'a QueueName,

@@ -17,7 +17,7 @@ use crate::{
 
 const FOLDER: &str = "sim-regressions";
 
-/// The answer to kept plans that pass but do not fit any more: `QUEUE_SIM_KEPT`.
+/// The reaction to kept plans that pass but do not fit any more: `QUEUE_SIM_KEPT`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Upkeep {
     /// Fail, and name the remedy.
@@ -45,7 +45,7 @@ impl Sim {
         Some(Regressions::of(&folder, &self.name, environment.name()))
     }
 
-    /// Plays the kept plans. Answers those that pass, but do not fit any more.
+    /// Plays the kept plans. Returns the plans that pass, but do not fit any more.
     ///
     /// # Panics
     ///
@@ -119,7 +119,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Keeps the plan of a failure. If that fails, the message says so beside the failure.
+    /// Keeps the plan of a failure. If the file cannot be written, the message says so beside the failure.
     pub(super) fn keep(&self, file: &Regressions, plan: &Plan, finding: &Finding) {
         let told = match file.keep(&finding.to_string(), plan) {
             Ok(()) => format!("kept in {file}, to be played first: check it in with what mends it"),

@@ -104,8 +104,8 @@ impl Ledger {
         self.actor.interruptible().await;
     }
 
-    /// Has the effect unless it happened before under this key, and answers whether it did. This is
-    /// a sink that deduplicates by a business key: an insert with a unique constraint.
+    /// Has the effect unless it happened before under this key. Returns true if the effect happened now. This is a sink
+    /// that deduplicates by a business key: an insert with a unique constraint.
     pub async fn apply_once(&self, key: impl Display + Send) -> bool {
         let key = key.to_string();
         self.actor.interruptible().await;
@@ -119,8 +119,8 @@ impl Ledger {
         fresh
     }
 
-    /// Has the effect unless the ledger has seen a newer token for this key. This is a sink that
-    /// fences: it refuses a late holder, not one that comes twice.
+    /// Has the effect unless the ledger has seen a newer token for this key. This is a sink that fences: it refuses a
+    /// late holder, but not a holder that comes twice.
     ///
     /// # Errors
     ///

@@ -11,11 +11,11 @@ use super::{
 
 /// The shortest lease that a worker takes.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
-/// A run lasts some of these, which every clock still shows: 100 years.
+/// 100 years. A run lasts a small multiple of this time, which every clock can still show.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 impl Sim {
-    /// Refuses settings with which no run could be played.
+    /// Refuses settings that allow no run.
     pub(super) fn check_settings(&self) -> Result<(), Box<Broken>> {
         self.in_range("lease", self.lease, SHORTEST_LEASE, limits::MAX_LEASE)?;
         let least = Duration::from_millis(1);

@@ -1,5 +1,5 @@
-//! Panics of the code under test. The simulator catches them and tells them in the story. It does
-//! not print them for each of the hundreds of runs in which it shrinks a failure.
+//! Panics of the code under test. The simulator catches them and shows them in the story. It does not print them for
+//! each of the hundreds of runs in which it shrinks a failure.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,7 +19,7 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs the future that `make` answers. If it panics, answers the panic's message and place.
+/// Runs the future that `make` returns. If it panics, returns the panic's message and place.
 pub(super) async fn guarded<T, F: Future<Output = T> + Unpin>(
     make: impl FnOnce() -> F,
 ) -> Result<T, String> {

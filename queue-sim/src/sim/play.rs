@@ -38,9 +38,9 @@ pub(super) const AUDITOR: Lane = Lane(u8::MAX);
 /// The least time that faults last, in leases, after the producers have ended and no message is
 /// delayed. It lets crashed lanes come back and crash again.
 const CHAOS_LEASES: u32 = 12;
-/// No fault explains a lane that ends with an error this often.
+/// The most ends of one lane with an error that faults can explain.
 const MOST_RESTARTS: u32 = 10;
-/// The number of the auditor's looks in one lease.
+/// The number of the auditor's reads in one lease.
 const LOOKS_PER_LEASE: u32 = 2;
 
 /// Plays one run.
@@ -111,7 +111,7 @@ fn lane_number(index: usize) -> Lane {
     Lane(u8::try_from(index + 1).unwrap_or(u8::MAX - 1))
 }
 
-/// Facts that only the end of a run tells.
+/// Facts that are known only at the end of a run.
 #[derive(Debug, Default)]
 struct PlayLog {
     drained: Option<Duration>,
@@ -137,8 +137,8 @@ impl Director {
             Ok(backend) => backend,
             Err(error) => return self.failed("auditor", error.to_string()),
         };
-        // The journal records the auditor as it records the lanes: its look reclaims expired
-        // leases, which may decide the order of later events.
+        // The journal records the auditor as it records the lanes: the auditor's reads reclaim expired leases, which
+        // may decide the order of later events.
         let recorder = Recorder::new(AUDITOR, self.actors.context().journal.clone());
         let recorded = Layered::new(recorder, Arc::clone(&backend));
         let audit = match Audit::open(&self.sim, &recorded).await {
@@ -157,7 +157,7 @@ impl Director {
             }
         }
         for (ended, _running) in producers {
-            // A keeper that is gone has told its lane's failure.
+            // A keeper that is gone has reported its lane's failure.
             let _ = ended.await;
         }
         let drained = self.drain(&audit).await;
@@ -195,8 +195,8 @@ impl Director {
         Ok(())
     }
 
-    /// Waits until nothing is left, with faults for a while and then without. Answers how long
-    /// after the last fault that was.
+    /// Waits until nothing is left, with faults for a while and then without. Returns the time from the last fault
+    /// until then.
     async fn drain(&self, audit: &Audit) -> Result<Option<Duration>> {
         let look = self.sim.lease / LOOKS_PER_LEASE;
         let begun = Instant::now();
@@ -264,7 +264,7 @@ impl Director {
         }
     }
 
-    /// One life of a lane. It tells how it ended, or nothing if it crashed.
+    /// One life of a lane. Returns how it ended, or `None` if it crashed.
     fn live(
         self: &Arc<Self>,
         actor: Actor,
@@ -285,7 +285,7 @@ impl Director {
             let run = loop {
                 match Run::connect(world, actors, actor.clone(), books, asked.clone()).await {
                     Ok(run) => break run,
-                    // Waits, as a process does that cannot connect yet.
+                    // Waits, like a process that cannot connect yet.
                     Err(_) => time::sleep(Duration::from_millis(100)).await,
                 }
             };
@@ -293,7 +293,7 @@ impl Director {
                 Ok(ended) => ended.map_err(|failure| failure.to_string()),
                 Err(panic) => Err(format!("panicked: {panic}")),
             };
-            // If the run is over, nobody listens.
+            // If the run is over, the receiver is gone.
             let _ = sender.send(told);
         };
         (self.spawner(lane).spawn(Box::pin(life)), ended)

@@ -97,7 +97,7 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// Shrinking removes decisions, which need not remove calls.
+/// Shrinking removes decisions, and not necessarily calls.
 fn fewer(before: usize, story: &Story) -> String {
     match story.size() {
         now if now < before => format!(", and from {before} calls to {now}"),
@@ -105,7 +105,7 @@ fn fewer(before: usize, story: &Story) -> String {
     }
 }
 
-/// Two runs that should be equal, each told up to their first difference.
+/// Two runs that should be equal, each shown up to their first difference.
 pub(super) fn where_they_part(first: &Story, second: &Story) -> (String, String) {
     let told = parting_lanes(&first.history, &second.history, &first.lanes);
     // A story leaves out calls that led to nothing, and the auditor's.

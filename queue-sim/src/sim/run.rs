@@ -82,7 +82,7 @@ impl Run {
         self.books.ledger(name, self.actor.clone())
     }
 
-    /// Ends when the run asks its workers to shut down, which is when nothing is left to do.
+    /// Ends when the run asks its workers to shut down because nothing is left to do.
     pub fn shutdown(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut asked = self.shutdown.clone();
         async move {
@@ -97,8 +97,8 @@ impl Run {
         self.actors.context().executor.spawner(self.actor.lane())
     }
 
-    /// Chooses one of this many options. The seed decides, and shrinking lowers the choice to 0
-    /// where it can. Use it instead of a random number.
+    /// Chooses one of the given number of options. The seed decides, and shrinking lowers the choice to 0 where it can.
+    /// Use it instead of a random number.
     pub fn choose(&self, options: u32) -> u32 {
         let decisions = &self.actors.context().decisions;
         decisions.choose(decisions.site(self.actor.lane(), What::User), options)
@@ -114,7 +114,7 @@ impl Run {
         self.actor.lane()
     }
 
-    /// The run's time now.
+    /// The run's current time.
     pub fn now(&self) -> Timestamp {
         self.actors.context().journal.now()
     }

@@ -1,4 +1,4 @@
-//! Plays many runs, and tells the first that breaks a check.
+//! Plays many runs, and reports the first that breaks a check.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -24,21 +24,19 @@ use crate::{
 
 /// A failure with at most this many decisions is short.
 const SHORT: usize = 6;
-/// If a failure stays long, the runner also shrinks this many other runs that fail alike.
+/// The number of other runs with the same failure that the runner also shrinks if a failure stays long.
 const OTHERS: usize = 4;
-/// The runner plays this many of the first seeds twice, and compares.
+/// The number of first seeds that the runner plays twice, and compares.
 const TWICE: u64 = 8;
 
 impl Sim {
     /// Plays the simulation: first the plans that failed before, then one run for each seed.
     ///
-    /// It shrinks a run that fails, and keeps the plan in a file
-    /// ([`regressions`](Self::regressions) says where), to play it first from then on. Keep these
-    /// files in version control. A kept plan may pass now, but hold decisions that the run no
-    /// longer asks for. Then it does not count as passed: a mended bug may send the run another
-    /// way, but so may any other change of the code, after which the plan proves nothing. So if all
-    /// else passes, such a plan fails the test. The message says which line to put in its place, or
-    /// to delete it.
+    /// It shrinks a run that fails, and keeps the plan in a file ([`regressions`](Self::regressions) says where), to
+    /// play it first from then on. Keep these files in version control. A kept plan may pass now, but hold decisions
+    /// that the run no longer asks for. Then it does not count as passed. A fixed bug may send the run another way, but
+    /// so may any other change of the code, and the plan then proves nothing. So if all else passes, such a plan fails
+    /// the test. The message gives the line that replaces the plan, or says to delete it.
     ///
     /// It prints totals of the runs. The process's environment controls it:
     ///
@@ -53,13 +51,13 @@ impl Sim {
     ///
     /// # Panics
     ///
-    /// If a setting is beyond its limits: the message names it. If a run breaks a check: the message has the shortest story that shows it, and the line that
-    /// replays it. If a kept plan does not fit, or the runner cannot read the file of kept plans:
-    /// the message names file and line. If the runs were not worth much: none was played (0 seeds);
-    /// fewer than nine in ten had a message that was accepted and settled (acked, as the queue
-    /// counts it, or dead from expired leases alone); fewer than half had one acked; or a fault in
-    /// the chaos never struck. If the same seed gave two different runs. Inside a tokio runtime
-    /// (`#[tokio::test]`): the simulation brings its own, so make it a plain `#[test]`.
+    /// If a setting is beyond its limits: the message names it. If a run breaks a check: the message has the shortest
+    /// story that shows it, and the line that replays it. If a kept plan does not fit, or the runner cannot read the
+    /// file of kept plans: the message names file and line. If the runs prove too little: none was played (0 seeds);
+    /// fewer than nine in ten had a message that was accepted and settled; fewer than half had a message that was
+    /// acked; or a fault in the chaos never struck. A message is settled if the queue counts it as acked, or if it died
+    /// from expired leases alone. If the same seed gave two different runs. Inside a tokio runtime (`#[tokio::test]`):
+    /// the simulation brings its own, so make it a plain `#[test]`.
     pub fn run(&self) {
         match self.play_and_keep(Upkeep::asked()) {
             Ok(tally) => eprintln!("{tally}"),
@@ -67,8 +65,8 @@ impl Sim {
         }
     }
 
-    /// As [`run`](Self::run), but it answers instead of panicking, and neither reads nor keeps
-    /// plans. It is for tests that expect a failure.
+    /// As [`run`](Self::run), but it returns the failure instead of panicking, and neither reads nor keeps plans. It is
+    /// for tests that expect a failure.
     ///
     /// # Errors
     ///
@@ -103,7 +101,7 @@ impl Sim {
                 self.keep(&file, plan, &broken.finding);
             }
         })?;
-        // Misfits come last: if all else passes, it is clearer which plans may go.
+        // Misfits come last: if all else passes, it is clearer which plans may be deleted.
         self.settle(&file, &misfits, upkeep)?;
         Ok(tally)
     }
@@ -131,9 +129,9 @@ impl Sim {
         }
     }
 
-    /// Shrinking removes decisions one by one, so a failure stays long if its decisions only go
-    /// together. Then the same failure of another run is often shorter: of one of these seeds, for as
-    /// long as another run may be played.
+    /// Shrinking removes decisions one by one, so a failure stays long if its decisions can only be removed together.
+    /// Then the same failure is often shorter in another run. This plays these seeds for as long as another run may be
+    /// played.
     pub(super) fn shortest(
         &self,
         runner: &mut Runner<'_, Self>,
@@ -270,7 +268,7 @@ impl Sim {
         }
     }
 
-    /// Tells a failure.
+    /// Reports a failure.
     pub(super) fn broken(&self, failure: &RunFailure<Story>) -> Box<Broken> {
         let RunFailure {
             finding,
@@ -285,7 +283,7 @@ impl Sim {
         })
     }
 
-    /// The faults that the chaos has, and that this environment and these lanes can meet.
+    /// The faults of the chaos that this environment and these lanes can meet.
     fn chaos_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
         let possible = environment.faults().iter();
         let asked = possible.filter(|fault| self.chaos.faults.contains(fault));

@@ -37,10 +37,10 @@ pub struct Story {
     pub drained: Option<Duration>,
     /// The dead letters at the end, and their reasons.
     pub dead: BTreeMap<(QueueName, MessageId), DeathReason>,
-    /// The leasing queues' counters at the end. They count even what no lane was told, such as an
-    /// ack whose reply was lost. Empty if the run did not come to its end.
+    /// The leasing queues' counters at the end. They include effects that no lane knows of, such as an ack whose reply
+    /// was lost. Empty if the run did not come to its end.
     pub counters: BTreeMap<QueueName, Counters>,
-    /// Lanes that ended with an error or a panic, and its message.
+    /// Lanes that ended with an error or a panic, and the message.
     pub failures: Vec<(String, String)>,
     /// How the run ended.
     pub end: End,
@@ -48,7 +48,7 @@ pub struct Story {
     pub plan: Plan,
 }
 
-/// The fates of one queue's messages, as far as the lanes were told.
+/// The fates of one queue's messages, as far as the lanes know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fates {
     /// Messages that the producer knows to be accepted.
@@ -101,10 +101,10 @@ impl Story {
         })
     }
 
-    /// Whether the run shows anything, even if no lane was told of it. One queue is enough. A queue
-    /// with a handler needs an accepted message, and one that was acked or died from expired leases
-    /// alone, as faults make it. A queue without a handler needs an accepted message. A ring needs
-    /// an item. A run without queues needs a call or a command.
+    /// Whether the run shows anything, even if no lane knows it. One queue is enough. A queue with a handler needs an
+    /// accepted message, and a message that was acked or that died, through faults, from expired leases alone. A queue
+    /// without a handler needs an accepted message. A ring needs an item. A run without queues needs a call or a
+    /// command.
     pub fn is_telling(&self) -> bool {
         if self.queues.is_empty() {
             return self.size() > 0;
@@ -122,7 +122,7 @@ impl Story {
         self.queues.iter().any(told)
     }
 
-    /// Whether a message was acked, even if no lane was told of it. True if no queue has a handler.
+    /// Whether a message was acked, even if no lane knows it. True if no queue has a handler.
     pub fn is_acked(&self) -> bool {
         let mut counters = self.counters.iter();
         let acked = counters

@@ -72,7 +72,7 @@ impl Tally {
         }
     }
 
-    /// Errors if the runs were not worth much.
+    /// Errors if the runs prove too little.
     pub(super) fn worth(&self, asked: &BTreeSet<&'static str>) -> Result<(), String> {
         if self.runs == 0 {
             return Err(format!(

@@ -1,5 +1,4 @@
-//! The variables in the process's environment that control a simulation. One set to nothing counts
-//! as not set.
+//! The variables in the process's environment that control a simulation. A variable set to nothing counts as not set.
 
 use std::{
     env,
@@ -8,7 +7,7 @@ use std::{
 
 use crate::plan::Plan;
 
-/// The number of seeds to play: `QUEUE_SIM_SEEDS`, or the usual one if that is not set.
+/// The number of seeds to play: `QUEUE_SIM_SEEDS`, or the usual number if that is not set.
 ///
 /// # Panics
 ///
@@ -45,7 +44,7 @@ pub(super) fn replay() -> Option<Result<Plan, String>> {
     Some(plan.map_err(|error| format!("QUEUE_SIM_REPLAY={line:?}: {error}")))
 }
 
-/// `QUEUE_SIM_KEPT`: the answer to kept plans that do not fit.
+/// `QUEUE_SIM_KEPT`: the reaction to kept plans that do not fit.
 pub(super) fn kept() -> Option<String> {
     variable("QUEUE_SIM_KEPT")
 }

@@ -7,7 +7,7 @@ use crate::world::{Fault, Faults};
 /// The chance of a condition's fault, in percent of its occasions.
 const CHANCE: u32 = 15;
 
-/// What a strategy is played under.
+/// A condition under which a strategy is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TrialCondition {
     /// No fault: several clients at once, and clients that stop while they hold something.
@@ -21,8 +21,8 @@ pub enum TrialCondition {
 }
 
 impl TrialCondition {
-    /// All conditions that callers' answers alone can judge. Only the server knows what a roll-back or
-    /// a restart undid, and what a repeated request did twice.
+    /// All conditions that can be judged by callers' answers alone. Only the server knows what a roll-back or a restart
+    /// undid, and what a repeated request did twice.
     pub fn all() -> impl Iterator<Item = Self> {
         const FAULTS: [Fault; 9] = [
             Fault::RequestLost,
@@ -58,9 +58,9 @@ impl TrialCondition {
         }
     }
 
-    /// Whether a strategy declares that it breaks this rule under the condition. What breaks alone
-    /// breaks under every other condition, too; so does what it has no place for. Messages of equal bodies are one to their callers, so
-    /// under equal bodies no other rule can be judged.
+    /// Whether a strategy declares that it breaks this rule under the condition. A rule that breaks without faults
+    /// breaks under every other condition, too; so does a rule for which the strategy has no place. To their callers,
+    /// messages of equal bodies are one message, so under equal bodies no other rule can be judged.
     pub fn breaks(self, guarantees: &Guarantees, rule: &str) -> bool {
         let declares = |caveat: &Caveat| {
             let always = matches!(
@@ -79,7 +79,7 @@ impl TrialCondition {
     }
 }
 
-/// Whether a finding by one rule shows what the other says, too: a lost message counts as L5 or as L8.
+/// Whether a finding by one rule also proves that the other is broken: a lost message counts as L5 or as L8.
 pub(super) fn is_same(rule: &str, other: &str) -> bool {
     let is_loss = |rule| matches!(rule, "L5" | "L8");
     rule == other || is_loss(rule) && is_loss(other)

@@ -9,14 +9,14 @@ use std::{
 
 use super::{Strategy, StrategyRow, TrialCondition, kept::Kept, trial::Trial};
 
-/// In this many runs, the fault of each condition strikes.
+/// The number of runs in which the fault of each condition strikes at least once.
 const STRIKES: u64 = 200;
 
-/// Plays each strategy under those of these conditions that it has, a run of each seed, on so many threads. Tells what
-/// each strategy broke, as soon as it has been played. Answers the rows of the table in the order of
-/// the strategies, and the faults: a broken rule that is not declared, a declared one without a
-/// counterexample that shows it still, and a condition that never struck in 200 runs or more. If it keeps, it makes and
-/// keeps a counterexample of each declared rule that has none.
+/// Plays each strategy under its conditions, one run for each seed, on `threads` threads. Passes the rules that a
+/// strategy broke to `told` as soon as it has been played. Returns the rows of the table in the order of the
+/// strategies, and the faults. A fault is a broken rule that is not declared, a declared rule without a counterexample
+/// that still shows it, or a condition that never struck in 200 runs or more. With `keeps`, it makes and keeps a
+/// counterexample of each declared rule that has none.
 pub fn judge_all(
     strategies: Vec<(Strategy, Vec<TrialCondition>)>,
     threads: usize,
@@ -48,7 +48,7 @@ fn next<T>(left: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     left.next()
 }
 
-/// Plays a strategy under these conditions. Answers its row, what it broke, and the faults.
+/// Plays a strategy under these conditions. Returns its row, a report of the rules that it broke, and the faults.
 fn judge(
     strategy: Strategy,
     conditions: &[TrialCondition],

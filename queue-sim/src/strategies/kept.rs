@@ -7,8 +7,8 @@ use queue_core::{Caveat, Condition};
 use super::{Found, Strategy, TrialCondition, trial::Trial};
 use crate::plan::Regressions;
 
-/// Rules that a strategy declares, under a condition or under all, and that no run can show or hardly any
-/// does: plain tests of queue-redis do.
+/// Rules that a strategy declares, under one condition or under all, and that no run or hardly any run shows. Plain
+/// tests of queue-redis show them.
 const ELSEWHERE: [(&str, &str, Option<Condition>); 13] = [
     // Hardly any run has a push between two commands of a tick.
     ("wait-active", "L7", None),
@@ -23,13 +23,13 @@ const ELSEWHERE: [(&str, &str, Option<Condition>); 13] = [
     ("shared-backup", "F1", None),
     ("shared-backup", "F2", None),
     ("shared-backup with checker", "F1", None),
-    // Everybody asks for short leases at the end.
+    // At the end, all clients ask for short leases.
     ("stream", "L7", None),
     // The wire has no MULTI.
     ("priority-lists", "P1", None),
-    // Seen under faults, and too rarely alone.
+    // Seen under faults, and too rarely without.
     ("priority-lists", "P3", None),
-    // A body that a refresh dropped is not told from one that the length dropped.
+    // The run cannot distinguish a body that a refresh dropped from a body that the length dropped.
     ("distinct-zset", "B2", None),
     // A push without an answer may have come.
     ("key-lock", "L9", None),
@@ -51,8 +51,8 @@ pub(super) struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// One for each rule that the strategy declares for the condition, but for those that a plain test
-    /// shows; none where runs are not repeatable.
+    /// One for each rule that the strategy declares for the condition, except rules that a plain test shows. Without
+    /// repeatable runs, none.
     pub(super) fn all(
         strategy: &'a Strategy,
         condition: TrialCondition,
@@ -73,11 +73,11 @@ impl<'a> Kept<'a> {
         self.caveat
     }
 
-    /// Plays it: does it still show that the rule is broken?
+    /// Plays the counterexample, which must still show that the rule is broken.
     ///
     /// # Errors
     ///
-    /// It does not, or there is none: a text that says so.
+    /// A text, if it does not show that, or if there is no counterexample.
     pub(super) fn replay(&self, trial: &mut Trial<'_>) -> Result<(), String> {
         let kept = self.file.read().map_err(|error| error.to_string())?;
         if kept.is_empty() {
@@ -91,7 +91,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// Keeps what a run found, made smaller, unless a counterexample is kept already.
+    /// Shrinks and keeps the finding of a run, unless a counterexample is kept already.
     ///
     /// # Errors
     ///

@@ -20,23 +20,23 @@ use crate::{
 /// A strategy to play, at the pace of the simulation: milliseconds stand for its seconds.
 #[derive(Debug, Clone)]
 pub struct Strategy {
-    /// What it has, and which rules it declares to break.
+    /// The features that it has, and the rules that it declares to break.
     pub guarantees: Guarantees,
     on: On,
 }
 
-/// What answers a strategy's calls.
+/// The backend of a strategy.
 #[derive(Debug, Clone, Copy)]
 enum On {
     /// The default queues in memory.
     Memory,
     /// The default queues on Redis.
     Redis,
-    /// A recipe, and what the simulator has to know of it.
+    /// A recipe, and the facts that the simulator needs about it.
     Recipe(fn(RedisBackend, Lane) -> Arc<dyn Backend>, Sight),
 }
 
-/// What the simulator can see of a recipe besides its answers.
+/// The facts that the simulator can see of a recipe besides its answers.
 #[derive(Debug, Clone, Copy)]
 enum Sight {
     /// Nothing.
@@ -48,18 +48,18 @@ enum Sight {
 }
 
 impl Strategy {
-    /// Whether it is one of the default ones, which have all calls and keep every rule.
+    /// Whether it is a default strategy, which has all calls and keeps every rule.
     pub const fn is_default(&self) -> bool {
         !matches!(self.on, On::Recipe(..))
     }
 
-    /// Whether the same decisions play the same run. Where the server's own clock decides, which runs
-    /// beside the virtual time, they do not, so no plan is kept.
+    /// Whether the same decisions play the same run. If the server's own clock decides, which runs beside the virtual
+    /// time, they do not, so no plan is kept.
     pub const fn is_repeatable(&self) -> bool {
         !matches!(self.on, On::Recipe(_, Sight::ServerTimes))
     }
 
-    /// The environment that it is played in under this condition.
+    /// The environment in which it is played under this condition.
     ///
     /// # Errors
     ///
@@ -83,9 +83,9 @@ impl Strategy {
         })
     }
 
-    /// Whether it is played under the condition. The default queues go by one clock, and play equal
-    /// bodies always. A recipe plays them only where it declares what they break, since elsewhere
-    /// they are one message to its callers.
+    /// Whether it is played under the condition. The default queues use one clock, and always play equal bodies. A
+    /// recipe plays equal bodies only if it declares the rules that they break, because otherwise they are one message
+    /// to its callers.
     pub fn plays(&self, condition: TrialCondition) -> bool {
         match condition {
             TrialCondition::EqualBodies => {

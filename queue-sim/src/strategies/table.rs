@@ -16,7 +16,7 @@ pub struct StrategyRow {
 }
 
 impl StrategyRow {
-    /// What is declared and was found, as text: each rule with its runs, or what else shows it.
+    /// The declared and the found rules as text: each rule with its runs, or with its other proof.
     fn broken(&self, when: impl Fn(TrialCondition) -> bool) -> String {
         let guarantees = &self.strategy.guarantees;
         let mut rules: Vec<String> = Vec::new();

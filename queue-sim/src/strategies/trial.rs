@@ -83,8 +83,7 @@ impl<'a> Trial<'a> {
         told.collect()
     }
 
-    /// A small run that breaks the rule, as lanes in time; its message where it cannot be played
-    /// again.
+    /// A small run that breaks the rule, as lanes in time; only its message if it cannot be played again.
     fn story(&mut self, found: &Found, rule: &str) -> String {
         let plan = self.smaller(found, rule);
         let replayed = self.runner.plan(&plan);
@@ -94,12 +93,12 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Plays a plan. Answers whether it breaks this rule.
+    /// Plays a plan. Returns true if it breaks this rule.
     pub(super) fn breaks(&mut self, plan: &Plan, rule: &str) -> bool {
         breaking(&self.runner.plan(plan), rule).is_some()
     }
 
-    /// A smaller counterexample of the rule than the one that was found.
+    /// A smaller counterexample of the rule than the given one.
     pub(super) fn smaller(&mut self, found: &Found, rule: &str) -> Plan {
         shrink(found.plan.clone(), SHRINKING, |candidate| {
             let replayed = self.runner.plan(candidate);

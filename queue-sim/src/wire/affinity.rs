@@ -1,7 +1,7 @@
 //! Keeps both ends of the wire on one core: the thread that plays runs, and its server. They take
 //! turns, so a second core would only fall asleep, and waking it takes longer than its work.
 //!
-//! Systems other than Linux place both ends by themselves.
+//! On systems other than Linux, the system places both ends.
 
 pub(super) use system::{Held, OneCore};
 
@@ -31,7 +31,7 @@ mod system {
     }
 
     impl OneCore {
-        /// Chooses the core that the fewest environments have; the caller's, if it is one of them.
+        /// Chooses a core that the fewest environments have: the caller's core, if it is such a core.
         pub(in super::super) fn choose() -> Option<Self> {
             let all = sched_getaffinity(None).ok()?;
             let here = sched_getcpu();
@@ -50,7 +50,7 @@ mod system {
             format!("server_cpulist {}", self.core)
         }
 
-        /// Keeps the calling thread on the core, until the caller drops the answer.
+        /// Keeps the calling thread on the core, until the caller drops the returned value.
         pub(in super::super) fn hold(&self) -> Held {
             let mut one = CpuSet::new();
             one.set(self.core);
@@ -88,7 +88,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    /// No value of it exists.
+    /// No value of this type exists.
     #[derive(Debug)]
     pub(in super::super) enum OneCore {}
 

@@ -1,4 +1,4 @@
-//! Pops that block, as pops that do not: the server itself must not block, since all wires share one
+//! Plays blocking pops as pops that do not block: the server itself must not block, because all wires share one
 //! connection.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::{Reply, Request, network::Network, resp, server};
 /// A pop that blocks.
 pub(super) struct Blocking {
     request: Request,
-    /// The lists in the order in which the server looks at them, each with the pop of it.
+    /// The lists in the order in which the server reads them, each with its pop.
     pops: Vec<(Bytes, Vec<Bytes>)>,
     /// The end of the time to block.
     pub(super) deadline: Instant,
@@ -43,7 +43,7 @@ impl Blocking {
         })
     }
 
-    /// Has the server pop from the first list that has something. The reply is nothing if none has.
+    /// Has the server pop from the first list that is not empty. The reply is nothing if all are empty.
     pub(super) async fn pop(&self, network: &Network) -> Option<Reply> {
         for (list, pop) in &self.pops {
             let pop = Request {
@@ -58,7 +58,7 @@ impl Blocking {
         Some(Reply(b"_\r\n".to_vec()))
     }
 
-    /// The reply of the pop of this list, as the blocking one gives it.
+    /// The reply of this list's pop, in the form of a blocking pop's reply.
     fn answer(&self, list: &Bytes, reply: Reply) -> Reply {
         if !self.names_its_list {
             return reply;

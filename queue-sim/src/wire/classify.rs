@@ -42,8 +42,7 @@ impl Sort {
         }
     }
 
-    /// Faults strike at one in this many of their chances. `plain` says that plain commands are a
-    /// backend's calls.
+    /// `n`, if faults strike at one in `n` of their chances. `plain` says that plain commands are a backend's calls.
     pub(super) fn rarely(&self, request: &Request, plain: bool) -> Chance {
         match self {
             Self::Hello | Self::Listens => SETUP_RARELY,
@@ -56,14 +55,14 @@ impl Sort {
     }
 }
 
-/// Whether it is the script by which a connection asks for its user's rights.
+/// Whether it is the script by which a connection checks its user's rights.
 fn asks_for_rights(request: &Request) -> bool {
     let text = request.words.get(1).filter(|_| request.script.is_none());
     text.is_some_and(|text| String::from_utf8_lossy(text).contains("acl_check_cmd"))
 }
 
-/// Answers a request that does not touch the data: the beginning of a connection, its number, the
-/// server's facts, its scripts.
+/// Replies to a request that does not touch the data: the beginning of a connection, its number, the server's facts,
+/// its scripts.
 pub(super) fn set_up(network: &Network, id: ConnectionId, request: &Request) -> Option<Reply> {
     let words = &request.words;
     let has = |at: usize, text: &str| {

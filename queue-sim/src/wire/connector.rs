@@ -57,7 +57,7 @@ impl WireConnector {
         Ok(connection)
     }
 
-    /// Opens a connection; `own` if the lane itself sends the commands, and not its backend.
+    /// Opens a connection. `own` says that the lane itself sends the commands, and not its backend.
     fn open(&self, own: bool) -> tokio::io::DuplexStream {
         let (near, far) = tokio::io::duplex(CAPACITY);
         let shim = Shim::new(self.network.clone(), self.lane, own, far);

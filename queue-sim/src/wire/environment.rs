@@ -25,8 +25,8 @@ use crate::{
     world::{Environment, Fault, RunContext, World},
 };
 
-/// Where no wake-up can get lost, a client only looks by itself after this time, so that a lost
-/// wake-up shows.
+/// The time after which a client polls without a hint, in runs in which no wake-up can get lost. It is long, so that a
+/// lost wake-up shows.
 const NEVER: Duration = Duration::from_secs(3600);
 
 /// Settings that spare the server work at each command: it writes no slow commands down, and does
@@ -37,8 +37,8 @@ const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
 /// earlier runs.
 const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
 
-/// An environment on a real redis-server, which it starts for itself. Its lanes use queue-redis's
-/// own client, connected through the [wire](super).
+/// An environment on a real redis-server, which it starts alone. Its lanes use queue-redis's own client, connected
+/// through the [wire](super).
 pub struct RedisEnvironment {
     machine: Arc<Mutex<Machine>>,
     core: Option<OneCore>,
@@ -83,18 +83,17 @@ impl RedisEnvironment {
 }
 
 impl RedisEnvironmentBuilder {
-    /// Keeps an append-only file, so that the server can be killed and started again
-    /// ([`Fault::Restarted`]). The server writes the file before each reply, and a killed process
-    /// takes nothing of it along. So nothing is lost without a sync. Each restart takes some real
-    /// milliseconds, so only some runs should use this.
+    /// Keeps an append-only file, so that the server can be killed and started again ([`Fault::Restarted`]). The server
+    /// writes the file before each reply, and the file outlives a killed process. So nothing is lost without a sync.
+    /// Each restart takes some real milliseconds, so only some runs should use this.
     pub fn with_restarts(mut self) -> Self {
         self.durable = true;
         self
     }
 
     /// Runs other scripts in place of queue-redis's own. The function gets a script's name, such as
-    /// `reliable/settle_and_lease`, and its text. It answers the text that runs instead, or `None` to keep the
-    /// script. The client does not notice. [`queue_redis::scripts`] lists all scripts.
+    /// `reliable/settle_and_lease`, and its text. It returns the text that runs instead, or `None` to keep the script.
+    /// The client does not notice. [`queue_redis::scripts`] lists all scripts.
     pub fn with_scripts(
         mut self,
         replace: impl Fn(&str, &str) -> Option<String> + Send + Sync + 'static,
@@ -109,11 +108,10 @@ impl RedisEnvironmentBuilder {
         self
     }
 
-    /// Plays another backend over the wire, such as a recipe: its plain commands are struck like
-    /// calls, and its lanes go by clocks of their own. Nobody knows at which instant a call of
-    /// several commands took effect, so the runs have no truth, and the rules alone check them.
-    /// `length` is the command that answers its queue's length, for B1. With `clocks_ahead`, some
-    /// lanes' clocks are ahead of the others'.
+    /// Plays another backend over the wire, such as a recipe: faults strike its plain commands like calls, and its
+    /// lanes use clocks of their own. The instant at which a call of several commands took effect is unknown, so the
+    /// runs have no truth, and only the rules check them. `length` is the command that reads its queue's length, for
+    /// B1. With `clocks_ahead`, some lanes' clocks are ahead of the others'.
     pub fn serving(
         mut self,
         length: Option<&[&str]>,
@@ -192,7 +190,7 @@ impl Environment for RedisEnvironment {
         self.serves.is_none()
     }
 
-    /// A push hands its message over, if it is ready at once.
+    /// A push hands over its message, if that is ready at once.
     fn goals(&self, kind: QueueKind) -> &'static [&'static str] {
         match kind {
             QueueKind::Delay | QueueKind::Rotating => &[],
@@ -232,7 +230,7 @@ impl Environment for RedisEnvironment {
     }
 }
 
-/// Whether no process of this run keeps bodies apart.
+/// Whether no process of this run stores bodies out of line.
 fn is_plain(context: &RunContext) -> bool {
     let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(14);
     context.decisions.choose(site, 2) == 1
@@ -244,7 +242,7 @@ struct WireWorld {
     network: Network,
     executor: Executor,
     shims: Shims,
-    /// Whether no body is apart.
+    /// Whether no body is stored out of line.
     plain: bool,
     _held: Option<Held>,
 }
@@ -277,10 +275,10 @@ impl World for WireWorld {
             .connect_timeout(patience * 2)
             .response_timeout(patience)
             .fall_back(fall_back)
-            // A test of an idle connection would take decisions, and find nothing that a call does not.
+            // A test of an idle connection would take decisions, and would find nothing that calls do not find.
             .keep_alive(24 * NEVER)
             .packs_from(4);
-        // Every third process keeps all bodies as large ones are, which takes calls of its own.
+        // Every third process stores all bodies as large ones are stored, which takes calls of its own.
         let builder = match lane.0 % 3 {
             2 if !self.plain => builder.large_bodies_from(0),
             _ => builder,
@@ -322,8 +320,8 @@ impl World for WireWorld {
     }
 }
 
-/// The number of the recorded call under way, as if it were a time; zero if there is none. So the
-/// far end of the wire learns the call. It puts the server's time in the number's place.
+/// The number of the recorded call under way, passed as a time; zero if there is none. So the far end of the wire
+/// learns the call. It replaces the number by the server's time.
 fn current_tag() -> Timestamp {
     Timestamp::from_millis(current_call().map_or(0, |call| call.0))
 }

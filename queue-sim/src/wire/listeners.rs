@@ -24,10 +24,10 @@ pub(super) struct Listeners {
     handed_over: Vec<HandedOver>,
 }
 
-/// What a process registered with: the terms of the call that waited longest there.
+/// A process's registration: the terms of its call that had waited longest.
 #[derive(Debug, Clone)]
 pub(super) struct Registered {
-    /// The journal's last event before that.
+    /// The journal's last event before the registration.
     pub(super) after: u64,
     pub(super) lane: Lane,
     pub(super) lease_time: Duration,
@@ -43,8 +43,8 @@ pub(super) struct HandedOver {
     pub(super) token: Token,
 }
 
-/// The number of a registration and its terms, from what it registers: the channel, the number, the
-/// milliseconds of the lease, and the holder.
+/// The number of a registration and its terms, from the registered text: the channel, the number, the milliseconds of
+/// the lease, and the holder.
 fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> {
     let mut words = registers.splitn(4, |byte| *byte == b' ').skip(1);
     let mut number = || resp::number(words.next()?);
@@ -61,7 +61,7 @@ fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> 
     Some((serial, registered))
 }
 
-/// The message in what was published, if it is one: `lease`, the number of the registration, its time, the
+/// The handed-over message in a published text, if it is one: `lease`, the number of the registration, its time, the
 /// length of the marker's key, that key, the token, and the message itself.
 fn handed_over(message: &[u8], registered: &BTreeMap<i64, Registered>) -> Option<HandedOver> {
     let mut words = message
@@ -136,15 +136,14 @@ impl Listeners {
         Ok(())
     }
 
-    /// Forgets all listening: the connections have ended with the server. What processes registered with,
-    /// the server may have kept.
+    /// Forgets all listening: the connections have ended with the server. The server may have kept the registrations of
+    /// processes.
     pub(super) fn lost(&mut self) {
         self.socket = None;
         self.channels.clear();
     }
 
-    /// Adds the last message after some commands, if any connection listens. Answers whether it
-    /// did.
+    /// Adds the last message after some commands, if any connection listens. Returns true if it did.
     ///
     /// The server may send its messages to listeners before or after its other replies, but always
     /// in order. So a socket that has received the last message has received all.
@@ -161,7 +160,7 @@ impl Listeners {
         self.registered.extend(terms(after, lane, registers));
     }
 
-    /// The messages that were handed over since this was last asked.
+    /// The messages that were handed over since the last call of this function.
     pub(super) fn take_handed_over(&mut self) -> Vec<HandedOver> {
         std::mem::take(&mut self.handed_over)
     }
@@ -188,7 +187,7 @@ impl Listeners {
                 .into_iter()
                 .flat_map(BTreeMap::values)
             {
-                // If the client is gone, nobody hears the message.
+                // If the client is gone, nobody receives the message.
                 let _ = listener.send(push.to_vec());
             }
         }

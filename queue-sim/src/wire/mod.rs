@@ -9,34 +9,31 @@
 //!
 //! # Time
 //!
-//! `ARGV[1]` tells every script the run's virtual time, whoever calls it; a fault may put that
-//! clock back. No command blocks the server. Connections that listen to a channel (`SUBSCRIBE`)
-//! share one socket. They get the server's messages right after the command that published them.
+//! `ARGV[1]` has the run's virtual time in every script call; a fault may put that clock back. No command blocks the
+//! server. Connections that listen to a channel (`SUBSCRIBE`) share one socket. They get the server's messages right
+//! after the command that published them.
 //!
 //! # Truth
 //!
-//! The clock of a [`RedisEnvironment`]'s backend tells the number of the recorded call under way in
-//! place of the time. So each request that the server executes names its call, even when the caller
-//! has long given up, and the wire tells the history
-//! ([`Journal::executed`](crate::history::Journal::executed)). An error or nothing as a reply means
-//! that the server did not execute the call: a script checks its configuration before it does
-//! anything. A call that finds its queue gone (nothing), creates it and goes out again is executed
-//! once. So is a call that goes out with its text after `NOSCRIPT`, or with more keys after a script
-//! asked for them (`KEYS`), or once its queue is in the list of queues (`UNLISTED`). Concurrent pushes of one client go as one call, which one task makes for
-//! all of them. The history does not tell such an execution of any of them; the goal
-//! `execution for no call` says that there was one. Lanes that do one thing after another never have
-//! any. A message that a push hands over is leased to a process, and the call that brings it tells
-//! which one took it, by its token ([`Journal::handed_over`](crate::history::Journal::handed_over)).
-//! If nobody took it, it counts as an execution of the wait that was open then, or else of the last
-//! one before.
+//! The clock of a [`RedisEnvironment`]'s backend returns the number of the recorded call under way in place of the
+//! time. So each request that the server executes names its call, even when the caller has long given up, and the wire
+//! writes it into the history ([`Journal::executed`](crate::history::Journal::executed)). An error or nothing as a
+//! reply means that the server did not execute the call: a script checks its configuration before it does anything. A
+//! call that finds its queue gone (nothing), creates it and goes out again is executed once. So is a call that is sent
+//! again: with its text after `NOSCRIPT`, with more keys after a script asked for them (`KEYS`), or once its queue is
+//! in the list of queues (`UNLISTED`). Concurrent pushes of one client are sent as one call, which one task makes for
+//! all of them. The history has no execution for any of these pushes; the goal `execution for no call` records that
+//! there was such a call. Lanes that do one thing after another never have any. A message that a push hands over is
+//! leased to a process. The token in a call's answer then shows which call took it
+//! ([`Journal::handed_over`](crate::history::Journal::handed_over)). If no call took it, it counts as an execution of
+//! the wait that was open then, or else of the last wait before.
 //!
 //! # Cached replies
 //!
-//! For speed, a few replies are not fresh. The wire answers `HELLO`, `CLIENT SETINFO`, `INFO` and
-//! `CONFIG GET` as the server answered the first time. Connections have their own numbers, the same
-//! in every run (`HELLO`). The wire answers `SCRIPT EXISTS` and `SCRIPT LOAD` from its own list of
-//! the server's scripts, which nobody else changes. Every other reply is the server's, to this
-//! request.
+//! For speed, a few replies are not fresh. To `HELLO`, `CLIENT SETINFO`, `INFO` and `CONFIG GET`, the wire repeats the
+//! server's first reply. Connections have their own numbers, the same in every run (`HELLO`). The wire replies to
+//! `SCRIPT EXISTS` and `SCRIPT LOAD` from its own list of the server's scripts, which nobody else changes. Every other
+//! reply is the server's, to this request.
 //!
 //! Compiling a script takes longer than running it, so the wire only plays a flush of the scripts,
 //! and the server keeps them. For a script that clients have lost, the wire calls a hash that the
@@ -44,9 +41,9 @@
 //! `NOSCRIPT` is real, and so is its run of the text. A restart does make the server forget all
 //! scripts. The wire loads those that a new run starts with right before their first call.
 //!
-//! The wire's own commands travel in one piece with a client's next command, right before it or
-//! right after it: they empty the server, copy the data and put it back, ask for a bounded queue's
-//! length, and publish the last message to listeners. Clients' commands go one by one.
+//! The wire's own commands empty the server, copy the data and put it back, read a bounded queue's length, and publish
+//! the last message to listeners. They are sent in one piece with a client's next command, right before it or right
+//! after it. Clients' commands are sent one by one.
 //!
 //! All other commands share one socket. The wire refuses those that would leave a state behind on
 //! it (`SELECT`, `MULTI` and such).

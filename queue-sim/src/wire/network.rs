@@ -25,7 +25,7 @@ use crate::{
 /// The highest chance that any fault strikes a request, and again its reply, in percent.
 const MOST: Chance = 30;
 
-/// The parts that all wires of one run share. Clones share one state.
+/// The state that all wires of one run share. Clones share it, too.
 #[derive(Clone)]
 pub(super) struct Network(Arc<WireInner>);
 
@@ -44,8 +44,7 @@ struct WireInner {
 /// Another backend on the server, in place of the default queues.
 pub(super) struct Serves {
     pub(super) backend: Box<Serve>,
-    /// The command that answers the length of its queue, where the wire asks for it after every
-    /// request.
+    /// The command that reads the length of its queue, if the wire reads it after every request.
     pub(super) length: Option<Vec<Bytes>>,
     /// Whether the clocks of its lanes may be ahead of the others'.
     pub(super) clocks_ahead: bool,
@@ -98,7 +97,7 @@ impl Network {
         self.0.rewrite.as_ref()
     }
 
-    /// Another backend than the default queues, whose plain commands are its calls.
+    /// A backend other than the default queues, whose calls are plain commands.
     pub(super) fn serves(&self) -> Option<&Serves> {
         self.0.serves.as_deref()
     }
@@ -123,8 +122,8 @@ impl Network {
 
     /// Uses the server. No time passes.
     ///
-    /// An error here is the environment's, and not one of the code under test. The journal tells it
-    /// as a broken rule, since the run proves nothing.
+    /// An error here comes from the environment, and not from the code under test. The journal records it as a broken
+    /// rule, because the run proves nothing.
     pub(super) fn with_machine<T>(
         &self,
         work: impl FnOnce(&mut Machine) -> io::Result<T>,
@@ -152,9 +151,8 @@ impl Network {
         state.last_connection
     }
 
-    /// The one of these faults that strikes this lane now, if any, at one in `rarely` of its
-    /// chances. All of them together strike at a bounded chance, since otherwise hardly any call
-    /// would succeed.
+    /// The fault among `faults` that strikes this lane now, if any, at one in `rarely` of its chances. Together they
+    /// strike at a bounded chance, because otherwise hardly any call would succeed.
     pub(super) fn strike(
         &self,
         lane: Lane,
@@ -237,17 +235,17 @@ impl Network {
         self.0.cut.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Tells when all connections end.
+    /// Notifies when all connections end.
     pub(super) fn cuts(&self) -> watch::Receiver<u64> {
         self.0.cut.subscribe()
     }
 
-    /// Tells when the server has executed a request of a served backend.
+    /// Notifies when the server has executed a request of a served backend.
     pub(super) fn executed(&self) -> watch::Receiver<()> {
         self.0.executed.subscribe()
     }
 
-    /// Lets pops that block look again.
+    /// Lets blocked pops try again.
     pub(super) fn has_executed(&self) {
         self.0.executed.send_replace(());
     }

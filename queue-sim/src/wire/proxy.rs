@@ -50,7 +50,7 @@ const SERVER: &[Fault] = &[
     Fault::RolledBack,
     Fault::Restarted,
 ];
-/// A fault that strikes all lanes strikes at one in this many of its chances.
+/// `n`, if a fault that strikes all lanes strikes at one in `n` of its chances.
 const SERVER_RARELY: Chance = 4;
 /// The connection is over.
 struct ConnectionOver;
@@ -174,7 +174,7 @@ impl Shim {
             let found = request.words.get(1).and_then(|word| scripts.find(word));
             request.script = found.map(|at| scripts.name(at));
             drop(machine);
-            // The backend's clock tells the call instead of the time.
+            // The backend's clock returns the call's number instead of the time.
             let tag = request
                 .arguments()
                 .first()
@@ -198,7 +198,7 @@ impl Shim {
         })
     }
 
-    /// Carries a request to the server, has it executed, and answers its reply.
+    /// Carries a request to the server, has it executed, and returns the reply.
     async fn exchange(
         &mut self,
         request: Request,
@@ -328,7 +328,7 @@ impl Shim {
                 let parts = [1, reply.len() / 2, reply.len() - 1];
                 let way = self.network.way(lane, What::Reply, 3);
                 let part = &reply[..parts[way as usize]];
-                // A client that has gone misses nothing.
+                // A client that is gone misses nothing.
                 let _ = self.stream.write_all(part).await;
                 return Err(ConnectionOver);
             }
@@ -346,8 +346,8 @@ impl Shim {
         self.network.pause(until).await;
     }
 
-    /// From here on nothing arrives, in neither direction: the connection is half open. The client
-    /// notices it by itself, or when the faults are over.
+    /// From here on nothing arrives, in neither direction: the connection is half open. The client notices it alone, or
+    /// when the faults are over.
     async fn swallow(&mut self) -> ConnectionOver {
         let network = self.network.clone();
         let swallow = async {

@@ -14,8 +14,8 @@ pub struct Request {
     pub script: Option<&'static str>,
     /// The lane whose client sent it.
     pub lane: Lane,
-    /// The recorded call for which the client sent it. `None` if it is for no call, such as opening
-    /// a queue, or for several that go as one.
+    /// The recorded call for which the client sent it. `None` if it is for no call, such as opening a queue, or for
+    /// several calls that are sent as one.
     pub call: Option<CallId>,
 }
 

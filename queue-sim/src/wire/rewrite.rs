@@ -39,14 +39,14 @@ use super::{Reply, Request};
 ///
 /// # Truth
 ///
-/// A rewritten request counts as executed once: when the rewrite says so ([`Steps::executed`]), or
-/// else at its end, if it belongs to a call and its reply is neither an error nor nothing, and does
-/// not ask for more keys.
+/// A rewritten request counts as executed once: when the rewrite says so ([`Steps::executed`]), or else at its end. The
+/// end counts only if the request belongs to a call, and if its reply is neither an error nor nothing, and does not ask
+/// for more keys.
 #[async_trait]
 pub trait Rewrite: Debug + Send + Sync + 'static {
-    /// Plays this request, a script's call or a plain command, and answers the client's reply. With
-    /// `None`, the server executes the request as it is. The request's time is already the
-    /// server's, its script is on the server, and the faults of its way there are over.
+    /// Plays this request, a script's call or a plain command, and returns the client's reply. With `None`, the server
+    /// executes the request as it is. The request's time is already the server's, its script is on the server, and the
+    /// faults of its way there are over.
     async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply>;
 }
 

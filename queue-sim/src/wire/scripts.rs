@@ -1,11 +1,11 @@
-//! The scripts of queue-redis and their replacements, and those of them that the server has.
+//! The scripts of queue-redis, their replacements, and the scripts that the server has.
 
 use std::{borrow::Cow, collections::HashMap, io, sync::LazyLock};
 
 use super::{resp::accepted, socket::Socket};
 
-/// Replaces scripts: it gets a script's name, such as `reliable/settle_and_lease`, and its text, and answers
-/// the text that runs in its place.
+/// Replaces scripts: it gets a script's name, such as `reliable/settle_and_lease`, and its text. It returns the text
+/// that runs in its place.
 pub(super) type Replace = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
 
 /// A script of queue-redis.
@@ -53,8 +53,8 @@ struct KnownScript {
 }
 
 impl Scripts {
-    /// As if the server had all scripts: it gets each right before the first call, but the
-    /// replacements at once, so that the caller learns here of one that it refuses.
+    /// As if the server had all scripts. The server gets each script right before its first call. It gets the
+    /// replacements at once, so that the caller learns here of a replacement that the server refuses.
     pub(super) fn load(socket: &mut Socket, replace: Option<&Replace>) -> io::Result<Self> {
         let mut scripts = Vec::new();
         for original in &*ORIGINALS {
@@ -85,8 +85,8 @@ impl Scripts {
         self.0[at].original.name
     }
 
-    /// The hash that the wire calls on the server when a client calls the script by its hash. It is
-    /// the hash of the text that runs; or one of no script, if the client must not find it.
+    /// The hash that the wire calls on the server when a client calls the script by its hash. It is the hash of the
+    /// text that runs, or a hash of no script if the client must not find it.
     pub(super) fn called(&self, at: usize) -> &str {
         let script = &self.0[at];
         if script.found {

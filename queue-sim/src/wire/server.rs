@@ -117,10 +117,9 @@ impl Execute for Executing<'_> {
 }
 
 impl Executing<'_> {
-    /// Tells what the reply shows. Every script answers nothing, or an error, before it does
-    /// anything: the queue does not exist, the configuration differs, the script is missing; or it
-    /// asks for keys that it lacks. Any other error is the script's own failure, which may have come
-    /// half-way.
+    /// Writes down what the reply shows. Before it does anything, every script can reply with nothing, an error, or a
+    /// request for keys that it lacks: the queue does not exist, the configuration differs, or the script is missing.
+    /// Any other error is the script's own failure, which may have come half-way.
     fn tell(&self, reply: &Reply) {
         let calls = |script: &&str| !OF_THE_BACKEND.contains(script);
         let Some(script) = self.request.script.filter(calls) else {
@@ -143,7 +142,7 @@ impl Executing<'_> {
         self.executed();
     }
 
-    /// Tells of the leases that a push made for calls that wait.
+    /// Writes down the leases that a push made for calls that wait.
     fn tell_handed_over(&self) {
         let handed_over = self.network.machine().listeners().take_handed_over();
         for HandedOver { by, marker, token } in handed_over {
@@ -175,8 +174,8 @@ impl Executing<'_> {
         }
     }
 
-    /// Tells of a call that a client makes by itself: it gives back what came for a caller that is gone.
-    /// Answers whether it was one.
+    /// Writes down a call that a client makes without a caller: it gives back a message that came for a caller that is
+    /// gone. Returns true if the request was such a call.
     fn tell_given_back(&self) -> bool {
         let request = self.request;
         let is_turn = request
@@ -241,8 +240,8 @@ impl Executing<'_> {
     }
 }
 
-/// Writes a request for the server. Answers the position of the script that it brings along. The server
-/// has got each text once, and is not sent it again: it would take a hash of the whole each time.
+/// Writes a request for the server. Returns the position of the script that it brings along. The server got each text
+/// once, and is not sent it again, because it would hash the whole text each time.
 fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<usize> {
     let called = request
         .script

@@ -21,9 +21,8 @@ static LEFTOVERS_HASH: LazyLock<String> = LazyLock::new(|| scripts::hash(queue_r
 
 /// The server and the sockets to it.
 ///
-/// All commands of all virtual connections go over one socket: queue-redis sends no command that
-/// leaves a state behind on its connection, and the wire refuses such commands. Only listeners have
-/// their own socket.
+/// All commands of all virtual connections share one socket: queue-redis sends no command that leaves a state behind on
+/// its connection, and the wire refuses such commands. Only listeners have their own socket.
 pub(super) struct Machine {
     server: Server,
     commands: Socket,
@@ -93,7 +92,7 @@ impl Machine {
         self.listeners.clear()
     }
 
-    /// Executes requests, one right after another, and lets listeners hear their messages.
+    /// Executes requests, one right after another, and hands listeners their messages.
     pub(super) fn execute(&mut self, requests: &[u8], count: usize) -> io::Result<Vec<Vec<u8>>> {
         let Ahead {
             requests: mut all,
@@ -133,8 +132,8 @@ impl Machine {
         }
     }
 
-    /// Answers constant requests with the server's first answer: the fields of `INFO` that a client
-    /// reads, the settings, and the beginning of a connection.
+    /// Repeats the server's first reply to constant requests: the fields of `INFO` that a client reads, the settings,
+    /// and the beginning of a connection.
     pub(super) fn known(&mut self, request: &Bytes) -> io::Result<Vec<u8>> {
         if let Some(reply) = self.known.get(request) {
             return Ok(reply.clone());
@@ -205,7 +204,7 @@ impl Machine {
     }
 }
 
-/// Connects for commands, and tells the server not to measure their latency.
+/// Connects for commands, and has the server not measure their latency.
 fn connect(server: &Server) -> io::Result<Socket> {
     let mut socket = Socket::connect(&server.socket())?;
     // Servers before 7.0 neither know this nor measure latency.

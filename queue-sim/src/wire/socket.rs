@@ -9,7 +9,7 @@ use std::{
 
 use super::resp;
 
-/// Longer than any command takes: a reply that takes longer never comes.
+/// Longer than any command takes: a slower reply never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// More bytes than most replies have.

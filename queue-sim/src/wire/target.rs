@@ -1,4 +1,4 @@
-//! What a request asks for, and of which queue.
+//! The target of a request: its queue, and its keys.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use tokio::time::Instant;
 
 use super::{Reply, Request, resp};
 
-/// The refusal of a command that would leave a state behind on the connection, which all wires
-/// share.
+/// The refusal of a command that would leave a state behind on the connection that all wires share.
 pub(super) fn refusal(request: &Request) -> Option<Reply> {
     const WITH_STATE: [&[u8]; 7] = [
         b"SELECT", b"MULTI", b"EXEC", b"WATCH", b"MONITOR", b"AUTH", b"RESET",
@@ -25,7 +24,7 @@ pub(super) fn refusal(request: &Request) -> Option<Reply> {
     refused.then(|| Reply(text()))
 }
 
-/// Takes `PX` and milliseconds, the last words of a `SET`, out of it: the key's end, and the key.
+/// Takes the last words of a `SET`, `PX` and milliseconds, out of the request. Returns the key's end, and the key.
 pub(super) fn take_expiry(request: &mut Request) -> Option<(Instant, Bytes)> {
     let [_, key, .., px, millis] = &*request.words else {
         return None;
@@ -39,15 +38,15 @@ pub(super) fn take_expiry(request: &mut Request) -> Option<(Instant, Bytes)> {
     Some(expiry)
 }
 
-/// Whether a request may put something into a list. A pop that blocks pops by itself.
+/// Whether a request may put something into a list. Blocking pops are served separately.
 pub(super) fn changes_lists(request: &Request) -> bool {
     const POPS: [&[u8]; 2] = [b"RPOP", b"LPOP"];
     let verb = &request.words[0];
     !POPS.iter().any(|pop| verb.eq_ignore_ascii_case(pop))
 }
 
-/// Says which key of a script is in another slot than the first, if any: a cluster refuses such a
-/// script, and this server does not.
+/// Names a key of a script that is in another slot than the first, if any: a cluster refuses such a script, and this
+/// server does not.
 pub(super) fn stray(request: &Request) -> Option<String> {
     let mut keys = request.keys().iter();
     let first = keys.next()?;
@@ -76,8 +75,8 @@ pub(super) struct BoundedQueue {
 }
 
 impl BoundedQueue {
-    /// Asks for the number of cancelled messages in the list of ready ones, and then for the numbers
-    /// of ready, delayed and leased messages. Answers the number of questions.
+    /// Asks for the number of cancelled messages in the list of ready ones, and then for the numbers of ready, delayed
+    /// and leased messages. Returns the number of commands.
     pub(super) fn ask(&self, out: &mut Vec<u8>) -> usize {
         let meta = format!("{}meta", self.base);
         resp::encode(&["HGET", &meta[..], "holes"], out);
@@ -125,7 +124,7 @@ pub(super) fn queue_of(key: &[u8]) -> Option<(QueueName, &str)> {
     Some((name, &key[..last + 2]))
 }
 
-/// The settlement of a turn's argument, if it is a release.
+/// The settlement in an argument of `settle_and_lease`, if it is a release.
 pub(super) fn released(argument: &[u8]) -> Option<Settlement> {
     let [b'l', id @ .., _, _, _, _, _, _, _] = argument else {
         return None;

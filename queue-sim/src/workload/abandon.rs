@@ -13,8 +13,8 @@ use super::{
 /// The awaits at which a caller gives up a wait. The last of them is the sleep itself.
 const AWAITS: u32 = 4;
 
-/// Begins a wait and drops it: before it has begun at the backend, in the middle of beginning,
-/// while it sleeps, or when a hint has come and the wait has not seen it yet.
+/// Begins a wait and drops it at one of four points: before the wait has begun at the backend, while it begins, while
+/// it sleeps, or when a hint has come that the wait has not seen yet.
 pub(super) async fn abandon(actor: &Actor, wait: impl Future<Output = Result<()>> + Send) {
     let at = 1 + actor.choose(AWAITS);
     let when = match actor.choose(3) {
@@ -22,7 +22,7 @@ pub(super) async fn abandon(actor: &Actor, wait: impl Future<Output = Result<()>
         1 => CutPoint::Woken,
         _ => CutPoint::After(actor.span()),
     };
-    // The answer says nothing: after any wait, a caller looks.
+    // The answer does not matter: after any wait, a caller polls.
     let mut wait = Box::pin(async {
         let _ = wait.await;
     });

@@ -27,7 +27,7 @@ pub(super) struct Actor {
     pub(super) held: Vec<Receipt>,
     /// Whether it only waits.
     pub(super) is_audience: bool,
-    /// The verb of its current step.
+    /// The verb of the lane's current step.
     pub(super) verb: Verb,
     /// The backend that opens the queue again, and the queue's name.
     pub(super) backend: Arc<dyn Backend>,
@@ -65,14 +65,14 @@ impl Actor {
         }
     }
 
-    /// Draws an argument: one of this many options, all as likely.
+    /// Draws an argument: one of the given number of options, all equally likely.
     pub(super) fn choose(&self, options: u32) -> u32 {
         let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
         decisions.choose(site, options)
     }
 
-    /// Draws an argument: one of this many options, mostly the simplest.
+    /// Draws an argument: one of the given number of options, mostly the simplest.
     pub(super) fn draw(&self, options: u32, chance: Chance) -> u32 {
         let decisions = &self.context.decisions;
         let site = decisions.site(self.lane, What::Argument);
@@ -123,7 +123,7 @@ impl Actor {
         self.context.journal.reached(goal);
     }
 
-    /// Remembers that something changes by itself this much later.
+    /// Remembers that something changes without a call after the given time.
     pub(super) fn expects(&self, later: Duration) {
         let millis = u64::try_from(later.as_millis()).unwrap_or(u64::MAX);
         self.pool.add_boundary(self.now().plus_millis(millis));
@@ -175,8 +175,8 @@ impl Actor {
         }
     }
 
-    /// Sleeps until a moment of a change that comes by itself, or just before or after it, or for
-    /// about a lease's time.
+    /// Sleeps until a moment of a change that comes without a call, or just before or after it, or for about a lease's
+    /// time.
     pub(super) async fn sleep(&self) {
         let now = self.now();
         let boundaries = self.pool.boundaries(now);
@@ -205,7 +205,7 @@ impl Actor {
         }
     }
 
-    /// The next page: the first, or the one after the last that this lane read.
+    /// The next page: the first, or the page after the last one that this lane read.
     pub(super) fn page(&self, limit: usize) -> Page {
         match self.page_end {
             Some(cursor) if self.flip(50) => Page::after(cursor, limit),
@@ -213,7 +213,7 @@ impl Actor {
         }
     }
 
-    /// This many; in a crowd, now and then as many as a call may take.
+    /// The number `few`; in a crowd, now and then as many as a call may take.
     pub(super) fn or_a_handful(&self, few: usize) -> usize {
         if self.workload.size == Size::Crowd && self.flip(60) {
             return size::handful(|options| self.choose(options));

@@ -35,9 +35,8 @@ pub(super) async fn wait(actor: &Actor, queue: &dyn BoundedQueue) {
     }
 }
 
-/// Looks, begins a wait for room, and gives it up. Mostly makes its offer again then, as a caller
-/// does whose patience is over. The look comes first, since a wait without one gets no hint of room
-/// that was there all the time.
+/// Polls, begins a wait for room, and gives it up. Mostly it makes its offer again then, like a caller at its timeout.
+/// The poll comes first, because a wait without a poll gets no hint of room that was there all the time.
 pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
     put(actor, queue).await;
     abandon(actor, queue.wait_for_room(actor.timeout())).await;
@@ -46,8 +45,8 @@ pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
     }
 }
 
-/// Opens the queue as a client does whose configuration service says a length, which now and then is the
-/// one that the queue has.
+/// Opens the queue like a client that gets the length from a configuration service. Now and then it is the length that
+/// the queue has.
 async fn open_or_resize(actor: &Actor) {
     let QueueConfig::Bounded(config) = &actor.workload.config else {
         return;
@@ -65,7 +64,7 @@ async fn open_or_resize(actor: &Actor) {
 pub(super) fn capacity(actor: &Actor) -> NonZeroUsize {
     let more = match actor.workload.size {
         Size::Crowd => 100 * actor.choose(3) as usize + 28,
-        // Batches need room, see `singly`.
+        // Batches need room; see `singly`.
         Size::Usual | Size::Heavy if actor.workload.operators => 4 * actor.choose(4) as usize,
         Size::Usual | Size::Heavy => actor.choose(4) as usize,
     };

@@ -10,14 +10,14 @@ use tokio::time::Instant;
 use super::Player;
 use crate::{history::Event, plan::Lane};
 
-/// The most looks of a drain: enough for every message many times over.
+/// The most polls of a drain: enough for every message many times over.
 const LOOKS: usize = 2_000;
 
-/// How much later a queue may be empty that is polled, or whose leases a checker ends.
+/// The extra time to become empty for a queue that is polled, or whose leases a checker ends.
 const POLLS: Duration = Duration::from_secs(1);
 
-/// Ends the faults. Then leases and acks until no message is ready, delayed or leased, which must
-/// happen in time (L7); or turns a ring once. At the end it reads what the checks need.
+/// Ends the faults. Then leases and acks until no message is ready, delayed or leased, which must happen in time (L7).
+/// On a ring, it visits every item once. At the end it reads what the checks need.
 pub(crate) async fn drain(player: Player) {
     player.world.heal().await;
     let journal = &player.context.journal;
@@ -25,7 +25,7 @@ pub(crate) async fn drain(player: Player) {
     let polls = player.fit.as_ref().map_or(Duration::ZERO, |_| POLLS);
     let limit = Instant::now() + player.workload.drains_within() + player.world.behind() + polls;
     player.context.decisions.enter(player.lane, 1);
-    // What a process left under its own name, it alone finds again.
+    // Only a process of the same name finds the messages that a process left under its name.
     if player.fit.as_ref().is_some_and(|fit| fit.has("lease")) {
         for lane in 1..player.lane.0 {
             let again = Player {

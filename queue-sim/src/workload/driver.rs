@@ -33,8 +33,8 @@ pub(crate) struct Player {
     pub(crate) name: QueueName,
     pub(crate) workload: Arc<Workload>,
     pub(crate) pool: Pool,
-    /// The clients of lanes that have ended, in runs where no hint may get lost. They stay until
-    /// the run is over, since a process that goes away may take a hint along.
+    /// The clients of lanes that have ended, in runs where no hint may get lost. They stay until the run is over,
+    /// because a process that ends may take a hint with it.
     pub(crate) done: Arc<Mutex<Vec<AnyQueue>>>,
     /// Whether the lane only waits.
     pub(crate) is_audience: bool,
@@ -125,7 +125,7 @@ impl Player {
         Box::pin(self.live(from, leaning))
     }
 
-    /// Plays one step. Answers whether the lane crashed in it.
+    /// Plays one step. Returns true if the lane crashed in it.
     async fn play(&self, actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) -> bool {
         let Some(fault) = self.interrupt() else {
             step(actor, queue, leaning).await;
@@ -229,7 +229,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
         (queue, Verb::WorkSingly) => singly::work(actor, queue).await,
         (queue, verb) => {
             if verb == Verb::PutOff {
-                // Waiting lanes mostly get the hint of these after this lane has leased them.
+                // Waiting lanes mostly get the hint of these messages after this lane has leased them.
                 put(actor, queue).await;
                 put(actor, queue).await;
             }

@@ -17,7 +17,7 @@ use queue_core::{
 
 use super::{Size, Workload};
 
-/// What is added to the lengths that are drawn, so that each of up to four parts has room.
+/// The amount that is added to drawn lengths, so that each of up to four partitions has room.
 const FOR_PARTS: usize = 3;
 
 /// A layer between a lane and a queue that lacks some calls. It makes each call one that the queue
@@ -44,7 +44,7 @@ impl Fit {
         self.guarantees.calls.contains(call)
     }
 
-    /// Takes out what these queues do not store.
+    /// Takes out fields that these queues do not store.
     pub(crate) fn workload(&self, workload: &mut Workload) {
         workload.size = Size::Usual;
         workload.operators = false;

@@ -24,8 +24,8 @@ goals! {
     PUT_OFF = "messages put off one behind the other",
 }
 
-/// The goals that lanes must reach on this kind of queue, in runs with faults: every verb, and what
-/// no history shows. The names are those of [`Played::goals`](crate::run::Played::goals).
+/// The goals that lanes must reach on this kind of queue, in runs with faults: every verb, and the events that no
+/// history shows. The names are those of [`Played::goals`](crate::run::Played::goals).
 pub fn goals(kind: QueueKind) -> Vec<&'static str> {
     let verbs = Verb::ALL.iter().copied();
     let verbs = verbs.filter(|verb| *verb != Verb::Idle && verb.is_of(kind));

@@ -1,4 +1,4 @@
-//! Messages with due times, where the kind asks for none (D1).
+//! Messages with due times, on kinds that need none (D1).
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tokio::time;
 use super::{actor::Actor, delay::OVERTAKES};
 use crate::workload::Mode;
 
-/// Where a lost hint shows, perhaps puts in a message that is due late. When waiting lanes have
-/// learnt of it, puts in one that is due sooner. Then keeps still for so long that a lane that
-/// sleeps through the second one shows. Answers whether it did.
+/// In runs where a lost hint shows, perhaps puts in a message that is due late. When waiting lanes have learnt of it,
+/// puts in a message that is due sooner. Then keeps still for so long that a lane that sleeps through the second
+/// message shows. Returns true if it did.
 pub(super) async fn overtakes(actor: &Actor, queue: &AnyQueue) -> bool {
     if actor.workload.mode != Mode::Waiting || !actor.flip(OVERTAKES) {
         return false;

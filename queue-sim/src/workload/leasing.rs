@@ -19,7 +19,7 @@ static MOST: LazyLock<NonZeroUsize> =
 const SHORTENS: Chance = 40;
 const SHORT: Duration = Duration::from_millis(1);
 
-/// Does this verb on the queue. Answers false if not every leasing queue has it.
+/// Does this verb on the queue. Returns false if not every leasing queue has it.
 pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
     match verb {
         Verb::Take => {
@@ -48,9 +48,9 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
         Verb::Cancel => cancel(actor, queue).await,
         Verb::Peek => peek(actor, queue).await,
         Verb::Abandon => {
-            // A wait without a look gets no hint of a message that was there all the time.
+            // A wait without a poll gets no hint of a message that was there all the time.
             let next = take(actor, queue).await;
-            // Who learns when something changes by itself waits no longer.
+            // A caller that knows the time of the next change waits no longer than until then.
             let longest = actor.timeout().min(next.unwrap_or(Duration::MAX));
             abandon(actor, queue.wait_for_arrival(longest)).await;
             if actor.flip(50) {
@@ -66,7 +66,7 @@ fn max(actor: &Actor) -> NonZeroUsize {
     NonZeroUsize::new(actor.or_a_handful(few)).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Leases; answers the time until something changes by itself, if it is told.
+/// Leases. Returns the time until something changes without a call, if the answer has it.
 async fn take(actor: &mut Actor, queue: &dyn Leasing) -> Option<Duration> {
     let (max, lease_time) = (max(actor), actor.lease_time());
     let leased = queue.lease(max, lease_time).await.ok()?;
@@ -77,7 +77,7 @@ async fn take(actor: &mut Actor, queue: &dyn Leasing) -> Option<Duration> {
 async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
     let (max, lease_time, timeout) = (max(actor), actor.lease_time(), actor.timeout());
     let began = actor.now();
-    // As a worker waits, which tells its name. Most recipes have no place for that.
+    // Waits like a worker, which passes its name. Most recipes have no place for the name.
     let tells = actor
         .backend
         .guarantees(actor.workload.kind)
@@ -140,8 +140,8 @@ fn disposition(actor: &Actor) -> Disposition {
     }
 }
 
-/// Why a retry failed: nothing, or a text that differs with time. It is drawn by nobody, so that plans
-/// from before reasons still play the same run.
+/// The reason of a retry: none, or a text that differs with time. It is not drawn, so that plans from before there were
+/// reasons still play the same run.
 fn reason(actor: &Actor) -> Option<String> {
     let now = actor.now().as_millis();
     (!now.is_multiple_of(3)).then(|| format!("no paper at {now}"))
@@ -156,7 +156,7 @@ fn settlements(actor: &Actor) -> Vec<Settlement> {
     let few = 1 + actor.draw(3, 40) as usize;
     let count = actor.or_a_handful(few);
     if count > few {
-        // All get the same disposition: then as many fall due again, or die, as one call reclaims.
+        // All get the same disposition, so that as many messages fall due again, or die, as one call reclaims.
         let all = disposition(actor);
         let held = actor.held.iter().take(count);
         return held
@@ -194,7 +194,7 @@ async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
     }
 }
 
-/// A receipt that may be another lane's, outdated, or made up.
+/// A receipt that may be another lane's, stale, or made up.
 pub(super) fn stale(actor: &Actor) -> Option<Receipt> {
     let receipt = actor.pool.receipt(actor.choose(actor.pool.receipts()))?;
     let Receipt { id, token } = receipt;
@@ -228,8 +228,8 @@ async fn settle_and_lease(actor: &mut Actor, queue: &dyn Leasing) {
     }
 }
 
-/// The name that a lane tells when it leases: none, or its number. It is drawn by nobody, so that
-/// plans from before such names still play the same run.
+/// The name that a lane passes when it leases: none, or its number. It is not drawn, so that plans from before there
+/// were names still play the same run.
 pub(super) fn holder(actor: &Actor) -> Option<Holder> {
     let names = !actor.now().as_millis().is_multiple_of(3);
     let name = format!("lane {}", actor.lane);
@@ -322,7 +322,7 @@ async fn peek(actor: &mut Actor, queue: &dyn Leasing) {
     }
 }
 
-/// Perhaps ends the first lease that a peek showed, as an operator does who stops a job.
+/// Perhaps ends the first lease that a peek showed, like an operator that stops a job.
 async fn stop(actor: &Actor, queue: &dyn Leasing, seen: &[Peeked]) {
     let leased = seen.iter().find_map(|peeked| match &peeked.standing {
         Standing::Leased { receipt, .. } => Some(*receipt),

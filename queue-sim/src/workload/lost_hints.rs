@@ -1,5 +1,5 @@
-//! Moments at which a lost hint shows: one lane makes a change of which others must get a hint, and
-//! then no lane does anything for so long that a lane without the hint sleeps too long.
+//! Moments at which a lost hint shows. One lane makes a change of which others must get a hint. Then no lane does
+//! anything for so long that a lane without the hint sleeps too long.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -16,8 +16,8 @@ const AUDIENCE_WORKS: Chance = 75;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Works on a message, perhaps beyond its lease. Then perhaps looks or settles without taking
-/// anything: that call reclaims expired leases, also its own, and others must get a hint.
+/// Works on a message, perhaps beyond its lease. Then perhaps reads or settles without taking anything: that call
+/// reclaims expired leases, including its own, and others must get a hint.
 pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
     if !works(actor) {
         return;
@@ -49,7 +49,7 @@ pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
     keep_still(actor).await;
 }
 
-/// Whether the lane works now, in a mode where a lost hint shows.
+/// Whether the lane works now. It does so only in a mode where a lost hint shows.
 pub(super) fn works(actor: &Actor) -> bool {
     let chance = match actor.is_audience {
         true => AUDIENCE_WORKS,

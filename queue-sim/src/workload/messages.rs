@@ -57,13 +57,13 @@ impl Actor {
         }
     }
 
-    /// One of a few keys, so that they collide.
+    /// A key out of a few, so that keys collide.
     pub(super) fn key(&self) -> Bytes {
         Bytes::from_static(KEYS[self.choose(3) as usize].as_bytes())
     }
 
-    /// A message, perhaps with a dedup key; with a due time, unique until it is done, or with a
-    /// time to live, if that is what this step puts in.
+    /// A message, perhaps with a dedup key. By the step's verb, it has a due time, is unique until it is done, or has a
+    /// time to live.
     pub(super) fn message(&self) -> Push {
         let push = self.message_without_due();
         match self.verb {
@@ -95,7 +95,7 @@ impl Actor {
         self.outliving(push.with_due(due), due)
     }
 
-    /// Lets a message live longer than its delay, or the queue would refuse it.
+    /// Lets a message live longer than its delay; otherwise the queue would refuse it.
     fn outliving(&self, mut push: Push, due: Due) -> Push {
         if let (Some(time_to_live), Due::After(delay)) = (&mut push.time_to_live, due) {
             time_to_live.limit += delay;
@@ -136,8 +136,8 @@ impl Actor {
 
     /// The time for which the queue remembers a push: about a lease's time.
     fn window(&self) -> Duration {
-        // The contract does not promise whether a mark that is over comes back when the clock steps
-        // back. So under that fault, no mark is over before the run ends.
+        // The contract leaves open whether an ended mark comes back when the clock steps back. So under that fault, no
+        // mark ends before the run does.
         if self.context.faults.chance(Fault::ClockBack) > 0 {
             return LONGER_THAN_A_RUN;
         }

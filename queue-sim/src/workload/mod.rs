@@ -1,13 +1,12 @@
 //! The lanes' random calls to a queue.
 //!
-//! A [`Workload`] holds the parameters of one run: the queue's configuration, the length of leases,
-//! the producers and the consumers. Parameters differ more between runs than calls do within one
-//! (swarm testing). A player is one lane: it opens the queue and makes calls, step by step, while
-//! faults cancel, crash and stall it. The drain at the end empties the queue, and then a last client
-//! removes it.
+//! A [`Workload`] holds the parameters of one run: the queue's configuration, the length of leases, the producers and
+//! the consumers. Parameters differ more between runs than calls do within one (swarm testing). A driver is one lane:
+//! it opens the queue and makes calls, step by step, while faults cancel, crash and stall it. The drain at the end
+//! empties the queue, and then a last client removes it.
 //!
-//! A site of the lane's own step decides everything. Times lie at boundaries (a lease's end, a
-//! millisecond before it, one after), since bugs do.
+//! Choice points of the lane's own step decide everything. Times lie at boundaries (a lease's end, a millisecond before
+//! it, one after), because bugs lie there.
 
 mod abandon;
 mod actor;
@@ -69,8 +68,8 @@ pub struct Workload {
     pub audience: u8,
     /// The size of batches and bodies.
     pub size: Size,
-    /// Whether messages are as most are: none is unique, cancelled or outdated. A backend may have
-    /// quicker ways for a queue that never saw others.
+    /// Whether all messages are ordinary: none is unique, cancelled or outdated. A backend may have fast paths for a
+    /// queue that never saw other messages.
     pub plain: bool,
 }
 
@@ -84,13 +83,13 @@ const LEASES: [u64; 4] = [20, 5, 10, 30];
 const BATCHES: [u32; 4] = [1, 2, 3, 5];
 const CHANCES: [Chance; 3] = [0, 25, 70];
 const PREEMPTIONS: [Chance; 5] = [5, 20, 40, 65, 90];
-/// The weights of zero to three lanes that only wait. A change wakes as many waiters as it has work
-/// for, and one more lane is there to wake later.
+/// The weights of zero to three lanes that only wait. A change wakes as many waiters as it has work for, and one more
+/// lane is left to wake later.
 const AUDIENCES: [u32; 4] = [64, 12, 12, 12];
 
 impl Workload {
-    /// Whether the contract determines the queue's answers under this fault. It does not promise
-    /// which item of a paced ring is due first after the clock was set back.
+    /// Whether the contract determines the queue's answers under this fault. It leaves open which item of a paced ring
+    /// is due first after the clock was set back.
     pub fn bears(&self, fault: Fault) -> bool {
         let paced = matches!(&self.config, QueueConfig::Rotating(config) if config.pace.is_some());
         !(paced && fault == Fault::ClockBack)
@@ -158,14 +157,14 @@ impl Workload {
         }
     }
 
-    /// Whether lanes may change the queue's configuration. Nobody draws this, so that plans from
-    /// before it still play the same run.
+    /// Whether lanes may change the queue's configuration. It is not drawn, so that older plans still play the same
+    /// run.
     pub fn reconfigures(&self) -> bool {
         self.operators && (self.kind != QueueKind::Bounded || self.dedup == 0)
     }
 
-    /// The time in which the queue must be empty once the faults are over (L7), or in which a ring
-    /// turns once.
+    /// The time within which the queue must be empty once the faults are over (L7), or in which each item of a ring is
+    /// visited once.
     pub fn drains_within(&self) -> Duration {
         if let QueueConfig::Rotating(config) = &self.config {
             // A lease's time is the longest pace that lanes may set instead.

@@ -1,4 +1,4 @@
-//! The faults that a run may have. Lanes act differently by them.
+//! The faults that a run may have. Lanes act differently in each mode.
 
 use crate::{named::named, world::Fault};
 
@@ -7,8 +7,8 @@ named! {
     pub enum Mode {
         /// All faults.
         Faults = "faults",
-        /// Only faults that lose no hint: they delay or cancel calls, and waits may be long. No timer
-        /// stands behind a hint, so a lost one shows.
+        /// Only faults that lose no hint: they delay or cancel calls, and waits may be long. No timer backs up a hint,
+        /// so a lost hint shows.
         Waiting = "waiting",
     }
 }

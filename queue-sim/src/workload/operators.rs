@@ -1,4 +1,4 @@
-//! What operators do to every queue that leases: its dead letters, its configuration, a pause.
+//! Operators' calls to every queue that leases: about dead letters, the configuration, and pauses.
 
 use queue_core::{Feature, Leasing, Page, QueueConfig};
 use tokio::time;
@@ -40,7 +40,7 @@ pub(super) async fn dead_letters(actor: &mut Actor, queue: &dyn Leasing) {
 pub(super) async fn revive(actor: &Actor, queue: &dyn Leasing) {
     let mut ids = actor.ids();
     if actor.flip(60) {
-        // An operator looks first.
+        // An operator reads first.
         let most = actor.or_a_handful(10);
         let page = queue.dead_letters(Page::first(most)).await;
         let letters = page.map(|page| page.entries).unwrap_or_default();
@@ -55,8 +55,8 @@ pub(super) async fn revive(actor: &Actor, queue: &dyn Leasing) {
     let _ = queue.revive(&ids).await;
 }
 
-/// Changes how many attempts a message has, to no more than at first, so that the drain has the time
-/// that it needs; how many dead letters the queue keeps; and how many messages fit.
+/// Changes the attempts of a message, the cap of the dead letters, and the capacity. The attempts are no more than at
+/// first, so that the drain has the time that it needs.
 pub(super) async fn reconfigure(actor: &Actor) {
     let guarantees = actor.backend.guarantees(actor.workload.kind);
     if !guarantees.has(Feature::Stored) {

@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use queue_core::{MessageId, Offered, Pushed, Receipt, Timestamp};
 
-/// The receipts and ids that all lanes of a run have seen. Lanes take from it stale receipts, other
-/// lanes' receipts, and old ids. Clones share one state.
+/// The receipts and ids that all lanes of a run have seen. Lanes take stale receipts, other lanes' receipts, and old
+/// ids from it. Clones share one state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pool(Arc<Mutex<SeenMessage>>);
 
@@ -11,7 +11,7 @@ pub(crate) struct Pool(Arc<Mutex<SeenMessage>>);
 struct SeenMessage {
     receipts: Vec<Receipt>,
     ids: Vec<MessageId>,
-    /// The times of changes that come by themselves, as far as the lanes know.
+    /// The times of changes that come without a call, as far as the lanes know.
     boundaries: Vec<Timestamp>,
     /// The number of bodies made.
     bodies: u64,
@@ -60,7 +60,7 @@ impl Pool {
         self.lock().ids.len().min(WINDOW) as u32
     }
 
-    /// One of the receipts, counted back from the latest.
+    /// A receipt, counted back from the latest.
     pub(super) fn receipt(&self, back: u32) -> Option<Receipt> {
         self.lock()
             .receipts
@@ -70,12 +70,12 @@ impl Pool {
             .copied()
     }
 
-    /// One of the ids, counted back from the latest.
+    /// An id, counted back from the latest.
     pub(super) fn id(&self, back: u32) -> Option<MessageId> {
         self.lock().ids.iter().rev().nth(back as usize).copied()
     }
 
-    /// The latest ids, at most this many.
+    /// The latest ids, at most the given number.
     pub(super) fn latest(&self, most: usize) -> Vec<MessageId> {
         self.lock().ids.iter().rev().take(most).copied().collect()
     }

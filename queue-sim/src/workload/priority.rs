@@ -11,7 +11,7 @@ pub(super) async fn put(actor: &Actor, queue: &dyn PriorityQueue) {
     }
 }
 
-/// Mostly one of a few, so that equal ones meet; the extremes too, and neighbours that differ in
+/// A priority: mostly one of a few, so that equal ones meet. The extremes are drawn, too, and neighbours that differ in
 /// sign, length or byte.
 fn priority(actor: &Actor) -> i16 {
     const PRIORITIES: [i16; 12] = [0, 1, 2, -1, 9, 10, -10, 255, 256, -256, i16::MAX, i16::MIN];

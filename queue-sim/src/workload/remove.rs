@@ -7,8 +7,8 @@ use queue_core::{ErrorKind, Feature, Removal, Result};
 use super::Player;
 use crate::history::Event;
 
-/// Removes the drained queue, with its dead letters or its items. Writes down what is left of it.
-/// No history has these calls: the checks judge the queue as it was before.
+/// Removes the drained queue, with its dead letters or its items. Writes down everything that is left. No history has
+/// these calls: the checks judge the queue as it was before.
 pub(crate) async fn remove(player: Player) {
     let journal = &player.context.journal;
     match remains(&player).await {
@@ -24,7 +24,7 @@ pub(crate) async fn remove(player: Player) {
     }
 }
 
-/// What a removal leaves: data, an entry in the list of queues, or something to remove once more.
+/// The leftovers of a removal: data, an entry in the list of queues, or something to remove once more.
 async fn remains(player: &Player) -> Result<Vec<String>> {
     let mut remains = Vec::new();
     let backend = player.world.connect(player.lane).await?;

@@ -60,9 +60,9 @@ fn visited(actor: &Actor, items: &[Message]) {
     }
 }
 
-/// Changes the pace: to none, or to one that is no longer than a lease or than the first, so that
-/// the drain has the time that it needs. Where the clock may step back the pace stays, since nobody
-/// promises then which item of a paced ring is due first.
+/// Changes the pace: to none, or to a pace no longer than a lease or the first pace, so that the drain has the time
+/// that it needs. If the clock may step back, the pace stays, because it is then open which item of a paced ring is due
+/// first.
 async fn reconfigure(actor: &Actor) {
     let guarantees = actor.backend.guarantees(actor.workload.kind);
     let steps_back = actor.context.faults.chance(Fault::ClockBack) > 0;
@@ -88,7 +88,7 @@ async fn reconfigure(actor: &Actor) {
 }
 
 async fn insert(actor: &Actor, queue: &dyn RotatingQueue) {
-    // Entries beyond one call wait for another time, since no caller here splits a batch.
+    // Entries beyond one call wait for another time, because no caller here splits a batch.
     let most = actor.batch().min(MAX_BATCH as u32);
     let mut batch: Vec<_> = (0..most).map(|_| actor.item()).collect();
     limits_of_a_call(&mut batch);
@@ -113,8 +113,8 @@ async fn remove(actor: &Actor, queue: &dyn RotatingQueue) {
     let _ = queue.remove(&actor.ids()).await;
 }
 
-/// Reads the ring's length, or reads it page by page, perhaps from the end of an earlier page,
-/// while it turns.
+/// Reads the ring's length, or reads the ring page by page, perhaps from the end of an earlier page, while other lanes
+/// visit items.
 async fn read(actor: &mut Actor, queue: &dyn RotatingQueue) {
     if actor.flip(30) {
         let _ = queue.len().await;

@@ -1,5 +1,5 @@
-//! The size of batches and bodies: mostly small, since such runs are fast and read well; rarely so
-//! large that calls, scripts and answers reach their bounds.
+//! The size of batches and bodies: mostly small, because such runs are fast and easy to read. Rarely it is so large
+//! that calls, scripts and answers reach their bounds.
 
 use std::sync::LazyLock;
 
@@ -22,10 +22,10 @@ pub enum Size {
 /// The weight of each size.
 const SIZES: [u32; 3] = [9_992, 5, 3];
 
-/// Messages put in at once, in a crowd: about one batch, about two, more.
+/// Messages put in at once, in a crowd: about one batch, about two, or more.
 const CROWDS: [u32; 5] = [129, 128, 200, 256, 300];
-/// Messages taken, settled or extended at once, in a crowd: about as many as a script reads at a
-/// time, or as many as a call may carry.
+/// Messages taken, settled or extended at once, in a crowd: about as many as a script reads at a time, or as a call may
+/// carry.
 const HANDFULS: [usize; 4] = [MAX_BATCH, MAX_BATCH - 1, 17, 16];
 /// Entries of a page.
 const PAGES: [usize; 6] = [100, 1, 2, 10, MAX_BATCH, MAX_PAGE];
@@ -34,7 +34,7 @@ const PAGES: [usize; 6] = [100, 1, 2, 10, MAX_BATCH, MAX_PAGE];
 static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'x'; MAX_BATCH_BYTES / 8]));
 
 impl Size {
-    /// The site that decides the size.
+    /// The choice point that decides the size.
     const SITE: ChoicePoint = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(12);
 
     pub(super) fn draw(decisions: &Decisions) -> Self {

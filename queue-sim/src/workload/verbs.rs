@@ -41,8 +41,7 @@ verbs! {
     Receive = "receive": [8, 2, 14, 3],
     /// Settle held messages.
     Settle = "settle": [22, 4, 34, 6],
-    /// Settle messages that another lane held, that this lane held before, or that no lane ever
-    /// held.
+    /// Settle messages that another lane holds, that this lane held before, or that no lane ever held.
     SettleStale = "settle stale": [5, 1, 5, 5],
     /// Settle and lease.
     SettleAndLease = "settle_and_lease": [8, 1, 12, 3],
@@ -70,15 +69,15 @@ verbs! {
     PutOff = "put off": [2, 4, 2, 1],
     /// Change the queue's configuration.
     Reconfigure = "reconfigure": [1, 1, 0, 3],
-    /// Put messages in that have due times, where the kind asks for none.
+    /// Put in messages with due times, on kinds that need none.
     PutLater = "put for later": [8, 18, 2, 4],
     /// Cancel messages.
     Cancel = "cancel": [5, 5, 2, 6],
     /// Look at messages without taking them.
     Peek = "peek": [6, 2, 4, 10],
-    /// Put messages in that are unique until they are done.
+    /// Put in messages that are unique until they are done.
     PutUnique = "put unique": [6, 12, 2, 3],
-    /// Put messages in that are outdated after a while.
+    /// Put in messages that are outdated after a while.
     PutOutdating = "put outdating": [8, 14, 3, 4],
     /// Ack one message and lease the next, again and again.
     WorkSingly = "work singly": [6, 1, 14, 2],
@@ -106,10 +105,10 @@ impl Leaning {
                 Verb::PutOff if workload.mode == Mode::Faults => 0,
                 Verb::PutOff => weight * 2,
                 Verb::Reconfigure if !workload.reconfigures() => 0,
-                // Such runs are for what is done many at a time.
+                // Such runs are for operations on many messages at once.
                 Verb::WorkSingly if workload.size == Size::Crowd => 0,
                 Verb::PutUnique | Verb::PutOutdating | Verb::Cancel if workload.plain => 0,
-                // Few runs on bounded queues are for this.
+                // Only few runs on bounded queues do this.
                 Verb::Reconfigure if workload.kind == QueueKind::Bounded => weight * 4,
                 _ => weight,
             }

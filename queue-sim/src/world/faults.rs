@@ -30,7 +30,7 @@ named! {
         Cancelled = "cancelled",
         /// A lane's process dies, and starts again without its memory.
         Crashed = "crashed",
-        /// A lane stands still, and goes on as if nothing had happened.
+        /// A lane stalls, and goes on as if nothing had happened.
         Stalled = "stalled",
         /// The server forgets its scripts.
         ScriptsFlushed = "scripts flushed",
@@ -50,7 +50,7 @@ impl Fault {
     }
 }
 
-/// The chance of each fault, in percent of its occasions.
+/// The chance of each fault at each occasion, in percent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Faults {
     mix: Vec<(Fault, Chance)>,

@@ -33,10 +33,10 @@ const WAIT: &[Fault] = &[Fault::Spurious, Fault::Refused, Fault::Delayed, Fault:
 
 /// Puts a faulty network between one lane and any queue.
 ///
-/// Before and after the queue executes a call, other lanes may go first, so that calls that are
-/// atomic in themselves interleave in every order. When the queue has executed a recorded call,
-/// this tells the [`Journal`](crate::history::Journal). So the history has the truth even where a
-/// lost reply leaves the caller without it.
+/// Before and after the queue executes a call, other lanes may go first, so that calls that are atomic in themselves
+/// interleave in every order. When the queue has executed a recorded call, this notes it in the
+/// [`Journal`](crate::history::Journal). So the history has the truth even if a lost reply leaves the caller without
+/// it.
 ///
 /// A queue's call may take effect before its last poll. Then the journal has the truth only if no
 /// caller drops a call half-way.
@@ -150,7 +150,7 @@ impl Faulty {
         let (faulty, queue) = (self.clone(), Arc::clone(queue));
         self.network.carry(self.lane, late, async move {
             let answer = faulty.execute(&queue, id, call).await;
-            // A client that gave up reads no reply.
+            // A client that has given up reads no reply.
             let _ = sender.send(answer);
         });
         match time::timeout_at(limit, reply).await {
@@ -159,7 +159,7 @@ impl Faulty {
         }
     }
 
-    /// Executes a call here and now, and tells the journal.
+    /// Executes a call at once, and notes it in the journal.
     async fn execute(
         &self,
         queue: &Arc<dyn Service>,
@@ -174,13 +174,13 @@ impl Faulty {
         answer
     }
 
-    /// Tells the journal that the queue has executed the call.
+    /// Notes in the journal that the queue has executed the call.
     fn executed(&self, id: CallId) {
         let journal = self.network.trouble().journal();
         journal.executed(id, journal.now());
     }
 
-    /// The queue never executes waits, since they move nothing.
+    /// The queue never executes waits, because they move nothing.
     async fn wait(&self, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         let Self { lane, network } = self;
         yield_now().await;

@@ -27,9 +27,9 @@ impl MemoryEnvironment {
         }
     }
 
-    /// An environment of the backends that this factory makes, one for each run. A new backend's
-    /// clock must show [`EPOCH`], and each call must take effect in the poll that ends it. For a
-    /// backend that cannot keep the latter, call [`without_truth`](Self::without_truth).
+    /// An environment of the backends that this factory makes, one for each run. A new backend's clock must show
+    /// [`EPOCH`], and each call must take effect in the poll that ends it. If a backend's calls take effect earlier,
+    /// call [`without_truth`](Self::without_truth).
     pub fn over(factory: impl Fn() -> Arc<dyn Backend> + Send + Sync + 'static) -> Self {
         Self {
             name: "own",

@@ -1,5 +1,4 @@
-//! Environments: each gives a run its backend, and everything between the backend and the lanes
-//! that can fail.
+//! Environments: each gives a run its backend, and everything between the backend and the lanes that can fail.
 
 mod faults;
 mod faulty;
@@ -66,8 +65,8 @@ pub trait World: Debug + Send + Sync + 'static {
         Duration::ZERO
     }
 
-    /// The backend's data that no message, letter or item of its queues explains, a line for each;
-    /// none if the world cannot tell. Every run looks at its end.
+    /// The backend's data that no message, dead letter or item of its queues explains, a line for each; none if the
+    /// world cannot read it. Every run reads this at its end.
     async fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
@@ -84,8 +83,8 @@ pub trait World: Debug + Send + Sync + 'static {
     }
 }
 
-/// A leftover, behind the rule that it breaks. Most are of what is gone; the others keep calls from looking in
-/// time.
+/// A leftover, after the rule that it breaks. Most belong to messages that are gone; the others keep calls from
+/// reclaiming in time.
 pub(crate) fn by_rule(left: &str) -> String {
     let rule = match left.contains(" is looked at too late for ") {
         true => "L7, a call would look too late",
@@ -94,7 +93,7 @@ pub(crate) fn by_rule(left: &str) -> String {
     format!("{rule}: {left}")
 }
 
-/// Makes worlds, and keeps expensive parts that outlive a run, such as a server.
+/// Makes worlds, and keeps expensive resources that outlive a run, such as a server.
 pub trait Environment: Debug + Send {
     /// The environment's name: `memory`, `redis`. Failing plans are kept under it, since one
     /// environment may ask for decisions that another does not.
@@ -103,14 +102,14 @@ pub trait Environment: Debug + Send {
     /// Makes a fresh world for a run. The caller must be in the run's virtual time.
     fn world(&mut self, context: &RunContext) -> Arc<dyn World>;
 
-    /// Whether its worlds tell the journal what the backend executed.
+    /// Whether its worlds note the backend's executions in the journal.
     fn has_truth(&self) -> bool;
 
     /// The faults that can strike here.
     fn faults(&self) -> &'static [Fault];
 
-    /// What histories of this kind of queue must show now and then here, beside the
-    /// [goals](crate::check::goals) that they have everywhere.
+    /// The goals that histories of this kind of queue must reach now and then in this environment, beside the
+    /// [goals](crate::check::goals) of all environments.
     fn goals(&self, _kind: QueueKind) -> &'static [&'static str] {
         &[]
     }

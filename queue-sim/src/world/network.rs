@@ -17,7 +17,7 @@ use crate::plan::{Chance, Lane, What};
 /// Carries requests and replies, and loses, delays and repeats them by decisions. Clones are the
 /// same network.
 ///
-/// A late message travels by itself: it arrives even if its sender crashes or drops the call.
+/// A late message travels without its sender: it arrives even if the sender crashes or drops the call.
 #[derive(Clone)]
 pub struct Network(Arc<NetworkInner>);
 
@@ -71,7 +71,7 @@ impl Network {
         }
     }
 
-    /// The one of these faults that strikes this lane now, if any.
+    /// The fault among `faults` that strikes this lane now, if any.
     pub(super) fn strike(&self, lane: Lane, what: What, faults: &[Fault]) -> Option<Fault> {
         let fault = self.trouble().strike(lane, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();

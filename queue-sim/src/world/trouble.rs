@@ -15,7 +15,7 @@ use crate::{
     plan::{Chance, Decisions, Lane, What},
 };
 
-/// A client's patience exceeds a delayed request and a delayed reply by this.
+/// The time by which a client's timeout exceeds a delayed request and a delayed reply.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Draws the faults of requests and replies, knows which lanes are cut off, and counts messages on
@@ -24,7 +24,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 pub(crate) struct Trouble(Arc<TroubleInner>);
 
 struct TroubleInner {
-    // Not the whole context: its executor holds the tasks that hold this.
+    // Not the whole context, because its executor holds the tasks that hold this.
     decisions: Decisions,
     journal: Journal,
     faults: Faults,
@@ -69,8 +69,8 @@ impl Trouble {
         self.0.lease_time * 2 + MILLISECOND * 3
     }
 
-    /// The one of these faults that strikes this lane now, if any. `weigh` makes weights of the
-    /// faults' chances. This writes nothing down.
+    /// The fault among `faults` that strikes this lane now, if any. `weigh` makes weights of the faults' chances. This
+    /// function writes nothing down.
     pub(crate) fn strike(
         &self,
         lane: Lane,
@@ -99,7 +99,7 @@ impl Trouble {
         self.0.journal.note(Event::Fault(fault.as_str(), lane));
     }
 
-    /// Chooses one of this many ways in which a fault can strike.
+    /// Chooses one of the given number of ways in which a fault can strike.
     pub(crate) fn way(&self, lane: Lane, what: What, options: u32) -> u32 {
         let site = self.0.decisions.site(lane, what);
         self.0.decisions.choose(site, options)
@@ -155,7 +155,7 @@ impl Trouble {
         state.held.clear();
     }
 
-    /// Counts a message as on its way, until the caller drops the answer.
+    /// Counts a message as on its way, until the caller drops the returned value.
     pub(crate) fn set_out(&self) -> UnderWay {
         self.lock().under_way += 1;
         UnderWay(self.clone())

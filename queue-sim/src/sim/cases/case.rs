@@ -18,7 +18,7 @@ pub struct Case {
     pub(super) taken: Taken,
 }
 
-/// What settles the decisions of a case.
+/// The source of a case's decisions.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Seed(u64),

@@ -1,9 +1,9 @@
 //! A failure while proptest shrinks it.
 //!
-//! `prop_flat_map` makes a new strategy for each simpler input, and so a new simulation and a new tree. A tree
-//! that knew nothing of the failure would draw another plan, which mostly holds, and would be as long as the
-//! first one. So a tree that has failed is found by those that are drawn while it lives, on its thread and for
-//! a simulation of its name, and they begin with what it knows.
+//! `prop_flat_map` makes a new strategy for each simpler input, and so a new simulation and a new tree. A tree that
+//! knew nothing of the failure would draw another plan, which mostly passes, and which would be as long as the first
+//! one. So a failed tree is registered while it lives. Trees that are drawn meanwhile, on the same thread and for a
+//! simulation of the same name, find it and begin with its plan.
 
 use std::{
     cell::RefCell,
@@ -23,9 +23,9 @@ use crate::{
 const RUNS: u32 = 10_000;
 /// The longest time for shrinking one failure, if proptest's own limit is not shorter.
 const TIME: Duration = Duration::from_secs(60);
-/// So many seeds are looked through for a failure that is shorter, or for the same with a simpler input.
+/// The number of seeds that are searched for a shorter failure, or for the same failure with a simpler input.
 const SEEDS: u32 = 64;
-/// The same where only the test itself can tell a failure, and so proptest plays each.
+/// The same number if only the test itself can detect a failure, so that proptest plays each seed.
 const SEEDS_PLAYED: u32 = 32;
 
 /// A failure that is being shrunk.
@@ -104,8 +104,8 @@ impl Failing {
 
     /// The plan for a case of a simpler input; `None` leaves it to the seed.
     ///
-    /// Proptest asks again and again for other cases of an input whose cases pass. An error is the only way to
-    /// tell it that there is no more to find there, after which it goes on to the next input.
+    /// Proptest asks again and again for other cases of an input whose cases pass. Only an error makes it go on to the
+    /// next input when there is no more to find.
     pub(super) fn draw(&self, sim: &Sim, seed: u64) -> Result<Option<Plan>, Reason> {
         if !self.goes_on() {
             return Err("shrinking has taken long enough".into());
@@ -129,7 +129,7 @@ impl Failing {
         })
     }
 
-    /// A plan by which this simulation breaks the rule: the one that the failure has, or else of a seed.
+    /// A plan by which this simulation breaks the rule: the failure's plan, or else the plan of a seed.
     fn search(&self, sim: &Sim, rule: &str, plan: Plan, seed: u64) -> Option<Plan> {
         let mut environment = sim.environment();
         let mut runner = Runner::new(sim.clone(), &mut *environment);
@@ -144,7 +144,7 @@ impl Failing {
         played.find_map(|failed| failed)
     }
 
-    /// Whether another run may be played; it counts.
+    /// Whether another run may be played. Each call counts as a run.
     fn goes_on(&self) -> bool {
         let mut state = self.lock();
         let goes_on = state.left > 0 && Instant::now() < self.until;

@@ -22,10 +22,9 @@ impl Sim {
     /// [`run`](Self::run) shrinks it. If only the test's own assertions fail, proptest shrinks the
     /// plan step by step: it takes decisions out, and then lowers the rest.
     ///
-    /// The simulation may depend on generated values, by `prop_flat_map`: give it the same name for
-    /// all of them. The values and the plan shrink together. A simpler value is tried with the plan
-    /// that failed last, and then with some other seeds. Beside proptest's own limits, shrinking
-    /// plays at most 10,000 runs, and takes at most a minute.
+    /// The simulation may depend on generated values, by `prop_flat_map`: give it the same name for all of them. The
+    /// values and the plan shrink together. A simpler value is played with the plan that failed last, and then with
+    /// some other seeds. Beside proptest's own limits, shrinking plays at most 10,000 runs, and takes at most a minute.
     ///
     /// With `QUEUE_SIM_REPLAY='v1:…'` every case plays that plan. Proptest generates all other
     /// values, and keeps them in its own files.

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct CaseTree {
     sim: Sim,
-    /// What the case is before one failed.
+    /// The source of the case's decisions until a case fails.
     first: Source,
     taken: Taken,
     stage: Stage,
@@ -36,7 +36,7 @@ enum Stage {
     Whole,
     /// The simulation's own checks have shrunk the plan, in one go.
     Shrunk,
-    /// Only the test can tell a failure, so proptest tries each smaller plan.
+    /// Only the test can detect a failure, so proptest tries each smaller plan.
     Stepwise,
 }
 
@@ -118,14 +118,14 @@ impl ValueTree for CaseTree {
         }
     }
 
-    /// The last case passed: tries another one. After the last of them it goes back to the smallest failure, and
-    /// says so: otherwise proptest would take it that nothing else of the test's input can be shrunk, either.
+    /// The last case passed: tries another one. After the last case it goes back to the smallest failure, and returns
+    /// true. Otherwise proptest would assume that nothing else of the test's input can be shrunk, either.
     fn complicate(&mut self) -> bool {
         self.taken.take();
         if self.tried.is_none() {
             return false;
         }
-        // The test does not go by the simulation's checks.
+        // The test does not use the simulation's checks.
         self.stage = Stage::Stepwise;
         self.try_next();
         true

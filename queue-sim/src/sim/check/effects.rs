@@ -19,9 +19,9 @@ enum Count {
 }
 
 impl Effects {
-    /// No key has two effects, and each ledger has as many effects as messages were accepted. It
-    /// may have one more for each message whose producer did not learn the outcome, and one less
-    /// for each message that was cancelled, evicted, outdated or died.
+    /// No key has two effects, and each ledger has as many effects as messages were accepted. It may have one more for
+    /// each message whose producer did not learn the outcome, and one less for each message that was cancelled, evicted
+    /// or outdated, or that died.
     ///
     /// With several queues, a ledger's messages are those of the queues whose workers write in it.
     /// If some messages have no effect on a ledger, use [`at_most_once`](Self::at_most_once) and
@@ -68,7 +68,7 @@ impl Check for Effects {
     }
 }
 
-/// A ledger with fewer effects than there must be, or more than there can be.
+/// A ledger with too few or too many effects.
 fn miscounted(story: &Story) -> Option<Finding> {
     let rule = Effects::exactly_once().name();
     let bounds = bounds(story);
@@ -133,8 +133,8 @@ fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
     each.collect()
 }
 
-/// The queues whose messages have effects on this ledger. The lanes that wrote in the ledger serve
-/// these queues; if none wrote, the lanes that opened it.
+/// The queues whose messages have effects on this ledger. The lanes that wrote in the ledger serve these queues. If no
+/// lane wrote in it, the lanes that opened it do.
 fn queues_behind<'a>(
     story: &'a Story,
     ledger: &str,

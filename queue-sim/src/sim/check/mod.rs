@@ -10,7 +10,7 @@ pub use self::{drained::Drained, effects::Effects, rules::Rules};
 use super::Story;
 pub use crate::check::Finding;
 
-/// A check that every run of a simulation must pass. [`that`] makes one of a closure.
+/// A check that every run of a simulation must pass. [`that`] makes a check from a closure.
 pub trait Check: fmt::Debug + Send + Sync + 'static {
     /// The findings in this run; none if the check passes.
     fn check(&self, story: &Story) -> Vec<Finding>;
