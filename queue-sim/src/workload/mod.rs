@@ -1,7 +1,7 @@
 //! The lanes' random calls to a queue.
 //!
 //! A [`Workload`] holds the parameters of one run: the queue's configuration, the length of leases, the producers and
-//! the consumers. Parameters differ more between runs than calls do within one (swarm testing). A driver is one lane:
+//! the consumers. Parameters differ more between runs than calls do within one (swarm testing). A player is one lane:
 //! it opens the queue and makes calls, step by step, while faults cancel, crash and stall it. The drain at the end
 //! empties the queue, and then a last client removes it.
 //!
