@@ -67,7 +67,7 @@ pub(super) fn at_most_once(name: &'static str, kind: QueueKind) -> Guarantees {
     })
 }
 
-/// A strategy of fixed length, which drops the oldest message and can only be read.
+/// A strategy of fixed length, which drops the oldest message. Messages are read, never taken.
 pub(super) fn fixed_length(name: &'static str) -> Guarantees {
     const UNTOLD: &str = "nobody is told what was dropped";
     let all = Guarantees::all(name, QueueKind::Bounded);

@@ -136,7 +136,7 @@ impl Recipe for PriorityLists {
     }
 }
 
-/// Checks that each message belongs to one level.
+/// Checks that the levels have different priorities, because a message belongs to one level.
 fn check_levels(levels: &[(i16, String)]) -> Result<()> {
     if levels.is_empty() {
         return Err(Error::invalid("priority lists of no level: at least one"));
