@@ -15,7 +15,7 @@ use queue_memory::MemoryBackend;
 use tokio::runtime::{Builder, Runtime};
 
 const BATCHES: [usize; 2] = [1, 64];
-/// A short backlog, and a long one that should cost no more.
+/// A short backlog, and a long backlog that should cost no more.
 const SHORT: usize = 10_000;
 const LONG: usize = 1_000_000;
 

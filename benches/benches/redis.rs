@@ -20,7 +20,7 @@ use queue_benches::redis::{
 };
 use queue_core::QueueKind;
 
-/// Items of a ring that turns.
+/// Items of a ring that is visited.
 const RING: usize = 10_000;
 /// Our own commands in a script that decides nothing.
 const BARE: &str = "its commands, bare";

@@ -245,7 +245,7 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
     })
 }
 
-/// Opens a ring of this name, with this many items.
+/// Opens a ring of this name, with the given number of items.
 ///
 /// # Panics
 ///

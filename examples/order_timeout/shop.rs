@@ -167,7 +167,7 @@ impl OpenOrders {
         self.lock().is_empty()
     }
 
-    /// An order that is overdue by this long.
+    /// An order that is overdue by the given time.
     pub(crate) fn overdue_by(&self, patience: Duration) -> Option<u64> {
         let open = self.lock();
         let mut overdue = open

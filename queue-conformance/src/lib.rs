@@ -56,7 +56,7 @@ pub const fn cases() -> &'static [Case] {
     cases::CASES
 }
 
-/// The cases that a harness with these capabilities plays, and those that it skips.
+/// The cases that a harness with these capabilities plays, and the cases that it skips.
 pub fn plan(capabilities: &Capabilities) -> Plan {
     let mut plan = Plan::default();
     for case in cases() {

@@ -31,7 +31,7 @@ pub struct Crowd {
     pub over: RefCell<Vec<f64>>,
 }
 
-/// Pushes, while another client looks at the length all the time.
+/// Pushes, while another client reads the length all the time.
 ///
 /// # Panics
 ///

@@ -41,7 +41,7 @@ pub fn count(n: usize) -> NonZeroUsize {
     NonZeroUsize::new(n).expect("at least one")
 }
 
-/// Pushes this many ready messages.
+/// Pushes the given number of ready messages.
 pub async fn fill(queue: &LeasingQueue, messages: usize) {
     for start in (0..messages).step_by(MOST) {
         queue.put(MOST.min(messages - start)).await;
@@ -141,7 +141,7 @@ pub fn cycle<'a>(fixture: &'a Fixture, kind: QueueKind, batch: usize, cost: &'a 
     })
 }
 
-/// Pushes, leases and settles a batch so many times.
+/// Pushes, leases and settles a batch the given number of times.
 ///
 /// # Panics
 ///

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Placement {
     /// Both on one core: shows a job's total cost.
     Same,
-    /// A core for each: as on two machines, but for the network.
+    /// A core for each: as on two machines, but without the network.
     Split,
     /// A number of cores: a thread of the client for each, and the server wherever the system has it run.
     Threads(usize),
@@ -35,7 +35,7 @@ impl Placement {
     ///
     /// # Panics
     ///
-    /// If `taskset` is missing or fails, since an unpinned figure would pass for a pinned one.
+    /// If `taskset` is missing or fails, because an unpinned figure would look like a pinned one.
     pub fn pin(self, server: u32) {
         let (ours, servers) = match self {
             Self::Same => (0..1, 0..1),

@@ -161,7 +161,7 @@ impl BareQueue {
     }
 }
 
-/// Turns a list of this many bodies: `LMOVE` from the head to the tail.
+/// Rotates a list of the given number of bodies: `LMOVE` from the head to the tail.
 pub fn list_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         let key = format!("{name}ring");

@@ -45,7 +45,7 @@ fn set(server: &mut Connection, name: &str, value: i64) {
     set.expect("the server takes the setting");
 }
 
-/// The time of an entry; `None` for the commands that look at the log.
+/// The time of an entry; `None` for the commands that read the log.
 fn read(entry: Value) -> RedisResult<Option<Duration>> {
     let (_, _, micros, command): (i64, i64, u64, Vec<Vec<u8>>) = first_four(entry)?;
     let is_ours = command.first().is_some_and(|name| {

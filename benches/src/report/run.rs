@@ -1,5 +1,4 @@
-//! Runs scenarios: each case on both sides by turns, since the speed of a machine changes within
-//! minutes.
+//! Runs scenarios: each case alternates between both sides, because the speed of a machine changes within minutes.
 
 use super::{
     effort::Effort,

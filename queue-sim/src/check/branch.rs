@@ -9,8 +9,8 @@ use queue_core::{
 
 use crate::history::{CallEnd, Event, History, Moment, Record};
 
-/// The calls of one branch that took effect, or may have. Each roll-back ends a branch; the
-/// surviving part begins the next.
+/// The calls of one branch that took effect, or may have taken effect. Each roll-back ends a branch; the surviving part
+/// begins the next.
 #[derive(Debug)]
 pub(super) struct Branch<'a> {
     pub(super) calls: Vec<Done<'a>>,
@@ -30,7 +30,7 @@ pub(super) struct Done<'a> {
     pub(super) gone: Vec<MessageId>,
 }
 
-/// The branches of a run, the last one last.
+/// The branches of a run, in order.
 pub(super) fn branches(history: &History) -> Vec<Branch<'_>> {
     let undone = history.events.iter().filter_map(|(at, event)| match event {
         Event::RolledBack { to } => Some((*to, at.order)),

@@ -39,7 +39,7 @@ use queue_core::{QueueConfig, call::Answer};
 pub enum Verdict {
     /// The run breaks no rule.
     Holds,
-    /// The run breaks these rules; the one that explains the failure best comes first.
+    /// The run breaks these rules. The rule that explains the failure best comes first.
     Broken(Vec<Finding>),
     /// The search for an order ran out of its budget. Never a pass.
     Inconclusive,

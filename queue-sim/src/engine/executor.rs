@@ -20,7 +20,7 @@ use super::{
 };
 use crate::plan::{Chance, ChoicePoint, Decisions, Lane, What};
 
-/// A run with this many polls in one instant of virtual time counts as spinning, unless
+/// The number of polls in one instant of virtual time from which a run counts as spinning, unless
 /// [`Executor::spins_after`] sets another number.
 const SPINNING: u32 = 200_000;
 
@@ -52,7 +52,7 @@ struct Tasks {
     standing: Standing,
 }
 
-/// The polls since virtual time stood still.
+/// The polls since virtual time last moved.
 struct Standing {
     since: Option<Instant>,
     polls: u32,
@@ -153,7 +153,7 @@ impl Executor {
     }
 
     /// Stops polling the tasks of a lane for the given time, as if its process stood still. Wake-ups meanwhile are not
-    /// lost. A task that stalls its own lane stands still from its next await on.
+    /// lost. A task that stalls its own lane stalls from its next await on.
     pub fn stall(&self, lane: Lane, pause: Duration) {
         if !self.lock().stalled.insert(lane) {
             return;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::{CallEnd, CallId, Ended, Event, History, Moment, Record};
 use crate::plan::Lane;
 
-/// Writes the history of a run. Clones write to the same one.
+/// Writes the history of a run. Clones write to the same history.
 #[derive(Clone)]
 pub struct Journal(Arc<JournalInner>);
 

@@ -36,8 +36,8 @@ pub struct Record {
     pub began: Moment,
     /// Its end for the caller; `None` if it never ended.
     pub ended: Option<Ended>,
-    /// The backend's executions of it: one as a rule, none if it got lost on the way, several if it
-    /// was repeated or is not atomic. Unknown for calls in real time; see [`History::has_truth`].
+    /// The backend's executions of the call: normally one, none if the call got lost on the way, several if it was
+    /// repeated or is not atomic. Unknown for calls in real time; see [`History::has_truth`].
     pub executed: Vec<Moment>,
 }
 

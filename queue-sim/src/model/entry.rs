@@ -52,7 +52,7 @@ impl ModelEntry {
         }
     }
 
-    /// Its due time, if it waits for one.
+    /// Its due time, if it waits for a due time.
     pub(super) fn due(&self) -> Option<u64> {
         match self.place {
             ModelPlace::Delayed { due } => Some(due),

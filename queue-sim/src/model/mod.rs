@@ -1,5 +1,4 @@
-//! Reference models, to which the checks compare a backend: one of the kinds that lease, one of the
-//! ring.
+//! Reference models, with which the checks compare a backend: one model of the kinds that lease, and one of the ring.
 //!
 //! `CONTRACT.md` is a model's only source. A model is naive on purpose: it keeps every message of its history in one
 //! `Vec`, and computes every answer by a scan and a sort. It shares no code with a backend, and neither the limits nor

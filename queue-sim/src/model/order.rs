@@ -10,14 +10,13 @@ use super::{
 /// The delivery order of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReadyOrder {
-    /// Messages that came back, by id; then the others in the order of joining. Reliable and
-    /// bounded.
+    /// Messages that came back, by id; then the others in the order of joining. For reliable and bounded queues.
     Joining,
-    /// By (due, id), ready or not. Delay.
+    /// By (due, id), ready or not. For delay queues.
     Due,
     /// As `Joining`, within each priority.
     Priority,
-    /// By (arrival − priority × this many ms, id).
+    /// By (arrival − priority × ageing in ms, id).
     Ageing(u64),
 }
 

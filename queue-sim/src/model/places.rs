@@ -66,7 +66,7 @@ impl LeasingModel {
         };
     }
 
-    /// Puts a message at the tail of the ready ones. It counts as ready since this time.
+    /// Puts a message at the tail of the ready messages. It counts as ready since this time.
     pub(super) fn join(&mut self, at: usize, ready_since: u64) {
         self.joins += 1;
         let entry = &mut self.entries[at];

@@ -17,8 +17,8 @@ impl fmt::Display for Lane {
     }
 }
 
-/// The place of a decision: the lane that decides, its step, the matter, and a number, since it may
-/// decide about the same matter several times in a step.
+/// The place of a decision: the lane that decides, its step, the matter, and a number, because a lane may decide about
+/// the same matter several times in a step.
 ///
 /// A choice point depends on nothing outside its lane, so removing one decision from a plan leaves the others in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -74,7 +74,7 @@ named! {
     pub enum What {
         /// A parameter of the whole run: the queue's configuration, the faults' chances.
         Parameter = "parameter",
-        /// The ready task to poll next, if it is not the last one again.
+        /// The ready task to poll next, if it is not the last task again.
         Pick = "pick",
         /// The lane's verb in this step.
         Verb = "verb",

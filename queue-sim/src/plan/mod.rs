@@ -1,10 +1,10 @@
 //! The decisions of a run: a seed draws them, and a plan keeps, replays and shrinks them.
 //!
-//! A decision at a [`Site`] settles everything that a run leaves to chance: which task goes next, what a lane does,
-//! whether a reply is lost. A decision is a small number, and 0 is the simplest: no fault, no preemption, no action. A
-//! [`Plan`] holds only the decisions that are not 0. So it stays small, prints in one line, and becomes simpler with
-//! each decision that shrinking removes. The plan is shrunk and kept ([`Regressions`]), never the seed, which dies at
-//! the first change of code.
+//! Decisions at [`Site`]s settle everything that a run leaves to chance: the next task, the actions of lanes, the loss
+//! of replies. A decision is a small number, and 0 is the simplest: no fault, no preemption, no action. A [`Plan`]
+//! holds only the decisions that are not 0. So it stays small, prints in one line, and becomes simpler with each
+//! decision that shrinking removes. The plan is shrunk and kept ([`Regressions`]), never the seed, which dies at the
+//! first change of code.
 
 mod choice_point;
 mod decisions;

@@ -5,8 +5,8 @@ use std::{
 
 use super::{ChoicePoint, Plan};
 
-/// Makes a plan smaller while its run still fails: takes decisions out, first all about one matter or all of one lane,
-/// then in ever smaller chunks, and then lowers the rest. `fails` plays a plan. If the run failed as before, `fails`
+/// Makes a plan smaller while its run still fails. It removes decisions: first all about one matter or all of one lane,
+/// then ever smaller chunks. Then it lowers the rest. `fails` plays a plan. If the run failed as before, `fails`
 /// returns the plan of the decisions that the run really took. It is called at most `budget` times, and never twice
 /// with the same plan.
 ///

@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// The widest column; longer texts go on in the next line.
 const WIDEST: usize = 44;
 
-/// The most rows of a story. A longer one loses its middle, such as a day of vain attempts.
+/// The most rows of a story. A longer story loses its middle, such as a day of vain attempts.
 const LONGEST: usize = 200;
 
 /// The longest text, such as a call with many messages, or large ones.
@@ -32,7 +32,7 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Takes the middle out of a long story, but for lines with a note.
+/// Takes the middle out of a long story, except lines with a note.
 fn without_middle(lines: Vec<LayoutLine>) -> Vec<LayoutLine> {
     let count = lines.len();
     let mut kept: Vec<LayoutLine> = Vec::with_capacity(count.min(2 * LONGEST));
@@ -121,8 +121,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks a text at its spaces into lines of about this width; the second one and those that follow have
-/// this indent.
+/// Breaks a text at its spaces into lines of about `width`. All lines after the first have this indent.
 pub(super) fn wrap(text: &str, indent: &str, widest: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {

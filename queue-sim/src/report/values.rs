@@ -63,7 +63,7 @@ pub(super) fn bytes(bytes: &Bytes) -> String {
     }
 }
 
-/// A text, or its beginning. JSON shows as it is, since a quoted one is hard to read.
+/// A text, or its beginning. JSON is shown unquoted, because quoted JSON is hard to read.
 pub(super) fn excerpt(text: &str) -> String {
     let json = text.starts_with(['{', '[', '"']) && !text.contains(char::is_control);
     let shown: String = text.chars().take(LONGEST).collect();

@@ -10,7 +10,7 @@ use crate::{
     world::{Environment, Fault},
 };
 
-/// Plays runs of one scenario, checks and counts them, and shrinks those that fail.
+/// Plays runs of one scenario, checks and counts them, and shrinks failing runs.
 ///
 /// ```
 /// use queue_core::QueueKind;

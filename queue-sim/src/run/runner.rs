@@ -8,8 +8,8 @@ use crate::{
 /// The most runs that shrinking one failure may take.
 const SHRINKING: usize = 3_000;
 
-/// Plays runs of a simulation in one environment: from decisions, from kept plans, and ever smaller
-/// runs of a failure.
+/// Plays runs of a simulation in one environment: from decisions, from kept plans, and, to shrink a failure, from ever
+/// smaller plans.
 #[derive(Debug)]
 pub struct Runner<'a, S> {
     simulation: S,

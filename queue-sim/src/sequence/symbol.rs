@@ -1,6 +1,6 @@
 //! Symbols: in a generated call they replace values that are known only from the queue's answers.
 //!
-//! Symbols are ids, tokens and times far above any that a queue gives. Every other value in a call stands for itself,
+//! Symbols are ids, tokens and times far above any that a queue gives. Every other value in a call means what it says,
 //! so a made-up receipt is just an ordinary receipt. A page with any cursor goes on after the last page of the same
 //! call; a peek, after the last page of its place.
 

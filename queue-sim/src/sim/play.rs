@@ -33,7 +33,7 @@ use crate::{
     world::{Environment, Fault, Faults, World, by_rule},
 };
 
-/// The lane that looks at the queues from outside, without faults.
+/// The lane that reads the queues from outside, without faults.
 pub(super) const AUDITOR: Lane = Lane(u8::MAX);
 /// The least time that faults last, in leases, after the producers have ended and no message is
 /// delayed. It lets crashed lanes come back and crash again.

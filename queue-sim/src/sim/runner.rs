@@ -22,7 +22,7 @@ use crate::{
     world::{Environment, MemoryEnvironment},
 };
 
-/// A failure with at most this many decisions is short.
+/// The most decisions of a short failure.
 const SHORT: usize = 6;
 /// The number of other runs with the same failure that the runner also shrinks if a failure stays long.
 const OTHERS: usize = 4;
@@ -53,11 +53,11 @@ impl Sim {
     ///
     /// If a setting is beyond its limits: the message names it. If a run breaks a check: the message has the shortest
     /// story that shows it, and the line that replays it. If a kept plan does not fit, or the runner cannot read the
-    /// file of kept plans: the message names file and line. If the runs prove too little: none was played (0 seeds);
-    /// fewer than nine in ten had a message that was accepted and settled; fewer than half had a message that was
-    /// acked; or a fault in the chaos never struck. A message is settled if the queue counts it as acked, or if it died
-    /// from expired leases alone. If the same seed gave two different runs. Inside a tokio runtime (`#[tokio::test]`):
-    /// the simulation brings its own, so make it a plain `#[test]`.
+    /// file of kept plans: the message names file and line. If the runs prove too little: none was played (0 seeds), or
+    /// a fault in the chaos never struck. The same if fewer than nine in ten had a message that was accepted and
+    /// settled, or fewer than half had a message that was acked. A message is settled if the queue counts it as acked,
+    /// or if it died from expired leases alone. If the same seed gave two different runs. Inside a tokio runtime
+    /// (`#[tokio::test]`): the simulation brings its own, so make it a plain `#[test]`.
     pub fn run(&self) {
         match self.play_and_keep(Upkeep::asked()) {
             Ok(tally) => eprintln!("{tally}"),

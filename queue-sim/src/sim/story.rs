@@ -32,8 +32,7 @@ pub struct Story {
     pub ledgers: BTreeMap<Arc<str>, BTreeSet<Lane>>,
     /// The lanes' names.
     pub lanes: BTreeMap<Lane, String>,
-    /// The time from the last fault until every queue was empty, but for dead letters; `None` if
-    /// one never was.
+    /// The time from the last fault until every queue was empty, except for dead letters; `None` if a queue never was.
     pub drained: Option<Duration>,
     /// The dead letters at the end, and their reasons.
     pub dead: BTreeMap<(QueueName, MessageId), DeathReason>,

@@ -17,7 +17,7 @@ use crate::{
     world::{Environment, MemoryEnvironment},
 };
 
-/// A strategy to play, at the pace of the simulation: milliseconds stand for its seconds.
+/// A strategy to play, at the pace of the simulation: it has milliseconds in place of seconds.
 #[derive(Debug, Clone)]
 pub struct Strategy {
     /// The features that it has, and the rules that it declares to break.

@@ -1,8 +1,8 @@
 //! Published strategies under the simulator: each under each condition, and the rules that it breaks.
 //!
-//! A strategy declares which rules it breaks, when and why ([`Guarantees`](queue_core::Guarantees)). Here the simulator
-//! looks for a counterexample of each declared rule, and for broken rules that are not declared. The program
-//! `guarantees` makes a table of it.
+//! A strategy declares the rules that it breaks, with condition and reason ([`Guarantees`](queue_core::Guarantees)).
+//! Here the simulator looks for a counterexample of each declared rule, and for broken rules that are not declared. The
+//! program `guarantees` makes a table of it.
 
 mod cell;
 mod condition;

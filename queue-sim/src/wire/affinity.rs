@@ -1,5 +1,5 @@
-//! Keeps both ends of the wire on one core: the thread that plays runs, and its server. They take
-//! turns, so a second core would only fall asleep, and waking it takes longer than its work.
+//! Keeps both ends of the wire on one core: the thread that plays runs, and its server. They alternate, so a second
+//! core would only fall asleep, and waking it takes longer than its work.
 //!
 //! On systems other than Linux, the system places both ends.
 

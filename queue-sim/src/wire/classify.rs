@@ -1,12 +1,12 @@
-//! The sorts of requests, and the replies to those that do not touch the data.
+//! The sorts of requests, and the replies to requests that do not touch the data.
 
 use bytes::Bytes;
 
 use super::{Reply, Request, listeners::ConnectionId, network::Network, resp, scripts::Scripts};
 use crate::plan::Chance;
 
-/// Faults strike the beginning of a connection, or the opening of a queue, at one in this many
-/// chances. Both take many requests, so hardly any would succeed otherwise.
+/// `n`, if faults strike the beginning of a connection, or the opening of a queue, at one in `n` chances. Both take
+/// many requests, so hardly any would succeed otherwise.
 const SETUP_RARELY: Chance = 4;
 /// Almost never.
 const NEVER: Chance = 10_000;

@@ -29,8 +29,8 @@ use crate::{
 /// lost wake-up shows.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// Settings that spare the server work at each command: it writes no slow commands down, and does
-/// not look within a script whether it has run for too long. The wire gives up on a script first.
+/// Settings that spare the server work at each command: it logs no slow commands, and does not check within a script
+/// whether the script has run for too long. The wire gives up on a script first.
 const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
 
 /// The server reads its file at each start, so it rewrites the file early, without the data of

@@ -155,7 +155,7 @@ impl Listeners {
         true
     }
 
-    /// Notes the terms with which this lane's process registers, after this event of the journal.
+    /// Notes the terms with which this lane's process registers, after the journal's event `after`.
     pub(super) fn registers(&mut self, after: u64, lane: Lane, registers: &[u8]) {
         self.registered.extend(terms(after, lane, registers));
     }

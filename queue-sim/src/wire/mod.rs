@@ -45,14 +45,13 @@
 //! the last message to listeners. They are sent in one piece with a client's next command, right before it or right
 //! after it. Clients' commands are sent one by one.
 //!
-//! All other commands share one socket. The wire refuses those that would leave a state behind on
-//! it (`SELECT`, `MULTI` and such).
+//! All other commands share one socket. The wire refuses commands that would leave a state behind on it (`SELECT`,
+//! `MULTI` and such).
 //!
 //! # One core
 //!
-//! On Linux, a run keeps its thread and its server on one core: they take turns, and waking a
-//! second core each time can take longer than all the rest. Environments that exist at the same
-//! time use different cores.
+//! On Linux, a run keeps its thread and its server on one core: they alternate, and waking a second core each time can
+//! take longer than all the rest. Environments that exist at the same time use different cores.
 
 mod affinity;
 mod blocking;

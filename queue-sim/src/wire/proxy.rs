@@ -291,7 +291,7 @@ impl Shim {
         yield_now().await;
     }
 
-    /// Carries a request under these faults. Writes down those that strike without stopping it.
+    /// Carries a request under these faults. Writes down faults that strike without stopping it.
     async fn travel(
         &mut self,
         faults: &[Fault],

@@ -161,7 +161,7 @@ impl Executing<'_> {
         }
     }
 
-    /// Notes the terms with which a process registers as one that waits.
+    /// Notes the terms with which a process registers as waiting.
     fn note_registered(&self) {
         let request = self.request;
         if let (Some("waiting/join"), Some(registers)) =

@@ -53,7 +53,7 @@ impl Ahead {
 pub struct WireCounts {
     /// Runs that began.
     pub runs: u64,
-    /// Commands that the server executed, with those of the wire itself.
+    /// Commands that the server executed, including the wire's own.
     pub commands: u64,
     /// Times that the wire waited for the server.
     pub round_trips: u64,

@@ -239,7 +239,7 @@ impl Actor {
         self.held.retain(others);
     }
 
-    /// Ids of messages, mostly of late ones; perhaps one id twice, perhaps one that never existed.
+    /// Ids of messages, mostly of late ones; perhaps one id twice, perhaps an id that never existed.
     pub(super) fn ids(&self) -> Vec<MessageId> {
         if self.workload.size == Size::Crowd && self.flip(40) {
             let many = self.pool.latest(MAX_BATCH);

@@ -17,7 +17,7 @@ struct SeenMessage {
     bodies: u64,
 }
 
-/// The lanes look back at most this far.
+/// The most entries that the lanes look back.
 const WINDOW: usize = 8;
 
 impl Pool {

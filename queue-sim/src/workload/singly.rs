@@ -1,4 +1,4 @@
-//! A worker of one slot, or one that takes batches.
+//! A worker of one slot, or a worker that takes batches.
 
 use std::num::NonZeroUsize;
 

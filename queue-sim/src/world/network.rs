@@ -25,7 +25,7 @@ struct NetworkInner {
     context: RunContext,
     trouble: Trouble,
     carriers: Mutex<Vec<Running>>,
-    /// By lane: each delayed message takes its turn here, so that they arrive in order.
+    /// By lane: delayed messages queue here, so that they arrive in order.
     turns: Mutex<BTreeMap<Lane, SendLock>>,
 }
 
@@ -81,7 +81,7 @@ impl Network {
         Some(fault)
     }
 
-    /// Cuts a lane off for a while, if a decision says so.
+    /// Cuts off a lane for a while, if a decision says so.
     pub(super) fn partition(&self, lane: Lane) {
         let partition = self.strike(lane, What::Server, &[Fault::Partition]);
         if partition.is_some() {

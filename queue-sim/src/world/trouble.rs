@@ -129,7 +129,7 @@ impl Trouble {
         pauses[self.way(lane, What::Delay, 4) as usize]
     }
 
-    /// Cuts a lane off for this long.
+    /// Cuts off a lane for the given time.
     pub(crate) fn hold(&self, lane: Lane, pause: Duration) {
         let until = Instant::now() + pause;
         let mut state = self.lock();

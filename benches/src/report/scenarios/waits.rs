@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 
-/// When each message was pushed and started. Bodies tell the former.
+/// The times at which each message was pushed and started. The body has the time of the push.
 #[derive(Debug, Clone)]
 pub(super) struct Log {
     zero: Instant,

@@ -28,7 +28,7 @@ async fn open_again(stage: &Stage<'_>) -> Arc<dyn OnceStore> {
     client.open_once(&name("effects")).await.expect("opens")
 }
 
-/// Claims a key, which must be free, for this many milliseconds.
+/// Claims a key, which must be free, for the given number of milliseconds.
 async fn claimed(store: &dyn OnceStore, key: &[u8], millis: u64) -> Token {
     match store.claim(key, ms(millis)).await.expect("claims") {
         Claim::Claimed(token) => token,

@@ -17,8 +17,8 @@ pub(super) struct Deviation {
     pub(super) expected: model::ModelResult<Answer>,
 }
 
-/// Applies the calls to the model in the order of their executions. If the backend executed a call
-/// more than once, the answer must be that of one execution.
+/// Applies the calls to the model in the order of their executions. If the backend executed a call more than once, the
+/// answer must be the answer of one execution.
 pub(super) fn deviation(
     config: &QueueConfig,
     branch: &Branch<'_>,

@@ -55,7 +55,7 @@ struct SearchItem<'a> {
     must: bool,
 }
 
-/// A place in the search: the calls placed so far, and the next one to try.
+/// A place in the search: the calls placed so far, and the next call to try.
 struct Node {
     done: Vec<bool>,
     model: Model,
@@ -100,7 +100,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks for an order in this many steps.
+    /// Looks for an order, in at most the given number of steps.
     pub(super) fn run(&self, budget: u64) -> Searched {
         let mut left = budget;
         let mut seen = HashSet::new();

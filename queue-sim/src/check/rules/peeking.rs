@@ -1,5 +1,5 @@
-//! L16: a peek shows the messages of one place as they are, and all of them. The order of the ready
-//! ones is checked with the other orders.
+//! L16: a peek shows the messages of one place as they are, and all of them. The order of the ready messages is checked
+//! with the other orders.
 
 use queue_core::{
     Cancelled, Disposition, Holder, Page, Paged, Peeked, Place, QueueKind, Receipt, Settled,

@@ -124,8 +124,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
             .map_or(end, |next| next.at.as_millis());
         let still = until > at.as_millis().saturating_add(slack);
         let tells = still && hints(&record.call);
-        // The caller that sleeps towards a message wakes for it, also where its time to live is
-        // over by then.
+        // The caller that sleeps towards a message wakes for it, even if the message's time to live is over by then.
         let before = tells.then(|| ready_from(&model.lasting(), *at, until));
         let before = before.flatten();
         let answer = model.apply(*at, &record.call);
@@ -163,7 +162,7 @@ fn hints(call: &Call) -> bool {
         )
 }
 
-/// Whether the caller took a message. It may have been the only one that knew the next due time.
+/// Whether the caller took a message. It may have been the only caller that knew the next due time.
 fn takes(answer: &Answer) -> bool {
     match answer {
         Answer::Leased(leased) | Answer::SettledAndLeased(_, leased) => !leased.is_empty(),

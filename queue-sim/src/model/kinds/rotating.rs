@@ -132,8 +132,8 @@ impl RotatingModel {
         })
     }
 
-    /// The items from the head on. A page goes on after the place at which the last one ended, so
-    /// an item that was visited meanwhile comes again. The cursor is the model's own.
+    /// The items from the head on. A page goes on after the place at which the last page ended, so an item that was
+    /// visited meanwhile comes again. The cursor is the model's own.
     ///
     /// # Errors
     ///

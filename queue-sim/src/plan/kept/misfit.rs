@@ -44,8 +44,8 @@ impl Misfit {
         self.regression.place()
     }
 
-    /// The line to put in place of this one, if the unmet decisions are in order. `None` if the
-    /// plan shows nothing any more and should be deleted.
+    /// The line that replaces this line, if the unmet decisions are in order. `None` if the plan shows nothing any more
+    /// and should be deleted.
     pub fn replacement(&self) -> Option<String> {
         let unmet = self.unmet.len();
         let mut granted = self.regression.clone();

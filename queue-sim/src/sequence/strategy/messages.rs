@@ -63,7 +63,7 @@ pub(super) fn numbered(number: u8) -> Bytes {
     Bytes::from(vec![b'k', number])
 }
 
-/// Few keys; now and then an empty one, or one that is too long.
+/// Few keys; now and then an empty key, or a key that is too long.
 fn key() -> impl Strategy<Value = Bytes> + Clone {
     prop_oneof![
         60 => (0..=2_u8).prop_map(numbered),
@@ -76,7 +76,7 @@ fn body() -> impl Strategy<Value = Bytes> + Clone {
     let few = |len| (select(vec![b'a', b'b']), len);
     let few = |len| few(len).prop_map(|(byte, len)| Bytes::from(vec![byte; len]));
     prop_oneof![
-        // Seldom: a server reads every byte of each large one each time.
+        // Seldom, because a server reads every byte of each large body each time.
         290 => few(select(vec![0, 1, 2])),
         9 => few(select(vec![14, 15, 16, 17])),
         1 => Just(()).prop_map(|()| LARGE.clone()),

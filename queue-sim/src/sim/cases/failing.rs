@@ -19,7 +19,7 @@ use crate::{
     sim::builder::Sim,
 };
 
-/// The most runs that shrinking one failure plays here, beside those that proptest counts.
+/// The most runs that shrinking one failure plays here, beside the runs that proptest counts.
 const RUNS: u32 = 10_000;
 /// The longest time for shrinking one failure, if proptest's own limit is not shorter.
 const TIME: Duration = Duration::from_secs(60);

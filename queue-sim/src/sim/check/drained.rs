@@ -8,7 +8,7 @@ use crate::sim::{Story, held::HeldJobs};
 pub struct Drained(Duration);
 
 impl Drained {
-    /// Nothing is left this long after the last fault.
+    /// Nothing is left after this time from the last fault on.
     pub const fn within(time: Duration) -> Self {
         Self(time)
     }

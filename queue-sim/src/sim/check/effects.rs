@@ -23,9 +23,8 @@ impl Effects {
     /// each message whose producer did not learn the outcome, and one less for each message that was cancelled, evicted
     /// or outdated, or that died.
     ///
-    /// With several queues, a ledger's messages are those of the queues whose workers write in it.
-    /// If some messages have no effect on a ledger, use [`at_most_once`](Self::at_most_once) and
-    /// [your own check](super::that).
+    /// With several queues, a ledger's messages are the messages of queues whose workers write in it. If some messages
+    /// have no effect on a ledger, use [`at_most_once`](Self::at_most_once) and [your own check](super::that).
     ///
     /// Leases alone cannot give this (L1): the sink must deduplicate by the key.
     pub const fn exactly_once() -> Self {
