@@ -31,7 +31,7 @@ const MORNING: [(&str, i16); 6] = [
     ("newsletter comes twice", -5),
     ("checkout is down", 10),
 ];
-/// This ticket comes in while others are being handled.
+/// This ticket arrives while others are being handled.
 const LATER: (&str, i16) = ("data of other customers visible", 20);
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -18,9 +18,9 @@ use crate::Capability;
 /// The end of a case that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Ending {
-    /// It played to its end, and the backend kept the rule.
+    /// The case played to its end, and the backend kept the rule.
     Played,
-    /// It did not play, or not to its end.
+    /// The case did not play, or not to its end.
     Skipped(Skip),
 }
 
@@ -81,7 +81,7 @@ impl Exit {
         // A later reason may follow from the first one.
         let _ = self.0.skip.set(skip);
         self.0.told.notify_one();
-        // It is no panic: the panic hook says nothing.
+        // This is no panic, so the panic hook prints nothing.
         resume_unwind(Box::new("this case ends as skipped"))
     }
 

@@ -166,7 +166,7 @@ impl Capabilities {
             .without(Capability::VirtualTime)
     }
 
-    /// These capabilities without one.
+    /// These capabilities without the given one.
     #[must_use]
     pub fn without(mut self, missing: Capability) -> Self {
         self.0.remove(&missing);

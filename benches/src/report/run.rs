@@ -18,7 +18,7 @@ const QUICK_PAIRS: usize = 2;
 /// Runs these scenarios on all placements that the machine has cores for, and hands out each row as soon as it is
 /// there.
 ///
-/// It pins the process to one core, for good.
+/// It pins the process to one core until the process ends.
 ///
 /// # Panics
 ///

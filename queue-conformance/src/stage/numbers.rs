@@ -177,12 +177,12 @@ impl Numbers {
                     self.back.retain(|back| *back != number);
                     number
                 }
-                // It came back without a settlement, or its settlement has not returned.
+                // The message came back without a settlement, or its settlement has not returned.
                 (None, Some(number)) if self.under_way == 0 => {
                     self.back.retain(|back| *back != number);
                     number
                 }
-                // It came back under another name.
+                // The message came back under another name.
                 (None, None) if self.under_way == 0 && !self.back.is_empty() => self.renamed(name),
                 (None, _) => {
                     let number = self.new_number(name);

@@ -14,7 +14,7 @@ use crate::history::{CallEnd, Event, History, Moment, Record};
 #[derive(Debug)]
 pub(super) struct Branch<'a> {
     pub(super) calls: Vec<Done<'a>>,
-    /// Whether it goes on to the end of the run.
+    /// Whether the branch goes on to the end of the run.
     pub(super) is_last: bool,
 }
 

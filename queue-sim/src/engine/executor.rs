@@ -96,7 +96,7 @@ impl Standing {
 struct Slot {
     lane: Lane,
     awaited: bool,
-    /// Whether it became ready while its lane was stalled.
+    /// Whether the task became ready while its lane was stalled.
     held: bool,
     /// `None` while it is polled.
     task: Option<Task>,

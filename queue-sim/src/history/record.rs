@@ -15,7 +15,7 @@ pub struct CallId(pub u64);
 /// The moment of an event: its place in the order of all events of the run, and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Moment {
-    /// It grows with each event, also within a millisecond.
+    /// The order grows with each event, also within a millisecond.
     pub order: u64,
     /// The backend's time; for an execution, the time that the call passed to the backend.
     pub at: Timestamp,
@@ -55,9 +55,9 @@ pub struct Ended {
 pub enum CallEnd {
     /// The backend executed it, and answered this.
     Ok(Answer),
-    /// It failed, and the error says that the backend did not execute it.
+    /// The call failed, and the error says that the backend did not execute it.
     NotApplied(ErrorKind, String),
-    /// It failed, and the backend may or may not have executed it.
+    /// The call failed, and the backend may or may not have executed it.
     Unknown(ErrorKind, String),
     /// Its caller dropped the future: cancelled it, or the lane crashed.
     Dropped,
@@ -178,7 +178,7 @@ impl Record {
         }
     }
 
-    /// Whether it is a wait that brought nothing but a hint.
+    /// Whether the call is a wait that brought nothing but a hint.
     pub(crate) fn only_waited(&self) -> bool {
         let brings =
             |answer: &Answer| matches!(answer, Answer::Leased(leased) if !leased.is_empty());

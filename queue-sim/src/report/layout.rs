@@ -121,7 +121,7 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks a text at its spaces into lines of about `width`. All lines after the first have this indent.
+/// Breaks a text at its spaces into lines of about `widest` columns. All lines after the first begin with `indent`.
 pub(super) fn wrap(text: &str, indent: &str, widest: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_inclusive(' ') {

@@ -36,7 +36,7 @@ pub enum Relapse<R> {
     Broken(Box<Replayed<R>>),
     /// The checks ran out of their budget.
     Inconclusive,
-    /// It passes, but no longer fits the code.
+    /// The plan passes, but no longer fits the code.
     Misfit(Misfit),
 }
 

@@ -11,9 +11,9 @@ impl Chaos {
     /// The faults that every program on a network meets: lost requests and replies, delays, cut
     /// connections, workers that crash or stall.
     pub fn all() -> Self {
-        // These faults are unfair to handlers. No transport here executes a request twice. A lost
-        // history breaks promises by declaration. The server's clock is the operator's. The code
-        // under test decides which futures it drops.
+        // These faults are unfair to handlers. No transport here executes a request twice. A lost history breaks
+        // promises by declaration. The operator is responsible for the server's clock. The code under test decides
+        // which futures it drops.
         let unfair = [
             Fault::Repeated,
             Fault::RolledBack,

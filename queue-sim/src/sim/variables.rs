@@ -11,7 +11,7 @@ use crate::plan::Plan;
 ///
 /// # Panics
 ///
-/// If it is set to something else than a number.
+/// If it is set to anything but a number.
 pub fn seeds_or(usual: u64) -> u64 {
     number("QUEUE_SIM_SEEDS", "a number of seeds, such as 20000").unwrap_or(usual)
 }
@@ -21,7 +21,7 @@ pub fn seeds_or(usual: u64) -> u64 {
 ///
 /// # Panics
 ///
-/// If it is set to something else than a number.
+/// If it is set to anything but a number.
 pub fn first_seed_of_the_day() -> u64 {
     const DAY: u64 = 86_400;
     let today = || {

@@ -13,15 +13,15 @@ const NEVER: Chance = 10_000;
 
 /// The sorts of requests.
 pub(super) enum Sort {
-    /// It goes to the server.
+    /// The request is sent to the server.
     Data,
-    /// It goes to the server, and waits there for something to pop.
+    /// The request is sent to the server, and waits there for something to pop.
     Blocks,
-    /// It listens to a channel from now on.
+    /// The connection listens to a channel from now on.
     Listens,
-    /// It begins a connection, as the first request.
+    /// The first request of a connection.
     Hello,
-    /// It begins a connection, as a later request.
+    /// A later request that sets up a connection.
     Setup,
 }
 

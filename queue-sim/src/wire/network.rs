@@ -291,7 +291,7 @@ impl Network {
     /// Waits for the end of the faults.
     pub(super) async fn healed(&self) {
         let mut healed = self.0.healed.subscribe();
-        // This network holds the sender.
+        // The channel stays open, because this network holds the sender.
         let _ = healed.wait_for(|healed| *healed).await;
     }
 

@@ -44,7 +44,7 @@ impl Request {
         &mut self.words[last..]
     }
 
-    /// Whether it belongs to a client's own waiting, on behalf of all its calls that wait.
+    /// Whether the request belongs to a client's own waiting, on behalf of all its calls that wait.
     pub(super) fn waits(&self) -> bool {
         self.script
             .is_some_and(|script| script.starts_with("waiting/"))

@@ -44,7 +44,7 @@ named! {
 }
 
 impl Fault {
-    /// Whether it strikes a lane itself, and not its requests and replies.
+    /// Whether the fault strikes a lane itself, and not its requests and replies.
     pub const fn is_of_lanes(self) -> bool {
         matches!(self, Self::Cancelled | Self::Crashed | Self::Stalled)
     }

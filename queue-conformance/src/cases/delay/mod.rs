@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use queue_core::*;
 
-// They hold for delay queues, too, which schedule a push for its due time.
+// These cases hold for delay queues, too, which schedule a push for its due time.
 pub(super) use self::{changes::*, due::*, prompt::*};
 pub(super) use super::lines::{
     d1_a_pushed_message_is_never_early as d1_a_message_is_never_early,

@@ -95,7 +95,7 @@ pub(crate) async fn p3_a_delayed_push_keeps_its_priority(stage: &Stage<'_>) {
         enqueue_later(&queue, priority, delay).await;
     }
     stage.advance(10).await;
-    // Of priority 5 first what was ready, then 4 and 3 by due time; 5 is not due.
+    // Of priority 5 first the ready message, then 4 and 3 by due time; 5 is not due.
     assert_eq!(drain(&*queue).await, [1, 4, 3, 2, 6]);
     stage.advance(10).await;
     assert_eq!(drain(&*queue).await, [5]);

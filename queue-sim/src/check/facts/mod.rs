@@ -230,7 +230,7 @@ impl<'a> Facts<'a> {
         };
         match life.push() {
             Some(at) => over(&self.pushes[at]),
-            // It may be any of the messages whose answers nobody saw.
+            // The message may be any of those whose answers nobody saw.
             None => {
                 let mut pushes = self.pushes.iter();
                 pushes.any(|push| push.put.is_none() && over(push))

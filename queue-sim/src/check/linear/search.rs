@@ -50,7 +50,7 @@ struct SearchItem<'a> {
     to: u64,
     /// The backend's times at which it may have taken effect.
     times: Vec<Timestamp>,
-    /// Whether it surely took effect. If the backend executed a call more than once, the executions beside the
+    /// Whether the call surely took effect. If the backend executed a call more than once, the executions beside the
     /// answering one may be steps of a verb that is not atomic.
     must: bool,
 }

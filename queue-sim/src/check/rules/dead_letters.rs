@@ -72,7 +72,7 @@ fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     }
 }
 
-/// Whether it was surely dead then: an answer showed it dead, and it was not revived since.
+/// Whether the message was surely dead then: an answer showed it dead, and it was not revived since.
 fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
     life.before(then).any(|happened| {
         let died = matches!(

@@ -22,14 +22,14 @@ struct Ready {
     /// The earliest possible due time of a message that was delayed at first. At that time it joined its line, behind
     /// the ready messages.
     due: Option<u64>,
-    /// Whether it is back from a release; otherwise it was never leased before.
+    /// Whether the message is back from a release; otherwise it was never leased before.
     returned: bool,
     /// Whether the time at which it became ready is known. A delivered message was ready at its delivery in any case.
     may_be_first: bool,
 }
 
 impl Ready {
-    /// Whether it surely joined its line before the other.
+    /// Whether the message surely joined its line before `other`.
     fn joined_before(&self, other: &Self) -> bool {
         match (self.due, other.due) {
             (None, None) => self.since.before(&other.since),
@@ -177,7 +177,7 @@ fn back(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
                 least: -priority,
                 most: -priority,
             },
-            // It arrived again at its new due time.
+            // The message arrived again at its new due time.
             (Disposition::Retry { delay, .. }, Some(step)) => {
                 let arrived = |at: u64| at.saturating_add(millis(*delay)).min(i64::MAX as u64 / 2);
                 Rank {

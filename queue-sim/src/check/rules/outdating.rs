@@ -55,7 +55,7 @@ fn buried(
     let push = facts.push_of(life.id());
     let asks = match push {
         Some(push) => is_to(push, Outdated::Bury),
-        // It is one of the messages whose answers nobody saw.
+        // The message is one of those whose answers nobody saw.
         None => facts
             .pushes
             .iter()
@@ -85,8 +85,8 @@ fn buried(
     }
 }
 
-/// Whether it surely died before its end. Without the backend's own times, only the times in the dead letter can be
-/// compared.
+/// Whether the message surely died before its end. Without the backend's own times, only the times in the dead letter
+/// can be compared.
 fn died_early(facts: &Facts<'_>, push: &Pushing<'_>, letter: &DeadLetter) -> bool {
     let end = match (facts.case.history.has_truth, push.ends()) {
         (true, Some((earliest, _))) => earliest,

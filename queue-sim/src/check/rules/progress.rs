@@ -36,7 +36,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     lost(facts, &span, died, found);
 }
 
-/// Whether it is a queue without counters from which nobody leases.
+/// Whether the queue has no counters, and nobody leases from it.
 fn is_only_read(facts: &Facts<'_>) -> bool {
     !facts.calls().any(|(done, _)| {
         let leases = matches!(done.record.call, Call::Lease(..) | Call::SettleAndLease(..));
