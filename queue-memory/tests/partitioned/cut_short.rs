@@ -91,7 +91,7 @@ async fn a_repeat_mends_a_first_open_that_was_cut_short() {
             _ => is_refused(
                 ErrorKind::Configuration,
                 stored,
-                &["of its 4 partitions are there"],
+                &["of its 4 partitions exist"],
             ),
         }
         let opened = open(&on(&memory, 4), config.clone()).await;

@@ -1,5 +1,5 @@
-//! Twelve strategies as others have published them, key for key and command for command; with their modes they are
-//! twenty.
+//! Twelve strategies as others have published them, key for key and command for command;
+//! with their modes they are twenty.
 //!
 //! Use a recipe to *migrate* (old producers or consumers keep running while you introduce this library), to *compare*
 //! (benchmarks side by side), or to *learn* what each recipe loses. Its declared [`Guarantees`](queue_core::Guarantees)

@@ -58,7 +58,7 @@ impl fmt::Debug for Credentials {
 /// the next token.
 ///
 /// The connect timeout bounds each call, and may drop its future. A permanent error (such as `Configuration`) fails
-/// [`Builder::connect`](crate::Builder::connect) at once; a transient one is an outage.
+/// a connect at once; a transient one is an outage.
 #[async_trait]
 pub trait CredentialsProvider: Send + Sync + 'static {
     /// The login to a server, or to a node of a cluster.

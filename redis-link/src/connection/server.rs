@@ -59,7 +59,7 @@ impl ServerConnector {
     ///
     /// Accepts `redis://[[user]:password@]host[:port][/db]`, the same with `rediss://`, which uses TLS (feature `tls`),
     /// and `unix:///path/to/socket[?db=…&user=…&pass=…]`, also written `redis+unix://`. A prefix parameter is the
-    /// [backend's](crate::Builder::prefix) to read. Parameters without effect are refused.
+    /// backend's to read. Parameters without effect are refused.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl ServerConnector {
         }
     }
 
-    /// Sets the name of the connections, as [`Builder::client_name`](crate::Builder::client_name) does.
+    /// Sets the name of the connections, as `Builder::client_name` of queue-redis does.
     ///
     /// # Errors
     ///

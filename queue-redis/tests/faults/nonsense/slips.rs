@@ -30,7 +30,8 @@ const WRONG: u64 = 20;
 
 fn to(peer: &Peer) -> Builder {
     let url = format!("redis://127.0.0.1:{}", peer.port());
-    patient(&url)
+    // The last reply of all may be the lost one: only silence tells.
+    patient(&url).response_timeout(Duration::from_secs(5))
 }
 
 async fn queue(backend: &RedisBackend, name: &str) -> Arc<dyn ReliableQueue> {
