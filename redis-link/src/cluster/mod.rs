@@ -1,7 +1,7 @@
 //! A Redis Cluster: its nodes, and which of them has the keys of a queue.
 //!
 //! All keys of a queue are in one slot. A call goes to the node that has the slot, over that node's own connection, and
-//! waiting consumers listen there. If a node replies that another has the slot, the call goes there: [`routing`]
+//! waiting consumers listen there. If a node replies that another has the slot, the call goes there: `routing`
 //! explains when a call is resent. A task reloads the whole slot table whenever a call finds it to be wrong, or gets no
 //! reply.
 //!

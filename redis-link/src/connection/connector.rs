@@ -11,7 +11,7 @@ pub enum Role {
     /// Carries the commands; none of them blocks.
     Commands,
     /// Listens to the process's channel, and registers the process at markers. Its link must provide the connection's
-    /// pushes ([`Link::told_by`]).
+    /// pushes ([`Link::with_pushes`]).
     Waiter,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`Server`] starts one in a folder of its own, on a Unix socket of its own and, if asked, a loopback
 //! port. It crashes, freezes and restarts the server, and leaves nothing behind, also when the test panics
-//! or is killed. [`Place`] is a key prefix for a test, on a server that all tests of a process share, or on
+//! or is killed. [`ServerPlace`] is a key prefix for a test, on a server that all tests of a process share, or on
 //! the one that `QUEUE_TEST_REDIS_URL` names. [`Proxy`] stands between a client and a server, and makes the
 //! connection slow, long or silent. [`Cluster`] is several servers that share the keys, some of which it
 //! moves from one to another. [`VirtualClient`] connects while tokio's clock is paused.
@@ -24,7 +24,7 @@
 //!
 //! # In a container
 //!
-//! Where there is a Docker engine, `QUEUE_TEST_REDIS=container` puts the server of every [`Place`] in a
+//! Where there is a Docker engine, `QUEUE_TEST_REDIS=container` puts the server of every [`ServerPlace`] in a
 //! container, from the image that `QUEUE_TEST_REDIS_IMAGE` names (`redis:7.2` otherwise). The program
 //! `redis-container`, from the crate of this name, has to be in the `PATH`. It removes the container when
 //! the test process is gone, also when that is killed. A [`Server`] is still a process, because its test
@@ -32,7 +32,7 @@
 //!
 //! # Existing servers
 //!
-//! A [`Server`] always belongs to its test, which may kill, fill and configure it. Only a [`Place`] ever
+//! A [`Server`] always belongs to its test, which may kill, fill and configure it. Only a [`ServerPlace`] ever
 //! talks to an existing server, and only to the one that `QUEUE_TEST_REDIS_URL` names. It uses a key prefix
 //! that no other run uses, and removes those keys and nothing else.
 
