@@ -146,7 +146,7 @@ impl Watch {
             Some(ServerMessage::Gone(marker)) => self.board.gone(&marker),
             Some(ServerMessage::Changes(marker, changes)) => self.board.notify(&marker, changes),
             Some(ServerMessage::HandedOver(marker, handed)) => {
-                self.board.hand_over(&marker, handed)
+                self.board.hand_over(&marker, handed);
             }
             None => {}
         }
