@@ -64,6 +64,7 @@ async fn a_waiter_at_a_leaving_node_moves_to_its_successor() -> Test {
 }
 
 /// Repeats the call until its error is not one that a busy machine causes.
+#[expect(clippy::future_not_send, reason = "a test awaits it on its own thread")]
 async fn again_until<T>(call: impl AsyncFn() -> T, holds: impl Fn(&T) -> bool) -> T {
     let answered = async {
         loop {

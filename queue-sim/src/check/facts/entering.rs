@@ -39,7 +39,7 @@ impl<'a> Facts<'a> {
             // Mostly a wait leases nothing. An execution without an answer may have leased a message.
             Call::WaitToLease(lease_time, ..) => match answer {
                 Some(Answer::Leased(leased)) => {
-                    self.lease(span, 0, Some(&leased.deliveries), *lease_time)
+                    self.lease(span, 0, Some(&leased.deliveries), *lease_time);
                 }
                 _ if done.executed.is_empty() => {}
                 _ => self.lease(span, 0, None, *lease_time),
