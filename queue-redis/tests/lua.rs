@@ -17,7 +17,7 @@ fn luacheck_finds_nothing() -> Result<(), Box<dyn Error>> {
         fs::write(path, text)?;
     }
     let found = Command::new("luacheck")
-        .args(["--quiet", "--no-color", "lua/connection"])
+        .args(["--quiet", "--no-color", "../redis-link/lua"])
         .arg(&folder)
         .args(["--config", ".luacheckrc"])
         .output()?;
