@@ -31,7 +31,7 @@
 //! | `…:once-claimed` | zset | once keys | claimed keys, by the end of the claim (ms) |
 //! | `…:once-done` | zset | once keys | done keys, by the end of the mark (ms) |
 //! | `…:once-tokens` | hash | once keys | key → token of its claim, or of the claim that finished it |
-//! | `…:confirm` | hash | all | always empty: a confirmation's write is deleted in the same step, see `lua/connection/confirm.lua` |
+//! | `…:confirm` | hash | all | always empty: a confirmation's write is deleted in the same step, see `redis-link/lua/confirm.lua` |
 //! | `…:guard`, `…:once-guard` | | all, once keys | never exists: see below |
 //! | `prefix:queues` | zset | | the existing queues: `name kind token`, all with score 0, see `queue/opening.rs`; an entry that ends in `opening` is of a queue that is about to be created |
 //!
