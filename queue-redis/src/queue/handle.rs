@@ -253,11 +253,11 @@ impl Handle {
     /// Remembers a poll's result: the time until the next change that needs no call.
     pub(crate) fn polled(&self, next: Option<Duration>) {
         let change = next.and_then(|next| Instant::now().checked_add(next));
-        let mut known = self.lock_poll_state();
-        known.next_due = change;
-        known.poll_timer.looked();
-        let has_waited = std::mem::take(&mut known.has_waited);
-        drop(known);
+        let mut state = self.lock_poll_state();
+        state.next_due = change;
+        state.poll_timer.polled();
+        let has_waited = std::mem::take(&mut state.has_waited);
+        drop(state);
         if let (Some(change), true) = (change, has_waited) {
             waiting::at(&self.client.node()).found(&self.arrivals, change);
         }
@@ -265,7 +265,7 @@ impl Handle {
 
     /// Remembers that an offer polled for room.
     pub(super) fn offered(&self) {
-        self.lock_poll_state().room_timer.looked();
+        self.lock_poll_state().room_timer.polled();
     }
 
     fn lock_poll_state(&self) -> MutexGuard<'_, PollState> {
@@ -284,16 +284,16 @@ impl Handle {
         let node = self.client.node();
         let fall_back = waiting::at(&node).fall_back();
         let (change, longest) = {
-            let mut known = self.lock_poll_state();
-            (known.next_due, known.poll_timer.waits(fall_back))
+            let mut state = self.lock_poll_state();
+            (state.next_due, state.poll_timer.waits(fall_back))
         };
         let longest = timeout.min(longest);
         let wait = waiting::at(&node).wait(&self.arrivals, longest, change, wish);
         let wait = wait.await;
-        let mut known = self.lock_poll_state();
-        known.has_waited = true;
-        known.poll_timer.waited(fall_back);
-        drop(known);
+        let mut state = self.lock_poll_state();
+        state.has_waited = true;
+        state.poll_timer.waited(fall_back);
+        drop(state);
         wait.map_err(|error| self.name(error))
     }
 

@@ -11,7 +11,7 @@ pub(super) struct PollTimer(Option<Instant>);
 
 impl PollTimer {
     /// A caller polls.
-    pub(super) const fn looked(&mut self) {
+    pub(super) const fn polled(&mut self) {
         self.0 = None;
     }
 
@@ -24,7 +24,7 @@ impl PollTimer {
     /// A wait has ended. If the interval is over, its caller polls.
     pub(super) fn waited(&mut self, interval: Duration) {
         if self.0.is_some_and(|since| since.elapsed() >= interval) {
-            self.looked();
+            self.polled();
         }
     }
 }
@@ -39,28 +39,28 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn short_waits_add_up_to_an_interval_until_a_caller_polls() {
-        let mut unlooked = PollTimer::default();
-        assert_eq!(unlooked.waits(5 * SECOND), 5 * SECOND);
+        let mut timer = PollTimer::default();
+        assert_eq!(timer.waits(5 * SECOND), 5 * SECOND);
         advance(2 * SECOND).await;
-        unlooked.waited(5 * SECOND);
+        timer.waited(5 * SECOND);
         advance(SECOND).await;
-        assert_eq!(unlooked.waits(5 * SECOND), 2 * SECOND);
+        assert_eq!(timer.waits(5 * SECOND), 2 * SECOND);
         advance(2 * SECOND).await;
-        unlooked.waited(5 * SECOND);
-        assert_eq!(unlooked.waits(5 * SECOND), 5 * SECOND, "its caller looks");
+        timer.waited(5 * SECOND);
+        assert_eq!(timer.waits(5 * SECOND), 5 * SECOND, "its caller looks");
         advance(4 * SECOND).await;
-        unlooked.looked();
-        assert_eq!(unlooked.waits(5 * SECOND), 5 * SECOND);
+        timer.polled();
+        assert_eq!(timer.waits(5 * SECOND), 5 * SECOND);
     }
 
     /// The timer makes the caller poll once; if the caller does not poll, the timer does not fire again and again.
     #[tokio::test(start_paused = true)]
     async fn a_caller_that_never_polls_does_not_spin() {
-        let mut unlooked = PollTimer::default();
-        assert_eq!(unlooked.waits(SECOND), SECOND);
+        let mut timer = PollTimer::default();
+        assert_eq!(timer.waits(SECOND), SECOND);
         advance(9 * SECOND).await;
-        assert_eq!(unlooked.waits(SECOND), Duration::ZERO);
-        unlooked.waited(SECOND);
-        assert_eq!(unlooked.waits(SECOND), SECOND);
+        assert_eq!(timer.waits(SECOND), Duration::ZERO);
+        timer.waited(SECOND);
+        assert_eq!(timer.waits(SECOND), SECOND);
     }
 }

@@ -101,7 +101,7 @@ impl ReturnLease for FakeServer {
 }
 
 struct Scene {
-    board: Arc<WaiterRegistry>,
+    registry: Arc<WaiterRegistry>,
     server: Arc<FakeServer>,
     watch: JoinHandle<()>,
 }
@@ -114,13 +114,13 @@ impl Scene {
             marker: Mutex::default(),
             says,
         });
-        let board = Arc::new(WaiterRegistry::new(std::time::Duration::from_secs(60), 0));
+        let registry = Arc::new(WaiterRegistry::new(std::time::Duration::from_secs(60), 0));
         let watch = {
-            let (board, server) = (Arc::clone(&board), Arc::clone(&server));
-            spawn(move || block_on(watch(&board, &server, said)))
+            let (registry, server) = (Arc::clone(&registry), Arc::clone(&server));
+            spawn(move || block_on(watch(&registry, &server, said)))
         };
         Self {
-            board,
+            registry,
             server,
             watch,
         }
@@ -130,8 +130,8 @@ impl Scene {
         &self,
         run: impl FnOnce(&Arc<WaiterRegistry>, &Arc<FakeServer>) + Send + 'static,
     ) -> JoinHandle<()> {
-        let (board, server) = (Arc::clone(&self.board), Arc::clone(&self.server));
-        spawn(move || run(&board, &server))
+        let (registry, server) = (Arc::clone(&self.registry), Arc::clone(&self.server));
+        spawn(move || run(&registry, &server))
     }
 
     /// A consumer that takes one message, and waits while there is none.
@@ -145,9 +145,9 @@ impl Scene {
     }
 
     fn consumer_by(&self, terms: fn(&Arc<FakeServer>) -> Option<HandoffTerms>) -> JoinHandle<()> {
-        self.thread(move |board, server| {
+        self.thread(move |registry, server| {
             while !server.take() {
-                let mut place = board.join(&MARKER, terms(server));
+                let mut place = registry.join(&MARKER, terms(server));
                 if let Wake::HandedOver(_) = block_on(place.woken()) {
                     return;
                 }
@@ -188,26 +188,26 @@ fn terms(server: &Arc<FakeServer>) -> HandoffTerms {
     }
 }
 
-fn notify(board: &WaiterRegistry, said: &Event) {
+fn notify(registry: &WaiterRegistry, said: &Event) {
     match said {
-        Event::Changes(changes) => board.notify(&MARKER, *changes),
+        Event::Changes(changes) => registry.notify(&MARKER, *changes),
         Event::HandedOver(serial) => {
             let handed = HandedOver {
                 serial: *serial,
                 age: std::time::Duration::ZERO,
                 lease: Bytes::new(),
             };
-            board.hand_over(&MARKER, handed);
+            registry.hand_over(&MARKER, handed);
         }
         Event::End => {}
     }
 }
 
 /// The work of the task of `watch.rs`, with this server.
-async fn watch(board: &WaiterRegistry, server: &FakeServer, mut said: UnboundedReceiver<Event>) {
+async fn watch(registry: &WaiterRegistry, server: &FakeServer, mut said: UnboundedReceiver<Event>) {
     let mut over = false;
     loop {
-        for order in board.orders(usize::MAX) {
+        for order in registry.orders(usize::MAX) {
             match order {
                 ServerRequest::Forward { changes, .. } => server.arm(changes),
                 ServerRequest::Register { waiting, terms, .. } => {
@@ -216,9 +216,9 @@ async fn watch(board: &WaiterRegistry, server: &FakeServer, mut said: UnboundedR
                     // The task may read messages before the reply even if the server sent them after it.
                     while let Ok(said) = said.try_recv() {
                         over |= matches!(said, Event::End);
-                        notify(board, &said);
+                        notify(registry, &said);
                     }
-                    board.joined(&MARKER, waiting, changes);
+                    registry.joined(&MARKER, waiting, changes);
                 }
             }
         }
@@ -229,9 +229,9 @@ async fn watch(board: &WaiterRegistry, server: &FakeServer, mut said: UnboundedR
             biased;
             said = said.recv() => match said {
                 None | Some(Event::End) => return,
-                Some(said) => notify(board, &said),
+                Some(said) => notify(registry, &said),
             },
-            () = board.changed() => {}
+            () = registry.changed() => {}
         }
     }
 }
@@ -258,8 +258,8 @@ fn two_pushes_wake_two_waiters() {
 #[test]
 fn a_dropped_waiter_loses_no_hint() {
     leaves(0, |scene| {
-        let dropped = scene.thread(|board, _| {
-            let place = board.join(&MARKER, None);
+        let dropped = scene.thread(|registry, _| {
+            let place = registry.join(&MARKER, None);
             step();
             drop(place);
         });
@@ -270,12 +270,12 @@ fn a_dropped_waiter_loses_no_hint() {
 #[test]
 fn a_waiter_that_gives_up_its_hint_wakes_another() {
     leaves(1, |scene| {
-        let fails = scene.thread(|board, _| {
-            let mut place = board.join(&MARKER, None);
+        let fails = scene.thread(|registry, _| {
+            let mut place = registry.join(&MARKER, None);
             block_on(place.woken());
             // This consumer's call fails.
             step();
-            board.give_up(&MARKER);
+            registry.give_up(&MARKER);
         });
         // Two messages, so that the server notifies this consumer, whichever the other consumer takes.
         [fails, scene.consumer(), scene.producer(2)]
@@ -308,8 +308,8 @@ fn a_hint_waiter_and_a_message_waiter_get_one_each() {
 #[test]
 fn a_dropped_waiter_loses_no_message() {
     leaves(0, |scene| {
-        let dropped = scene.thread(|board, server| {
-            let place = board.join(&MARKER, Some(terms(server)));
+        let dropped = scene.thread(|registry, server| {
+            let place = registry.join(&MARKER, Some(terms(server)));
             step();
             drop(place);
         });
@@ -320,8 +320,8 @@ fn a_dropped_waiter_loses_no_message() {
 #[test]
 fn a_leaving_waiter_keeps_its_message_or_another_gets_it() {
     leaves(0, |scene| {
-        let leaver = scene.thread(|board, server| {
-            let mut place = board.join(&MARKER, Some(terms(server)));
+        let leaver = scene.thread(|registry, server| {
+            let mut place = registry.join(&MARKER, Some(terms(server)));
             step();
             if place.leave().is_some() {
                 server.give_back(Bytes::new());

@@ -302,8 +302,8 @@ impl WaiterInner {
             // silent, registrations notice it.
             let connection = Supervised::new(dialer, None, backoff, None, alarm, spawn);
             let watch = Watch {
-                board: Arc::clone(&self.registry),
-                owed: Arc::clone(&self.pending),
+                registry: Arc::clone(&self.registry),
+                pending: Arc::clone(&self.pending),
                 connection: connection.clone(),
                 address: settings.node.connector.address(),
                 channel: Arc::clone(&settings.channel),
@@ -344,7 +344,7 @@ fn deaf(reason: &Arc<Error>, fall_back: Duration, outcome: Outcome) -> Error {
 impl std::fmt::Debug for WaiterInner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Inner")
-            .field("board", &self.registry)
+            .field("registry", &self.registry)
             .field("started", &self.started)
             .finish_non_exhaustive()
     }

@@ -51,7 +51,7 @@ impl PendingWakeups {
         let mut changes = self.lock();
         if changes
             .get(marker)
-            .is_some_and(|owed| change <= owed.change)
+            .is_some_and(|pending| change <= pending.change)
         {
             changes.remove(marker);
         }
@@ -61,7 +61,7 @@ impl PendingWakeups {
     /// removes nothing.
     pub(super) async fn due(&self) -> Vec<Bytes> {
         loop {
-            let first = self.lock().values().map(|owed| owed.tell).min();
+            let first = self.lock().values().map(|pending| pending.tell).min();
             let Some(first) = first else {
                 self.changed.notified().await;
                 continue;
@@ -78,7 +78,7 @@ impl PendingWakeups {
         let mut changes = self.lock();
         let (due, later) = std::mem::take(&mut *changes)
             .into_iter()
-            .partition(|(_, owed)| owed.tell <= until);
+            .partition(|(_, pending)| pending.tell <= until);
         *changes = later;
         let due: BTreeMap<Bytes, PendingWakeup> = due;
         due.into_keys().collect()
@@ -106,39 +106,39 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_first_change_is_notified_once_it_has_come() {
-        let owed = PendingWakeups::default();
+        let pending = PendingWakeups::default();
         let start = Instant::now();
-        owed.add(&MARKER, after(20));
-        owed.add(&MARKER, after(10));
-        owed.add(&Bytes::from_static(b"other"), after(30));
-        assert_eq!(owed.due().await, [MARKER]);
+        pending.add(&MARKER, after(20));
+        pending.add(&MARKER, after(10));
+        pending.add(&Bytes::from_static(b"other"), after(30));
+        assert_eq!(pending.due().await, [MARKER]);
         assert_eq!(start.elapsed(), Duration::from_millis(10));
-        assert_eq!(owed.due().await, [Bytes::from_static(b"other")]);
+        assert_eq!(pending.due().await, [Bytes::from_static(b"other")]);
         assert_eq!(start.elapsed(), Duration::from_millis(30));
-        let never = timeout(Duration::from_secs(3600), owed.due());
+        let never = timeout(Duration::from_secs(3600), pending.due());
         assert!(never.await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
     async fn another_waiter_is_notified_before_the_change_if_the_first_does_not_wait_again_soon() {
-        let owed = PendingWakeups::default();
+        let pending = PendingWakeups::default();
         let start = Instant::now();
-        owed.add_until(&MARKER, after(1000), after(10));
-        owed.take_over(&MARKER, after(1000));
-        owed.add_until(&MARKER, after(1000), after(20));
-        assert_eq!(owed.due().await, [MARKER]);
+        pending.add_until(&MARKER, after(1000), after(10));
+        pending.take_over(&MARKER, after(1000));
+        pending.add_until(&MARKER, after(1000), after(20));
+        assert_eq!(pending.due().await, [MARKER]);
         assert_eq!(start.elapsed(), Duration::from_millis(20));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_waiter_that_knows_of_the_change_takes_it_over() {
-        let owed = PendingWakeups::default();
+        let pending = PendingWakeups::default();
         let change = after(10);
-        owed.add(&MARKER, change);
+        pending.add(&MARKER, change);
         // This caller knows only of a later change.
-        owed.take_over(&MARKER, after(20));
-        assert_eq!(owed.lock().len(), 1);
-        owed.take_over(&MARKER, change);
-        assert_eq!(owed.lock().len(), 0);
+        pending.take_over(&MARKER, after(20));
+        assert_eq!(pending.lock().len(), 1);
+        pending.take_over(&MARKER, change);
+        assert_eq!(pending.lock().len(), 0);
     }
 }

@@ -47,8 +47,8 @@ impl Dial for Dialer {
 
 /// Registers and listens for as long as the task runs.
 pub(super) struct Watch {
-    pub(super) board: Arc<WaiterRegistry>,
-    pub(super) owed: Arc<PendingWakeups>,
+    pub(super) registry: Arc<WaiterRegistry>,
+    pub(super) pending: Arc<PendingWakeups>,
     pub(super) connection: Supervised,
     pub(super) address: String,
     pub(super) channel: Arc<str>,
@@ -65,7 +65,7 @@ impl Watch {
             match self.connection.channel_until(deadline).await {
                 Ok(channel) => {
                     if used {
-                        self.board.wake_all();
+                        self.registry.wake_all();
                     }
                     used = true;
                     self.serve(&channel).await;
@@ -93,7 +93,7 @@ impl Watch {
         loop {
             let orders = match pause {
                 Some(_) => Vec::new(),
-                None => self.board.orders(MOST),
+                None => self.registry.orders(MOST),
             };
             if orders.is_empty() {
                 tokio::select! {
@@ -104,9 +104,9 @@ impl Watch {
                     },
                     () = &mut replaced => return,
                     () = sleep_until(pause.unwrap_or_else(Instant::now)), if pause.is_some() => pause = None,
-                    () = self.board.changed(), if pause.is_none() => {}
-                    due = self.owed.due() => for marker in due {
-                        self.board.give_up(&marker);
+                    () = self.registry.changed(), if pause.is_none() => {}
+                    due = self.pending.due() => for marker in due {
+                        self.registry.give_up(&marker);
                     },
                 }
                 continue;
@@ -133,7 +133,7 @@ impl Watch {
                 // Replies that are out of sync, or an error. Nothing else uses the connection, so it is replaced in
                 // both cases.
                 Ok(_) | Err(_) => {
-                    self.board.unanswered(orders);
+                    self.registry.unanswered(orders);
                     return channel.give_up();
                 }
             }
@@ -143,10 +143,10 @@ impl Watch {
     /// Passes the server's message to the waiting callers that it concerns.
     fn notify(&self, push: &PushInfo) {
         match read(push, self.patience) {
-            Some(ServerMessage::Gone(marker)) => self.board.gone(&marker),
-            Some(ServerMessage::Changes(marker, changes)) => self.board.notify(&marker, changes),
+            Some(ServerMessage::Gone(marker)) => self.registry.gone(&marker),
+            Some(ServerMessage::Changes(marker, changes)) => self.registry.notify(&marker, changes),
             Some(ServerMessage::HandedOver(marker, handed)) => {
-                self.board.hand_over(&marker, handed);
+                self.registry.hand_over(&marker, handed);
             }
             None => {}
         }
@@ -229,18 +229,18 @@ impl Watch {
             match answer {
                 Ok(changes) => {
                     let changes = redis::from_redis_value(changes).unwrap_or(0);
-                    self.board.joined(&marker, waiting, changes);
+                    self.registry.joined(&marker, waiting, changes);
                 }
                 // On a cluster: a caller that polls finds the node that has the queue now, and waits there.
                 Err(failure) if failure.is_of_another_node() => {
                     has_moved = true;
-                    self.board.moved(&marker);
+                    self.registry.moved(&marker);
                 }
                 // The server's error may last (a marker of the wrong type, a missing right). So the registry retries
                 // this marker after a while, and no other marker waits for that.
                 Err(failure) => {
                     let reason = failure.into_error(&self.address);
-                    self.board.refused(&marker, reason);
+                    self.registry.refused(&marker, reason);
                 }
             }
         }

@@ -57,7 +57,7 @@ pub(super) struct WaiterRegistry {
 /// then forwarded, and a handed-over message goes back.
 #[derive(Debug)]
 pub(super) struct Ticket {
-    board: Arc<WaiterRegistry>,
+    registry: Arc<WaiterRegistry>,
     marker: Bytes,
     number: u64,
     wake: oneshot::Receiver<Wake>,
@@ -100,7 +100,7 @@ impl WaiterRegistry {
         drop(state);
         self.changed.notify_one();
         Ticket {
-            board: Arc::clone(self),
+            registry: Arc::clone(self),
             marker: marker.clone(),
             number,
             wake,
@@ -293,7 +293,7 @@ impl Ticket {
     /// Leaves the marker queue. Returns a message that was handed over before that.
     pub(super) fn leave(&mut self) -> Option<Bytes> {
         {
-            let mut state = self.board.lock();
+            let mut state = self.registry.lock();
             if let Some(line) = state.lines.get_mut(&self.marker) {
                 line.waiting.remove(&self.number);
                 state.want(&self.marker);
@@ -303,7 +303,7 @@ impl Ticket {
         self.wake.close();
         match self.wake.try_recv() {
             Ok(Wake::Notified) => {
-                self.board.give_up(&self.marker);
+                self.registry.give_up(&self.marker);
                 None
             }
             Ok(Wake::HandedOver(handed)) => Some(handed),
