@@ -23,9 +23,11 @@ const LATE: &str = "messages are noticed at the fall-back interval only";
 /// The needs of queues whose keys have this prefix.
 pub(crate) fn needs(prefix: &str) -> Needs {
     let channels = || keys::channels(prefix);
+    let scripts: Vec<_> = scripts::ALL.iter().map(|script| script.whole()).collect();
+    let called = scripts.iter().flat_map(|script| script.commands());
     Needs {
-        scripts: scripts::ALL.iter().map(|script| script.whole()).collect(),
-        commands: PLAIN,
+        commands: called.chain(PLAIN.iter().copied()).collect(),
+        scripts,
         optional: vec![
             ("PUBLISH", channels(), LATE),
             ("SUBSCRIBE", channels(), LATE),
@@ -53,7 +55,7 @@ pub(crate) fn needs(prefix: &str) -> Needs {
 pub fn access_rules(prefix: &str) -> String {
     let connections = CONNECTION_COMMANDS.iter().chain(WAITING).copied();
     let commands: Vec<_> = connections
-        .chain(needs(prefix).all_commands())
+        .chain(needs(prefix).commands)
         .map(|command| format!("+{}", command.to_lowercase()))
         .collect();
     let (channels, commands) = (keys::channels(prefix), commands.join(" "));

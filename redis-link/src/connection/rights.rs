@@ -27,20 +27,12 @@ pub const CONNECTION_COMMANDS: &[&str] = &[
 pub struct Needs {
     /// The scripts that calls run: each connection loads them on the server.
     pub scripts: Vec<&'static Script>,
-    /// The commands that calls send outside of scripts.
-    pub commands: &'static [&'static str],
+    /// The commands that calls send, in scripts and outside of them.
+    pub commands: BTreeSet<&'static str>,
     /// A command, its first argument, and the loss without it: a user who lacks one causes a warning.
     pub optional: Vec<(&'static str, String, &'static str)>,
     /// A key that the user may access.
     pub key: String,
-}
-
-impl Needs {
-    /// The commands that calls send, in scripts and outside of them.
-    pub fn all_commands(&self) -> BTreeSet<&'static str> {
-        let called = self.scripts.iter().flat_map(|script| script.commands());
-        called.chain(self.commands.iter().copied()).collect()
-    }
 }
 
 /// The command that scripts call without a key.
@@ -51,7 +43,6 @@ const WITHOUT_KEY: &str = "TIME";
 ///
 /// Only servers from 7.0 on, and Valkey, can report this.
 pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Result<Vec<Warning>> {
-    let all = needs.all_commands();
     let own = [
         ("PING", String::new(), "ping is refused"),
         (
@@ -64,7 +55,7 @@ pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Re
 
     let mut request = redis::cmd("EVAL");
     request.arg(REFUSED).arg(0).arg("EVALSHA - 0");
-    for command in &all {
+    for command in &needs.commands {
         request.arg(format!("{command} {}", needs.key));
     }
     for (command, word, _) in optional() {
@@ -81,14 +72,14 @@ pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Re
     let refused: BTreeMap<&str, Lack> = refused.iter().filter_map(|line| read(line)).collect();
 
     let needed = |lack: Lack| {
-        let needed = all.iter().chain(&["EVALSHA"]);
+        let needed = needs.commands.iter().chain(&["EVALSHA"]);
         let lacking = needed.filter(|command| refused.get(**command) == Some(&lack));
         lacking.copied().collect::<Vec<_>>()
     };
     let (missing, mut forbidden) = (needed(Lack::Missing), needed(Lack::Forbidden));
     // A user who may not access the key gets no information about commands.
     let knows_key = |command: &&str| !forbidden.contains(command) && *command != WITHOUT_KEY;
-    if !all.iter().any(knows_key) {
+    if !needs.commands.iter().any(knows_key) {
         forbidden.retain(|command| matches!(*command, WITHOUT_KEY | "EVALSHA"));
     }
     if !(missing.is_empty() && forbidden.is_empty()) {
