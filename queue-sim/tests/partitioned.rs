@@ -141,9 +141,9 @@ impl Layer for Bug {
             }
             (Self::ForgottenPart, Call::SettleAndLease(settlements, max, lease_time, holder)) => {
                 let turn = Call::SettleAndLease(settlements, max, lease_time, holder);
-                let leased_next = queue.call(turn).await?;
-                let Answer::SettledAndLeased(settled, _) = leased_next else {
-                    return Ok(leased_next);
+                let answer = queue.call(turn).await?;
+                let Answer::SettledAndLeased(settled, _) = answer else {
+                    return Ok(answer);
                 };
                 Ok(Answer::SettledAndLeased(
                     settled,

@@ -132,10 +132,10 @@ async fn a_turn_is_a_settlement_and_then_a_lease() {
     let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
     let back = [Settlement::release(held.receipt)];
     let holder = Holder::new("mailer").unwrap();
-    let leased_next = plain
+    let answer = plain
         .settle_and_lease(&back, ONE, SECOND, Some(holder))
         .await;
-    let (settled, leased) = leased_next.unwrap();
+    let (settled, leased) = answer.unwrap();
     assert_eq!(settled, [Settled::Done]);
     assert_eq!(leased.deliveries.len(), 1, "what it gave back is there");
     let held = plain.peek(Place::Leased, Page::first(1)).await.unwrap();

@@ -120,9 +120,9 @@ pub fn bare_turn(fixture: &Fixture) -> Work<'_> {
                 let [acked, next] = [round, round + 1].map(|id| format!("{id:014}"));
                 turn.arg("1").arg("600000").arg("").arg("1");
                 turn.arg(acked).arg(next);
-                let leased_next: (Value, i64, i64, Vec<u8>) =
+                let taken: (Value, i64, i64, Vec<u8>) =
                     turn.invoke_async(&mut raw).await.expect(ANSWERED);
-                assert_eq!(leased_next.3.len(), BODY.len());
+                assert_eq!(taken.3.len(), BODY.len());
             }
             start.elapsed()
         })

@@ -67,11 +67,11 @@ async fn an_id_of_no_partition_is_of_no_message() {
         let receipt = Receipt::new(id, Token::new(1));
         let lost = queue.settle(&[Settlement::ack(receipt)]).await.unwrap();
         assert_eq!(lost, [Settled::LeaseLost]);
-        let (leased_next, _) = queue
+        let (settled, _) = queue
             .settle_and_lease(&[Settlement::ack(receipt)], count(1), LEASE, None)
             .await
             .unwrap();
-        assert_eq!(leased_next, [Settled::LeaseLost]);
+        assert_eq!(settled, [Settled::LeaseLost]);
         assert_eq!(
             queue.extend(&[receipt], LEASE).await.unwrap(),
             [Extended::LeaseLost]
@@ -122,11 +122,11 @@ async fn a_partition_that_is_down_hides_no_message_of_the_others() {
         Outcome::Unknown,
         "partition 2 has settled its own: {error}"
     );
-    let leased_next = jobs
+    let error = jobs
         .settle_and_lease(&acks, count(1), LEASE, None)
         .await
         .unwrap_err();
-    assert_eq!(leased_next.outcome(), Outcome::Unknown);
+    assert_eq!(error.outcome(), Outcome::Unknown);
     refusing.refuse("nothing");
     let settled = jobs.settle(&acks).await.unwrap();
     let done = settled

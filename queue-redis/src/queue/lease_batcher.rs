@@ -121,8 +121,8 @@ impl LeaseSender {
 
     /// Sends a request in a call of its own.
     pub(super) async fn send_direct(&self, turn: LeaseCall<'_>) -> Result<SettledAndLeased> {
-        let leased_next = self.call(turn, false).await?;
-        leased_next.ok_or_else(Error::unanswered)
+        let answer = self.call(turn, false).await?;
+        answer.ok_or_else(Error::unanswered)
     }
 
     /// With `all_or_nothing`, does nothing and returns `None` if fewer messages are ready than it asks for.
@@ -317,8 +317,8 @@ fn deal(
 impl ReturnLease for Batcher<LeaseSender> {
     fn give_back(&self, handed: Bytes) {
         if let Some(delivery) = self.sender().handed_over(handed, Duration::ZERO) {
-            let leased_next = (Vec::new(), Leased::of(vec![delivery]));
-            Self::give_back(self, vec![Ok(leased_next)]);
+            let answer = (Vec::new(), Leased::of(vec![delivery]));
+            Self::give_back(self, vec![Ok(answer)]);
         }
     }
 }

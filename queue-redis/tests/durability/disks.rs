@@ -109,7 +109,7 @@ async fn a_file_that_is_turned_off_is_noticed_before_the_next_push() -> Test {
     let error = safe.confirmed(|safe| safe.push_one("no")).await;
     let error = error.expect_err("nothing is flushed any more");
     assert_eq!(error.outcome(), Outcome::NotApplied, "{error:?}");
-    assert!(error.is_transient(), "the file may be leased_next on again");
+    assert!(error.is_transient(), "the file may be turned on again");
     assert!(error.to_string().contains("appendonly"), "{error}");
     assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
     server.ask::<()>(&["CONFIG", "SET", "appendonly", "yes"])?;

@@ -138,11 +138,11 @@ impl Test<'_> {
         let leasing = self.queue.leasing();
         let ack = [Settlement::ack(delivery.receipt)];
         let made = self.ledger.settles(delivery);
-        let leased_next = self.run(
+        let call = self.run(
             cut,
             leasing.settle_and_lease(&ack, NonZeroUsize::MIN, LEASE, None),
         );
-        match leased_next.await {
+        match call.await {
             Some((settled, leased)) => {
                 self.settled(settled[0], delivery, made);
                 leased

@@ -139,10 +139,10 @@ async fn an_operator_peeks_and_cancels_on_a_full_server() {
         let leasing = queue.leasing();
         let two = NonZeroUsize::new(2).expect("it is 2");
         let mailer = Some(Holder::new("mailer").expect("a good name"));
-        let leased_next = leasing
+        let answer = leasing
             .settle_and_lease(&[], two, LEASE, mailer.clone())
             .await;
-        let (_, leased) = leased_next.expect("a name is kept");
+        let (_, leased) = answer.expect("a name is kept");
         let retry = Settlement::retry(leased.deliveries[0].receipt, LEASE);
         leasing.settle(&[retry]).await.expect("settle");
 

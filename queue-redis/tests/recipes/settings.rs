@@ -16,8 +16,8 @@ async fn stands(recipe: impl Recipe, expected: &[&str]) {
     let queue = ground.open(recipe, "q").await;
     match &queue {
         AnyQueue::Rotating(ring) => {
-            let leased_next = ring.rotate(1.try_into().expect("not zero")).await;
-            assert_eq!(leased_next.expect("it turns").next, Some(SOON), "{name}");
+            let rotated = ring.rotate(1.try_into().expect("not zero")).await;
+            assert_eq!(rotated.expect("it turns").next, Some(SOON), "{name}");
             ring.insert_one("m").await.map(drop).expect("it inserts");
         }
         AnyQueue::Bounded(_) => push(&queue, &["m"]).await,

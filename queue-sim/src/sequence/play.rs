@@ -65,7 +65,7 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
         "pace waited for",
         "present",
         "removed",
-        "leased_next round",
+        "answer round",
     ];
     const GOALS: &[(&str, &[&str])] = &[
         ("lease", LEASING),

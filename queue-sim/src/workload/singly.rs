@@ -40,8 +40,8 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
             false => actor.held.iter().copied().take(most).collect(),
         };
         let acks: Vec<Settlement> = receipts.into_iter().map(Settlement::ack).collect();
-        let leased_next = queue.settle_and_lease(&acks, max, lease_time, holder(actor));
-        let Ok((_, leased)) = leased_next.await else {
+        let answer = queue.settle_and_lease(&acks, max, lease_time, holder(actor));
+        let Ok((_, leased)) = answer.await else {
             return;
         };
         actor.forget(&acks);

@@ -122,10 +122,10 @@ impl Runner {
                     .map(|settled| (settled, None)),
                 // Also if there is nothing to settle, because a `lease` carries no holder's name.
                 Some(max) => {
-                    let leased_next = queue
+                    let answer = queue
                         .settle_and_lease(&settlements, max, lease_time, holder)
                         .await;
-                    leased_next.map(|(settled, leased)| (settled, Some(leased)))
+                    answer.map(|(settled, leased)| (settled, Some(leased)))
                 }
             };
             CallAnswer { batch, result }

@@ -52,13 +52,13 @@ fn ours(stage: &Stage, kind: QueueKind, batch: usize, rounds: usize) -> Vec<f64>
             }
         });
         let mut held = runtime.block_on(lease(queue.leasing(), batch));
-        let leased_next = stage.spend(rounds * batch, async {
+        let worked = stage.spend(rounds * batch, async {
             for _ in 0..rounds {
                 held = settle_and_lease(&queue, &held, batch).await;
             }
         });
-        let micros = pushed.server_micros() + leased_next.server_micros();
-        vec![pushed.rate(), leased_next.rate(), micros]
+        let micros = pushed.server_micros() + worked.server_micros();
+        vec![pushed.rate(), worked.rate(), micros]
     })
 }
 
@@ -72,13 +72,13 @@ fn list(stage: &Stage, batch: usize, rounds: usize) -> Vec<f64> {
             }
         });
         runtime.block_on(list.take(batch));
-        let leased_next = stage.spend(rounds * batch, async {
+        let worked = stage.spend(rounds * batch, async {
             for _ in 0..rounds {
                 list.settle_and_lease(batch).await;
             }
         });
-        let micros = pushed.server_micros() + leased_next.server_micros();
-        vec![pushed.rate(), leased_next.rate(), micros]
+        let micros = pushed.server_micros() + worked.server_micros();
+        vec![pushed.rate(), worked.rate(), micros]
     })
 }
 
@@ -91,13 +91,13 @@ fn zset(stage: &Stage, batch: usize, rounds: usize) -> Vec<f64> {
                 zset.push(batch).await;
             }
         });
-        let leased_next = stage.spend(rounds * batch, async {
+        let worked = stage.spend(rounds * batch, async {
             for _ in 0..rounds {
                 zset.take(batch).await;
             }
         });
-        let micros = pushed.server_micros() + leased_next.server_micros();
-        vec![pushed.rate(), leased_next.rate(), micros]
+        let micros = pushed.server_micros() + worked.server_micros();
+        vec![pushed.rate(), worked.rate(), micros]
     })
 }
 

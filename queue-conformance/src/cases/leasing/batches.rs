@@ -27,10 +27,10 @@ async fn batch(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
 async fn lease(queue: &LeasingQueue, max: usize) -> Vec<Receipt> {
     let mut receipts = Vec::new();
     while receipts.len() < max {
-        let leased_next = queue
+        let answer = queue
             .settle_and_lease(&[], count(max - receipts.len()), LONG, holder())
             .await;
-        let (_, leased) = leased_next.expect("settled and leased");
+        let (_, leased) = answer.expect("settled and leased");
         assert_ne!(leased.deliveries, [], "there are more");
         receipts.extend(leased.deliveries.iter().map(|one| one.receipt));
     }

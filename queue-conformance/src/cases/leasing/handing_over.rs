@@ -15,10 +15,10 @@ async fn next(queue: LeasingQueue, holder: Option<Holder>) -> Delivery {
         assert_eq!(waited.next, None, "it is no look");
         let mut leased = waited;
         if leased.is_empty() {
-            let leased_next = queue
+            let answer = queue
                 .settle_and_lease(&[], count(1), LONG, holder.clone())
                 .await;
-            leased = leased_next.expect("settled and leased").1;
+            leased = answer.expect("settled and leased").1;
         }
         if let Some(delivery) = leased.deliveries.pop() {
             return delivery;

@@ -17,10 +17,10 @@ async fn settle_and_lease(
     settlements: &[Settlement],
     holder: Option<Holder>,
 ) -> Receipt {
-    let leased_next = queue
+    let answer = queue
         .settle_and_lease(settlements, count(1), LONG, holder)
         .await;
-    let (_, leased) = leased_next.expect("settled and leased");
+    let (_, leased) = answer.expect("settled and leased");
     let delivery = leased.deliveries.first();
     delivery.expect("a message is ready").receipt
 }
@@ -30,10 +30,10 @@ pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(5).await;
     let mailer = holder("mailer on web-3, process 4711");
-    let leased_next = queue
+    let answer = queue
         .settle_and_lease(&[], count(2), LONG, mailer.clone())
         .await;
-    let (_, Leased { deliveries, .. }) = leased_next.expect("settled and leased");
+    let (_, Leased { deliveries, .. }) = answer.expect("settled and leased");
     let mut expected = vec![
         (deliveries[0].receipt, mailer.clone()),
         (deliveries[1].receipt, mailer),
@@ -84,10 +84,10 @@ pub(crate) async fn l16_an_expired_lease_takes_its_holders_name_along(stage: &St
     let queue = stage.leasing().await;
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(1).await;
-    let leased_next = queue
+    let answer = queue
         .settle_and_lease(&[], count(1), ms(10), holder("first"))
         .await;
-    leased_next.expect("settled and leased");
+    answer.expect("settled and leased");
     stage.advance(10).await;
     assert_eq!(holders(&*queue).await, []);
     let second = take_one(&*queue).await.receipt;

@@ -77,8 +77,8 @@ pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
 pub(crate) async fn l17_a_turn_ends_128_twice(stage: &Stage<'_>) {
     let queue = outdated(stage, 257).await;
     let made_up = [Settlement::ack(Receipt::new(id(1), Token::new(1)))];
-    let leased_next = queue.settle_and_lease(&made_up, count(1), LONG, None).await;
-    let (_, leased) = leased_next.expect("settled and leased");
+    let answer = queue.settle_and_lease(&made_up, count(1), LONG, None).await;
+    let (_, leased) = answer.expect("settled and leased");
     assert_eq!(leased, Leased::nothing(Some(ms(0))), "256 of 257");
     assert_eq!(take_nothing(&*queue).await, None);
     assert_eq!(ended(&*queue).await, (257, 0));

@@ -128,8 +128,8 @@ pub(crate) async fn l17_a_turn_does_not_hand_out_what_it_gives_back(stage: &Stag
         let held = take_one(&*queue).await;
         stage.advance(100).await;
         let back = [Settlement::release(held.receipt)];
-        let leased_next = queue.settle_and_lease(&back, count(1), LONG, None).await;
-        let (settled, leased) = leased_next.expect("settled and leased");
+        let answer = queue.settle_and_lease(&back, count(1), LONG, None).await;
+        let (settled, leased) = answer.expect("settled and leased");
         assert_eq!(settled, [Settled::Done]);
         assert_eq!(leased, Leased::nothing(None));
         assert_eq!(ended(&*queue).await, expected);

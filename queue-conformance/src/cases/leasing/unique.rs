@@ -72,8 +72,8 @@ pub(crate) async fn l9_whatever_takes_a_message_away_frees_its_unique_key(stage:
     assert_eq!(queue.purge(count(9)).await.expect("purges"), 1);
     admits(&queue, "key", 6, "purged while it was delayed").await;
     let acks = [Settlement::ack(take_one(&*queue).await.receipt)];
-    let leased_next = queue.settle_and_lease(&acks, count(1), LONG, None).await;
-    let (settled, leased) = leased_next.expect("settled and leased");
+    let answer = queue.settle_and_lease(&acks, count(1), LONG, None).await;
+    let (settled, leased) = answer.expect("settled and leased");
     assert_eq!(settled, [Settled::Done]);
     assert!(leased.is_empty(), "{leased:?}");
     admits(&queue, "key", 7, "acked by a turn").await;
@@ -278,8 +278,8 @@ pub(crate) async fn l9_a_unique_mark_ends_through_handles_that_push_no_key(stage
     admits(&queue, "key", 4, "buried").await;
     let acks = [Settlement::ack(take_one(&*queue).await.receipt)];
     let other = stage.leasing().await;
-    let leased_next = other.settle_and_lease(&acks, count(1), LONG, None).await;
-    assert_eq!(leased_next.expect("settled and leased").0, [Settled::Done]);
+    let answer = other.settle_and_lease(&acks, count(1), LONG, None).await;
+    assert_eq!(answer.expect("settled and leased").0, [Settled::Done]);
     admits(&queue, "key", 5, "acked").await;
     ack(&*other, &take_one(&*other).await).await;
     admits(&queue, "key", 6, "acked by one that knows of marks by now").await;

@@ -93,17 +93,17 @@ pub(crate) async fn play(backend: &dyn Backend, filled: &Filled, done: &[Done]) 
         Settlement::bury(lost, "gone"),
     ];
     allowed(leasing.settle(&bogus).await.map(drop));
-    let leased_next = leasing
+    let answer = leasing
         .settle_and_lease(&bogus, NonZeroUsize::MIN, LEASE, None)
         .await;
-    if let Ok((_, leased)) = &leased_next {
+    if let Ok((_, leased)) = &answer {
         let back = leased.deliveries.iter();
         let back: Vec<_> = back.map(|each| Settlement::release(each.receipt)).collect();
         if !back.is_empty() {
             allowed(leasing.settle(&back).await.map(drop));
         }
     }
-    allowed(leased_next.map(drop));
+    allowed(answer.map(drop));
     allowed(leasing.extend(&[lost], LEASE).await.map(drop));
     allowed(leasing.discard(&[stranger]).await.map(drop));
     allowed(leasing.cancel(&[stranger]).await.map(drop));

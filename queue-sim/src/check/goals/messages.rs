@@ -103,7 +103,7 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                 What::Visited(_) => {
                     visits += 1;
                     Some(if visits > 1 {
-                        "leased_next round"
+                        "answer round"
                     } else {
                         "visited"
                     })

@@ -76,7 +76,7 @@ const LEASING: &[&str] = &[
     "revived",
     "settled when outdated",
     "stale receipt refused",
-    "leased_next",
+    "answer",
     "waited in vain",
     "woken",
 ];
@@ -88,7 +88,7 @@ const ROTATING: &[&str] = &[
     "reconfigured",
     "removed",
     "rotation lost",
-    "leased_next round",
+    "answer round",
     "visited",
 ];
 
@@ -177,7 +177,7 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
         (_, Some(Answer::SettledAndLeased(settled, leased)))
             if !settled.is_empty() && !leased.is_empty() =>
         {
-            Some("leased_next")
+            Some("answer")
         }
         (_, Some(Answer::Counters(_))) => Some("counters read"),
         (Call::OpenOrResize(_), Some(_)) => Some("opened with another capacity"),

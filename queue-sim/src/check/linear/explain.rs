@@ -151,8 +151,8 @@ mod tests {
         let (field, one, other) = told(&Answer::Leased(next(1)), &Answer::Leased(next(2)));
         assert_eq!(field, "next");
         assert_eq!((&*one, &*other), ("1ms", "2ms"));
-        let leased_next = |settled| Answer::SettledAndLeased(vec![settled], next(1));
-        let (_, one, other) = told(&leased_next(Settled::Done), &leased_next(Settled::Dead));
+        let answer = |settled| Answer::SettledAndLeased(vec![settled], next(1));
+        let (_, one, other) = told(&answer(Settled::Done), &answer(Settled::Dead));
         assert_eq!((&*one, &*other), ("Done", "Dead"));
     }
 }
