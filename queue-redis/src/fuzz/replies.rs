@@ -88,7 +88,7 @@ fn any_server_information_is_accepted_or_refused() {
     let info = vec(words, 0..8).prop_map(|lines| lines.join("\r\n"));
     hold_for(CASES, (info, value()), |(info, hello)| {
         for info in [info, connection::as_info(&hello)] {
-            if let Err(error) = connection::check(&info, true, false) {
+            if let Err(error) = connection::check_info(&info, true, false) {
                 assert_clear(&error);
             }
         }

@@ -49,7 +49,7 @@ pub use self::{
     credentials::{Credentials, CredentialsProvider},
     health::ConnectionHealth,
     link::{Link, Wire},
-    requirements::{Warning, as_info, check},
+    requirements::{Warning, as_info, check as check_info},
     rights::{CONNECTION_COMMANDS, Needs},
     sentinel::SentinelConnector,
     server::ServerConnector,
