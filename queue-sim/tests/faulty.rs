@@ -10,7 +10,7 @@ use queue_memory::MemoryBackend;
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},
     history::{CallEnd, Event, History, Journal, Recorder},
-    plan::{Decisions, Lane},
+    plan::{Decisions, Process},
     world::{EPOCH, Fault, Faults, Faulty, Network, RunContext},
 };
 use tokio::time;
@@ -19,12 +19,12 @@ const LEASE_TIME: Duration = Duration::from_millis(20);
 /// Two leases and 3 ms.
 const PATIENCE: u64 = 43;
 
-/// The history of one lane's calls to a reliable queue behind a network with these faults, which strike
+/// The history of one process's calls to a reliable queue behind a network with these faults, which strike
 /// according to `plan`.
 fn history<F>(
     faults: &[Fault],
     plan: &str,
-    lane: impl FnOnce(Arc<dyn ReliableQueue>) -> F,
+    process: impl FnOnce(Arc<dyn ReliableQueue>) -> F,
 ) -> History
 where
     F: Future<Output = ()> + Send + 'static,
@@ -44,14 +44,17 @@ where
         let network = Network::new(context);
         assert_eq!(network.patience(), Duration::from_millis(PATIENCE));
         let memory = MemoryBackend::starting_at(EPOCH);
-        let backend = Layered::new(Faulty::new(Lane(1), network.clone()), Arc::new(memory));
-        let backend = Layered::new(Recorder::new(Lane(1), journal.clone()), Arc::new(backend));
+        let backend = Layered::new(Faulty::new(Process(1), network.clone()), Arc::new(memory));
+        let backend = Layered::new(
+            Recorder::new(Process(1), journal.clone()),
+            Arc::new(backend),
+        );
         let name = "jobs".parse().unwrap();
         let config = ReliableConfig::default();
         let queue = backend.open_reliable(&name, &config).await.unwrap();
-        executor.spawn(Lane(1), Box::pin(lane(queue)));
+        executor.spawn(Process(1), Box::pin(process(queue)));
         assert_eq!(executor.run(Duration::from_secs(60)).await, End::Finished);
-        executor.spawn(Lane(2), Box::pin(async move { network.heal().await }));
+        executor.spawn(Process(2), Box::pin(async move { network.heal().await }));
         assert_eq!(executor.run(Duration::from_secs(60)).await, End::Finished);
         assert!(decisions.unmet().is_empty());
         journal.take()
@@ -100,7 +103,7 @@ fn a_refused_call_is_not_executed_and_says_so() {
         outcome,
         CallEnd::NotApplied(ErrorKind::Unavailable, _)
     ));
-    assert_eq!(history.events[0].1, Event::Fault("refused", Lane(1)));
+    assert_eq!(history.events[0].1, Event::Fault("refused", Process(1)));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use queue_sim::{
     check::Finding,
     engine::in_virtual_time,
     history::{CallEnd, CallId, Event, History, Journal},
-    plan::Lane,
+    plan::Process,
     report::timeline,
     world::EPOCH,
 };
@@ -36,8 +36,8 @@ impl Story {
         })
     }
 
-    fn begins(&self, lane: u8, call: Call) -> CallId {
-        self.journal.began(Lane(lane), &self.queue, call)
+    fn begins(&self, process: u8, call: Call) -> CallId {
+        self.journal.began(Process(process), &self.queue, call)
     }
 
     fn executed(&self, call: CallId) {
@@ -49,8 +49,8 @@ impl Story {
     }
 
     /// A call that the backend executes and answers at once.
-    fn call(&self, lane: u8, call: Call, answer: Answer) {
-        let id = self.begins(lane, call);
+    fn call(&self, process: u8, call: Call, answer: Answer) {
+        let id = self.begins(process, call);
         self.executed(id);
         self.answers(id, answer);
     }
@@ -136,7 +136,7 @@ fn faults_crashes_and_late_executions() {
     let held = receipt(1, 5);
     let history = Story::told(async |story| {
         let late = story.begins(1, push("a"));
-        story.journal.note(Event::Fault("late", Lane(1)));
+        story.journal.note(Event::Fault("late", Process(1)));
         sleep(5).await;
         let lost = "no reply within 5 ms".to_owned();
         story
@@ -144,16 +144,16 @@ fn faults_crashes_and_late_executions() {
             .ended(late, CallEnd::Unknown(ErrorKind::Unavailable, lost));
         let never = story.begins(2, push("b"));
         story.journal.ended(never, CallEnd::Dropped);
-        story.journal.note(Event::Crashed(Lane(2)));
+        story.journal.note(Event::Crashed(Process(2)));
         story.executed(late);
         let wait = story.begins(2, Call::WaitForArrival(LEASE_TIME));
         story.call(1, lease(), delivered(held, 1));
         story
             .journal
-            .note(Event::Fault("scripts flushed", Lane::WORLD));
+            .note(Event::Fault("scripts flushed", Process::WORLD));
         story
             .journal
-            .note(Event::Stalled(Lane(1), EPOCH.plus_millis(40)));
+            .note(Event::Stalled(Process(1), EPOCH.plus_millis(40)));
         sleep(20).await;
         story.answers(wait, Answer::Nothing);
         sleep(20).await;
@@ -169,7 +169,7 @@ fn faults_crashes_and_late_executions() {
         };
         story.call(3, Call::Depth, Answer::Depth(depth));
     });
-    let broken = finding("progress", "lane 3 waits for what never comes", &[]);
+    let broken = finding("progress", "process 3 waits for what never comes", &[]);
     let shown = timeline(&reliable(), &history, &broken, None);
     assert_shows(&shown, FAULTS);
 }

@@ -12,7 +12,7 @@ use queue_core::*;
 use queue_memory::MemoryBackend;
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},
-    plan::{Decisions, Lane, What},
+    plan::{Decisions, Process, What},
     world::EPOCH,
 };
 use tokio::time::{self, Instant};
@@ -61,7 +61,7 @@ impl Ledger {
 #[derive(Debug)]
 struct Far {
     store: Arc<dyn OnceStore>,
-    lane: Lane,
+    process: Process,
     decisions: Decisions,
     trouble: Trouble,
     ledger: Ledger,
@@ -69,7 +69,7 @@ struct Far {
 
 impl Far {
     fn draw(&self, what: What, options: u32, chance: u32) -> u32 {
-        let site = self.decisions.site(self.lane, what);
+        let site = self.decisions.site(self.process, what);
         self.decisions.draw(site, options, chance)
     }
 
@@ -127,12 +127,12 @@ impl Drop for Running {
 
 /// A handler that gets the same message until it can ack it.
 async fn handle(far: Arc<Far>) {
-    let (lane, decisions, ledger) = (far.lane, far.decisions.clone(), far.ledger.clone());
+    let (process, decisions, ledger) = (far.process, far.decisions.clone(), far.ledger.clone());
     let trouble = far.trouble;
     let once = Once::new(far).with_claim(ms(CLAIM)).with_keep(HORIZON);
     for step in 0.. {
-        decisions.enter(lane, step);
-        let draw = |options| decisions.choose(decisions.site(lane, What::Argument), options);
+        decisions.enter(process, step);
+        let draw = |options| decisions.choose(decisions.site(process, What::Argument), options);
         let slow = [0, 1, CLAIM - 1, CLAIM, CLAIM + 1, 3 * CLAIM];
         let (before, after) = if trouble.slowness {
             (slow[draw(6) as usize], slow[draw(6) as usize])
@@ -157,7 +157,7 @@ async fn handle(far: Arc<Far>) {
         };
         // A death drops the future at any await.
         let chance = if trouble.deaths { 30 } else { 0 };
-        let death = decisions.draw(decisions.site(lane, What::Interrupt), 12, chance);
+        let death = decisions.draw(decisions.site(process, What::Interrupt), 12, chance);
         let life = if death == 0 {
             HORIZON
         } else {
@@ -195,15 +195,15 @@ fn play(seed: u64, trouble: Trouble) -> Vec<(u64, Event)> {
         let name = QueueName::new("charges").expect("a good name");
         let store = memory.open_once(&name).await.expect("opens");
         let ledger = Ledger(Arc::default(), Instant::now());
-        for lane in 1..=3 {
+        for process in 1..=3 {
             let far = Far {
                 store: Arc::clone(&store),
-                lane: Lane(lane),
+                process: Process(process),
                 decisions: decisions.clone(),
                 trouble,
                 ledger: ledger.clone(),
             };
-            executor.spawn(Lane(lane), Box::pin(handle(Arc::new(far))));
+            executor.spawn(Process(process), Box::pin(handle(Arc::new(far))));
         }
         assert_eq!(executor.run(HORIZON).await, End::Finished, "seed {seed}");
         ledger.0.lock().expect("nobody panics").clone()

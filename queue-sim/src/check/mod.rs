@@ -159,12 +159,12 @@ fn verdict(case: &Case<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict 
 fn unfinished(end: &End) -> Option<Finding> {
     let message = match end {
         End::Finished => return None,
-        End::Hung(lanes) => format!("these lanes wait for what never comes: {lanes:?}"),
-        End::Spinning(lanes) => format!(
-            "these lanes go on and on without any time passing, and only the first calls of that \
-             instant are kept: {lanes:?}"
+        End::Hung(processes) => format!("these processes wait for what never comes: {processes:?}"),
+        End::Spinning(processes) => format!(
+            "these processes go on and on without any time passing, and only the first calls of that \
+             instant are kept: {processes:?}"
         ),
-        End::Panicked(lane, message) => format!("lane {lane} panicked: {message}"),
+        End::Panicked(process, message) => format!("process {process} panicked: {message}"),
     };
     Some(Finding::new("progress", message))
 }

@@ -6,7 +6,7 @@
 //! an hour costs nothing. Only the decisions are left to chance, so the same decisions give the
 //! same run, here and in every other process.
 //!
-//! Every task belongs to a lane. A lane that crashes loses all its tasks at once, wherever they
+//! Every task belongs to a process. A process that crashes loses all its tasks at once, wherever they
 //! are: their futures are dropped, and no other code of theirs runs.
 
 mod executor;
@@ -17,7 +17,7 @@ mod spawn;
 pub(crate) use self::panics::said;
 pub use self::{
     executor::{End, Executor},
-    spawn::LaneSpawn,
+    spawn::ProcessSpawn,
 };
 
 use std::future::Future;

@@ -11,7 +11,7 @@ use queue_core::{
 use tokio::time::Instant;
 
 use super::{CallEnd, CallId, Ended, Event, History, Moment, Record};
-use crate::plan::Lane;
+use crate::plan::Process;
 
 /// Writes the history of a run. Clones write to the same history.
 #[derive(Clone)]
@@ -62,14 +62,14 @@ impl Journal {
     }
 
     /// Notes that a call begins.
-    pub fn began(&self, lane: Lane, queue: &QueueName, call: Call) -> CallId {
+    pub fn began(&self, process: Process, queue: &QueueName, call: Call) -> CallId {
         let now = self.now();
         let mut state = self.lock();
         let began = state.next(now);
         let id = CallId(state.history.records.len() as u64 + 1);
         state.history.records.push(Record {
             id,
-            lane,
+            process,
             queue: queue.clone(),
             call,
             began,
@@ -105,7 +105,7 @@ impl Journal {
     /// lease is an execution of the call that waits, or that waited last. Returns the beginning of that call.
     pub fn handed_over(
         &self,
-        lane: Lane,
+        process: Process,
         queue: &QueueName,
         wait: impl Fn(&Call) -> bool,
         token: Token,
@@ -113,10 +113,9 @@ impl Journal {
     ) -> Option<Moment> {
         let mut state = self.lock();
         let at = state.next(at);
-        let waits =
-            state.history.records.iter_mut().filter(|record| {
-                record.lane == lane && record.queue == *queue && wait(&record.call)
-            });
+        let waits = state.history.records.iter_mut().filter(|record| {
+            record.process == process && record.queue == *queue && wait(&record.call)
+        });
         let taker = waits.max_by_key(|record| (record.ended.is_none(), record.id))?;
         taker.executed.push(at);
         let (call, began) = (taker.id, taker.began);

@@ -9,7 +9,7 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-use super::{ChoicePoint, Lane, Plan, What};
+use super::{ChoicePoint, Plan, Process, What};
 
 /// The chance that a decision is not the simplest, in percent.
 pub type Chance = u32;
@@ -22,11 +22,11 @@ struct DecisionState {
     source: Source,
     /// In the order in which they were taken: sorting once costs less than keeping them sorted.
     taken: Vec<(ChoicePoint, u32)>,
-    /// Each lane's place, by its number.
+    /// Each process's place, by its number.
     places: Vec<ChoiceCounter>,
 }
 
-/// A lane's step, and the number of its decisions about each matter in this step.
+/// A process's step, and the number of its decisions about each matter in this step.
 #[derive(Clone, Copy, Default)]
 struct ChoiceCounter {
     step: u32,
@@ -70,25 +70,25 @@ impl Decisions {
         })))
     }
 
-    /// Begins this step of the lane. If the lane is at this step already, the step goes on, because no two decisions
-    /// may share a choice point.
-    pub fn enter(&self, lane: Lane, step: u32) {
+    /// Begins this step of the process. If the process is at this step already, the step goes on, because no two
+    /// decisions may share a choice point.
+    pub fn enter(&self, process: Process, step: u32) {
         let mut state = self.lock();
-        let place = state.place(lane);
+        let place = state.place(process);
         if place.step != step {
             let taken = [0; What::ALL.len()];
             *place = ChoiceCounter { step, taken };
         }
     }
 
-    /// The choice point of the lane's next decision about this matter: the lane's current step, and the next free
+    /// The choice point of the process's next decision about this matter: the process's current step, and the next free
     /// number.
-    pub fn site(&self, lane: Lane, what: What) -> ChoicePoint {
+    pub fn site(&self, process: Process, what: What) -> ChoicePoint {
         let mut state = self.lock();
-        let place = state.place(lane);
+        let place = state.place(process);
         let nth = &mut place.taken[what as usize];
         let site = ChoicePoint {
-            lane,
+            process,
             step: place.step,
             what,
             nth: *nth,
@@ -179,8 +179,8 @@ impl Decisions {
 }
 
 impl DecisionState {
-    fn place(&mut self, lane: Lane) -> &mut ChoiceCounter {
-        let at = usize::from(lane.0);
+    fn place(&mut self, process: Process) -> &mut ChoiceCounter {
+        let at = usize::from(process.0);
         if self.places.len() <= at {
             self.places.resize(at + 1, ChoiceCounter::default());
         }
@@ -207,12 +207,12 @@ impl fmt::Debug for Decisions {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Lane, What},
+        super::{Process, What},
         *,
     };
 
     fn site(step: u32) -> ChoicePoint {
-        ChoicePoint::new(Lane(1), step, What::Verb)
+        ChoicePoint::new(Process(1), step, What::Verb)
     }
 
     #[test]
@@ -266,18 +266,18 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_counts_what_it_decides_in_each_step() {
+    fn a_process_counts_what_it_decides_in_each_step() {
         let decisions = Decisions::seeded(1);
-        let next = || decisions.site(Lane(2), What::Reply);
-        decisions.enter(Lane(2), 5);
-        assert_eq!(next(), ChoicePoint::new(Lane(2), 5, What::Reply));
-        decisions.enter(Lane(2), 5);
-        assert_eq!(next(), ChoicePoint::new(Lane(2), 5, What::Reply).nth(1));
-        decisions.enter(Lane(2), 6);
-        assert_eq!(next(), ChoicePoint::new(Lane(2), 6, What::Reply));
+        let next = || decisions.site(Process(2), What::Reply);
+        decisions.enter(Process(2), 5);
+        assert_eq!(next(), ChoicePoint::new(Process(2), 5, What::Reply));
+        decisions.enter(Process(2), 5);
+        assert_eq!(next(), ChoicePoint::new(Process(2), 5, What::Reply).nth(1));
+        decisions.enter(Process(2), 6);
+        assert_eq!(next(), ChoicePoint::new(Process(2), 6, What::Reply));
         assert_eq!(
-            decisions.site(Lane(1), What::Reply),
-            ChoicePoint::new(Lane(1), 0, What::Reply)
+            decisions.site(Process(1), What::Reply),
+            ChoicePoint::new(Process(1), 0, What::Reply)
         );
     }
 

@@ -1,10 +1,10 @@
 //! The decisions of a run: a seed draws them, and a plan keeps, replays and shrinks them.
 //!
-//! Decisions at [`ChoicePoint`]s settle everything that a run leaves to chance: the next task, the actions of lanes, the loss
-//! of replies. A decision is a small number, and 0 is the simplest: no fault, no preemption, no action. A [`Plan`]
-//! holds only the decisions that are not 0. So it stays small, prints in one line, and becomes simpler with each
-//! decision that shrinking removes. The plan is shrunk and kept ([`Regressions`]), never the seed, which dies at the
-//! first change of code.
+//! Decisions at [`ChoicePoint`]s settle everything that a run leaves to chance: the next task, the actions of
+//! processes, the loss of replies. A decision is a small number, and 0 is the simplest: no fault, no preemption, no
+//! action. A [`Plan`] holds only the decisions that are not 0. So it stays small, prints in one line, and becomes
+//! simpler with each decision that shrinking removes. The plan is shrunk and kept ([`Regressions`]), never the seed,
+//! which dies at the first change of code.
 
 mod choice_point;
 mod decisions;
@@ -13,7 +13,7 @@ mod shrink;
 mod text;
 
 pub use self::{
-    choice_point::{ChoicePoint, Lane, What},
+    choice_point::{ChoicePoint, Process, What},
     decisions::{Chance, Decisions},
     kept::{Misfit, Regression, Regressions},
     shrink::shrink,
@@ -23,11 +23,11 @@ pub use self::{
 /// The decisions that are not the simplest.
 ///
 /// ```
-/// use queue_sim::plan::{ChoicePoint, Lane, Plan, What};
+/// use queue_sim::plan::{ChoicePoint, Process, Plan, What};
 ///
 /// let plan: Plan = "v1:1.0.verb=3,2.4.request=1".parse().unwrap();
-/// assert_eq!(plan.get(ChoicePoint::new(Lane(1), 0, What::Verb)), 3);
-/// assert_eq!(plan.get(ChoicePoint::new(Lane(1), 1, What::Verb)), 0);
+/// assert_eq!(plan.get(ChoicePoint::new(Process(1), 0, What::Verb)), 3);
+/// assert_eq!(plan.get(ChoicePoint::new(Process(1), 1, What::Verb)), 0);
 /// assert_eq!(plan.to_string(), "v1:1.0.verb=3,2.4.request=1");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]

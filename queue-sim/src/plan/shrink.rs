@@ -5,10 +5,10 @@ use std::{
 
 use super::{ChoicePoint, Plan};
 
-/// Makes a plan smaller while its run still fails. It removes decisions: first all about one matter or all of one lane,
-/// then ever smaller chunks. Then it lowers the rest. `fails` plays a plan. If the run failed as before, `fails`
-/// returns the plan of the decisions that the run really took. It is called at most `budget` times, and never twice
-/// with the same plan.
+/// Makes a plan smaller while its run still fails. It removes decisions: first all about one matter or all of one
+/// process, then ever smaller chunks. Then it lowers the rest. `fails` plays a plan. If the run failed as before,
+/// `fails` returns the plan of the decisions that the run really took. It is called at most `budget` times, and never
+/// twice with the same plan.
 ///
 /// This is delta debugging (Zeller and Hildebrandt, 2002), on decisions instead of input.
 pub fn shrink(plan: Plan, budget: usize, fails: impl FnMut(&Plan) -> Option<Plan>) -> Plan {
@@ -20,7 +20,7 @@ pub fn shrink(plan: Plan, budget: usize, fails: impl FnMut(&Plan) -> Option<Plan
     };
     shrinking.attempt(&Plan::default());
     shrinking.drop_groups(|site| site.what);
-    shrinking.drop_groups(|site| site.lane);
+    shrinking.drop_groups(|site| site.process);
     loop {
         let before = shrinking.best.clone();
         let mut size = before.len().div_ceil(2).max(1);
@@ -130,12 +130,12 @@ fn is_simpler(plan: &Plan, than: &Plan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{ChoicePoint, Lane, What},
+        super::{ChoicePoint, Process, What},
         *,
     };
 
     fn site(step: u32) -> ChoicePoint {
-        ChoicePoint::new(Lane(1), step, What::Verb)
+        ChoicePoint::new(Process(1), step, What::Verb)
     }
 
     fn plan(decisions: impl IntoIterator<Item = (ChoicePoint, u32)>) -> Plan {
@@ -169,16 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn decisions_of_other_matters_and_lanes_are_removed_at_once() {
-        let one = ChoicePoint::new(Lane(3), 5, What::Reply);
+    fn decisions_of_other_matters_and_processes_are_removed_at_once() {
+        let one = ChoicePoint::new(Process(3), 5, What::Reply);
         let others = [
             (1, What::Pick),
             (1, What::Reply),
             (2, What::Reply),
             (3, What::Pick),
         ];
-        let others = others.into_iter().flat_map(|(lane, what)| {
-            (0..300).map(move |step| (ChoicePoint::new(Lane(lane), step, what), 1))
+        let others = others.into_iter().flat_map(|(process, what)| {
+            (0..300).map(move |step| (ChoicePoint::new(Process(process), step, what), 1))
         });
         let (small, played) = shrunk(plan(others.chain([(one, 1)])), |plan| plan.get(one) > 0);
         assert_eq!(small, "v1:3.5.reply=1");

@@ -1,9 +1,9 @@
-//! A plan in one line: `v1:`, then `lane.step.what=value` or `lane.step.what.nth=value`, separated
+//! A plan in one line: `v1:`, then `process.step.what=value` or `process.step.what.nth=value`, separated
 //! by commas.
 
 use std::{error::Error, fmt, str::FromStr};
 
-use super::{ChoicePoint, Lane, Plan, What};
+use super::{ChoicePoint, Plan, Process, What};
 
 const VERSION: &str = "v1:";
 
@@ -57,7 +57,7 @@ impl FromStr for Plan {
 fn decision(entry: &str) -> Option<(ChoicePoint, u32)> {
     let (site, value) = entry.split_once('=')?;
     let mut parts = site.split('.');
-    let lane = Lane(parts.next()?.parse().ok()?);
+    let process = Process(parts.next()?.parse().ok()?);
     let step = parts.next()?.parse().ok()?;
     let name = parts.next()?;
     let what = What::ALL.iter().find(|what| what.as_str() == name)?;
@@ -69,7 +69,7 @@ fn decision(entry: &str) -> Option<(ChoicePoint, u32)> {
         return None;
     }
     Some((
-        ChoicePoint::new(lane, step, *what).nth(nth),
+        ChoicePoint::new(process, step, *what).nth(nth),
         value.parse().ok()?,
     ))
 }
@@ -84,10 +84,10 @@ mod tests {
         for (index, what) in What::ALL.iter().enumerate() {
             let index = index as u32;
             plan.set(
-                ChoicePoint::new(Lane(index as u8), index * 7, *what),
+                ChoicePoint::new(Process(index as u8), index * 7, *what),
                 index + 1,
             );
-            plan.set(ChoicePoint::new(Lane(3), 1, *what).nth(index + 1), 9);
+            plan.set(ChoicePoint::new(Process(3), 1, *what).nth(index + 1), 9);
         }
         assert_eq!(plan.to_string().parse::<Plan>().unwrap(), plan);
         assert_eq!("v1:".parse::<Plan>().unwrap(), Plan::default());

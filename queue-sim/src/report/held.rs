@@ -14,11 +14,11 @@ use super::{
 };
 use crate::{
     history::{CallId, History, Record},
-    plan::Lane,
+    plan::Process,
 };
 
 /// The owner of the leases, and the leases.
-type HeldReceipts = (Lane, QueueName, Vec<Receipt>);
+type HeldReceipts = (Process, QueueName, Vec<Receipt>);
 
 /// Extensions of the same leases, with only extensions between them.
 struct Again {
@@ -51,7 +51,7 @@ pub(super) fn extended_once(
             told.push(row);
             continue;
         };
-        let held = (record.lane, record.queue.clone(), receipts.to_vec());
+        let held = (record.process, record.queue.clone(), receipts.to_vec());
         if let Some(again) = again.get_mut(&held) {
             again.times += 1;
             again.last = row.at;

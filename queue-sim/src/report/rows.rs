@@ -1,4 +1,4 @@
-//! The rows of a timeline: the events in order, each in its lane's column.
+//! The rows of a timeline: the events in order, each in its process's column.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use queue_core::Timestamp;
 use super::{leases, wording::Words};
 use crate::{
     history::{CallEnd, CallId, Event, History, Moment, Record},
-    plan::Lane,
+    plan::Process,
     world::Fault,
 };
 
@@ -18,8 +18,8 @@ const STALLED: &str = Fault::Stalled.as_str();
 #[derive(Debug)]
 pub(super) struct TimelineRow {
     pub(super) at: Timestamp,
-    /// `None`: all lanes.
-    pub(super) lane: Option<Lane>,
+    /// `None`: all processes.
+    pub(super) process: Option<Process>,
     pub(super) text: String,
     /// The call whose end this is.
     pub(super) ends: Option<CallId>,
@@ -82,7 +82,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
         if let Some(text) = text(history, record, &parts, words) {
             rows.push(TimelineRow {
                 at: moment.at,
-                lane: Some(record.lane),
+                process: Some(record.process),
                 text,
                 ends: parts.contains(&Part::Ended).then_some(record.id),
                 call: Some(record.id),
@@ -96,7 +96,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
         let place = rows.iter().position(|row| !before(row));
         let row = TimelineRow {
             at: lease.deadline,
-            lane: Some(lease.lane),
+            process: Some(lease.process),
             text: format!(
                 "  . {}lease {} expires",
                 words.queue(&lease.queue),
@@ -161,23 +161,23 @@ fn outcome(history: &History, record: &Record, words: &Words) -> String {
 }
 
 fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Option<TimelineRow> {
-    let (lane, text) = match event {
-        Event::Crashed(lane) => (Some(*lane), "  . crashes, and forgets".to_owned()),
-        Event::Stalled(lane, until) => {
+    let (process, text) = match event {
+        Event::Crashed(process) => (Some(*process), "  . crashes, and forgets".to_owned()),
+        Event::Stalled(process, until) => {
             let until = words.time(*until);
-            (Some(*lane), format!("  . stands still until {until}"))
+            (Some(*process), format!("  . stands still until {until}"))
         }
-        Event::Effect(lane, effect) => (Some(*lane), format!("  * {effect}")),
-        Event::Spared(lane, how) => (Some(*lane), format!("  . {how}")),
-        Event::Failed(lane, how) => (Some(*lane), format!("  . {how}")),
-        Event::Command(lane, command) => (Some(*lane), command.clone()),
+        Event::Effect(process, effect) => (Some(*process), format!("  * {effect}")),
+        Event::Spared(process, how) => (Some(*process), format!("  . {how}")),
+        Event::Failed(process, how) => (Some(*process), format!("  . {how}")),
+        Event::Command(process, command) => (Some(*process), command.clone()),
         // Another event shows its consequence.
         Event::Fault(fault, _) if *fault == CRASHED || *fault == STALLED => return None,
-        Event::Fault(fault, lane) => {
-            if *lane == Lane::WORLD {
+        Event::Fault(fault, process) => {
+            if *process == Process::WORLD {
                 (None, format!("== {fault}"))
             } else {
-                (Some(*lane), format!("  . {fault}"))
+                (Some(*process), format!("  . {fault}"))
             }
         }
         Event::RolledBack { to } => {
@@ -191,7 +191,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
     };
     Some(TimelineRow {
         at: moment.at,
-        lane,
+        process,
         text,
         ends: None,
         call: None,
@@ -199,7 +199,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
     })
 }
 
-/// The lanes with an event, in order.
-pub(super) fn lanes(rows: &[TimelineRow]) -> BTreeSet<Lane> {
-    rows.iter().filter_map(|row| row.lane).collect()
+/// The processes with an event, in order.
+pub(super) fn processes(rows: &[TimelineRow]) -> BTreeSet<Process> {
+    rows.iter().filter_map(|row| row.process).collect()
 }

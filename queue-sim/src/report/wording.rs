@@ -132,7 +132,7 @@ impl Words {
             Call::Remove(ids) => format!("remove {}", list(ids, MessageId::to_string)),
             Call::Lease(max, lease_time) => lease(*max, *lease_time),
             Call::Settle(batch) => self.settle(queue, batch),
-            // A worker leases in this way, to pass its name. Its lane shows the name already.
+            // A worker leases in this way, to pass its name. Its process shows the name already.
             Call::SettleAndLease(batch, max, lease_time, _) if batch.is_empty() => {
                 lease(*max, *lease_time)
             }
@@ -222,7 +222,7 @@ impl Words {
         }
     }
 
-    /// `103`, `103 due at t=20`, or `103 #1 <120 held by lane 2`.
+    /// `103`, `103 due at t=20`, or `103 #1 <120 held by process 2`.
     fn peeked(&self, queue: &QueueName, peeked: &Peeked, at: Timestamp) -> String {
         let time = |left: Duration| self.time(at) + i128::from(millis_ceil(left));
         match &peeked.standing {

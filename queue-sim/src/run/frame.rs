@@ -5,7 +5,7 @@ use queue_core::QueueName;
 use crate::{
     engine::{End, Executor},
     history::{Event, History, Journal},
-    plan::{Chance, Decisions, Lane},
+    plan::{Chance, Decisions, Process},
     world::{EPOCH, Environment, Faults, RunContext, World, by_rule},
 };
 
@@ -43,11 +43,11 @@ impl Frame {
         }
     }
 
-    /// Ends the run: drops the rest of these lanes, and returns the history.
-    pub(crate) fn end(&self, lanes: impl IntoIterator<Item = Lane>, end: &End) -> History {
+    /// Ends the run: drops the rest of these processes, and returns the history.
+    pub(crate) fn end(&self, processes: impl IntoIterator<Item = Process>, end: &End) -> History {
         // The executor holds these tasks, and they hold the executor.
-        for lane in lanes {
-            self.context.executor.crash(lane);
+        for process in processes {
+            self.context.executor.crash(process);
         }
         self.context.journal.take().up_to_where_it_spins(end)
     }

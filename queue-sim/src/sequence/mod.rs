@@ -1,6 +1,6 @@
 //! Random sequences of calls on one queue: one call after another, without faults.
 //!
-//! Runs of lanes under faults ([`run`](crate::run)) rarely reach the bounds of a call. Sequences reach them, with
+//! Runs of processes under faults ([`run`](crate::run)) rarely reach the bounds of a call. Sequences reach them, with
 //! batches of 127, 128 and 129 entries, rounds of 128 messages that expire together, and durations at the limits of the
 //! valid range. Time moves to a millisecond before, at or after the next change. [`strategy`] generates sequences for
 //! proptest, which also shrinks them. [`play()`] plays one on a backend. [`check`](crate::check::check()) judges its

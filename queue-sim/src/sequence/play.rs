@@ -13,13 +13,13 @@ use crate::{
     engine::in_virtual_time,
     history::{Journal, Recorder},
     model::Model,
-    plan::{Decisions, Lane, Plan},
+    plan::{Decisions, Plan, Process},
     run::{Frame, Played, queue_name},
     workload::Mode,
     world::{Environment, Faults},
 };
 
-const LANE: Lane = Lane(1);
+const PROCESS: Process = Process(1);
 
 /// Longer than any sequence takes.
 const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
@@ -107,10 +107,10 @@ async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
     let (world, steps) = (frame.world.clone(), sequence.clone());
     let executor = &frame.context.executor;
     executor.spawn(
-        LANE,
+        PROCESS,
         Box::pin(async move {
-            let recorder = Recorder::new(LANE, client.journal.clone());
-            let backend = world.connect(LANE).await.expect("nothing goes wrong");
+            let recorder = Recorder::new(PROCESS, client.journal.clone());
+            let backend = world.connect(PROCESS).await.expect("nothing goes wrong");
             let backend = Layered::new(recorder, backend);
             let queue = backend.open(&queue_name(), &steps.config).await;
             client.play(&queue.expect("a fresh queue"), &steps).await;
@@ -122,7 +122,7 @@ async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
         config: sequence.config.clone(),
         mode: Mode::Faults,
         goals: frame.context.journal.goals(),
-        history: frame.end([LANE, Lane::WORLD], &end),
+        history: frame.end([PROCESS, Process::WORLD], &end),
         end,
         plan: Plan::default(),
     }

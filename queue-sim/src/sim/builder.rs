@@ -12,15 +12,15 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Chaos, Run, check::Check, handled::told};
 use crate::world::Environment;
 
-/// The most lanes that have numbers of their own; the auditor has another.
-pub(super) const MOST_LANES: usize = 254;
+/// The most processes that have numbers of their own; the auditor has another.
+pub(super) const MOST_PROCESSES: usize = 254;
 
-/// Any error that ends a lane early.
+/// Any error that ends a process early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 pub(super) type Life = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
-/// A lane's code, called once for each of its lives.
+/// A process's code, called once for each of its lives.
 pub(super) type Scene = Arc<dyn Fn(Run) -> Life + Send + Sync>;
 
 type MakeEnvironment = Arc<dyn Fn() -> Box<dyn Environment> + Send + Sync>;
@@ -38,7 +38,7 @@ pub struct Sim {
     pub(super) handled: Vec<String>,
     /// The queues that have a handler and no worker.
     pub(super) unserved: Vec<String>,
-    pub(super) lanes: Vec<LaneScript>,
+    pub(super) processes: Vec<ProcessScript>,
     pub(super) chaos: Chaos,
     pub(super) checks: Vec<Arc<dyn Check>>,
     pub(super) seeds: u64,
@@ -48,9 +48,9 @@ pub struct Sim {
     pub(super) regressions: Option<PathBuf>,
 }
 
-/// One lane of a simulation.
+/// One process of a simulation.
 #[derive(Clone)]
-pub(super) struct LaneScript {
+pub(super) struct ProcessScript {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) script: Scene,
@@ -87,7 +87,7 @@ impl Sim {
             queues: Vec::new(),
             handled: Vec::new(),
             unserved: Vec::new(),
-            lanes: Vec::new(),
+            processes: Vec::new(),
             chaos: Chaos::all(),
             checks: Vec::new(),
             seeds: 256,
@@ -173,7 +173,7 @@ impl Sim {
     /// Adds any other participant: `script` runs until it ends, crashes like a worker, and starts
     /// again. It opens queues through [`Run::queues`]. If it loops, it must end at
     /// [`Run::shutdown`].
-    pub fn lane<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
+    pub fn process<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
@@ -182,18 +182,22 @@ impl Sim {
     }
 
     fn add(mut self, name: String, role: Role, script: Scene) -> Self {
-        self.lanes.push(LaneScript { name, role, script });
+        self.processes.push(ProcessScript { name, role, script });
         self
     }
 }
 
 impl fmt::Debug for Sim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lanes: Vec<&str> = self.lanes.iter().map(|lane| &*lane.name).collect();
+        let processes: Vec<&str> = self
+            .processes
+            .iter()
+            .map(|process| &*process.name)
+            .collect();
         f.debug_struct("Sim")
             .field("name", &self.name)
             .field("queues", &self.queues)
-            .field("lanes", &lanes)
+            .field("processes", &processes)
             .field("chaos", &self.chaos)
             .field("checks", &self.checks)
             .finish_non_exhaustive()
@@ -233,8 +237,8 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         }
     }
 
-    /// Adds a lane that puts messages in. `produce` runs once, to its end, without faults. If it returns an error, the
-    /// run fails.
+    /// Adds a process that puts messages in. `produce` runs once, to its end, without faults. If it returns an error,
+    /// the run fails.
     pub fn producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
@@ -260,15 +264,15 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
             let (opening, produce) = (open(run.queues()), Arc::clone(&produce));
             Box::pin(async move { produce(opening.await?).await })
         };
-        let count = self.sim.lanes.iter();
-        let count = count.filter(|lane| lane.role != Role::Worker).count();
+        let count = self.sim.processes.iter();
+        let count = count.filter(|process| process.role != Role::Worker).count();
         let name = format!("producer {count}");
         self.sim = self.sim.add(name, role, Arc::new(script));
         self
     }
 
-    /// Sets the number of workers that [`handler`](Self::handler) starts, each in its own lane; by
-    /// default 2. A simulation has at most 254 lanes.
+    /// Sets the number of workers that [`handler`](Self::handler) starts, each in its own process; by
+    /// default 2. A simulation has at most 254 processes.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
@@ -300,7 +304,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
                 let worker = Worker::new(opening.await?)
                     .named(name)
                     // The process's number would make each run different.
-                    .holder(format!("lane {}", run.lane()))
+                    .holder(format!("process {}", run.process()))
                     .lease(lease)
                     .seed(run.seed())
                     .spawn(run.spawner());
@@ -312,10 +316,12 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         if self.workers == 0 {
             self.sim.unserved.push(self.name.clone());
         }
-        // One lane more than allowed is enough to be refused.
-        let workers = self.workers.min(MOST_LANES + 1);
-        let before = self.sim.lanes.iter();
-        let before = before.filter(|lane| lane.role == Role::Worker).count();
+        // One process more than allowed is enough to be refused.
+        let workers = self.workers.min(MOST_PROCESSES + 1);
+        let before = self.sim.processes.iter();
+        let before = before
+            .filter(|process| process.role == Role::Worker)
+            .count();
         for worker in before..before + workers {
             let name = format!("worker {worker}");
             self.sim = self.sim.add(name, Role::Worker, Arc::clone(&script));

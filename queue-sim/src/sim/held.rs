@@ -8,20 +8,20 @@ use queue_core::{
 };
 
 use super::Story;
-use crate::{history::Moment, plan::Lane};
+use crate::{history::Moment, plan::Process};
 
 /// Of the unacked messages that a worker still held after the last fault, the one held the longest.
 #[derive(Debug)]
 pub(super) struct HeldJobs<'a> {
     queue: &'a QueueName,
     id: MessageId,
-    lane: &'a str,
+    process: &'a str,
     time: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Lease {
-    lane: Lane,
+    process: Process,
     since: Timestamp,
     /// The time of its last extension.
     until: Moment,
@@ -59,7 +59,7 @@ impl<'a> HeldJobs<'a> {
             };
             for delivery in &leased.deliveries {
                 let lease = Lease {
-                    lane: record.lane,
+                    process: record.process,
                     since: until.at,
                     until,
                 };
@@ -71,7 +71,10 @@ impl<'a> HeldJobs<'a> {
         let held = held.map(|((queue, receipt), lease)| Self {
             queue,
             id: receipt.id,
-            lane: story.lanes.get(&lease.lane).map_or("somebody", |lane| lane),
+            process: story
+                .processes
+                .get(&lease.process)
+                .map_or("somebody", |process| process),
             time: lease.until.at.since(lease.since),
         });
         let held = held.filter(|held: &Self| !held.time.is_zero());
@@ -84,12 +87,12 @@ impl fmt::Display for HeldJobs<'_> {
         let Self {
             queue,
             id,
-            lane,
+            process,
             time,
         } = self;
         write!(
             f,
-            "{lane} held {queue} {id} for {time:?}, extending its lease"
+            "{process} held {queue} {id} for {time:?}, extending its lease"
         )
     }
 }

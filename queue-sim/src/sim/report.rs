@@ -1,9 +1,9 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{Story, check::Finding};
-use crate::report::{marks, named_lanes, parting_lanes, rule};
+use crate::report::{marks, named_columns, parting_rows, rule};
 
-/// The report of a run: the finding, the rule in words, the lanes in time, and the line that
+/// The report of a run: the finding, the rule in words, the history view, and the line that
 /// replays the run.
 pub(super) struct Report<'a> {
     name: &'a str,
@@ -73,13 +73,13 @@ impl fmt::Display for Report<'_> {
             }
         }
         writeln!(f)?;
-        let lanes = named_lanes(
+        let processes = named_columns(
             &story.history,
-            &story.lanes,
+            &story.processes,
             &marks(self.finding),
             &self.effects(),
         );
-        f.write_str(&lanes)?;
+        f.write_str(&processes)?;
         for (queue, id) in story.dead.keys() {
             let reason = &story.dead[&(queue.clone(), *id)];
             writeln!(f, "  in the end: {queue} {id} is dead: {reason}")?;
@@ -107,7 +107,7 @@ fn fewer(before: usize, story: &Story) -> String {
 
 /// Two runs that should be equal, each shown up to their first difference.
 pub(super) fn where_they_part(first: &Story, second: &Story) -> (String, String) {
-    let told = parting_lanes(&first.history, &second.history, &first.lanes);
+    let told = parting_rows(&first.history, &second.history, &first.processes);
     // A story leaves out calls that led to nothing, and the auditor's.
     told.unwrap_or_else(|| {
         let records = first.history.records.iter().zip(&second.history.records);

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     check::{Finding, Verdict},
     engine::End,
-    plan::{Decisions, Lane, Plan},
+    plan::{Decisions, Plan, Process},
     run::{Replayed, RunFailure, Runner, Simulation},
     world::{Environment, MemoryEnvironment},
 };
@@ -178,20 +178,20 @@ impl Sim {
                 "hang",
                 "nothing is ready and no timer runs, but not everybody is done",
             )),
-            End::Spinning(lanes) => findings.push(Finding::new(
+            End::Spinning(processes) => findings.push(Finding::new(
                 "hang",
                 format!(
                     "tasks go on and on without any time passing, and only the first calls of that \
                      instant are kept; of {}",
-                    self.names(lanes)
+                    self.names(processes)
                 ),
             )),
             End::Panicked(_, message) => {
                 findings.push(Finding::new("panic", message.clone()));
             }
         }
-        for (lane, failure) in &story.failures {
-            findings.push(Finding::new("failure", format!("{lane}: {failure}")));
+        for (process, failure) in &story.failures {
+            findings.push(Finding::new("failure", format!("{process}: {failure}")));
         }
         for check in &self.checks {
             findings.extend(check.check(story));
@@ -202,15 +202,15 @@ impl Sim {
         findings
     }
 
-    fn names(&self, lanes: &[Lane]) -> String {
-        let name = |lane: &Lane| match lane.0.checked_sub(1).map(usize::from) {
+    fn names(&self, processes: &[Process]) -> String {
+        let name = |process: &Process| match process.0.checked_sub(1).map(usize::from) {
             Some(index) => self
-                .lanes
+                .processes
                 .get(index)
-                .map_or("the auditor", |lane| &lane.name),
+                .map_or("the auditor", |process| &process.name),
             None => "the simulation itself",
         };
-        lanes.iter().map(name).collect::<Vec<_>>().join(", ")
+        processes.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
     pub(super) fn environment(&self) -> Box<dyn Environment> {
@@ -283,7 +283,7 @@ impl Sim {
         })
     }
 
-    /// The faults of the chaos that this environment and these lanes can meet.
+    /// The faults of the chaos that this environment and these processes can meet.
     fn chaos_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
         let possible = environment.faults().iter();
         let asked = possible.filter(|fault| self.chaos.faults.contains(fault));

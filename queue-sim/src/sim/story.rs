@@ -14,7 +14,7 @@ use super::ledger::Effect;
 use crate::{
     engine::End,
     history::{CallEnd, Event, History},
-    plan::{Lane, Plan},
+    plan::{Plan, Process},
 };
 
 /// The story of one run of a simulation.
@@ -24,22 +24,22 @@ pub struct Story {
     pub queues: BTreeMap<QueueName, QueueConfig>,
     /// The queues that have a handler.
     pub handled: BTreeSet<String>,
-    /// All calls of all lanes, and the faults.
+    /// All calls of all processes, and the faults.
     pub history: History,
     /// The effects outside of the queues, in order.
     pub effects: Vec<Effect>,
-    /// The ledgers, and the lanes that opened them.
-    pub ledgers: BTreeMap<Arc<str>, BTreeSet<Lane>>,
-    /// The lanes' names.
-    pub lanes: BTreeMap<Lane, String>,
+    /// The ledgers, and the processes that opened them.
+    pub ledgers: BTreeMap<Arc<str>, BTreeSet<Process>>,
+    /// The processes' names.
+    pub processes: BTreeMap<Process, String>,
     /// The time from the last fault until every queue was empty, except for dead letters; `None` if a queue never was.
     pub drained: Option<Duration>,
     /// The dead letters at the end, and their reasons.
     pub dead: BTreeMap<(QueueName, MessageId), DeathReason>,
-    /// The leasing queues' counters at the end. They include effects that no lane knows of, such as an ack whose reply
-    /// was lost. Empty if the run did not come to its end.
+    /// The leasing queues' counters at the end. They include effects that no process knows of, such as an ack whose
+    /// reply was lost. Empty if the run did not come to its end.
     pub counters: BTreeMap<QueueName, Counters>,
-    /// Lanes that ended with an error or a panic, and the message.
+    /// Processes that ended with an error or a panic, and the message.
     pub failures: Vec<(String, String)>,
     /// How the run ended.
     pub end: End,
@@ -47,7 +47,7 @@ pub struct Story {
     pub plan: Plan,
 }
 
-/// The fates of one queue's messages, as far as the lanes know.
+/// The fates of one queue's messages, as far as the processes know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fates {
     /// Messages that the producer knows to be accepted.
@@ -100,9 +100,9 @@ impl Story {
         })
     }
 
-    /// Whether the run shows anything, even if no lane knows it. One queue is enough. A queue with a handler needs an
-    /// accepted message, and a message that was acked or that died, through faults, from expired leases alone. A queue
-    /// without a handler needs an accepted message. A ring needs an item. A run without queues needs a call or a
+    /// Whether the run shows anything, even if no process knows it. One queue is enough. A queue with a handler needs
+    /// an accepted message, and a message that was acked or that died, through faults, from expired leases alone. A
+    /// queue without a handler needs an accepted message. A ring needs an item. A run without queues needs a call or a
     /// command.
     pub fn is_telling(&self) -> bool {
         if self.queues.is_empty() {
@@ -121,7 +121,7 @@ impl Story {
         self.queues.iter().any(told)
     }
 
-    /// Whether a message was acked, even if no lane knows it. True if no queue has a handler.
+    /// Whether a message was acked, even if no process knows it. True if no queue has a handler.
     pub fn is_acked(&self) -> bool {
         let mut counters = self.counters.iter();
         let acked = counters
@@ -136,7 +136,7 @@ impl Story {
         dead.any(|((name, _), reason)| name == queue && *reason == DeathReason::Expired)
     }
 
-    /// Whether a lane put an item into this ring.
+    /// Whether a process put an item into this ring.
     fn has_inserted(&self, ring: &QueueName) -> bool {
         let mut records = self.history.records.iter();
         records.any(|record| {
@@ -150,8 +150,8 @@ impl Story {
 
     /// The length of the story: calls, and commands beside the queues.
     pub fn size(&self) -> usize {
-        let lanes = self.history.records.iter();
-        let calls = lanes.filter(|record| self.lanes.contains_key(&record.lane));
+        let processes = self.history.records.iter();
+        let calls = processes.filter(|record| self.processes.contains_key(&record.process));
         let events = self.history.events.iter();
         let commands = events.filter(|(_, event)| matches!(event, Event::Command(..)));
         calls.count() + commands.count()

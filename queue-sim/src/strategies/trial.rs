@@ -83,7 +83,7 @@ impl<'a> Trial<'a> {
         told.collect()
     }
 
-    /// A small run that breaks the rule, as lanes in time; only its message if it cannot be played again.
+    /// A small run that breaks the rule, as a history view; only its message if it cannot be played again.
     fn story(&mut self, found: &Found, rule: &str) -> String {
         let plan = self.smaller(found, rule);
         let replayed = self.runner.plan(&plan);

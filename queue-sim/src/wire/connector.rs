@@ -15,17 +15,17 @@ use tokio::sync::mpsc;
 use super::{network::Network, proxy::Shim};
 use crate::{
     engine::Executor,
-    plan::{Lane, What},
+    plan::{Process, What},
     world::Fault,
 };
 
 /// The bytes on their way in one direction before the sender waits.
 const CAPACITY: usize = 64 * 1024;
 
-/// Opens a lane's connections.
+/// Opens a process's connections.
 #[derive(Debug, Clone)]
 pub(super) struct WireConnector {
-    pub(super) lane: Lane,
+    pub(super) process: Process,
     pub(super) network: Network,
     pub(super) executor: Executor,
     pub(super) shims: Shims,
@@ -52,16 +52,16 @@ impl WireConnector {
         let (handshake, config) = greeting();
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
-        let spawner = self.executor.spawner(self.lane);
+        let spawner = self.executor.spawner(self.process);
         self.shims.keep(spawner.spawn(Box::pin(driver)));
         Ok(connection)
     }
 
-    /// Opens a connection. `own` says that the lane itself sends the commands, and not its backend.
+    /// Opens a connection. `own` says that the process itself sends the commands, and not its backend.
     fn open(&self, own: bool) -> tokio::io::DuplexStream {
         let (near, far) = tokio::io::duplex(CAPACITY);
-        let shim = Shim::new(self.network.clone(), self.lane, own, far);
-        let spawner = self.executor.spawner(Lane::WORLD);
+        let shim = Shim::new(self.network.clone(), self.process, own, far);
+        let spawner = self.executor.spawner(Process::WORLD);
         self.shims.keep(spawner.spawn(Box::pin(shim.run())));
         near
     }
@@ -71,10 +71,10 @@ impl WireConnector {
 impl Connector for WireConnector {
     async fn connect(&self, role: Role) -> RedisResult<Link> {
         let network = &self.network;
-        network.pass(self.lane).await;
-        let struck = network.strike(self.lane, What::Server, &[Fault::Refused], 1);
+        network.pass(self.process).await;
+        let struck = network.strike(self.process, What::Server, &[Fault::Refused], 1);
         if let Some(fault) = struck {
-            network.note(fault, self.lane);
+            network.note(fault, self.process);
         }
         if struck.is_some() || network.is_down() {
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
@@ -87,7 +87,7 @@ impl Connector for WireConnector {
         }
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
-        let spawner = self.executor.spawner(self.lane);
+        let spawner = self.executor.spawner(self.process);
         Ok(Link::driven(connection, driver, &spawner).with_pushes(told))
     }
 

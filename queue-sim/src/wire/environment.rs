@@ -21,7 +21,7 @@ use super::{
 use crate::{
     engine::Executor,
     history::current_call,
-    plan::{ChoicePoint, Lane, What},
+    plan::{ChoicePoint, Process, What},
     world::{Environment, Fault, RunContext, World},
 };
 
@@ -37,7 +37,7 @@ const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
 /// earlier runs.
 const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
 
-/// An environment on a real redis-server, which it starts alone. Its lanes use queue-redis's own client, connected
+/// An environment on a real redis-server, which it starts alone. Its processes use queue-redis's own client, connected
 /// through the [wire](super).
 pub struct RedisEnvironment {
     machine: Arc<Mutex<Machine>>,
@@ -109,14 +109,14 @@ impl RedisEnvironmentBuilder {
     }
 
     /// Plays another backend over the wire, such as a recipe: faults strike its plain commands like calls, and its
-    /// lanes use clocks of their own. The instant at which a call of several commands took effect is unknown, so the
-    /// runs have no truth, and only the rules check them. `length` is the command that reads its queue's length, for
-    /// B1. With `clocks_ahead`, some lanes' clocks are ahead of the others'.
+    /// processes use clocks of their own. The instant at which a call of several commands took effect is unknown, so
+    /// the runs have no truth, and only the rules check them. `length` is the command that reads its queue's length,
+    /// for B1. With `clocks_ahead`, some processes' clocks are ahead of the others'.
     pub fn serving(
         mut self,
         length: Option<&[&str]>,
         clocks_ahead: bool,
-        backend: impl Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync + 'static,
+        backend: impl Fn(RedisBackend, Process) -> Arc<dyn Backend> + Send + Sync + 'static,
     ) -> Self {
         let words = |words: &[&str]| {
             let words = words.iter();
@@ -232,7 +232,7 @@ impl Environment for RedisEnvironment {
 
 /// Whether no process of this run stores bodies out of line.
 fn is_plain(context: &RunContext) -> bool {
-    let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(14);
+    let site = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(14);
     context.decisions.choose(site, 2) == 1
 }
 
@@ -248,9 +248,9 @@ struct WireWorld {
 }
 
 impl WireWorld {
-    fn connector(&self, lane: Lane) -> WireConnector {
+    fn connector(&self, process: Process) -> WireConnector {
         WireConnector {
-            lane,
+            process,
             network: self.network.clone(),
             executor: self.executor.clone(),
             shims: self.shims.clone(),
@@ -260,9 +260,9 @@ impl WireWorld {
 
 #[async_trait]
 impl World for WireWorld {
-    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
+    async fn connect(&self, process: Process) -> Result<Arc<dyn Backend>> {
         let network = &self.network;
-        let connector = self.connector(lane);
+        let connector = self.connector(process);
         let patience = network.patience();
         let fall_back = if network.loses_hints() {
             patience * 4
@@ -270,8 +270,8 @@ impl World for WireWorld {
             NEVER
         };
         let builder = RedisBackend::with_connector(connector)
-            .spawn(self.executor.spawner(lane))
-            .jitter_seed(u64::from(lane.0))
+            .spawn(self.executor.spawner(process))
+            .jitter_seed(u64::from(process.0))
             .connect_timeout(patience * 2)
             .response_timeout(patience)
             .fall_back(fall_back)
@@ -279,7 +279,7 @@ impl World for WireWorld {
             .keep_alive(24 * NEVER)
             .packs_from(4);
         // Every third process stores all bodies as large ones are stored, which takes calls of its own.
-        let builder = match lane.0 % 3 {
+        let builder = match process.0 % 3 {
             2 if !self.plain => builder.large_bodies_from(0),
             _ => builder,
         };
@@ -287,16 +287,16 @@ impl World for WireWorld {
             return Ok(Arc::new(builder.clock(current_tag).connect().await?));
         };
         let ahead = match serves.clocks_ahead {
-            true => network.clock_ahead(lane),
+            true => network.clock_ahead(process),
             false => Duration::ZERO,
         };
         let now = network.clone();
         let clock = move || now.now().plus_millis(ahead.as_millis() as u64);
         // Each life of a process draws names of its own.
         let life = network.next_connection().unsigned_abs() << 8;
-        let builder = builder.jitter_seed(u64::from(lane.0) + life);
+        let builder = builder.jitter_seed(u64::from(process.0) + life);
         let backend = builder.clock(clock).connect().await?;
-        Ok((serves.backend)(backend, lane))
+        Ok((serves.backend)(backend, process))
     }
 
     async fn heal(&self) {
@@ -315,8 +315,8 @@ impl World for WireWorld {
         left.unwrap_or_default()
     }
 
-    async fn connection(&self, lane: Lane) -> Option<RedisResult<MultiplexedConnection>> {
-        Some(self.connector(lane).own().await)
+    async fn connection(&self, process: Process) -> Option<RedisResult<MultiplexedConnection>> {
+        Some(self.connector(process).own().await)
     }
 }
 

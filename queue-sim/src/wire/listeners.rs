@@ -7,7 +7,7 @@ use queue_core::{Holder, Token};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{resp, socket::Socket};
-use crate::plan::Lane;
+use crate::plan::Process;
 
 /// A virtual connection's number.
 pub(super) type ConnectionId = i64;
@@ -29,7 +29,7 @@ pub(super) struct Listeners {
 pub(super) struct Registered {
     /// The journal's last event before the registration.
     pub(super) after: u64,
-    pub(super) lane: Lane,
+    pub(super) process: Process,
     pub(super) lease_time: Duration,
     pub(super) holder: Option<Holder>,
 }
@@ -45,7 +45,7 @@ pub(super) struct HandedOver {
 
 /// The number of a registration and its terms, from the registered text: the channel, the number, the milliseconds of
 /// the lease, and the holder.
-fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> {
+fn terms(after: u64, process: Process, registers: &[u8]) -> Option<(i64, Registered)> {
     let mut words = registers.splitn(4, |byte| *byte == b' ').skip(1);
     let mut number = || resp::number(words.next()?);
     let (serial, lease_time) = (number()?, number()?);
@@ -54,7 +54,7 @@ fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> 
     let holder = Holder::new(holder).ok();
     let registered = Registered {
         after,
-        lane,
+        process,
         lease_time,
         holder,
     };
@@ -155,9 +155,9 @@ impl Listeners {
         true
     }
 
-    /// Notes the terms with which this lane's process registers, after the journal's event `after`.
-    pub(super) fn registers(&mut self, after: u64, lane: Lane, registers: &[u8]) {
-        self.registered.extend(terms(after, lane, registers));
+    /// Notes the terms with which this process registers, after the journal's event `after`.
+    pub(super) fn registers(&mut self, after: u64, process: Process, registers: &[u8]) {
+        self.registered.extend(terms(after, process, registers));
     }
 
     /// The messages that were handed over since the last call of this function.

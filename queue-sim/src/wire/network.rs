@@ -18,7 +18,7 @@ use tokio::{
 use super::{listeners::ConnectionId, resp, rewrite::Rewrite, server_connection::Machine};
 use crate::{
     history::Event,
-    plan::{Chance, Lane, What},
+    plan::{Chance, Process, What},
     world::{Fault, RunContext, Trouble},
 };
 
@@ -46,12 +46,12 @@ pub(super) struct Serves {
     pub(super) backend: Box<Serve>,
     /// The command that reads the length of its queue, if the wire reads it after every request.
     pub(super) length: Option<Vec<Bytes>>,
-    /// Whether the clocks of its lanes may be ahead of the others'.
+    /// Whether the clocks of its processes may be ahead of the others'.
     pub(super) clocks_ahead: bool,
 }
 
-/// Makes the backend of a lane from its client of the server.
-type Serve = dyn Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync;
+/// Makes the backend of a process from its client of the server.
+type Serve = dyn Fn(RedisBackend, Process) -> Arc<dyn Backend> + Send + Sync;
 
 #[derive(Default)]
 struct WireState {
@@ -102,14 +102,14 @@ impl Network {
         self.0.serves.as_deref()
     }
 
-    /// The time by which the clock of this lane's client is ahead of the server's.
-    pub(super) fn clock_ahead(&self, lane: Lane) -> Duration {
-        let ahead = match self.way(lane, What::Delay, 3) {
+    /// The time by which the clock of this process's client is ahead of the server's.
+    pub(super) fn clock_ahead(&self, process: Process) -> Duration {
+        let ahead = match self.way(process, What::Delay, 3) {
             0 => return Duration::ZERO,
             1 => Duration::from_millis(15),
             _ => self.patience(),
         };
-        self.journal().note(Event::Fault("clock ahead", lane));
+        self.journal().note(Event::Fault("clock ahead", process));
         ahead
     }
 
@@ -151,16 +151,16 @@ impl Network {
         state.last_connection
     }
 
-    /// The fault among `faults` that strikes this lane now, if any, at one in `rarely` of its chances. Together they
+    /// The fault among `faults` that strikes this process now, if any, at one in `rarely` of its chances. Together they
     /// strike at a bounded chance, because otherwise hardly any call would succeed.
     pub(super) fn strike(
         &self,
-        lane: Lane,
+        process: Process,
         what: What,
         faults: &[Fault],
         rarely: Chance,
     ) -> Option<Fault> {
-        self.0.trouble.strike(lane, what, faults, |weights| {
+        self.0.trouble.strike(process, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
             let most = sum.max(MOST);
             for weight in weights.iter_mut() {
@@ -179,9 +179,9 @@ impl Network {
         }
     }
 
-    /// Waits while the lane is cut off.
-    pub(super) async fn pass(&self, lane: Lane) {
-        while let Some(until) = self.held(lane) {
+    /// Waits while the process is cut off.
+    pub(super) async fn pass(&self, process: Process) {
+        while let Some(until) = self.held(process) {
             self.pause(until).await;
         }
     }
@@ -203,7 +203,7 @@ impl Network {
 
     /// Copies all data. If a copy exists, puts it back instead, like a failover to a replica that
     /// lagged behind.
-    pub(super) fn fail_over(&self, lane: Lane) {
+    pub(super) fn fail_over(&self, process: Process) {
         let remembered = self.lock().snapshot.take();
         let Some(to) = remembered else {
             let order = self.journal().order();
@@ -213,20 +213,20 @@ impl Network {
         };
         self.cut_all();
         self.machine().roll_back();
-        self.note(Fault::RolledBack, lane);
+        self.note(Fault::RolledBack, process);
         self.journal().note(Event::RolledBack { to });
     }
 
     /// Kills the server, and starts it again from its file. It takes connections again after a
     /// while.
-    pub(super) fn restart(&self, lane: Lane) {
+    pub(super) fn restart(&self, process: Process) {
         if !self.0.durable {
             return;
         }
-        self.note(Fault::Restarted, lane);
+        self.note(Fault::Restarted, process);
         self.cut_all();
         self.with_machine(Machine::restart);
-        let until = Instant::now() + self.delay(lane);
+        let until = Instant::now() + self.delay(process);
         self.lock().down = Some(until);
     }
 

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     engine::yield_now,
     history::{CallId, Event},
-    plan::{Chance, Lane, What},
+    plan::{Chance, Process, What},
     world::Fault,
 };
 
@@ -50,15 +50,15 @@ const SERVER: &[Fault] = &[
     Fault::RolledBack,
     Fault::Restarted,
 ];
-/// `n`, if a fault that strikes all lanes strikes at one in `n` of its chances.
+/// `n`, if a fault that strikes all processes strikes at one in `n` of its chances.
 const SERVER_RARELY: Chance = 4;
 /// The connection is over.
 struct ConnectionOver;
 
 pub(super) struct Shim {
     network: Network,
-    lane: Lane,
-    /// Whether the lane itself sends the commands, and not its backend.
+    process: Process,
+    /// Whether the process itself sends the commands, and not its backend.
     own: bool,
     id: ConnectionId,
     stream: DuplexStream,
@@ -66,11 +66,11 @@ pub(super) struct Shim {
 }
 
 impl Shim {
-    pub(super) fn new(network: Network, lane: Lane, own: bool, stream: DuplexStream) -> Self {
+    pub(super) fn new(network: Network, process: Process, own: bool, stream: DuplexStream) -> Self {
         Self {
             id: network.next_connection(),
             network,
-            lane,
+            process,
             own,
             stream,
             received: BytesMut::new(),
@@ -164,7 +164,7 @@ impl Shim {
         let calls = verb.eq_ignore_ascii_case(b"EVALSHA") || verb.eq_ignore_ascii_case(b"EVAL");
         let mut request = Request {
             script: None,
-            lane: self.lane,
+            process: self.process,
             call: None,
             words,
         };
@@ -251,12 +251,12 @@ impl Shim {
         let reply = String::from_utf8_lossy(&reply.0).replace("\r\n", " ");
         let said = format!("{} -> {}", words.join(" "), reply.trim());
         let journal = self.network.journal();
-        journal.note(Event::Command(self.lane, said));
+        journal.note(Event::Command(self.process, said));
     }
 
     /// Executes a request once more, after a while or at once. No client gets that reply.
     async fn repeat(&self, request: Request) {
-        if self.network.way(self.lane, What::Delay, 2) > 0 {
+        if self.network.way(self.process, What::Delay, 2) > 0 {
             let late = Instant::now() + Duration::from_millis(1);
             self.network.pause(late).await;
         } else {
@@ -265,27 +265,27 @@ impl Shim {
         server::execute(&self.network, request).await;
     }
 
-    /// Draws the faults that strike all lanes when a request sets out.
+    /// Draws the faults that strike all processes when a request sets out.
     async fn strike_server(&self) {
-        let (network, lane) = (&self.network, self.lane);
-        let Some(fault) = network.strike(lane, What::Server, SERVER, SERVER_RARELY) else {
+        let (network, process) = (&self.network, self.process);
+        let Some(fault) = network.strike(process, What::Server, SERVER, SERVER_RARELY) else {
             return;
         };
         match fault {
             Fault::Partition => {
-                network.note(fault, lane);
-                network.hold(lane, network.patience() + network.delay(lane));
+                network.note(fault, process);
+                network.hold(process, network.patience() + network.delay(process));
             }
             Fault::ScriptsFlushed => {
-                network.note(fault, lane);
+                network.note(fault, process);
                 network.machine().scripts().flush();
             }
             Fault::ClockBack => {
-                network.note(fault, Lane::WORLD);
-                network.step_back(network.delay(lane));
+                network.note(fault, Process::WORLD);
+                network.step_back(network.delay(process));
             }
-            Fault::RolledBack => network.fail_over(lane),
-            _ => network.restart(lane),
+            Fault::RolledBack => network.fail_over(process),
+            _ => network.restart(process),
         }
         // A fault that ends all connections ends this one here.
         yield_now().await;
@@ -297,10 +297,10 @@ impl Shim {
         faults: &[Fault],
         rarely: Chance,
     ) -> Result<Option<Fault>, ConnectionOver> {
-        let lane = self.lane;
-        let struck = self.network.strike(lane, What::Request, faults, rarely);
+        let process = self.process;
+        let struck = self.network.strike(process, What::Request, faults, rarely);
         if let Some(fault) = struck {
-            self.network.note(fault, lane);
+            self.network.note(fault, process);
         }
         match struck {
             Some(Fault::RequestLost) => return Err(self.swallow().await),
@@ -309,16 +309,16 @@ impl Shim {
             Some(Fault::Late) => self.delay(self.network.patience()).await,
             _ => {}
         }
-        self.network.pass(lane).await;
+        self.network.pass(process).await;
         Ok(struck)
     }
 
     /// Carries a reply under faults.
     async fn answer(&mut self, reply: &[u8], rarely: Chance) -> Result<(), ConnectionOver> {
-        let lane = self.lane;
-        let struck = self.network.strike(lane, What::Reply, REPLY, rarely);
+        let process = self.process;
+        let struck = self.network.strike(process, What::Reply, REPLY, rarely);
         if let Some(fault) = struck {
-            self.network.note(fault, lane);
+            self.network.note(fault, process);
         }
         match struck {
             Some(Fault::ReplyLost) => return Err(self.swallow().await),
@@ -326,7 +326,7 @@ impl Shim {
             Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
             Some(Fault::CutInFrame) => {
                 let parts = [1, reply.len() / 2, reply.len() - 1];
-                let way = self.network.way(lane, What::Reply, 3);
+                let way = self.network.way(process, What::Reply, 3);
                 let part = &reply[..parts[way as usize]];
                 // A client that is gone misses nothing.
                 let _ = self.stream.write_all(part).await;
@@ -334,7 +334,7 @@ impl Shim {
             }
             _ => {}
         }
-        self.network.pass(lane).await;
+        self.network.pass(process).await;
         self.stream
             .write_all(reply)
             .await
@@ -342,7 +342,7 @@ impl Shim {
     }
 
     async fn delay(&self, more: Duration) {
-        let until = Instant::now() + more + self.network.delay(self.lane);
+        let until = Instant::now() + more + self.network.delay(self.process);
         self.network.pause(until).await;
     }
 

@@ -154,7 +154,7 @@ impl Executing<'_> {
                     if *lease_time == by.lease_time && *holder == by.holder)
             };
             let journal = self.network.journal();
-            let began = journal.handed_over(by.lane, &queue, waits, token, self.now());
+            let began = journal.handed_over(by.process, &queue, waits, token, self.now());
             if began.is_some_and(|began| began.order > by.after) {
                 journal.reached("handed over by an earlier registration");
             }
@@ -170,7 +170,7 @@ impl Executing<'_> {
             let after = self.network.journal().order();
             let mut machine = self.network.machine();
             let listeners = machine.listeners();
-            listeners.registers(after, request.lane, registers);
+            listeners.registers(after, request.process, registers);
         }
     }
 
@@ -188,7 +188,7 @@ impl Executing<'_> {
             return false;
         };
         let journal = self.network.journal();
-        let call = journal.began(request.lane, &name, Call::Settle(settlements));
+        let call = journal.began(request.process, &name, Call::Settle(settlements));
         journal.executed(call, self.now());
         journal.ended(call, CallEnd::Dropped);
         true

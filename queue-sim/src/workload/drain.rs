@@ -8,7 +8,7 @@ use queue_core::{
 use tokio::time::Instant;
 
 use super::Player;
-use crate::{history::Event, plan::Lane};
+use crate::{history::Event, plan::Process};
 
 /// The most polls of a drain: enough for every message many times over.
 const LOOKS: usize = 2_000;
@@ -24,12 +24,12 @@ pub(crate) async fn drain(player: Player) {
     journal.note(Event::Healed);
     let polls = player.fit.as_ref().map_or(Duration::ZERO, |_| POLLS);
     let limit = Instant::now() + player.workload.drains_within() + player.world.behind() + polls;
-    player.context.decisions.enter(player.lane, 1);
+    player.context.decisions.enter(player.process, 1);
     // Only a process of the same name finds the messages that a process left under its name.
     if player.fit.as_ref().is_some_and(|fit| fit.has("lease")) {
-        for lane in 1..player.lane.0 {
+        for process in 1..player.process.0 {
             let again = Player {
-                lane: Lane(lane),
+                process: Process(process),
                 ..player.clone()
             };
             let (queue, _) = again.connect().await;

@@ -24,7 +24,7 @@ goals! {
     PUT_OFF = "messages put off one behind the other",
 }
 
-/// The goals that lanes must reach on this kind of queue, in runs with faults: every verb, and the events that no
+/// The goals that processes must reach on this kind of queue, in runs with faults: every verb, and the events that no
 /// history shows. [`Played::goals`](crate::run::Played::goals) has the names.
 pub fn goals(kind: QueueKind) -> Vec<&'static str> {
     let verbs = Verb::ALL.iter().copied();

@@ -27,7 +27,7 @@ pub(crate) async fn remove(player: Player) {
 /// The leftovers of a removal: data, an entry in the list of queues, or something to remove once more.
 async fn remains(player: &Player) -> Result<Vec<String>> {
     let mut remains = Vec::new();
-    let backend = player.world.connect(player.lane).await?;
+    let backend = player.world.connect(player.process).await?;
     let guarantees = backend.guarantees(player.workload.kind);
     if !guarantees.has(Feature::Stored) {
         return Ok(remains);

@@ -1,6 +1,6 @@
 use crate::{
     named::named,
-    plan::{Chance, ChoicePoint, Decisions, Lane, What},
+    plan::{Chance, ChoicePoint, Decisions, Process, What},
 };
 
 named! {
@@ -24,13 +24,13 @@ named! {
         Cut = "cut",
         /// A connection breaks in the middle of a reply.
         CutInFrame = "cut in mid-frame",
-        /// A lane cannot reach the backend for a while; then everything arrives.
+        /// A process cannot reach the backend for a while; then everything arrives.
         Partition = "partition",
         /// A caller drops a call's future.
         Cancelled = "cancelled",
-        /// A lane's process dies, and starts again without its memory.
+        /// A process dies, and starts again without its memory.
         Crashed = "crashed",
-        /// A lane stalls, and goes on as if nothing had happened.
+        /// A process stalls, and goes on as if nothing had happened.
         Stalled = "stalled",
         /// The server forgets its scripts.
         ScriptsFlushed = "scripts flushed",
@@ -44,8 +44,8 @@ named! {
 }
 
 impl Fault {
-    /// Whether the fault strikes a lane itself, and not its requests and replies.
-    pub const fn is_of_lanes(self) -> bool {
+    /// Whether the fault strikes a process itself, and not its requests and replies.
+    pub const fn is_of_processes(self) -> bool {
         matches!(self, Self::Cancelled | Self::Crashed | Self::Stalled)
     }
 }
@@ -54,7 +54,7 @@ impl Fault {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Faults {
     mix: Vec<(Fault, Chance)>,
-    spared: Vec<Lane>,
+    spared: Vec<Process>,
 }
 
 impl Faults {
@@ -71,11 +71,12 @@ impl Faults {
     /// more from each other than draws from one mix would (swarm testing: Groce and others, 2012).
     pub fn drawn(decisions: &Decisions, possible: &[Fault]) -> Self {
         let mut mix = Vec::new();
-        let site = ChoicePoint::new(Lane::WORLD, 1, What::Parameter).nth(Fault::ALL.len() as u32);
+        let site =
+            ChoicePoint::new(Process::WORLD, 1, What::Parameter).nth(Fault::ALL.len() as u32);
         let density = [0, 10, 25, 50][decisions.choose(site, 4) as usize];
         for fault in possible {
             let nth = *fault as u32;
-            let site = ChoicePoint::new(Lane::WORLD, 1, What::Parameter).nth(nth);
+            let site = ChoicePoint::new(Process::WORLD, 1, What::Parameter).nth(nth);
             let chance = match decisions.draw(site, 4, density) {
                 0 => continue,
                 1 => 3,
@@ -111,16 +112,16 @@ impl Faults {
         found.map_or(0, |(_, chance)| *chance)
     }
 
-    /// Takes all faults from this lane.
+    /// Takes all faults from this process.
     #[must_use]
-    pub fn sparing(mut self, lane: Lane) -> Self {
-        self.spared.push(lane);
+    pub fn sparing(mut self, process: Process) -> Self {
+        self.spared.push(process);
         self
     }
 
-    /// Whether no fault ever strikes this lane.
-    pub fn spares(&self, lane: Lane) -> bool {
-        self.spared.contains(&lane)
+    /// Whether no fault ever strikes this process.
+    pub fn spares(&self, process: Process) -> bool {
+        self.spared.contains(&process)
     }
 
     /// The faults with a chance above 0.

@@ -15,7 +15,7 @@ use super::{Fault, network::Network};
 use crate::{
     engine::yield_now,
     history::{CallId, current_call},
-    plan::{Lane, What},
+    plan::{Process, What},
 };
 
 /// The faults of a request.
@@ -31,10 +31,10 @@ const REPLY: &[Fault] = &[Fault::ReplyLost, Fault::Delayed];
 /// The faults of a wait.
 const WAIT: &[Fault] = &[Fault::Spurious, Fault::Refused, Fault::Delayed, Fault::Cut];
 
-/// Puts a faulty network between one lane and any queue.
+/// Puts a faulty network between one process and any queue.
 ///
-/// Before and after the queue executes a call, other lanes may go first, so that calls that are atomic in themselves
-/// interleave in every order. When the queue has executed a recorded call, this notes it in the
+/// Before and after the queue executes a call, other processes may go first, so that calls that are atomic in
+/// themselves interleave in every order. When the queue has executed a recorded call, this notes it in the
 /// [`Journal`](crate::history::Journal). So the history has the truth even if a lost reply leaves the caller without
 /// it.
 ///
@@ -42,14 +42,14 @@ const WAIT: &[Fault] = &[Fault::Spurious, Fault::Refused, Fault::Delayed, Fault:
 /// caller drops a call half-way.
 #[derive(Debug, Clone)]
 pub struct Faulty {
-    lane: Lane,
+    process: Process,
     network: Network,
 }
 
 impl Faulty {
-    /// This lane's faults, on this network.
-    pub const fn new(lane: Lane, network: Network) -> Self {
-        Self { lane, network }
+    /// This process's faults, on this network.
+    pub const fn new(process: Process, network: Network) -> Self {
+        Self { process, network }
     }
 }
 
@@ -69,7 +69,7 @@ impl Layer for Faulty {
         answer
     }
 
-    /// No fault strikes here, since a lane repeats its opening until the queue is open.
+    /// No fault strikes here, since a process repeats its opening until the queue is open.
     fn around<'a, T: Send + 'a>(
         &'a self,
         _: &'a QueueName,
@@ -91,27 +91,27 @@ impl Layer for Faulty {
 impl Faulty {
     /// Sends a request and waits for the reply.
     async fn exchange(&self, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
-        let Self { lane, network } = self;
+        let Self { process, network } = self;
         let id = current_call();
         let limit = Instant::now() + network.patience();
-        network.partition(*lane);
-        let struck = network.strike(*lane, What::Request, REQUEST);
-        let held = network.trouble().held(*lane).is_some();
+        network.partition(*process);
+        let struck = network.strike(*process, What::Request, REQUEST);
+        let held = network.trouble().held(*process).is_some();
         let answer = match struck {
             Some(Fault::Refused) => return Err(refused()),
             Some(Fault::RequestLost) => return Err(no_reply(limit).await),
             Some(Fault::Late) => {
-                let late = network.patience() + network.trouble().delay(*lane);
+                let late = network.patience() + network.trouble().delay(*process);
                 self.send(queue, id, call, late, limit).await?
             }
             Some(Fault::Delayed) => {
-                let late = network.trouble().delay(*lane);
+                let late = network.trouble().delay(*process);
                 self.send(queue, id, call, late, limit).await?
             }
             Some(Fault::Repeated) => {
                 let again = (self.clone(), Arc::clone(queue), call.clone());
                 let answer = self.execute(queue, id, call).await;
-                network.carry(*lane, network.trouble().delay(*lane), async move {
+                network.carry(*process, network.trouble().delay(*process), async move {
                     let (faulty, queue, call) = again;
                     // No client reads this reply.
                     let _ = faulty.execute(&queue, id, call).await;
@@ -121,12 +121,12 @@ impl Faulty {
             _ if held => self.send(queue, id, call, Duration::ZERO, limit).await?,
             _ => self.execute(queue, id, call).await?,
         };
-        match network.strike(*lane, What::Reply, REPLY) {
+        match network.strike(*process, What::Reply, REPLY) {
             Some(Fault::ReplyLost) => return Err(no_reply(limit).await),
-            Some(_) => time::sleep(network.trouble().delay(*lane)).await,
+            Some(_) => time::sleep(network.trouble().delay(*process)).await,
             None => {}
         }
-        match network.trouble().held(*lane) {
+        match network.trouble().held(*process) {
             Some(until) if until > limit => Err(no_reply(limit).await),
             Some(until) => {
                 time::sleep_until(until).await;
@@ -148,7 +148,7 @@ impl Faulty {
     ) -> Result<Answer> {
         let (sender, reply) = oneshot::channel();
         let (faulty, queue) = (self.clone(), Arc::clone(queue));
-        self.network.carry(self.lane, late, async move {
+        self.network.carry(self.process, late, async move {
             let answer = faulty.execute(&queue, id, call).await;
             // A client that has given up reads no reply.
             let _ = sender.send(answer);
@@ -182,14 +182,14 @@ impl Faulty {
 
     /// The queue never executes waits, because they move nothing.
     async fn wait(&self, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
-        let Self { lane, network } = self;
+        let Self { process, network } = self;
         yield_now().await;
-        match network.strike(*lane, What::Request, WAIT) {
+        match network.strike(*process, What::Request, WAIT) {
             Some(Fault::Spurious) => return Ok(call.waited()),
             Some(Fault::Refused) => return Err(refused()),
             Some(Fault::Delayed) => {
                 let answer = queue.call(call).await;
-                time::sleep(network.trouble().delay(*lane)).await;
+                time::sleep(network.trouble().delay(*process)).await;
                 return answer;
             }
             Some(_) => {

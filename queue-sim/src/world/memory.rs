@@ -5,7 +5,7 @@ use queue_core::{Backend, Result, call::Layered};
 use queue_memory::MemoryBackend;
 
 use super::{EPOCH, Environment, Fault, Faulty, Network, RunContext, World};
-use crate::plan::Lane;
+use crate::plan::Process;
 
 type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
 
@@ -106,8 +106,8 @@ pub struct MemoryWorld {
 
 #[async_trait]
 impl World for MemoryWorld {
-    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
-        let faulty = Faulty::new(lane, self.network.clone());
+    async fn connect(&self, process: Process) -> Result<Arc<dyn Backend>> {
+        let faulty = Faulty::new(process, self.network.clone());
         Ok(Arc::new(Layered::new(faulty, Arc::clone(&self.backend))))
     }
 

@@ -1,4 +1,4 @@
-//! The network between the lanes and a backend in this process.
+//! The network between the processes and a backend in this program.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use queue_core::{Running, Spawn};
 use tokio::time;
 
 use super::{Fault, RunContext, trouble::Trouble};
-use crate::plan::{Chance, Lane, What};
+use crate::plan::{Chance, Process, What};
 
 /// Carries requests and replies, and loses, delays and repeats them by decisions. Clones are the
 /// same network.
@@ -25,8 +25,8 @@ struct NetworkInner {
     context: RunContext,
     trouble: Trouble,
     carriers: Mutex<Vec<Running>>,
-    /// By lane: delayed messages queue here, so that they arrive in order.
-    turns: Mutex<BTreeMap<Lane, SendLock>>,
+    /// By process: delayed messages queue here, so that they arrive in order.
+    turns: Mutex<BTreeMap<Process, SendLock>>,
 }
 
 type SendLock = Arc<tokio::sync::Mutex<()>>;
@@ -60,7 +60,7 @@ impl Network {
     /// Whether no fault strikes, either in this run or from now on.
     pub(super) fn is_calm(&self) -> bool {
         let faults = self.trouble().faults();
-        faults.iter().all(|fault| fault.is_of_lanes()) || self.trouble().is_over()
+        faults.iter().all(|fault| fault.is_of_processes()) || self.trouble().is_over()
     }
 
     /// Ends the faults. Partitions heal, and all messages on their way arrive before this returns.
@@ -71,28 +71,28 @@ impl Network {
         }
     }
 
-    /// The fault among `faults` that strikes this lane now, if any.
-    pub(super) fn strike(&self, lane: Lane, what: What, faults: &[Fault]) -> Option<Fault> {
-        let fault = self.trouble().strike(lane, what, faults, |weights| {
+    /// The fault among `faults` that strikes this process now, if any.
+    pub(super) fn strike(&self, process: Process, what: What, faults: &[Fault]) -> Option<Fault> {
+        let fault = self.trouble().strike(process, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
             weights[0] = 100_u32.saturating_sub(sum).max(10);
         })?;
-        self.trouble().note(fault, lane);
+        self.trouble().note(fault, process);
         Some(fault)
     }
 
-    /// Cuts off a lane for a while, if a decision says so.
-    pub(super) fn partition(&self, lane: Lane) {
-        let partition = self.strike(lane, What::Server, &[Fault::Partition]);
+    /// Cuts off a process for a while, if a decision says so.
+    pub(super) fn partition(&self, process: Process) {
+        let partition = self.strike(process, What::Server, &[Fault::Partition]);
         if partition.is_some() {
-            self.trouble().hold(lane, self.trouble().pause(lane));
+            self.trouble().hold(process, self.trouble().pause(process));
         }
     }
 
-    /// Delivers after this delay, but not while the lane is cut off.
+    /// Delivers after this delay, but not while the process is cut off.
     pub(super) fn carry(
         &self,
-        lane: Lane,
+        process: Process,
         late: Duration,
         arrival: impl Future<Output = ()> + Send + 'static,
     ) {
@@ -101,10 +101,10 @@ impl Network {
         let carrier = async move {
             let trouble = network.trouble();
             time::sleep(late).await;
-            if trouble.held(lane).is_some() {
-                let turn = Arc::clone(lock(&network.0.turns).entry(lane).or_default());
+            if trouble.held(process).is_some() {
+                let turn = Arc::clone(lock(&network.0.turns).entry(process).or_default());
                 let turn = turn.lock_owned().await;
-                while let Some(until) = trouble.held(lane) {
+                while let Some(until) = trouble.held(process) {
                     time::sleep_until(until).await;
                 }
                 arrival.await;
@@ -114,7 +114,7 @@ impl Network {
             }
             drop(under_way);
         };
-        let spawner = self.context().executor.spawner(Lane::WORLD);
+        let spawner = self.context().executor.spawner(Process::WORLD);
         let running = spawner.spawn(Box::pin(carrier));
         lock(&self.0.carriers).push(running);
     }

@@ -1,4 +1,4 @@
-//! Faults on the way between the lanes and any backend.
+//! Faults on the way between the processes and any backend.
 
 use std::{
     collections::BTreeMap,
@@ -12,13 +12,13 @@ use tokio::{sync::Notify, time::Instant};
 use super::{Fault, Faults, RunContext};
 use crate::{
     history::{Event, Journal},
-    plan::{Chance, Decisions, Lane, What},
+    plan::{Chance, Decisions, Process, What},
 };
 
 /// The time by which a client's timeout exceeds a delayed request and a delayed reply.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Draws the faults of requests and replies, knows which lanes are cut off, and counts messages on
+/// Draws the faults of requests and replies, knows which processes are cut off, and counts messages on
 /// their way. Clones share one state.
 #[derive(Clone)]
 pub(crate) struct Trouble(Arc<TroubleInner>);
@@ -37,8 +37,8 @@ struct TroubleInner {
 struct TroubleState {
     over: bool,
     under_way: usize,
-    /// The times until which nothing passes to or from a lane.
-    held: BTreeMap<Lane, Instant>,
+    /// The times until which nothing passes to or from a process.
+    held: BTreeMap<Process, Instant>,
 }
 
 /// The weights of up to seven faults at one site, and of none striking.
@@ -69,16 +69,16 @@ impl Trouble {
         self.0.lease_time * 2 + MILLISECOND * 3
     }
 
-    /// The fault among `faults` that strikes this lane now, if any. `weigh` makes weights of the faults' chances. This
-    /// function writes nothing down.
+    /// The fault among `faults` that strikes this process now, if any. `weigh` makes weights of the faults' chances.
+    /// This function writes nothing down.
     pub(crate) fn strike(
         &self,
-        lane: Lane,
+        process: Process,
         what: What,
         faults: &[Fault],
         weigh: impl FnOnce(&mut Weights),
     ) -> Option<Fault> {
-        if self.is_over() || self.0.faults.spares(lane) {
+        if self.is_over() || self.0.faults.spares(process) {
             return None;
         }
         let mut weights = [0; 8];
@@ -89,24 +89,24 @@ impl Trouble {
         if weights[1..].iter().all(|weight| *weight == 0) {
             return None;
         }
-        let site = self.0.decisions.site(lane, what);
+        let site = self.0.decisions.site(process, what);
         let struck = self.0.decisions.weigh(site, &weights[..=faults.len()]);
         faults.get((struck as usize).checked_sub(1)?).copied()
     }
 
     /// Writes down that a fault has struck.
-    pub(crate) fn note(&self, fault: Fault, lane: Lane) {
-        self.0.journal.note(Event::Fault(fault.as_str(), lane));
+    pub(crate) fn note(&self, fault: Fault, process: Process) {
+        self.0.journal.note(Event::Fault(fault.as_str(), process));
     }
 
     /// Chooses one of the given number of ways in which a fault can strike.
-    pub(crate) fn way(&self, lane: Lane, what: What, options: u32) -> u32 {
-        let site = self.0.decisions.site(lane, what);
+    pub(crate) fn way(&self, process: Process, what: What, options: u32) -> u32 {
+        let site = self.0.decisions.site(process, what);
         self.0.decisions.choose(site, options)
     }
 
     /// The delay of a late message: about a lease's time, or hardly any.
-    pub(crate) fn delay(&self, lane: Lane) -> Duration {
+    pub(crate) fn delay(&self, process: Process) -> Duration {
         let lease_time = self.0.lease_time;
         let delays = [
             MILLISECOND,
@@ -114,11 +114,11 @@ impl Trouble {
             lease_time,
             lease_time + MILLISECOND,
         ];
-        delays[self.way(lane, What::Delay, 4) as usize]
+        delays[self.way(process, What::Delay, 4) as usize]
     }
 
-    /// The time for which a lane is cut off.
-    pub(crate) fn pause(&self, lane: Lane) -> Duration {
+    /// The time for which a process is cut off.
+    pub(crate) fn pause(&self, process: Process) -> Duration {
         let lease_time = self.0.lease_time;
         let pauses = [
             lease_time,
@@ -126,20 +126,20 @@ impl Trouble {
             lease_time + MILLISECOND,
             lease_time * 4,
         ];
-        pauses[self.way(lane, What::Delay, 4) as usize]
+        pauses[self.way(process, What::Delay, 4) as usize]
     }
 
-    /// Cuts off a lane for the given time.
-    pub(crate) fn hold(&self, lane: Lane, pause: Duration) {
+    /// Cuts off a process for the given time.
+    pub(crate) fn hold(&self, process: Process, pause: Duration) {
         let until = Instant::now() + pause;
         let mut state = self.lock();
-        let held = state.held.entry(lane).or_insert(until);
+        let held = state.held.entry(process).or_insert(until);
         *held = until.max(*held);
     }
 
-    /// The time until which the lane is cut off.
-    pub(crate) fn held(&self, lane: Lane) -> Option<Instant> {
-        let held = self.lock().held.get(&lane).copied();
+    /// The time until which the process is cut off.
+    pub(crate) fn held(&self, process: Process) -> Option<Instant> {
+        let held = self.lock().held.get(&process).copied();
         held.filter(|until| *until > Instant::now())
     }
 
@@ -148,7 +148,7 @@ impl Trouble {
         self.lock().over
     }
 
-    /// Ends the faults: no lane is cut off any more.
+    /// Ends the faults: no process is cut off any more.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.over = true;

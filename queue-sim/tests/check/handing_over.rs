@@ -6,7 +6,7 @@ use queue_core::{
 };
 use queue_sim::{
     history::{CallEnd, Ended},
-    plan::Lane,
+    plan::Process,
 };
 
 use crate::story::{LEASE_TIME, Story, lease, leased, ms, push};
@@ -95,7 +95,7 @@ fn a_handover_is_no_notice_of_other_messages() {
     let mut story = Story::reliable();
     story.slack = Some(ms(20));
     story.record(Call::WaitForArrival(ms(5000)), None, false);
-    story.last().lane = Lane(2);
+    story.last().process = Process(2);
     let sleeper = story.calls() - 1;
     handed_over(&mut story);
     story.call(push("b"));

@@ -6,7 +6,7 @@ use queue_sim::{
     check::{Budget, Verdict},
     engine::End,
     history::{CallEnd, Event},
-    plan::{Decisions, Lane},
+    plan::{Decisions, Process},
     run::{Scenario, Simulation},
     workload::Mode,
     world::{Fault, MemoryEnvironment},
@@ -68,9 +68,9 @@ fn a_search_without_a_budget_is_inconclusive() {
 #[test]
 fn a_run_that_ends_badly_is_broken() {
     for end in [
-        End::Spinning(vec![Lane(1), Lane(2)]),
-        End::Hung(vec![Lane(1)]),
-        End::Panicked(Lane(1), "no".to_owned()),
+        End::Spinning(vec![Process(1), Process(2)]),
+        End::Hung(vec![Process(1)]),
+        End::Panicked(Process(1), "no".to_owned()),
     ] {
         let mut story = Story::reliable();
         story.end = end;

@@ -12,7 +12,7 @@ use queue_sim::{
     engine::End,
     history::{CallEnd, CallId, Ended, Event, History, Moment, Record},
     model::Model,
-    plan::Lane,
+    plan::Process,
     world::EPOCH,
 };
 
@@ -123,7 +123,7 @@ impl Story {
         });
         self.history.records.push(Record {
             id: CallId(self.history.records.len() as u64 + 1),
-            lane: Lane(1),
+            process: Process(1),
             queue: QueueName::new("queue").unwrap(),
             call,
             began,

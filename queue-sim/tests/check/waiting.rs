@@ -8,16 +8,16 @@ use queue_core::{
 use queue_sim::{
     engine::End,
     history::{CallEnd, Ended},
-    plan::Lane,
+    plan::Process,
 };
 
 use crate::story::{LEASE_TIME, Story, lease, ms, push};
 
-/// A client on another lane waits, until the end of the story.
+/// A client on another process waits, until the end of the story.
 fn waits(story: &mut Story, call: Call) -> usize {
     story.slack = Some(ms(20));
     story.record(call, None, false);
-    story.last().lane = Lane(2);
+    story.last().process = Process(2);
     story.calls() - 1
 }
 
@@ -57,7 +57,7 @@ fn a_wait_that_never_ends() {
     let mut story = Story::reliable();
     waits(&mut story, Call::WaitForArrival(ms(5000)));
     story.after(50).call(push("a"));
-    story.end = End::Hung(vec![Lane(2)]);
+    story.end = End::Hung(vec![Process(2)]);
     story.breaks_first("waiting");
 }
 
@@ -160,7 +160,7 @@ fn a_lease_must_notify_of_messages_due_later_that_it_leaves() {
     let wait = waits(&mut story, Call::WaitForArrival(ms(5000)));
     let delay = ms(60);
     story.settle(Settlement::new(later.receipt, Disposition::Defer { delay }));
-    // On a third lane: one waiter gets a hint, takes the ready message, and does not learn of the
+    // On a third process: one waiter gets a hint, takes the ready message, and does not learn of the
     // other.
     story.after(10).call(lease(1));
     story.after(85);

@@ -97,7 +97,7 @@ fn a_producers_error_fails_the_run() {
 }
 
 #[test]
-fn a_lane_that_panics_fails_the_run() {
+fn a_process_that_panics_fails_the_run() {
     let broken = harmless("panicking")
         .faults(Chaos::none())
         .reliable::<u32>("others", ReliableConfig::default())

@@ -1,5 +1,5 @@
 //! The worth of a simulation: a message counts as done if, and only if, the queue has it as acked. It does
-//! not matter which lane got the answer.
+//! not matter which process got the answer.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -115,7 +115,7 @@ fn polls_of_an_empty_ring_prove_nothing() {
         &sim("empty ring")
             .rotating::<u32>("ring", RotatingConfig::default())
             .and()
-            .lane("poller", look)
+            .process("poller", look)
             .faults(Chaos::none()),
     );
     sim("ring")
@@ -125,7 +125,7 @@ fn polls_of_an_empty_ring_prove_nothing() {
             Ok(())
         })
         .and()
-        .lane("poller", look)
+        .process("poller", look)
         .faults(Chaos::none())
         .try_run()
         .expect("an item is in it");
@@ -135,8 +135,8 @@ fn polls_of_an_empty_ring_prove_nothing() {
 fn a_simulation_of_nothing_shows_nothing() {
     proves_nothing(&sim("empty").faults(Chaos::none()));
     proves_nothing(
-        &sim("idle lane")
-            .lane("idle", |_run| async { Ok(()) })
+        &sim("idle process")
+            .process("idle", |_run| async { Ok(()) })
             .faults(Chaos::none()),
     );
     proves_nothing(

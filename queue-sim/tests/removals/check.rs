@@ -1,4 +1,4 @@
-//! The checks of each run: a removed queue's messages and receipts end with it (R1), and no lane has
+//! The checks of each run: a removed queue's messages and receipts end with it (R1), and no process has
 //! recorded a failure.
 
 use std::collections::BTreeMap;
@@ -21,10 +21,10 @@ fn removals(story: &Story) -> Vec<(u64, u64)> {
         .filter(|effect| &*effect.ledger == "removals")
     {
         match &*effect.key {
-            "begins" => drop(begun.insert(effect.lane, effect.order)),
+            "begins" => drop(begun.insert(effect.process, effect.order)),
             _ => removals.extend(
                 begun
-                    .remove(&effect.lane)
+                    .remove(&effect.process)
                     .map(|begun| (begun, effect.order)),
             ),
         }

@@ -90,8 +90,8 @@ async fn user(run: Run) -> Result<(), BoxError> {
             0 | 1 => {
                 number += 1;
                 let body = format!(
-                    "{number} of lane {} at {}",
-                    run.lane(),
+                    "{number} of process {} at {}",
+                    run.process(),
                     run.now().as_millis()
                 );
                 let key = format!("key {}", run.choose(3));
@@ -141,7 +141,7 @@ async fn operator(run: Run) -> Result<(), BoxError> {
             _ => {}
         }
     }
-    // The other lanes have seen the end, too, and make no more calls.
+    // The other processes have seen the end, too, and make no more calls.
     run.sleep(LEASE * 4).await;
     let ten = NonZeroUsize::new(10).expect("not zero");
     let listed = async || -> Result<Vec<QueueName>> {
@@ -202,10 +202,10 @@ pub(crate) fn scene(name: &str) -> Sim {
             Ok(())
         })
         .and()
-        .lane("consumer", consumer)
-        .lane("user 1", user)
-        .lane("user 2", user)
-        .lane("operator", operator)
+        .process("consumer", consumer)
+        .process("user 1", user)
+        .process("user 2", user)
+        .process("operator", operator)
         .lease(LEASE)
         .patience(LEASE * 300)
         .check(check::that("R1", survives))

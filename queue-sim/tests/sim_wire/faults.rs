@@ -1,11 +1,11 @@
-//! Faults that strike the server, and all lanes with it.
+//! Faults that strike the server, and all processes with it.
 
 use std::time::Duration;
 
 use queue_core::*;
 use queue_sim::{
     history::{CallEnd, Event},
-    plan::Lane,
+    plan::Process,
     wire::RedisEnvironment,
     world::{EPOCH, Fault},
 };
@@ -25,7 +25,7 @@ fn a_server_that_forgets_its_scripts_executes_each_call_once() {
         queue.push_one("b").await.unwrap();
         assert_eq!(queue.depth().await.unwrap().ready, 2);
     });
-    let flushed = Event::Fault("scripts flushed", Lane(1));
+    let flushed = Event::Fault("scripts flushed", Process(1));
     assert!(history.events.iter().any(|(_, event)| *event == flushed));
     assert!(
         history
@@ -120,7 +120,7 @@ fn a_killed_server_keeps_what_it_has_written_down() {
 }
 
 #[test]
-fn a_lane_that_is_cut_off_is_so_for_a_while() {
+fn a_process_is_cut_off_for_a_while() {
     let plan = "v1:1.1.server=1";
     let mut environment = RedisEnvironment::start().unwrap();
     let history = play(&mut environment, &[Fault::Partition], plan, async |set| {
@@ -147,10 +147,10 @@ fn a_refused_connection_is_an_error_that_says_so() {
     let plan = "v1:1.0.server=1";
     let mut environment = RedisEnvironment::start().unwrap();
     play(&mut environment, &[Fault::Refused], plan, async |set| {
-        let error = set.world.connect(Lane(1)).await.unwrap_err();
+        let error = set.world.connect(Process(1)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert_eq!(error.outcome(), queue_core::Outcome::NotApplied);
-        set.world.connect(Lane(1)).await.unwrap();
+        set.world.connect(Process(1)).await.unwrap();
     });
 }
 

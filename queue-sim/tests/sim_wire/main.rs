@@ -1,4 +1,4 @@
-//! The wire between simulated lanes and a real server.
+//! The wire between simulated processes and a real server.
 
 #![cfg(unix)]
 

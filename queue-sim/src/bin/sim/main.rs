@@ -20,7 +20,7 @@ use queue_core::QueueKind;
 use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
-    report::{lanes_in_time, relapse, story, summary, timeline},
+    report::{history_view, relapse, story, summary, timeline},
     run::{Played, Relapse, Replayed, RunFailure, Runner, Runs, Scenario, Totals},
     world::Environment,
 };
@@ -237,11 +237,11 @@ fn print_run(replayed: &Replayed<Played>) {
             }
         }
         Verdict::Holds => {
-            print!("{}", lanes_in_time(&played.config, &played.history));
+            print!("{}", history_view(&played.config, &played.history));
             println!("every rule holds");
         }
         Verdict::Inconclusive => {
-            print!("{}", lanes_in_time(&played.config, &played.history));
+            print!("{}", history_view(&played.config, &played.history));
             println!("inconclusive: the search for an order ran out of its budget");
         }
     }

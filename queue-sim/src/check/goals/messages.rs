@@ -190,7 +190,7 @@ fn expiries(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static
     }
 }
 
-/// A lane that crashed with a live lease.
+/// A process that crashed with a live lease.
 fn crashes(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     for (moment, event) in &facts.case.history.events {
         let Event::Crashed(crashed) = event else {
@@ -198,17 +198,17 @@ fn crashes(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
         };
         let held = facts.lives().any(|life| {
             life.leases().any(|lease| {
-                let lane = facts
+                let process = facts
                     .calls()
                     .find(|(done, _)| done.record.id == lease.span.call)
-                    .map(|(done, _)| done.record.lane);
+                    .map(|(done, _)| done.record.process);
                 let then = Span {
                     first: moment.order,
                     last: moment.order,
                     clock: moment.at.as_millis(),
                     ..Span::NEVER
                 };
-                lane == Some(*crashed) && lease.span.before(&then) && life.is_live(&lease, &then)
+                process == Some(*crashed) && lease.span.before(&then) && life.is_live(&lease, &then)
             })
         });
         if held {

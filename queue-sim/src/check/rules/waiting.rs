@@ -303,7 +303,7 @@ fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
             }
             Occasion::Room => matches!(record.call, Call::Offer(..)),
         };
-        takes && record.lane == wait.record.lane && record.began.order > told
+        takes && record.process == wait.record.process && record.began.order > told
     });
     let next = later.next()?;
     let executed = next.executed.first();

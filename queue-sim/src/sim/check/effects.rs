@@ -4,7 +4,7 @@ use queue_core::{QueueConfig, QueueName, call::Call};
 
 use super::{Check, Finding};
 use crate::{
-    plan::Lane,
+    plan::Process,
     sim::{Effect, Story},
 };
 
@@ -132,17 +132,17 @@ fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
     each.collect()
 }
 
-/// The queues whose messages have effects on this ledger. The lanes that wrote in the ledger serve these queues. If no
-/// lane wrote in it, the lanes that opened it do.
+/// The queues whose messages have effects on this ledger. The processes that wrote in the ledger serve these queues. If
+/// no process wrote in it, the processes that opened it do.
 fn queues_behind<'a>(
     story: &'a Story,
     ledger: &str,
     bounds: &BTreeMap<&'a QueueName, Bounds>,
 ) -> BTreeSet<&'a QueueName> {
     let on = story.effects.iter().filter(|each| &*each.ledger == ledger);
-    let wrote: BTreeSet<Lane> = on.map(|each| each.lane).collect();
+    let wrote: BTreeSet<Process> = on.map(|each| each.process).collect();
     let nobody = wrote.is_empty();
-    let lanes = if nobody {
+    let processes = if nobody {
         &story.ledgers[ledger]
     } else {
         &wrote
@@ -150,7 +150,7 @@ fn queues_behind<'a>(
     let records = story.history.records.iter();
     let serves = records.filter(|record| {
         let takes = matches!(record.call, Call::Lease(..) | Call::SettleAndLease(..));
-        takes && lanes.contains(&record.lane) && bounds.contains_key(&record.queue)
+        takes && processes.contains(&record.process) && bounds.contains_key(&record.queue)
     });
     let served: BTreeSet<&QueueName> = serves.map(|record| &record.queue).collect();
     if served.is_empty() && !nobody {

@@ -5,20 +5,20 @@ use queue_core::call::{Answer, Call};
 use super::{
     held::extended_once,
     layout::{LayoutLine, columns},
-    rows::{TimelineRow, lanes, rows},
+    rows::{TimelineRow, processes, rows},
     wording::Words,
 };
 use crate::{
     history::{CallEnd, CallId, History, Record},
-    plan::Lane,
+    plan::Process,
 };
 
-/// A history of several queues as lanes in time, up to the last mark. It shows only lanes with a name in `names`, and
+/// The history view of several queues, up to the last mark. It shows only processes with a name in `names`, and
 /// leaves out calls that led to nothing, such as waits. `marked` has the notes beside the ends of calls, and `effects`
 /// the notes beside events, by their order.
-pub(crate) fn named_lanes(
+pub(crate) fn named_columns(
     history: &History,
-    names: &BTreeMap<Lane, String>,
+    names: &BTreeMap<Process, String>,
     marked: &BTreeMap<CallId, String>,
     effects: &BTreeMap<u64, String>,
 ) -> String {
@@ -34,22 +34,23 @@ pub(crate) fn named_lanes(
         Some(id) => marked.get(&id).cloned(),
         None => effects.get(&row.order).cloned(),
     };
-    page(&rows, 0, &words, |lane| names[&lane].clone(), beside)
+    page(&rows, 0, &words, |process| names[&process].clone(), beside)
 }
 
 /// Two histories that should be equal, each up to the first row that differs; `None` if no row that
 /// they show differs.
-pub(crate) fn parting_lanes(
+pub(crate) fn parting_rows(
     first: &History,
     second: &History,
-    names: &BTreeMap<Lane, String>,
+    names: &BTreeMap<Process, String>,
 ) -> Option<(String, String)> {
     let words = [Words::of(first), Words::of(second)];
     let mut rows = [
         shown(first, &words[0], names, &BTreeMap::new()),
         shown(second, &words[1], names, &BTreeMap::new()),
     ];
-    let told = |words: &Words, row: &TimelineRow| (words.time(row.at), row.lane, row.text.clone());
+    let told =
+        |words: &Words, row: &TimelineRow| (words.time(row.at), row.process, row.text.clone());
     let mut both = rows[0].iter().zip(&rows[1]);
     let alike = both.position(|(one, other)| told(&words[0], one) != told(&words[1], other));
     let alike = alike.unwrap_or_else(|| rows[0].len().min(rows[1].len()));
@@ -61,7 +62,7 @@ pub(crate) fn parting_lanes(
     }
     let [first, second] = [0, 1].map(|run| {
         let parts = rows[run].get(alike).map(|row| row.order);
-        let named = |lane| names[&lane].clone();
+        let named = |process| names[&process].clone();
         let mut told = page(&rows[run], 0, &words[run], named, |row| {
             (Some(row.order) == parts).then(|| "here they part".to_owned())
         });
@@ -73,11 +74,11 @@ pub(crate) fn parting_lanes(
     Some((first, second))
 }
 
-/// The rows of a named lane, or of all lanes, without calls that led to nothing.
+/// The rows of a named process, or of all processes, without calls that led to nothing.
 fn shown(
     history: &History,
     words: &Words,
-    names: &BTreeMap<Lane, String>,
+    names: &BTreeMap<Process, String>,
     marked: &BTreeMap<CallId, String>,
 ) -> Vec<TimelineRow> {
     let idle: BTreeSet<CallId> = history
@@ -88,7 +89,8 @@ fn shown(
         .collect();
     let mut rows = rows(history, words, false);
     rows.retain(|row| {
-        row.lane.is_none_or(|lane| names.contains_key(&lane))
+        row.process
+            .is_none_or(|process| names.contains_key(&process))
             && row.call.is_none_or(|call| !idle.contains(&call))
     });
     extended_once(history, words, rows, |call| marked.contains_key(&call))
@@ -99,16 +101,16 @@ pub(super) fn page(
     rows: &[TimelineRow],
     left_out: usize,
     words: &Words,
-    heading: impl Fn(Lane) -> String,
+    heading: impl Fn(Process) -> String,
     beside: impl Fn(&TimelineRow) -> Option<String>,
 ) -> String {
-    let lanes: Vec<Lane> = lanes(rows).into_iter().collect();
-    let headings: Vec<String> = lanes.iter().map(|lane| heading(*lane)).collect();
+    let processes: Vec<Process> = processes(rows).into_iter().collect();
+    let headings: Vec<String> = processes.iter().map(|process| heading(*process)).collect();
     let lines = rows.iter().map(|row| LayoutLine {
         time: words.time(row.at).to_string(),
         column: row
-            .lane
-            .and_then(|lane| lanes.iter().position(|other| *other == lane)),
+            .process
+            .and_then(|process| processes.iter().position(|other| *other == process)),
         text: row.text.clone(),
         beside: beside(row),
     });
