@@ -67,7 +67,7 @@ async fn push_once(queue: Arc<dyn ReliableQueue>) {
 
 /// The times at which the backend executed the call with this index, and its end and outcome, in ms
 /// of the run.
-fn story(history: &History, index: usize) -> (Vec<u64>, u64, CallEnd) {
+fn fate(history: &History, index: usize) -> (Vec<u64>, u64, CallEnd) {
     let millis = |at: Timestamp| at.as_millis() - EPOCH.as_millis();
     let record = &history.records[index];
     let executed = record.executed.iter().map(|moment| millis(moment.at));
@@ -90,14 +90,14 @@ fn is_unknown(outcome: &CallEnd) -> bool {
 #[test]
 fn without_faults_a_call_is_executed_when_it_is_made() {
     let history = history(&[], "v1:", push_once);
-    assert_eq!(story(&history, 0), (vec![0], 0, accepted(1)));
+    assert_eq!(fate(&history, 0), (vec![0], 0, accepted(1)));
     assert_eq!(history.events, []);
 }
 
 #[test]
 fn a_refused_call_is_not_executed_and_says_so() {
     let history = history(&[Fault::Refused], "v1:1.0.request=1", push_once);
-    let (executed, ended, outcome) = story(&history, 0);
+    let (executed, ended, outcome) = fate(&history, 0);
     assert_eq!((executed, ended), (vec![], 0));
     assert!(matches!(
         outcome,
@@ -109,7 +109,7 @@ fn a_refused_call_is_not_executed_and_says_so() {
 #[test]
 fn a_lost_request_is_never_executed_and_its_caller_does_not_know() {
     let history = history(&[Fault::RequestLost], "v1:1.0.request=2", push_once);
-    let (executed, ended, outcome) = story(&history, 0);
+    let (executed, ended, outcome) = fate(&history, 0);
     assert_eq!((executed, ended), (vec![], PATIENCE));
     assert!(is_unknown(&outcome));
 }
@@ -117,7 +117,7 @@ fn a_lost_request_is_never_executed_and_its_caller_does_not_know() {
 #[test]
 fn a_call_whose_reply_is_lost_was_executed_and_its_caller_does_not_know() {
     let history = history(&[Fault::ReplyLost], "v1:1.0.reply=1", push_once);
-    let (executed, ended, outcome) = story(&history, 0);
+    let (executed, ended, outcome) = fate(&history, 0);
     assert_eq!((executed, ended), (vec![0], PATIENCE));
     assert!(is_unknown(&outcome));
 }
@@ -126,14 +126,14 @@ fn a_call_whose_reply_is_lost_was_executed_and_its_caller_does_not_know() {
 fn a_delayed_call_is_executed_later_and_still_answered() {
     let plan = "v1:1.0.request=3,1.0.delay=3,1.0.reply=2,1.0.delay.1=1";
     let history = history(&[Fault::Delayed], plan, push_once);
-    assert_eq!(story(&history, 0), (vec![21], 40, accepted(1)));
+    assert_eq!(fate(&history, 0), (vec![21], 40, accepted(1)));
 }
 
 #[test]
 fn a_late_call_is_executed_after_its_caller_gave_up() {
     let plan = "v1:1.0.request=4,1.0.delay=2";
     let history = history(&[Fault::Late], plan, push_once);
-    let (executed, ended, outcome) = story(&history, 0);
+    let (executed, ended, outcome) = fate(&history, 0);
     assert_eq!((executed, ended), (vec![PATIENCE + 20], PATIENCE));
     assert!(is_unknown(&outcome));
 }
@@ -142,7 +142,7 @@ fn a_late_call_is_executed_after_its_caller_gave_up() {
 fn a_repeated_call_is_executed_twice_and_answered_once() {
     let plan = "v1:1.0.request=5,1.0.delay=2";
     let history = history(&[Fault::Repeated], plan, push_once);
-    assert_eq!(story(&history, 0), (vec![0, 20], 0, accepted(1)));
+    assert_eq!(fate(&history, 0), (vec![0, 20], 0, accepted(1)));
 }
 
 #[test]
@@ -154,11 +154,11 @@ fn calls_held_up_by_a_partition_arrive_in_order_when_it_heals() {
             let _ = queue.push_one(body).await;
         }
     });
-    let (executed, ended, outcome) = story(&history, 0);
+    let (executed, ended, outcome) = fate(&history, 0);
     assert_eq!((executed, ended), (vec![80], 43));
     assert!(is_unknown(&outcome));
-    assert_eq!(story(&history, 1), (vec![80], 80, accepted(2)));
-    assert_eq!(story(&history, 2), (vec![80], 80, accepted(3)));
+    assert_eq!(fate(&history, 1), (vec![80], 80, accepted(2)));
+    assert_eq!(fate(&history, 2), (vec![80], 80, accepted(3)));
     let orders: Vec<u64> = history
         .records
         .iter()
@@ -174,7 +174,7 @@ fn a_request_on_its_way_arrives_though_its_call_is_dropped() {
         let push = queue.push_one("a");
         assert!(time::timeout(Duration::from_millis(5), push).await.is_err());
     });
-    assert_eq!(story(&history, 0), (vec![20], 5, CallEnd::Dropped));
+    assert_eq!(fate(&history, 0), (vec![20], 5, CallEnd::Dropped));
 }
 
 #[test]
@@ -185,19 +185,19 @@ fn waits_end_for_no_reason_are_refused_or_late_and_are_never_executed() {
     };
     let spurious = history(&[Fault::Spurious], "v1:1.0.request=1", wait);
     assert_eq!(
-        story(&spurious, 0),
+        fate(&spurious, 0),
         (vec![], 0, CallEnd::Ok(Answer::Nothing))
     );
     let refused = history(&[Fault::Refused], "v1:1.0.request=2", wait);
-    assert!(matches!(story(&refused, 0).2, CallEnd::NotApplied(..)));
+    assert!(matches!(fate(&refused, 0).2, CallEnd::NotApplied(..)));
     let late = history(&[Fault::Delayed], "v1:1.0.request=3,1.0.delay=3", wait);
     assert_eq!(
-        story(&late, 0),
+        fate(&late, 0),
         (vec![], 30_021, CallEnd::Ok(Answer::Nothing))
     );
     let anew = history(&[Fault::Cut], "v1:1.0.request=4", wait);
     assert_eq!(
-        story(&anew, 0),
+        fate(&anew, 0),
         (vec![], 30_000, CallEnd::Ok(Answer::Nothing))
     );
 }

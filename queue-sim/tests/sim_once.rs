@@ -69,8 +69,8 @@ struct Far {
 
 impl Far {
     fn draw(&self, what: What, options: u32, chance: u32) -> u32 {
-        let site = self.decisions.site(self.process, what);
-        self.decisions.draw(site, options, chance)
+        let point = self.decisions.choice_point(self.process, what);
+        self.decisions.draw(point, options, chance)
     }
 
     async fn trip<T>(&self, call: impl Future<Output = Result<T>> + Send) -> Result<T> {
@@ -132,7 +132,8 @@ async fn handle(far: Arc<Far>) {
     let once = Once::new(far).with_claim(ms(CLAIM)).with_keep(HORIZON);
     for step in 0.. {
         decisions.enter(process, step);
-        let draw = |options| decisions.choose(decisions.site(process, What::Argument), options);
+        let draw =
+            |options| decisions.choose(decisions.choice_point(process, What::Argument), options);
         let slow = [0, 1, CLAIM - 1, CLAIM, CLAIM + 1, 3 * CLAIM];
         let (before, after) = if trouble.slowness {
             (slow[draw(6) as usize], slow[draw(6) as usize])
@@ -157,7 +158,7 @@ async fn handle(far: Arc<Far>) {
         };
         // A death drops the future at any await.
         let chance = if trouble.deaths { 30 } else { 0 };
-        let death = decisions.draw(decisions.site(process, What::Interrupt), 12, chance);
+        let death = decisions.draw(decisions.choice_point(process, What::Interrupt), 12, chance);
         let life = if death == 0 {
             HORIZON
         } else {

@@ -13,7 +13,7 @@ pub struct Finding {
     pub message: String,
     /// The calls that show the broken rule, in their order.
     pub calls: Vec<CallId>,
-    /// The effects that show the broken rule, by their place in [`Story::effects`](crate::sim::Story::effects).
+    /// The effects that show the broken rule, by their place in [`RunRecord::effects`](crate::sim::RunRecord::effects).
     pub effects: Vec<usize>,
 }
 

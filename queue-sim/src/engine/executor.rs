@@ -237,11 +237,11 @@ impl Executor {
             let process = tasks.slots.get(&tasks.last).map(|slot| slot.process);
             let process = process.unwrap_or_default();
             let nth = tasks.picks.entry(process).or_default();
-            let site = ChoicePoint::new(process, *nth, What::Pick);
+            let point = ChoicePoint::new(process, *nth, What::Pick);
             *nth += 1;
             drop(tasks);
             let options = u32::try_from(ready.len()).unwrap_or(u32::MAX);
-            let picked = self.0.decisions.draw(site, options, self.0.preemption);
+            let picked = self.0.decisions.draw(point, options, self.0.preemption);
             ready.swap(0, picked as usize);
         }
         ready.first().copied()

@@ -83,23 +83,23 @@ impl Decisions {
 
     /// The choice point of the process's next decision about this matter: the process's current step, and the next free
     /// number.
-    pub fn site(&self, process: Process, what: What) -> ChoicePoint {
+    pub fn choice_point(&self, process: Process, what: What) -> ChoicePoint {
         let mut state = self.lock();
         let place = state.place(process);
         let nth = &mut place.taken[what as usize];
-        let site = ChoicePoint {
+        let point = ChoicePoint {
             process,
             step: place.step,
             what,
             nth: *nth,
         };
         *nth += 1;
-        site
+        point
     }
 
     /// Decides between the given number of options: mostly the simplest, 0; with this chance any other.
-    pub fn draw(&self, site: ChoicePoint, options: u32, chance: Chance) -> u32 {
-        self.decide(site, options, |rng| {
+    pub fn draw(&self, point: ChoicePoint, options: u32, chance: Chance) -> u32 {
+        self.decide(point, options, |rng| {
             if below(rng, 100) < chance {
                 1 + below(rng, options - 1)
             } else {
@@ -109,14 +109,14 @@ impl Decisions {
     }
 
     /// Decides between the given number of options, all equally likely.
-    pub fn choose(&self, site: ChoicePoint, options: u32) -> u32 {
-        self.decide(site, options, |rng| below(rng, options))
+    pub fn choose(&self, point: ChoicePoint, options: u32) -> u32 {
+        self.decide(point, options, |rng| below(rng, options))
     }
 
     /// Decides between options with these weights.
-    pub fn weigh(&self, site: ChoicePoint, weights: &[u32]) -> u32 {
+    pub fn weigh(&self, point: ChoicePoint, weights: &[u32]) -> u32 {
         let options = u32::try_from(weights.len()).unwrap_or(u32::MAX);
-        self.decide(site, options, |rng| {
+        self.decide(point, options, |rng| {
             let mut left = below(rng, weights.iter().sum());
             let reached = weights.iter().position(|weight| {
                 let here = left < *weight;
@@ -129,7 +129,7 @@ impl Decisions {
 
     fn decide(
         &self,
-        site: ChoicePoint,
+        point: ChoicePoint,
         options: u32,
         roll: impl FnOnce(&mut ChaCha8Rng) -> u32,
     ) -> u32 {
@@ -138,20 +138,20 @@ impl Decisions {
         }
         let mut state = self.lock();
         let value = match &mut state.source {
-            Source::Seed { rng, given } => match given.get(site) {
+            Source::Seed { rng, given } => match given.get(point) {
                 0 => roll(rng),
                 value => value.min(options - 1),
             },
             Source::Plan { plan, met } => {
-                let value = plan.get(site);
+                let value = plan.get(point);
                 if value > 0 {
-                    met.insert(site);
+                    met.insert(point);
                 }
                 value.min(options - 1)
             }
         };
         if value > 0 {
-            state.taken.push((site, value));
+            state.taken.push((point, value));
         }
         value
     }
@@ -167,8 +167,8 @@ impl Decisions {
         match &self.lock().source {
             Source::Seed { .. } => Vec::new(),
             Source::Plan { plan, met } => {
-                let sites = plan.iter().map(|(site, _)| site);
-                sites.filter(|site| !met.contains(site)).collect()
+                let points = plan.iter().map(|(point, _)| point);
+                points.filter(|point| !met.contains(point)).collect()
             }
         }
     }
@@ -211,7 +211,7 @@ mod tests {
         *,
     };
 
-    fn site(step: u32) -> ChoicePoint {
+    fn point(step: u32) -> ChoicePoint {
         ChoicePoint::new(Process(1), step, What::Verb)
     }
 
@@ -219,11 +219,11 @@ mod tests {
     fn a_plan_decides_as_the_seed_did() {
         let seeded = Decisions::seeded(7);
         let drawn: Vec<u32> = (0..200)
-            .map(|step| seeded.draw(site(step), 6, 40))
+            .map(|step| seeded.draw(point(step), 6, 40))
             .collect();
         let planned = Decisions::planned(seeded.taken());
         let again: Vec<u32> = (0..200)
-            .map(|step| planned.draw(site(step), 6, 40))
+            .map(|step| planned.draw(point(step), 6, 40))
             .collect();
         assert_eq!(drawn, again);
         assert_eq!(planned.taken(), seeded.taken());
@@ -233,14 +233,14 @@ mod tests {
     #[test]
     fn given_decisions_are_not_drawn() {
         let mut given = Plan::default();
-        given.set(site(3), 2);
+        given.set(point(3), 2);
         let decisions = Decisions::seeded_but_for(7, given);
         let drawn: Vec<u32> = (0..50)
-            .map(|step| decisions.draw(site(step), 6, 40))
+            .map(|step| decisions.draw(point(step), 6, 40))
             .collect();
         assert_eq!(drawn[3], 2);
         assert!(drawn.iter().any(|value| *value > 2), "{drawn:?}");
-        assert_eq!(decisions.taken().get(site(3)), 2);
+        assert_eq!(decisions.taken().get(point(3)), 2);
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         let decisions = Decisions::seeded(1);
         let mut counts = [0_u32; 4];
         for step in 0..10_000 {
-            counts[decisions.draw(site(step), 4, 30) as usize] += 1;
+            counts[decisions.draw(point(step), 4, 30) as usize] += 1;
         }
         assert!((6_800..7_200).contains(&counts[0]), "{counts:?}");
         assert!(counts[1..].iter().all(|count| *count > 800), "{counts:?}");
@@ -259,7 +259,7 @@ mod tests {
         let decisions = Decisions::seeded(1);
         let mut counts = [0_u32; 3];
         for step in 0..10_000 {
-            counts[decisions.weigh(site(step), &[70, 0, 30]) as usize] += 1;
+            counts[decisions.weigh(point(step), &[70, 0, 30]) as usize] += 1;
         }
         assert!((6_800..7_200).contains(&counts[0]), "{counts:?}");
         assert_eq!(counts[1], 0);
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_process_counts_what_it_decides_in_each_step() {
         let decisions = Decisions::seeded(1);
-        let next = || decisions.site(Process(2), What::Reply);
+        let next = || decisions.choice_point(Process(2), What::Reply);
         decisions.enter(Process(2), 5);
         assert_eq!(next(), ChoicePoint::new(Process(2), 5, What::Reply));
         decisions.enter(Process(2), 5);
@@ -276,7 +276,7 @@ mod tests {
         decisions.enter(Process(2), 6);
         assert_eq!(next(), ChoicePoint::new(Process(2), 6, What::Reply));
         assert_eq!(
-            decisions.site(Process(1), What::Reply),
+            decisions.choice_point(Process(1), What::Reply),
             ChoicePoint::new(Process(1), 0, What::Reply)
         );
     }
@@ -284,9 +284,9 @@ mod tests {
     #[test]
     fn decisions_that_a_run_never_asks_for_are_unmet() {
         let mut plan = Plan::default();
-        plan.set(site(3), 2);
+        plan.set(point(3), 2);
         let decisions = Decisions::planned(plan);
-        decisions.draw(site(2), 5, 50);
-        assert_eq!(decisions.unmet(), [site(3)]);
+        decisions.draw(point(2), 5, 50);
+        assert_eq!(decisions.unmet(), [point(3)]);
     }
 }

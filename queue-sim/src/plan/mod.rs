@@ -32,7 +32,7 @@ pub use self::{
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Plan(
-    /// By site.
+    /// By choice point.
     Vec<(ChoicePoint, u32)>,
 );
 
@@ -40,7 +40,7 @@ impl FromIterator<(ChoicePoint, u32)> for Plan {
     /// Makes a plan of these decisions. If two are at one choice point, the last one counts.
     fn from_iter<I: IntoIterator<Item = (ChoicePoint, u32)>>(decisions: I) -> Self {
         let mut plan: Vec<(ChoicePoint, u32)> = decisions.into_iter().collect();
-        plan.sort_by_key(|(site, _)| *site);
+        plan.sort_by_key(|(point, _)| *point);
         plan.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0;
             if same {
@@ -54,28 +54,28 @@ impl FromIterator<(ChoicePoint, u32)> for Plan {
 }
 
 impl Plan {
-    /// The decision at this site.
-    pub fn get(&self, site: ChoicePoint) -> u32 {
-        self.find(site).map_or(0, |at| self.0[at].1)
+    /// The decision at this choice point.
+    pub fn get(&self, point: ChoicePoint) -> u32 {
+        self.find(point).map_or(0, |at| self.0[at].1)
     }
 
-    /// Sets the decision at this site; 0 takes it out.
-    pub fn set(&mut self, site: ChoicePoint, value: u32) {
-        match self.find(site) {
+    /// Sets the decision at this choice point; 0 takes it out.
+    pub fn set(&mut self, point: ChoicePoint, value: u32) {
+        match self.find(point) {
             Ok(at) if value == 0 => drop(self.0.remove(at)),
             Ok(at) => self.0[at].1 = value,
             Err(_) if value == 0 => {}
-            Err(at) => self.0.insert(at, (site, value)),
+            Err(at) => self.0.insert(at, (point, value)),
         }
     }
 
-    /// The decisions, by site.
+    /// The decisions, by choice point.
     pub fn iter(&self) -> impl Iterator<Item = (ChoicePoint, u32)> {
         self.0.iter().copied()
     }
 
-    fn find(&self, site: ChoicePoint) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&site, |(site, _)| *site)
+    fn find(&self, point: ChoicePoint) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&point, |(point, _)| *point)
     }
 
     /// The number of decisions that are not the simplest.

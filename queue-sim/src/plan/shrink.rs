@@ -19,8 +19,8 @@ pub fn shrink(plan: Plan, budget: usize, fails: impl FnMut(&Plan) -> Option<Plan
         fails,
     };
     shrinking.attempt(&Plan::default());
-    shrinking.drop_groups(|site| site.what);
-    shrinking.drop_groups(|site| site.process);
+    shrinking.drop_groups(|point| point.what);
+    shrinking.drop_groups(|point| point.process);
     loop {
         let before = shrinking.best.clone();
         let mut size = before.len().div_ceil(2).max(1);
@@ -71,14 +71,14 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
     /// to do with the failure.
     fn drop_groups<G: Ord>(&mut self, group: impl Fn(ChoicePoint) -> G) {
         let mut sizes = BTreeMap::<G, usize>::new();
-        for (site, _) in self.best.iter() {
-            *sizes.entry(group(site)).or_default() += 1;
+        for (point, _) in self.best.iter() {
+            *sizes.entry(group(point)).or_default() += 1;
         }
         let mut groups: Vec<(G, usize)> = sizes.into_iter().collect();
         groups.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
         for (dropped, _) in groups {
             let kept = self.best.iter();
-            let kept = kept.filter(|(site, _)| group(*site) != dropped);
+            let kept = kept.filter(|(point, _)| group(*point) != dropped);
             self.attempt(&kept.collect());
         }
     }
@@ -97,9 +97,9 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
 
     /// Lowers each decision to 1, or else to the lowest value that a binary search finds.
     fn lower(&mut self) {
-        let sites: Vec<_> = self.best.iter().map(|(site, _)| site).collect();
-        for site in sites {
-            let mut enough = self.best.get(site);
+        let points: Vec<_> = self.best.iter().map(|(point, _)| point).collect();
+        for point in points {
+            let mut enough = self.best.get(point);
             let mut too_low = 0;
             while enough > too_low + 1 {
                 let value = if too_low == 0 {
@@ -108,7 +108,7 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
                     too_low.midpoint(enough)
                 };
                 let mut candidate = self.best.clone();
-                candidate.set(site, value);
+                candidate.set(point, value);
                 if self.attempt(&candidate) {
                     enough = value;
                 } else {
@@ -134,7 +134,7 @@ mod tests {
         *,
     };
 
-    fn site(step: u32) -> ChoicePoint {
+    fn point(step: u32) -> ChoicePoint {
         ChoicePoint::new(Process(1), step, What::Verb)
     }
 
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn irrelevant_decisions_are_removed_and_the_others_lowered() {
-        let all = plan((0..60).map(|step| (site(step), 1 + step % 9)));
-        let fails = |plan: &Plan| plan.get(site(17)) >= 3 && plan.get(site(40)) > 0;
+        let all = plan((0..60).map(|step| (point(step), 1 + step % 9)));
+        let fails = |plan: &Plan| plan.get(point(17)) >= 3 && plan.get(point(40)) > 0;
         let (small, played) = shrunk(all, fails);
         assert_eq!(small, "v1:1.17.verb=3,1.40.verb=1");
         assert!(played.len() < 80, "{}", played.len());
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_failure_that_needs_nothing_is_found_at_once() {
-        let all = plan((0..60).map(|step| (site(step), 1)));
+        let all = plan((0..60).map(|step| (point(step), 1)));
         let (small, played) = shrunk(all, |_| true);
         assert_eq!((&*small, played.len()), ("v1:", 1));
     }
@@ -187,18 +187,18 @@ mod tests {
 
     #[test]
     fn a_great_number_is_lowered_by_halves() {
-        let all = plan([(site(1), 40_000)]);
-        let (small, played) = shrunk(all, |plan| plan.get(site(1)) >= 1_234);
+        let all = plan([(point(1), 40_000)]);
+        let (small, played) = shrunk(all, |plan| plan.get(point(1)) >= 1_234);
         assert_eq!(small, "v1:1.1.verb=1234");
         assert!(played.len() < 40, "{}", played.len());
     }
 
     #[test]
     fn no_plan_is_played_twice() {
-        let all = plan((0..20).map(|step| (site(step), 3)));
+        let all = plan((0..20).map(|step| (point(step), 3)));
         // Two decisions can only be removed together, which takes several rounds.
         let fails =
-            |plan: &Plan| (plan.get(site(3)) > 0) == (plan.get(site(11)) > 0) && plan.len() > 4;
+            |plan: &Plan| (plan.get(point(3)) > 0) == (plan.get(point(11)) > 0) && plan.len() > 4;
         let (_, played) = shrunk(all, fails);
         let different: HashSet<&Plan> = played.iter().collect();
         assert_eq!(different.len(), played.len());
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_budget_is_kept() {
-        let all = plan((0..60).map(|step| (site(step), 1)));
+        let all = plan((0..60).map(|step| (point(step), 1)));
         let mut runs = 0;
         shrink(all, 10, |_| {
             runs += 1;

@@ -22,11 +22,11 @@ impl Error for PlanError {}
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;
-        for (index, (site, value)) in self.iter().enumerate() {
+        for (index, (point, value)) in self.iter().enumerate() {
             if index > 0 {
                 f.write_str(",")?;
             }
-            write!(f, "{site}={value}")?;
+            write!(f, "{point}={value}")?;
         }
         Ok(())
     }
@@ -43,20 +43,20 @@ impl FromStr for Plan {
         };
         let mut plan = Self::default();
         for entry in entries.split(',').filter(|entry| !entry.is_empty()) {
-            let (site, value) = decision(entry)
+            let (point, value) = decision(entry)
                 .ok_or_else(|| PlanError(format!(
                     "{entry:?} is no decision, such as `2.1.reply.1=1`; give the whole text between the \
                      quotes of the replay line"
                 )))?;
-            plan.set(site, value);
+            plan.set(point, value);
         }
         Ok(plan)
     }
 }
 
 fn decision(entry: &str) -> Option<(ChoicePoint, u32)> {
-    let (site, value) = entry.split_once('=')?;
-    let mut parts = site.split('.');
+    let (point, value) = entry.split_once('=')?;
+    let mut parts = point.split('.');
     let process = Process(parts.next()?.parse().ok()?);
     let step = parts.next()?.parse().ok()?;
     let name = parts.next()?;
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_site_survives_being_printed() {
+    fn every_choice_point_survives_being_printed() {
         let mut plan = Plan::default();
         for (index, what) in What::ALL.iter().enumerate() {
             let index = index as u32;

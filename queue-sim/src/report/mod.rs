@@ -17,7 +17,7 @@ pub(crate) use self::{
     timeline::marks,
 };
 pub use self::{
-    replay::{relapse, replay_line, story},
+    replay::{failure_report, relapse, replay_line},
     rules::rule,
     summary::summary,
     timeline::{history_view, timeline},

@@ -29,7 +29,7 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
 }
 
 /// The report of a failure: the small run as a history view, and the line that replays it.
-pub fn story(
+pub fn failure_report(
     scenario: &Scenario,
     backend: &str,
     (seed, failure): &(u64, RunFailure<Played>),

@@ -1,4 +1,4 @@
-//! Calls and answers in the words of a story: `ack(103 #1)`, `-> 103 #1 <120`.
+//! Calls and answers in the words of the history view: `ack(103 #1)`, `-> 103 #1 <120`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

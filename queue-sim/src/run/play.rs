@@ -10,7 +10,7 @@ use crate::{
     check::{Budget, Finding, Verdict, check},
     engine::{End, in_virtual_time},
     plan::{ChoicePoint, Decisions, Plan, Process, What},
-    workload::{Fit, Mode, Player, Pool, Workload, drain, remove},
+    workload::{Driver, Fit, Mode, Pool, Workload, drain, remove},
     world::{Environment, Fault, Faults},
 };
 
@@ -109,8 +109,8 @@ async fn run(
     decisions: &Decisions,
 ) -> Played {
     let mode = scenario.mode.unwrap_or_else(|| {
-        let site = ChoicePoint::new(Process::WORLD, 0, What::Parameter);
-        match decisions.draw(site, 2, 30) {
+        let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter);
+        match decisions.draw(point, 2, 30) {
             0 => Mode::Faults,
             _ => Mode::Waiting,
         }
@@ -139,7 +139,7 @@ async fn run(
     );
     let executor = &frame.context.executor;
     executor.spins_after(SPINNING);
-    let player = |process| Player {
+    let driver = |process| Driver {
         process: Process(process),
         steps: scenario.steps,
         context: frame.context.clone(),
@@ -151,26 +151,26 @@ async fn run(
         is_audience: false,
         fit: fit.clone(),
     };
-    let first = player(1);
+    let first = driver(1);
     let processes = scenario.processes + workload.audience;
     for process in 1..=processes {
-        let mut player = first.clone();
-        player.process = Process(process);
-        player.is_audience = process > scenario.processes;
-        if player.is_audience {
-            player.steps = player.steps.min(AUDIENCE_STEPS);
+        let mut driver = first.clone();
+        driver.process = Process(process);
+        driver.is_audience = process > scenario.processes;
+        if driver.is_audience {
+            driver.steps = driver.steps.min(AUDIENCE_STEPS);
         }
-        player.enter();
+        driver.enter();
     }
     let mut end = executor.run(HORIZON).await;
     if end == End::Finished {
         let last = Process(processes + 1);
-        executor.spawn(last, Box::pin(drain(player(last.0))));
+        executor.spawn(last, Box::pin(drain(driver(last.0))));
         end = executor.run(HORIZON).await;
         frame.look_for_leftovers().await;
         // Recipes remove no queues.
         if end == End::Finished && fit.is_none() {
-            executor.spawn(last, Box::pin(remove(player(last.0))));
+            executor.spawn(last, Box::pin(remove(driver(last.0))));
             end = executor.run(HORIZON).await;
         }
     }

@@ -174,11 +174,13 @@ impl Actor {
     /// A point at which other processes may go first, and at which this process may crash or stall.
     pub(super) async fn interruptible(&self) {
         let context = self.actors.context();
-        let site = context.decisions.site(self.process, What::Interrupt);
+        let point = context
+            .decisions
+            .choice_point(self.process, What::Interrupt);
         let crashes = context.faults.chance(Fault::Crashed);
         let stalls = context.faults.chance(Fault::Stalled);
         let chance = (crashes + stalls).min(100) / 3;
-        match context.decisions.draw(site, 3, chance) {
+        match context.decisions.draw(point, 3, chance) {
             1 if crashes > 0 && self.actors.crash(self.process) => {
                 // The process has crashed: the executor drops this future before it polls it again.
                 std::future::pending::<()>().await;
@@ -197,8 +199,10 @@ impl Actor {
     pub(super) fn doom(&self) -> Option<Duration> {
         let context = self.actors.context();
         let chance = context.faults.chance(Fault::Crashed);
-        let site = context.decisions.site(self.process, What::Interrupt);
-        let doomed = context.decisions.draw(site, 2, chance) > 0;
+        let point = context
+            .decisions
+            .choice_point(self.process, What::Interrupt);
+        let doomed = context.decisions.draw(point, 2, chance) > 0;
         doomed.then(|| self.boundary())
     }
 
@@ -215,8 +219,8 @@ impl Actor {
             lease * 2,
         ];
         let context = self.actors.context();
-        let site = context.decisions.site(self.process, What::Delay);
-        times[context.decisions.choose(site, times.len() as u32) as usize]
+        let point = context.decisions.choice_point(self.process, What::Delay);
+        times[context.decisions.choose(point, times.len() as u32) as usize]
     }
 
     /// Writes down an effect, and returns its order and its time.

@@ -12,7 +12,7 @@ pub struct Broken {
     pub finding: Finding,
     /// The smallest plan that shows it; `None` if no single run is wrong.
     pub plan: Option<Plan>,
-    /// The whole message: the story, the rule in plain words, and the line that replays the run.
+    /// The whole message: the history view, the rule in plain words, and the line that replays the run.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Handlers whose failures the story shows; without this, the story only shows that the worker tries again.
+//! Handlers whose failures the history view shows; without this, it only shows that the worker tries again.
 
 use std::{future::Future, panic, pin::Pin, sync::Arc};
 

@@ -7,7 +7,7 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use super::Story;
+use super::RunRecord;
 use crate::{history::Moment, plan::Process};
 
 /// Of the unacked messages that a worker still held after the last fault, the one held the longest.
@@ -28,10 +28,10 @@ struct Lease {
 }
 
 impl<'a> HeldJobs<'a> {
-    pub(super) fn longest(story: &'a Story) -> Option<Self> {
-        let healed = story.history.healed()?;
+    pub(super) fn longest(run: &'a RunRecord) -> Option<Self> {
+        let healed = run.history.healed()?;
         let mut leases: BTreeMap<(&QueueName, Receipt), Lease> = BTreeMap::new();
-        for record in &story.history.records {
+        for record in &run.history.records {
             let queue = &record.queue;
             let until = record.ended.as_ref().map_or(record.began, |ended| ended.at);
             if let (Call::Extend(receipts, _), Some(Answer::Extended(each))) =
@@ -71,7 +71,7 @@ impl<'a> HeldJobs<'a> {
         let held = held.map(|((queue, receipt), lease)| Self {
             queue,
             id: receipt.id,
-            process: story
+            process: run
                 .processes
                 .get(&lease.process)
                 .map_or("somebody", |process| process),

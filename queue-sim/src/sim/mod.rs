@@ -17,8 +17,8 @@ mod panics;
 mod play;
 mod report;
 mod run;
+mod run_record;
 mod runner;
-mod story;
 mod tally;
 mod variables;
 
@@ -30,7 +30,7 @@ pub use self::{
     check::{Check, Drained, Effects, Finding, Rules},
     ledger::{Effect, Ledger, Stale},
     run::Run,
-    story::{Fates, Story},
+    run_record::{Fates, RunRecord},
     tally::Tally,
     variables::{first_seed_of_the_day, seeds_or},
 };

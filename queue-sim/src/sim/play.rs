@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    Story,
+    RunRecord,
     actors::{Actor, Actors},
     audit::{Audit, Left},
     builder::{ProcessScript, Role, Sim},
@@ -44,7 +44,11 @@ const MOST_RESTARTS: u32 = 10;
 const LOOKS_PER_LEASE: u32 = 2;
 
 /// Plays one run.
-pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Decisions) -> Story {
+pub(super) fn play(
+    sim: &Sim,
+    environment: &mut dyn Environment,
+    decisions: &Decisions,
+) -> RunRecord {
     in_virtual_time(async {
         let parameter = |nth| ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(nth);
         let preemption = [5, 20, 50, 90][decisions.choose(parameter(0), 4) as usize];
@@ -90,7 +94,7 @@ pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Dec
                 ),
             ));
         }
-        Story {
+        RunRecord {
             queues: director.queues(),
             handled: sim.handled.iter().cloned().collect(),
             history: frame.end([], &end),

@@ -40,11 +40,11 @@ impl Run {
         let recorder = Recorder::new(process, actors.context().journal.clone());
         let recorded = Layered::new(recorder, backend);
         let backend = Layered::new(actor.clone(), Arc::new(recorded));
-        let site = actors
+        let point = actors
             .context()
             .decisions
-            .site(Process::WORLD, What::Parameter);
-        let seed = actors.context().decisions.choose(site, 1 << 16);
+            .choice_point(Process::WORLD, What::Parameter);
+        let seed = actors.context().decisions.choose(point, 1 << 16);
         Ok(Self {
             queues: Queues::new(backend),
             actor,
@@ -63,7 +63,7 @@ impl Run {
     }
 
     /// A connection to the run's Redis server, for code that sends its own commands. Other processes
-    /// may go first at every command, and the story of a failure shows it.
+    /// may go first at every command, and the history view of a failure shows it.
     ///
     /// # Errors
     ///
@@ -101,7 +101,10 @@ impl Run {
     /// Use it instead of a random number.
     pub fn choose(&self, options: u32) -> u32 {
         let decisions = &self.actors.context().decisions;
-        decisions.choose(decisions.site(self.actor.process(), What::User), options)
+        decisions.choose(
+            decisions.choice_point(self.actor.process(), What::User),
+            options,
+        )
     }
 
     /// A number for code that needs a seed, such as a worker's jitter.

@@ -77,14 +77,14 @@ impl<'a> Trial<'a> {
         let found = cell.found.iter();
         let undeclared = found.filter(|(rule, _)| !condition.breaks(&strategy.guarantees, rule));
         let told = undeclared.map(|(rule, found)| {
-            let story = self.story(found, rule);
-            format!("{rule} is not declared: {story}")
+            let report = self.report(found, rule);
+            format!("{rule} is not declared: {report}")
         });
         told.collect()
     }
 
     /// A small run that breaks the rule, as a history view; only its message if it cannot be played again.
-    fn story(&mut self, found: &Found, rule: &str) -> String {
+    fn report(&mut self, found: &Found, rule: &str) -> String {
         let plan = self.smaller(found, rule);
         let replayed = self.runner.plan(&plan);
         match breaking(&replayed, rule) {

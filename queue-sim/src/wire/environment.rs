@@ -232,8 +232,8 @@ impl Environment for RedisEnvironment {
 
 /// Whether no process of this run stores bodies out of line.
 fn is_plain(context: &RunContext) -> bool {
-    let site = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(14);
-    context.decisions.choose(site, 2) == 1
+    let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(14);
+    context.decisions.choose(point, 2) == 1
 }
 
 /// One run's world.

@@ -68,22 +68,22 @@ impl Actor {
     /// Draws an argument: one of the given number of options, all equally likely.
     pub(super) fn choose(&self, options: u32) -> u32 {
         let decisions = &self.context.decisions;
-        let site = decisions.site(self.process, What::Argument);
-        decisions.choose(site, options)
+        let point = decisions.choice_point(self.process, What::Argument);
+        decisions.choose(point, options)
     }
 
     /// Draws an argument: one of the given number of options, mostly the simplest.
     pub(super) fn draw(&self, options: u32, chance: Chance) -> u32 {
         let decisions = &self.context.decisions;
-        let site = decisions.site(self.process, What::Argument);
-        decisions.draw(site, options, chance)
+        let point = decisions.choice_point(self.process, What::Argument);
+        decisions.draw(point, options, chance)
     }
 
     /// Draws an argument: one option for each weight.
     pub(super) fn weigh(&self, weights: &[u32]) -> u32 {
         let decisions = &self.context.decisions;
-        let site = decisions.site(self.process, What::Argument);
-        decisions.weigh(site, weights)
+        let point = decisions.choice_point(self.process, What::Argument);
+        decisions.weigh(point, weights)
     }
 
     /// Draws true with this chance.

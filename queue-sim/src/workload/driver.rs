@@ -25,7 +25,7 @@ use crate::{
 /// One process of a run: it opens the queue and makes calls, one step after another. After a crash it
 /// begins again, and remembers only the step's number.
 #[derive(Debug, Clone)]
-pub(crate) struct Player {
+pub(crate) struct Driver {
     pub(crate) process: Process,
     pub(crate) steps: u32,
     pub(crate) context: RunContext,
@@ -45,7 +45,7 @@ pub(crate) struct Player {
 /// The awaits at which a fault may interrupt a step.
 const AWAITS: u32 = 6;
 
-impl Player {
+impl Driver {
     /// Starts the process.
     pub(crate) fn enter(self) {
         let leaning = match self.is_audience {
@@ -132,8 +132,11 @@ impl Player {
             return false;
         };
         let choose = |options| {
-            let site = self.context.decisions.site(self.process, What::Interrupt);
-            self.context.decisions.choose(site, options)
+            let point = self
+                .context
+                .decisions
+                .choice_point(self.process, What::Interrupt);
+            self.context.decisions.choose(point, options)
         };
         let at = 1 + choose(AWAITS);
         let when = match choose(3) {
@@ -177,8 +180,11 @@ impl Player {
             return None;
         }
         weights[0] = 100_u32.saturating_sub(sum).max(20);
-        let site = self.context.decisions.site(self.process, What::Interrupt);
-        let struck = self.context.decisions.weigh(site, &weights) as usize;
+        let point = self
+            .context
+            .decisions
+            .choice_point(self.process, What::Interrupt);
+        let struck = self.context.decisions.weigh(point, &weights) as usize;
         Some(INTERRUPTS[struck.checked_sub(1)?])
     }
 
@@ -186,14 +192,17 @@ impl Player {
     fn pause(&self) -> Duration {
         let lease_time = self.workload.lease_time;
         let millisecond = Duration::from_millis(1);
-        let site = self.context.decisions.site(self.process, What::Delay);
+        let point = self
+            .context
+            .decisions
+            .choice_point(self.process, What::Delay);
         let pauses = [
             lease_time,
             lease_time - millisecond,
             lease_time + millisecond,
             lease_time * 3,
         ];
-        pauses[self.context.decisions.choose(site, 4) as usize]
+        pauses[self.context.decisions.choose(point, 4) as usize]
     }
 }
 

@@ -1,7 +1,7 @@
 //! The processes' random calls to a queue.
 //!
 //! A [`Workload`] holds the parameters of one run: the queue's configuration, the length of leases, the producers and
-//! the consumers. Parameters differ more between runs than calls do within one (swarm testing). A player is one
+//! the consumers. Parameters differ more between runs than calls do within one (swarm testing). A driver is one
 //! process: it opens the queue and makes calls, step by step, while faults cancel, crash and stall it. The drain at the
 //! end empties the queue, and then a last client removes it.
 //!
@@ -36,7 +36,7 @@ use std::time::Duration;
 
 use queue_core::{QueueConfig, QueueKind};
 
-pub(crate) use self::{drain::drain, driver::Player, fit::Fit, pool::Pool, remove::remove};
+pub(crate) use self::{drain::drain, driver::Driver, fit::Fit, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
 use crate::{
     plan::{Chance, ChoicePoint, Decisions, Process, What},
@@ -98,12 +98,12 @@ impl Workload {
     /// Draws the parameters of one run.
     pub fn draw(kind: QueueKind, mode: Mode, decisions: &Decisions) -> Self {
         let choose = |nth, options: usize| {
-            let site = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(nth);
-            decisions.choose(site, options as u32) as usize
+            let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(nth);
+            decisions.choose(point, options as u32) as usize
         };
         let audience = || {
-            let site = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(11);
-            decisions.weigh(site, &AUDIENCES) as u8
+            let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(11);
+            decisions.weigh(point, &AUDIENCES) as u8
         };
         let millis = Duration::from_millis;
         let lease = LEASES[choose(1, LEASES.len())];

@@ -90,8 +90,8 @@ pub(super) struct Leaning(Vec<u32>);
 impl Leaning {
     /// Draws this process's leaning.
     pub(super) fn draw(process: Process, workload: &Workload, decisions: &Decisions) -> Self {
-        let site = ChoicePoint::new(process, 0, What::Parameter);
-        let role = decisions.weigh(site, &[40, 25, 25, 10]) as usize;
+        let point = ChoicePoint::new(process, 0, What::Parameter);
+        let role = decisions.weigh(point, &[40, 25, 25, 10]) as usize;
         let weight = |verb: &Verb| {
             let verb = *verb;
             if !verb.is_of(workload.kind) || (verb.is_of_operators() && !workload.operators) {
@@ -128,8 +128,8 @@ impl Leaning {
 
     /// Draws the process's next verb.
     pub(super) fn verb(&self, process: Process, decisions: &Decisions) -> Verb {
-        let site = decisions.site(process, What::Verb);
-        Verb::ALL[decisions.weigh(site, &self.0) as usize]
+        let point = decisions.choice_point(process, What::Verb);
+        Verb::ALL[decisions.weigh(point, &self.0) as usize]
     }
 }
 

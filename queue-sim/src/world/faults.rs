@@ -71,13 +71,13 @@ impl Faults {
     /// more from each other than draws from one mix would (swarm testing: Groce and others, 2012).
     pub fn drawn(decisions: &Decisions, possible: &[Fault]) -> Self {
         let mut mix = Vec::new();
-        let site =
+        let point =
             ChoicePoint::new(Process::WORLD, 1, What::Parameter).nth(Fault::ALL.len() as u32);
-        let density = [0, 10, 25, 50][decisions.choose(site, 4) as usize];
+        let density = [0, 10, 25, 50][decisions.choose(point, 4) as usize];
         for fault in possible {
             let nth = *fault as u32;
-            let site = ChoicePoint::new(Process::WORLD, 1, What::Parameter).nth(nth);
-            let chance = match decisions.draw(site, 4, density) {
+            let point = ChoicePoint::new(Process::WORLD, 1, What::Parameter).nth(nth);
+            let chance = match decisions.draw(point, 4, density) {
                 0 => continue,
                 1 => 3,
                 2 => 15,

@@ -47,7 +47,7 @@ pub const EPOCH: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 #[async_trait]
 pub trait World: Debug + Send + Sync + 'static {
     /// Connects this process to the backend with a client of its own, as a program of its own would. The
-    /// client's background tasks belong to the process, and its faults are drawn at the process's sites.
+    /// client's background tasks belong to the process, and its faults are drawn at the process's choice points.
     /// A process that crashed connects again.
     ///
     /// # Errors

@@ -41,7 +41,7 @@ struct TroubleState {
     held: BTreeMap<Process, Instant>,
 }
 
-/// The weights of up to seven faults at one site, and of none striking.
+/// The weights of up to seven faults at one choice point, and of none striking.
 pub(crate) type Weights = [Chance; 8];
 
 impl Trouble {
@@ -89,8 +89,8 @@ impl Trouble {
         if weights[1..].iter().all(|weight| *weight == 0) {
             return None;
         }
-        let site = self.0.decisions.site(process, what);
-        let struck = self.0.decisions.weigh(site, &weights[..=faults.len()]);
+        let point = self.0.decisions.choice_point(process, what);
+        let struck = self.0.decisions.weigh(point, &weights[..=faults.len()]);
         faults.get((struck as usize).checked_sub(1)?).copied()
     }
 
@@ -101,8 +101,8 @@ impl Trouble {
 
     /// Chooses one of the given number of ways in which a fault can strike.
     pub(crate) fn way(&self, process: Process, what: What, options: u32) -> u32 {
-        let site = self.0.decisions.site(process, what);
-        self.0.decisions.choose(site, options)
+        let point = self.0.decisions.choice_point(process, what);
+        self.0.decisions.choose(point, options)
     }
 
     /// The delay of a late message: about a lease's time, or hardly any.

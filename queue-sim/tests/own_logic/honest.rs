@@ -167,21 +167,21 @@ async fn inside_a_runtime_it_says_what_to_do() {
 fn a_failure_is_replayed_by_its_plan_and_by_no_other() {
     let broken = harmful("replayed").try_run().expect_err("it is harmful");
     let plan = broken.plan.clone().expect("a run is wrong");
-    let story = harmful("replayed").story(&Decisions::planned(plan.clone()));
-    let findings = harmful("replayed").findings(&story);
+    let run = harmful("replayed").play(&Decisions::planned(plan.clone()));
+    let findings = harmful("replayed").findings(&run);
     assert_eq!(findings.first(), Some(&broken.finding));
     let line = format!("QUEUE_SIM_REPLAY='{plan}'");
     assert!(broken.message.contains(&line), "{broken}");
     assert!(plan.len() <= 6, "{plan}");
-    let calm = harmful("replayed").story(&Decisions::planned(Plan::default()));
+    let calm = harmful("replayed").play(&Decisions::planned(Plan::default()));
     assert!(harmful("replayed").findings(&calm).is_empty());
 }
 
 #[test]
 fn a_check_of_ones_own_is_held_against_every_run() {
     let broken = harmless("own check")
-        .check(check::that("no message is ever delivered twice", |story| {
-            let fates = story.fates(&"jobs".parse().expect("a name"));
+        .check(check::that("no message is ever delivered twice", |run| {
+            let fates = run.fates(&"jobs".parse().expect("a name"));
             match fates.deliveries.values().max() {
                 Some(2..) => Err("one was".to_owned()),
                 _ => Ok(()),
@@ -208,13 +208,13 @@ fn under_proptest_the_plan_is_shrunk() {
             break tree;
         }
     };
-    let whole = tree.current().story().plan.len();
+    let whole = tree.current().run().plan.len();
     let mut smallest = whole;
     let mut go_on = tree.simplify();
     while go_on {
         let case = tree.current();
         if case.check().is_err() {
-            smallest = smallest.min(case.story().plan.len());
+            smallest = smallest.min(case.run().plan.len());
             go_on = tree.simplify();
         } else {
             go_on = tree.complicate();

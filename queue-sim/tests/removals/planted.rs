@@ -18,8 +18,8 @@ const HUNT: u64 = 200;
 /// The rule that a bug breaks, and how. Nothing is shrunk.
 fn found(scene: &Sim) -> (String, String) {
     let found = (0..HUNT).find_map(|seed| {
-        let story = scene.story(&Decisions::seeded(seed));
-        let finding = scene.findings(&story).into_iter().next()?;
+        let run = scene.play(&Decisions::seeded(seed));
+        let finding = scene.findings(&run).into_iter().next()?;
         Some((finding.rule.to_string(), format!("seed {seed}: {finding}")))
     });
     let found = found.expect("it is found");

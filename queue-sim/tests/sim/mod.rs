@@ -11,7 +11,7 @@ use std::{path::Path, time::SystemTime};
 use queue_core::{QueueKind, call::Call};
 use queue_sim::{
     plan::{Misfit, Plan, Regressions},
-    report::{relapse, story},
+    report::{failure_report, relapse},
     run::{Played, Relapse, RunFailure, Runs, Scenario},
     sim::seeds_or,
     workload::Size,
@@ -176,10 +176,10 @@ fn missed(runs: &Runs<'_>, kind: QueueKind) -> Vec<String> {
 }
 
 fn told(scenario: &Scenario, backend: &str, failures: &[(u64, RunFailure<Played>)]) -> String {
-    let stories = failures
+    let reports = failures
         .iter()
-        .map(|failure| story(scenario, backend, failure));
-    stories.collect()
+        .map(|failure| failure_report(scenario, backend, failure));
+    reports.collect()
 }
 
 fn keep(regressions: &Regressions, failures: &[(u64, RunFailure<Played>)]) -> String {

@@ -243,7 +243,7 @@ impl Client {
 
     fn choose(&self, options: u32) -> u32 {
         let process = Process(self.process);
-        let site = self.decisions.site(process, What::Argument);
-        self.decisions.choose(site, options)
+        let point = self.decisions.choice_point(process, What::Argument);
+        self.decisions.choose(point, options)
     }
 }

@@ -20,7 +20,7 @@ use queue_core::QueueKind;
 use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
-    report::{history_view, relapse, story, summary, timeline},
+    report::{failure_report, history_view, relapse, summary, timeline},
     run::{Played, Relapse, Replayed, RunFailure, Runner, Runs, Scenario, Totals},
     world::Environment,
 };
@@ -109,7 +109,7 @@ fn play(
             return Ok(());
         }
         progress.end();
-        println!("{}", story(&scenario, backend, failure));
+        println!("{}", failure_report(&scenario, backend, failure));
         if arguments.keep && usual {
             regressions.keep(&finding.rule, &run.plan)?;
         }

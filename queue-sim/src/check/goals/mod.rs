@@ -110,7 +110,7 @@ pub(crate) fn of_calls(
         .copied()
 }
 
-/// The goals that this run reached, as its history shows and as its player noted.
+/// The goals that this run reached, as its history shows and as its driver noted.
 pub fn reached(played: &Played) -> BTreeSet<&'static str> {
     let case = &Case::of(played);
     let mut goals = played.goals.clone();

@@ -7,7 +7,7 @@ use proptest::test_runner::{TestCaseError, TestCaseResult};
 
 use crate::{
     plan::{Decisions, Plan},
-    sim::{Story, builder::Sim, report::Report},
+    sim::{RunRecord, builder::Sim, report::Report},
 };
 
 /// One run of a [`Sim`], not yet played.
@@ -42,27 +42,27 @@ impl Taken {
 
 impl Case {
     /// Plays the run.
-    pub fn story(&self) -> Story {
+    pub fn play(&self) -> RunRecord {
         let decisions = match &self.source {
             Source::Seed(seed) => Decisions::seeded(*seed),
             Source::Plan(plan) => Decisions::planned(plan.clone()),
         };
-        let story = self.sim.story(&decisions);
-        *self.taken.lock() = Some(story.plan.clone());
-        story
+        let run = self.sim.play(&decisions);
+        *self.taken.lock() = Some(run.plan.clone());
+        run
     }
 
     /// Plays the run, and checks it.
     ///
     /// # Errors
     ///
-    /// The story of the first broken check.
+    /// The report of the first broken check.
     pub fn check(&self) -> TestCaseResult {
-        let story = self.story();
-        match self.sim.findings(&story).first() {
+        let run = self.play();
+        match self.sim.findings(&run).first() {
             None => Ok(()),
             Some(finding) => {
-                let report = Report::new(&self.sim.name, &story, Some(finding));
+                let report = Report::new(&self.sim.name, &run, Some(finding));
                 // A caller that quotes this may add a full stop, which must not end up in the
                 // test's name.
                 Err(TestCaseError::fail(format!("{report}\n")))

@@ -135,24 +135,24 @@ impl ValueTree for CaseTree {
 /// The smaller plan with this number: without the last half, the first half, the quarters, and so
 /// on to single decisions; then with one decision lowered.
 fn smaller(plan: &Plan, nth: usize) -> Option<Plan> {
-    let sites: Vec<ChoicePoint> = plan.iter().map(|(site, _)| site).collect();
+    let points: Vec<ChoicePoint> = plan.iter().map(|(point, _)| point).collect();
     let mut left = nth;
-    let mut size = sites.len().div_ceil(2);
+    let mut size = points.len().div_ceil(2);
     while size > 0 {
-        let chunks = sites.len().div_ceil(size);
+        let chunks = points.len().div_ceil(size);
         if left < chunks {
             let mut candidate = plan.clone();
-            for site in sites.iter().rev().skip(left * size).take(size) {
-                candidate.set(*site, 0);
+            for point in points.iter().rev().skip(left * size).take(size) {
+                candidate.set(*point, 0);
             }
             return Some(candidate);
         }
         left -= chunks;
         size = if size == 1 { 0 } else { size.div_ceil(2) };
     }
-    let mut high = sites.into_iter().filter(|site| plan.get(*site) > 1);
-    let site = high.nth(left)?;
+    let mut high = points.into_iter().filter(|point| plan.get(*point) > 1);
+    let point = high.nth(left)?;
     let mut candidate = plan.clone();
-    candidate.set(site, 1);
+    candidate.set(point, 1);
     Some(candidate)
 }

@@ -17,9 +17,9 @@ use crate::{
     plan::{Plan, Process},
 };
 
-/// The story of one run of a simulation.
+/// A run of a simulation, as its checks see it.
 #[derive(Debug, Clone)]
-pub struct Story {
+pub struct RunRecord {
     /// The queues, and their configurations.
     pub queues: BTreeMap<QueueName, QueueConfig>,
     /// The queues that have a handler.
@@ -62,7 +62,7 @@ pub struct Fates {
     pub withdrawn: BTreeSet<MessageId>,
 }
 
-impl Story {
+impl RunRecord {
     /// The fates of this queue's messages.
     pub fn fates(&self, queue: &QueueName) -> Fates {
         let mut fates = Fates::default();
@@ -148,7 +148,7 @@ impl Story {
         })
     }
 
-    /// The length of the story: calls, and commands beside the queues.
+    /// The size of the run: calls, and commands beside the queues.
     pub fn size(&self) -> usize {
         let processes = self.history.records.iter();
         let calls = processes.filter(|record| self.processes.contains_key(&record.process));

@@ -19,9 +19,9 @@ use queue_sim::{
 /// The time of a lease, in ms.
 pub(crate) const LEASE_TIME: u64 = 100;
 
-/// A history in the making. Calls get the model's answers, unless the story sets others.
+/// A history in the making. Calls get the model's answers, unless the test sets others.
 #[derive(Debug)]
-pub(crate) struct Story {
+pub(crate) struct HistoryBuilder {
     config: QueueConfig,
     model: Model,
     history: History,
@@ -31,7 +31,7 @@ pub(crate) struct Story {
     pub(crate) slack: Option<Duration>,
 }
 
-impl Story {
+impl HistoryBuilder {
     pub(crate) fn of(config: QueueConfig) -> Self {
         Self {
             model: Model::new(&config),
@@ -54,10 +54,10 @@ impl Story {
 
     /// A reliable queue with one message, which is leased.
     pub(crate) fn leased() -> (Self, Delivery) {
-        let mut story = Self::reliable();
-        story.push("a");
-        let first = story.take();
-        (story, first)
+        let mut history = Self::reliable();
+        history.push("a");
+        let first = history.take();
+        (history, first)
     }
 
     pub(crate) fn delay() -> Self {
