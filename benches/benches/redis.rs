@@ -77,9 +77,9 @@ fn settle_and_lease(run: &mut Run<'_>) {
                 1 => "LMOVE + LREM",
                 _ => "script + LREMs",
             };
-            let mut beside = vec![(peer, raw::list_turn(fixture, shape))];
+            let mut beside = vec![(peer, raw::list_settle_and_lease(fixture, shape))];
             if (kind, shape) == (QueueKind::Reliable, Shape::new(1, 1)) {
-                beside.push((BARE, raw::bare_turn(fixture)));
+                beside.push((BARE, raw::bare_settle_and_lease(fixture)));
             }
             let name = format!("settle_and_lease/{}, {}", kind.as_str(), shape.name());
             let ours = ours::settle_and_lease(fixture, kind, shape);
@@ -97,7 +97,7 @@ fn threads(run: &mut Run<'_>) {
         let beside = vec![("LPUSH", raw::list_push(fixture, shape))];
         run.measure(Samples::Many, &format!("push/{name}"), shape, ours, beside);
         let ours = ours::settle_and_lease(fixture, kind, shape);
-        let beside = vec![("LMOVE + LREM", raw::list_turn(fixture, shape))];
+        let beside = vec![("LMOVE + LREM", raw::list_settle_and_lease(fixture, shape))];
         run.measure(
             Samples::Many,
             &format!("settle_and_lease/{name}"),

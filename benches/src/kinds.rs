@@ -276,7 +276,7 @@ pub async fn insert(ring: &dyn RotatingQueue, items: usize) {
 /// # Panics
 ///
 /// If the ring refuses.
-pub fn turn_alone(
+pub fn settle_and_lease_alone(
     runtime: &Runtime,
     ring: &dyn RotatingQueue,
     batch: usize,
@@ -296,7 +296,7 @@ pub fn turn_alone(
 /// # Panics
 ///
 /// If the ring refuses.
-pub fn turn_together(
+pub fn settle_and_lease_together(
     runtime: &Runtime,
     ring: &Arc<dyn RotatingQueue>,
     batch: usize,

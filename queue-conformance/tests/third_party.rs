@@ -20,7 +20,7 @@ struct Rings(Arc<Mutex<BTreeMap<QueueName, Arc<Ring>>>>);
 struct Ring {
     config: Mutex<RotatingConfig>,
     state: Mutex<State>,
-    turn: Notify,
+    due: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl RotatingQueue for Handle {
         Insert::check_all(items, self.max_body)?;
         let mut state = self.state();
         let answers = items.iter().map(|item| state.insert(item)).collect();
-        self.ring.turn.notify_one();
+        self.ring.due.notify_one();
         Ok(answers)
     }
 
@@ -89,7 +89,7 @@ impl RotatingQueue for Handle {
         let next = state.items.iter().map(|item| item.due).min();
         let next = next.map(|due| due.duration_since(now));
         if next.is_some_and(|next| next.is_zero()) {
-            self.ring.turn.notify_one();
+            self.ring.due.notify_one();
         }
         let nothing = items.is_empty();
         Ok(Rotated {
@@ -100,7 +100,7 @@ impl RotatingQueue for Handle {
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
         // In both cases the caller polls again.
-        tokio::time::timeout(timeout, self.ring.turn.notified())
+        tokio::time::timeout(timeout, self.ring.due.notified())
             .await
             .ok();
         Ok(())
@@ -171,7 +171,7 @@ impl Backend for Rings {
             Arc::new(Ring {
                 config: Mutex::new(config.clone()),
                 state: Mutex::default(),
-                turn: Notify::new(),
+                due: Notify::new(),
             })
         });
         config.check_stored(&ring.config())?;
@@ -201,7 +201,7 @@ impl Backend for Rings {
             for item in &mut state.items {
                 item.due = Instant::now();
             }
-            ring.turn.notify_waiters();
+            ring.due.notify_waiters();
         }
         Ok(true)
     }

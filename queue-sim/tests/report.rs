@@ -25,13 +25,13 @@ struct HistoryScript {
 }
 
 impl HistoryScript {
-    fn played(tell: impl AsyncFnOnce(&Self)) -> History {
+    fn played(script_of: impl AsyncFnOnce(&Self)) -> History {
         in_virtual_time(async {
             let script = Self {
                 journal: Journal::new(EPOCH, true),
                 queue: QueueName::new("jobs").unwrap(),
             };
-            tell(&script).await;
+            script_of(&script).await;
             script.journal.take()
         })
     }
@@ -178,7 +178,7 @@ const FAULTS: &str = include_str!("report/faults.txt");
 
 /// Reports shorten calls that never end, and large ones.
 #[test]
-fn a_story_is_never_too_long_to_read() {
+fn a_history_view_is_never_too_long_to_read() {
     let history = HistoryScript::played(async |script| {
         let large: Vec<_> = (0..100)
             .map(|_| Push::new("a body of some length"))

@@ -203,7 +203,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn reasons_that_all_differ_do_not_flood() {
         let (mut failures, start) = (Failures::default(), Instant::now());
-        let told = (0..10_000_u32).filter(|n| {
+        let logged = (0..10_000_u32).filter(|n| {
             let word: String = n
                 .to_string()
                 .chars()
@@ -211,10 +211,10 @@ mod tests {
                 .collect();
             log_level(&mut failures, &word, start) != FailureLog::InSum
         });
-        let told = told.count() as u64;
-        assert!(told <= (KINDS as u64 + 1) * SINGLY, "{told}");
+        let logged = logged.count() as u64;
+        assert!(logged <= (KINDS as u64 + 1) * SINGLY, "{logged}");
         let sums = failures.sums(start + INTERVAL, false);
         let summed: u64 = sums.iter().map(|sum| sum.failures).sum();
-        assert_eq!(told + summed, 10_000);
+        assert_eq!(logged + summed, 10_000);
     }
 }

@@ -145,7 +145,7 @@ async fn a_partition_that_is_down_hides_no_message_of_the_others() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_settlement_fails_leases_nothing() {
+async fn a_settle_and_lease_whose_settlement_fails_leases_nothing() {
     let refusing = Refusing::default();
     let jobs = reliable_behind(refusing.clone(), 3).await;
     for n in 0..30 {

@@ -98,7 +98,7 @@ impl Connection {
 
     /// Converts a reply to the expected type.
     fn read<T: FromRedisValue>(&self, answer: Value) -> Result<T> {
-        read(answer).inspect_err(|_| self.client.doubt())
+        read(answer).inspect_err(|_| self.client.mark_suspect())
     }
 
     /// Refuses keys that are not all in one slot of a cluster, including keys that only begin with `beginnings`.

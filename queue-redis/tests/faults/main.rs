@@ -8,7 +8,6 @@
 mod anew;
 mod bodies;
 mod cancellation;
-mod chaos;
 mod clock_jumps;
 mod clocks;
 mod crash;
@@ -24,6 +23,7 @@ mod memory;
 mod nonsense;
 #[path = "../support/patient.rs"]
 mod patient;
+mod random_faults;
 mod refused_writes;
 mod scripts;
 mod slots;

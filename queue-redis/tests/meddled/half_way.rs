@@ -69,7 +69,7 @@ fn stored(place: &ServerPlace) -> BTreeMap<Vec<u8>, Vec<u8>> {
 async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
     let mut unknown = 0;
     for before in 0.. {
-        let told = format!(
+        let context = format!(
             "{} in {parts:?} parts, refused after {before} commands",
             verb.name
         );
@@ -91,14 +91,14 @@ async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
         let acted = (verb.act)(&ground).await;
         let struck = refusal.0.swap(NEVER, Ordering::SeqCst) == NEVER;
         if let Err(error) = &acted {
-            assert!(struck && error.is_transient(), "{told}: {error}");
+            assert!(struck && error.is_transient(), "{context}: {error}");
             match error.outcome() {
-                Outcome::NotApplied => assert!(stored(&place) == there, "{told}: {error}"),
+                Outcome::NotApplied => assert!(stored(&place) == there, "{context}: {error}"),
                 _ => unknown += 1,
             }
         }
         let again = (verb.act)(&ground).await;
-        again.unwrap_or_else(|error| panic!("{told}, and once more: {error}"));
+        again.unwrap_or_else(|error| panic!("{context}, and once more: {error}"));
         if !struck {
             return unknown;
         }

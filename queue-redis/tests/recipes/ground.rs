@@ -148,7 +148,7 @@ pub(crate) fn taking(queue: &AnyQueue) -> JoinHandle<Vec<Delivery>> {
 }
 
 /// Takes the messages that are there now.
-pub(crate) async fn look(queue: &AnyQueue, max: usize) -> Vec<Bytes> {
+pub(crate) async fn lease_bodies(queue: &AnyQueue, max: usize) -> Vec<Bytes> {
     let leased = leasing(queue).receive(max, LONG, Duration::ZERO).await;
     bodies(&leased.expect("it polls"))
 }

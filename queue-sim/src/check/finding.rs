@@ -6,7 +6,7 @@ use crate::history::CallId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The broken rule: its number in `CONTRACT.md`, such as `L4`; another property of every run
-    /// (`linearisable`, `limits`, `leftovers`, `operators`, `waiting`, `outcome`, `progress`,
+    /// (`linearisable`, `limits`, `leaks`, `operators`, `waiting`, `outcome`, `progress`,
     /// `determinism`); or the name of the caller's own check. Shrinking keeps it the same.
     pub rule: Cow<'static, str>,
     /// How the run breaks it, in a sentence.

@@ -84,7 +84,7 @@ impl Journal {
         let now = self.now();
         let mut state = self.lock();
         let at = state.next(now);
-        state.tell_apart(id, &outcome);
+        state.disambiguate(id, &outcome);
         if let Some(record) = state.record(id) {
             record.ended.get_or_insert(Ended { at, outcome });
         }
@@ -177,7 +177,7 @@ impl JournalState {
     }
 
     /// Makes the lease of a message that this call brings an execution of this call.
-    fn tell_apart(&mut self, id: CallId, outcome: &CallEnd) {
+    fn disambiguate(&mut self, id: CallId, outcome: &CallEnd) {
         let CallEnd::Ok(Answer::Leased(leased)) = outcome else {
             return;
         };

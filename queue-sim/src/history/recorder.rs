@@ -44,13 +44,13 @@ impl Recorder {
         name: &QueueName,
         call: Call,
         future: Step<'_, T>,
-        told: fn(&T) -> Answer,
+        answer_of: fn(&T) -> Answer,
     ) -> Result<T> {
         let Self { process, journal } = self;
         let id = journal.began(*process, name, call);
         let open = Open { journal, id };
         let answered = Marked { id, future }.await;
-        journal.ended(id, CallEnd::of(answered.as_ref().map(told)));
+        journal.ended(id, CallEnd::of(answered.as_ref().map(answer_of)));
         drop(open);
         answered
     }

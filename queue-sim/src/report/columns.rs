@@ -49,10 +49,11 @@ pub(crate) fn parting_rows(
         shown(first, &words[0], names, &BTreeMap::new()),
         shown(second, &words[1], names, &BTreeMap::new()),
     ];
-    let told =
+    let shown_row =
         |words: &Words, row: &TimelineRow| (words.time(row.at), row.process, row.text.clone());
     let mut both = rows[0].iter().zip(&rows[1]);
-    let alike = both.position(|(one, other)| told(&words[0], one) != told(&words[1], other));
+    let alike =
+        both.position(|(one, other)| shown_row(&words[0], one) != shown_row(&words[1], other));
     let alike = alike.unwrap_or_else(|| rows[0].len().min(rows[1].len()));
     if rows.iter().all(|rows| rows.len() == alike) {
         return None;
@@ -63,13 +64,13 @@ pub(crate) fn parting_rows(
     let [first, second] = [0, 1].map(|run| {
         let parts = rows[run].get(alike).map(|row| row.order);
         let named = |process| names[&process].clone();
-        let mut told = page(&rows[run], 0, &words[run], named, |row| {
+        let mut shown_row = page(&rows[run], 0, &words[run], named, |row| {
             (Some(row.order) == parts).then(|| "here they part".to_owned())
         });
         if parts.is_none() {
-            told.push_str("      == nothing more   <- here they part\n");
+            shown_row.push_str("      == nothing more   <- here they part\n");
         }
-        told
+        shown_row
     });
     Some((first, second))
 }

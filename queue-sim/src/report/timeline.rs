@@ -28,7 +28,7 @@ pub fn timeline(
     before: Option<usize>,
 ) -> String {
     let words = Words::of(history);
-    let mut page = shortened(&words.retold(&finding.to_string()));
+    let mut page = shortened(&words.with_relative_times(&finding.to_string()));
     if let Some(before) = before {
         let shrunk = format!(
             "shrunk from {before} operations to {}",

@@ -65,25 +65,25 @@ impl Words {
     }
 
     /// A message whose times are milliseconds since the beginning, as in all these words.
-    pub(super) fn retold(&self, message: &str) -> String {
-        let mut told = String::with_capacity(message.len());
+    pub(super) fn with_relative_times(&self, message: &str) -> String {
+        let mut text = String::with_capacity(message.len());
         let mut rest = message;
         while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
             let (before, from) = rest.split_at(start);
             let end = from.find(|letter: char| !letter.is_ascii_digit());
             let (digits, after) = from.split_at(end.unwrap_or(from.len()));
-            told.push_str(before);
+            text.push_str(before);
             let time = digits.parse().map(Timestamp::from_millis);
             match time {
                 Ok(at) if at >= self.base.max(LONG_AGO) && at.since(self.base) < LONGEST_RUN => {
-                    told.push_str(&format!("t={}", self.time(at)));
+                    text.push_str(&format!("t={}", self.time(at)));
                 }
-                _ => told.push_str(digits),
+                _ => text.push_str(digits),
             }
             rest = after;
         }
-        told.push_str(rest);
-        told
+        text.push_str(rest);
+        text
     }
 
     /// The queue's name as a prefix; nothing if there is only one queue.
@@ -138,7 +138,7 @@ impl Words {
             }
             Call::SettleAndLease(batch, max, lease_time, _) => {
                 format!(
-                    "turn: {}; {}",
+                    "settle_and_lease: {}; {}",
                     self.settle(queue, batch),
                     lease(*max, *lease_time)
                 )

@@ -6,7 +6,7 @@ use crate::{
     engine::{End, Executor},
     history::{Event, History, Journal},
     plan::{Chance, Decisions, Process},
-    world::{EPOCH, Environment, Faults, RunContext, World, by_rule},
+    world::{EPOCH, Environment, FaultMix, RunContext, World, by_rule},
 };
 
 /// The environment of every run: an executor, a journal, and a fresh world.
@@ -21,7 +21,7 @@ impl Frame {
         environment: &mut dyn Environment,
         decisions: &Decisions,
         preemption: Chance,
-        faults: Faults,
+        faults: FaultMix,
         lease_time: Duration,
     ) -> Self {
         let context = RunContext {
@@ -36,8 +36,8 @@ impl Frame {
     }
 
     /// Writes down the backend's data that no message, dead letter or item explains.
-    pub(crate) async fn look_for_leftovers(&self) {
-        for left in self.world.leftovers().await {
+    pub(crate) async fn note_leaks(&self) {
+        for left in self.world.leaks().await {
             let event = Event::Broken("leftovers", by_rule(&left));
             self.context.journal.note(event);
         }

@@ -11,7 +11,7 @@ use crate::{
     engine::{End, in_virtual_time},
     plan::{ChoicePoint, Decisions, Plan, Process, What},
     workload::{Driver, Fit, Mode, Pool, Workload, drain, remove},
-    world::{Environment, Fault, Faults},
+    world::{Environment, Fault, FaultMix},
 };
 
 /// The queue, its processes and its faults.
@@ -27,7 +27,7 @@ pub struct Scenario {
     pub mode: Option<Mode>,
     /// The faults that strike, and how often; each run draws them if this is `None`. Faults that
     /// the environment or the mode lacks never strike.
-    pub faults: Option<Faults>,
+    pub faults: Option<FaultMix>,
     /// The queue's guarantees, if it lacks some calls: processes then make only calls that it has, and the rules that
     /// it breaks are still checked. Bodies are unique, unless `equal_bodies` says otherwise.
     pub guarantees: Option<Guarantees>,
@@ -128,7 +128,7 @@ async fn run(
         .collect();
     let faults = match &scenario.faults {
         Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
-        None => Faults::drawn(decisions, &possible),
+        None => FaultMix::drawn(decisions, &possible),
     };
     let frame = Frame::new(
         environment,
@@ -167,7 +167,7 @@ async fn run(
         let last = Process(processes + 1);
         executor.spawn(last, Box::pin(drain(driver(last.0))));
         end = executor.run(HORIZON).await;
-        frame.look_for_leftovers().await;
+        frame.note_leaks().await;
         // Recipes remove no queues.
         if end == End::Finished && fit.is_none() {
             executor.spawn(last, Box::pin(remove(driver(last.0))));

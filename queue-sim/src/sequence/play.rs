@@ -16,7 +16,7 @@ use crate::{
     plan::{Decisions, Plan, Process},
     run::{Frame, Played, queue_name},
     workload::Mode,
-    world::{Environment, Faults},
+    world::{Environment, FaultMix},
 };
 
 const PROCESS: Process = Process(1);
@@ -96,7 +96,7 @@ pub fn play(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
 async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
     let decisions = Decisions::planned(Plan::default());
     let lease = Duration::from_millis(20);
-    let frame = Frame::new(environment, &decisions, 0, Faults::none(), lease);
+    let frame = Frame::new(environment, &decisions, 0, FaultMix::none(), lease);
     let client = Client {
         known: Known::default(),
         model: Model::new(&sequence.config),
@@ -117,7 +117,7 @@ async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
         }),
     );
     let end = executor.run(HORIZON).await;
-    frame.look_for_leftovers().await;
+    frame.note_leaks().await;
     Played {
         config: sequence.config.clone(),
         mode: Mode::Faults,

@@ -256,7 +256,7 @@ impl Layer for Actor {
         let answer = queue.call(call).await;
         // A call that found nothing is no step. So a worker's second ack is at the same step after any number of empty
         // polls, and a plan stays valid when it shrinks.
-        let told = match &answer {
+        let is_step = match &answer {
             Ok(Answer::Leased(leased)) => !leased.is_empty(),
             Ok(Answer::SettledAndLeased(settled, leased)) => {
                 !settled.is_empty() || !leased.is_empty()
@@ -264,7 +264,7 @@ impl Layer for Actor {
             Ok(_) => !wait,
             Err(_) => false,
         };
-        if told {
+        if is_step {
             self.step();
         }
         self.interruptible().await;

@@ -25,7 +25,7 @@ impl fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 /// A failure that belongs to no single run.
-pub(super) fn told(rule: &'static str, message: String) -> Box<Broken> {
+pub(super) fn broken_by(rule: &'static str, message: String) -> Box<Broken> {
     Box::new(Broken {
         finding: Finding::new(rule, message.clone()),
         plan: None,

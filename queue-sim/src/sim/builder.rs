@@ -9,7 +9,7 @@ use queue_core::{
 use queue_worker::{Context, IntoVerdict, Worker};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Chaos, Run, check::Check, handled::told};
+use super::{FaultSet, Run, check::Check, handled::recorded};
 use crate::world::Environment;
 
 /// The most processes that have numbers of their own; the auditor has another.
@@ -39,7 +39,7 @@ pub struct Sim {
     /// The queues that have a handler and no worker.
     pub(super) unserved: Vec<String>,
     pub(super) processes: Vec<ProcessScript>,
-    pub(super) chaos: Chaos,
+    pub(super) fault_set: FaultSet,
     pub(super) checks: Vec<Arc<dyn Check>>,
     pub(super) seeds: u64,
     pub(super) lease: Duration,
@@ -88,7 +88,7 @@ impl Sim {
             handled: Vec::new(),
             unserved: Vec::new(),
             processes: Vec::new(),
-            chaos: Chaos::all(),
+            fault_set: FaultSet::all(),
             checks: Vec::new(),
             seeds: 256,
             lease: Duration::from_secs(30),
@@ -119,9 +119,9 @@ impl Sim {
         rotating(RotatingConfig) by rotating_with: Rotating
     }
 
-    /// Sets the faults that may strike; by default [`Chaos::all`].
-    pub fn faults(mut self, chaos: Chaos) -> Self {
-        self.chaos = chaos;
+    /// Sets the faults that may strike; by default [`FaultSet::all`].
+    pub fn faults(mut self, fault_set: FaultSet) -> Self {
+        self.fault_set = fault_set;
         self
     }
 
@@ -198,7 +198,7 @@ impl fmt::Debug for Sim {
             .field("name", &self.name)
             .field("queues", &self.queues)
             .field("processes", &processes)
-            .field("chaos", &self.chaos)
+            .field("faults", &self.fault_set)
             .field("checks", &self.checks)
             .finish_non_exhaustive()
     }
@@ -297,7 +297,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         let (lease, name) = (self.sim.lease, self.name.clone());
         self.sim.handled.push(name.clone());
         let script = move |run: Run| -> Life {
-            let handler = told(make(&run), run.actor.clone());
+            let handler = recorded(make(&run), run.actor.clone());
             let opening = open(run.queues());
             let (tune, name) = (Arc::clone(&tune), name.clone());
             Box::pin(async move {
@@ -361,7 +361,7 @@ of_the_simulation! {
     /// [`Sim::rotating`]
     rotating<U>(name: &str, config: RotatingConfig) -> QueueWorkload<U, Rotating<U>>;
     /// [`Sim::faults`]
-    faults(chaos: Chaos) -> Sim;
+    faults(fault_set: FaultSet) -> Sim;
     /// [`Sim::check`]
     check(check: impl Check) -> Sim;
     /// [`Sim::seeds`]

@@ -9,7 +9,7 @@ use super::{actors::Actor, panics::guarded};
 type Handling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
 /// Wraps the handler: this actor writes down its failures and panics.
-pub(super) fn told<T, H, F>(handler: H, actor: Actor) -> impl Fn(T, Context) -> Handling
+pub(super) fn recorded<T, H, F>(handler: H, actor: Actor) -> impl Fn(T, Context) -> Handling
 where
     T: Send + 'static,
     H: Fn(T, Context) -> F + Send + Sync + 'static,

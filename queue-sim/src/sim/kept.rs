@@ -3,7 +3,7 @@
 use std::{env, path::PathBuf};
 
 use super::{
-    broken::{Broken, told},
+    broken::{Broken, broken_by},
     builder::Sim,
     check::Finding,
     report::Report,
@@ -76,7 +76,7 @@ impl Sim {
                 }
                 Err(Relapse::Inconclusive) => {
                     let message = format!("{place}: the checks ran out of their budget");
-                    return Err(told("inconclusive", message));
+                    return Err(broken_by("inconclusive", message));
                 }
             }
         }
@@ -103,11 +103,11 @@ impl Sim {
                 self.name,
                 misfits.join("\n")
             );
-            return Err(told("kept plans", message));
+            return Err(broken_by("kept plans", message));
         }
         if let Err(error) = file.update(misfits) {
             let message = format!("the kept plans of {} cannot be updated: {error}", self.name);
-            return Err(told("kept plans", message));
+            return Err(broken_by("kept plans", message));
         }
         for misfit in misfits {
             let place = misfit.place();
@@ -121,10 +121,10 @@ impl Sim {
 
     /// Keeps the plan of a failure. If the file cannot be written, the message says so beside the failure.
     pub(super) fn keep(&self, file: &Regressions, plan: &Plan, finding: &Finding) {
-        let told = match file.keep(&finding.to_string(), plan) {
+        let broken_by = match file.keep(&finding.to_string(), plan) {
             Ok(()) => format!("kept in {file}, to be played first: check it in with what mends it"),
             Err(error) => format!("the plan could not be kept: {error}"),
         };
-        eprintln!("{told}");
+        eprintln!("{broken_by}");
     }
 }

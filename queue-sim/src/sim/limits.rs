@@ -5,7 +5,7 @@ use std::time::Duration;
 use queue_core::{in_millis, limits};
 
 use super::{
-    broken::{Broken, told},
+    broken::{Broken, broken_by},
     builder::{MOST_PROCESSES, Sim},
 };
 
@@ -51,6 +51,6 @@ impl Sim {
     }
 
     fn refused(&self, why: &str) -> Box<Broken> {
-        told("settings", format!("{}: {why}", self.name))
+        broken_by("settings", format!("{}: {why}", self.name))
     }
 }

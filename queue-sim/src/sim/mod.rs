@@ -6,8 +6,8 @@ mod audit;
 mod broken;
 mod builder;
 mod cases;
-mod chaos;
 pub mod check;
+mod fault_set;
 mod handled;
 mod held;
 mod kept;
@@ -26,8 +26,8 @@ pub use self::{
     broken::Broken,
     builder::{Body, BoxError, QueueWorkload, Sim},
     cases::{Case, CaseTree, Cases},
-    chaos::Chaos,
     check::{Check, Drained, Effects, Finding, Rules},
+    fault_set::FaultSet,
     ledger::{Effect, Ledger, Stale},
     run::Run,
     run_record::{Fates, RunRecord},

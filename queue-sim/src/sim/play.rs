@@ -30,18 +30,18 @@ use crate::{
     history::{Event, Recorder},
     plan::{ChoicePoint, Decisions, Process, What},
     run::Frame,
-    world::{Environment, Fault, Faults, World, by_rule},
+    world::{Environment, Fault, FaultMix, World, by_rule},
 };
 
 /// The process that reads the queues from outside, without faults.
 pub(super) const AUDITOR: Process = Process(u8::MAX);
 /// The least time that faults last, in leases, after the producers have ended and no message is
 /// delayed. It lets crashed processes come back and crash again.
-const CHAOS_LEASES: u32 = 12;
+const FAULT_LEASES: u32 = 12;
 /// The most ends of one process with an error that faults can explain.
 const MOST_RESTARTS: u32 = 10;
 /// The number of the auditor's reads in one lease.
-const LOOKS_PER_LEASE: u32 = 2;
+const READS_PER_LEASE: u32 = 2;
 
 /// Plays one run.
 pub(super) fn play(
@@ -54,9 +54,9 @@ pub(super) fn play(
         let preemption = [5, 20, 50, 90][decisions.choose(parameter(0), 4) as usize];
         let possible = environment.faults().iter().copied();
         let possible: Vec<Fault> = possible
-            .filter(|fault| sim.chaos.faults.contains(fault))
+            .filter(|fault| sim.fault_set.faults.contains(fault))
             .collect();
-        let mut faults = Faults::drawn(decisions, &possible).sparing(AUDITOR);
+        let mut faults = FaultMix::drawn(decisions, &possible).sparing(AUDITOR);
         for (index, process) in sim.processes.iter().enumerate() {
             if process.role == Role::Producer {
                 faults = faults.sparing(process_number(index));
@@ -69,7 +69,7 @@ pub(super) fn play(
             actors: Actors::new(frame.context.clone(), sim.lease),
             books: Books::default(),
             shutdown: watch::Sender::new(false),
-            told: Mutex::default(),
+            log: Mutex::default(),
         });
         let directing = Arc::clone(&director);
         let executor = &frame.context.executor;
@@ -79,9 +79,8 @@ pub(super) fn play(
         );
         let horizon = sim.patience * 2 + Duration::from_secs(3600);
         let end = executor.run(horizon).await;
-        let told =
-            std::mem::take(&mut *director.told.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut failures = told.failures;
+        let log = std::mem::take(&mut *director.log.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut failures = log.failures;
         // The executor's handles drop their tasks. Any task still alive in the runtime was spawned
         // past the executor.
         let strays = Handle::current().metrics().num_alive_tasks();
@@ -101,9 +100,9 @@ pub(super) fn play(
             effects: director.books.effects(),
             ledgers: director.books.opened(),
             processes: director.processes(),
-            drained: told.drained,
-            dead: told.dead,
-            counters: told.counters,
+            drained: log.drained,
+            dead: log.dead,
+            counters: log.counters,
             failures,
             end,
             plan: decisions.taken(),
@@ -132,7 +131,7 @@ struct Director {
     actors: Actors,
     books: Books,
     shutdown: watch::Sender<bool>,
-    told: Mutex<PlayLog>,
+    log: Mutex<PlayLog>,
 }
 
 impl Director {
@@ -167,13 +166,13 @@ impl Director {
         let drained = self.drain(&audit).await;
         let ended = match drained {
             Ok(drained) => {
-                self.tell(|told| told.drained = drained);
+                self.log(|log| log.drained = drained);
                 audit.dead().await
             }
             Err(error) => Err(error),
         };
         match ended {
-            Ok(dead) => self.tell(|told| told.dead = dead),
+            Ok(dead) => self.log(|log| log.dead = dead),
             Err(error) => self.failed("auditor", error.to_string()),
         }
         // Stalled processes go on with a half-done handler, and the history shows what they do then.
@@ -185,7 +184,7 @@ impl Director {
         if let Err(error) = self.count(&*backend).await {
             self.failed("auditor", error.to_string());
         }
-        for left in self.world.leftovers().await {
+        for left in self.world.leaks().await {
             self.failed("left behind", by_rule(&left));
         }
     }
@@ -195,14 +194,14 @@ impl Director {
     async fn count(&self, backend: &dyn Backend) -> Result<()> {
         let audit = Audit::open(&self.sim, backend).await?;
         let counters = audit.counters().await?;
-        self.tell(|told| told.counters = counters);
+        self.log(|log| log.counters = counters);
         Ok(())
     }
 
     /// Waits until nothing is left, with faults for a while and then without. Returns the time from the last fault
     /// until then.
     async fn drain(&self, audit: &Audit) -> Result<Option<Duration>> {
-        let look = self.sim.lease / LOOKS_PER_LEASE;
+        let pause = self.sim.lease / READS_PER_LEASE;
         let begun = Instant::now();
         let mut quiet_since = begun;
         let drained = loop {
@@ -213,12 +212,12 @@ impl Director {
             if left == Left::Later {
                 quiet_since = Instant::now();
             }
-            if quiet_since.elapsed() > self.sim.lease * CHAOS_LEASES
+            if quiet_since.elapsed() > self.sim.lease * FAULT_LEASES
                 || begun.elapsed() > self.sim.patience
             {
                 break false;
             }
-            time::sleep(look).await;
+            time::sleep(pause).await;
         };
         self.actors.calm();
         self.world.heal().await;
@@ -231,7 +230,7 @@ impl Director {
             if audit.left().await? == Left::Nothing {
                 return Ok(Some(healed.elapsed()));
             }
-            time::sleep(look).await;
+            time::sleep(pause).await;
         }
         Ok(None)
     }
@@ -298,12 +297,12 @@ impl Director {
                     Err(_) => time::sleep(Duration::from_millis(100)).await,
                 }
             };
-            let told = match guarded(|| script(run)).await {
+            let log = match guarded(|| script(run)).await {
                 Ok(ended) => ended.map_err(|failure| failure.to_string()),
                 Err(panic) => Err(format!("panicked: {panic}")),
             };
             // If the run is over, the receiver is gone.
-            let _ = sender.send(told);
+            let _ = sender.send(log);
         };
         (self.spawner(process).spawn(Box::pin(life)), ended)
     }
@@ -322,11 +321,11 @@ impl Director {
     }
 
     fn failed(&self, process: &str, failure: String) {
-        self.tell(|told| told.failures.push((process.to_owned(), failure)));
+        self.log(|log| log.failures.push((process.to_owned(), failure)));
     }
 
-    fn tell(&self, what: impl FnOnce(&mut PlayLog)) {
-        what(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    fn log(&self, what: impl FnOnce(&mut PlayLog)) {
+        what(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn queues(&self) -> BTreeMap<QueueName, QueueConfig> {

@@ -107,9 +107,9 @@ fn fewer(before: usize, run: &RunRecord) -> String {
 
 /// Two runs that should be equal, each shown up to their first difference.
 pub(super) fn where_they_part(first: &RunRecord, second: &RunRecord) -> (String, String) {
-    let told = parting_rows(&first.history, &second.history, &first.processes);
+    let parting = parting_rows(&first.history, &second.history, &first.processes);
     // A history view leaves out calls that led to nothing, and the auditor's.
-    told.unwrap_or_else(|| {
+    parting.unwrap_or_else(|| {
         let records = first.history.records.iter().zip(&second.history.records);
         let mut differ = records.filter(|(one, other)| one != other);
         match differ.next() {

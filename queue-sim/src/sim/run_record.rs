@@ -104,11 +104,11 @@ impl RunRecord {
     /// an accepted message, and a message that was acked or that died, through faults, from expired leases alone. A
     /// queue without a handler needs an accepted message. A ring needs an item. A run without queues needs a call or a
     /// command.
-    pub fn is_telling(&self) -> bool {
+    pub fn shows_something(&self) -> bool {
         if self.queues.is_empty() {
             return self.size() > 0;
         }
-        let told = |(queue, config): (&QueueName, &QueueConfig)| {
+        let shows_work = |(queue, config): (&QueueName, &QueueConfig)| {
             if matches!(config, QueueConfig::Rotating(_)) {
                 return self.has_inserted(queue);
             }
@@ -118,7 +118,7 @@ impl RunRecord {
             let settled = counted.acked > 0 || self.has_expired(queue);
             counted.accepted > 0 && (settled || !self.handled.contains(queue.as_str()))
         };
-        self.queues.iter().any(told)
+        self.queues.iter().any(shows_work)
     }
 
     /// Whether a message was acked, even if no process knows it. True if no queue has a handler.

@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 
 use super::{
     RunRecord,
-    broken::{Broken, told},
+    broken::{Broken, broken_by},
     builder::Sim,
     kept::Upkeep,
     play::play,
@@ -54,7 +54,7 @@ impl Sim {
     /// If a setting is beyond its limits: the message names it. If a run breaks a check: the message has the shortest
     /// history view that shows it, and the line that replays it. If a kept plan does not fit, or the runner cannot read
     /// the file of kept plans: the message names file and line. If the runs prove too little: none was played (0
-    /// seeds), or a fault in the chaos never struck. The same if fewer than nine in ten had a message that was accepted
+    /// seeds), or a fault of the set never struck. The same if fewer than nine in ten had a message that was accepted
     /// and settled, or fewer than half had a message that was acked. A message is settled if the queue counts it as
     /// acked, or if it died from expired leases alone. If the same seed gave two different runs. Inside a tokio runtime
     /// (`#[tokio::test]`): the simulation brings its own, so make it a plain `#[test]`.
@@ -113,7 +113,7 @@ impl Sim {
             if seed < TWICE {
                 let again = Decisions::planned(run.plan.clone());
                 if let Some(different) = runner.compare(&run, &again) {
-                    return Err(told("determinism", different.message));
+                    return Err(broken_by("determinism", different.message));
                 }
             }
             if let Some(finding) = self.findings(&run).into_iter().next() {
@@ -123,9 +123,9 @@ impl Sim {
             }
             tally.add(&run);
         }
-        match tally.worth(&self.chaos_met(runner.environment())) {
+        match tally.worth(&self.faults_met(runner.environment())) {
             Ok(()) => Ok(tally),
-            Err(message) => Err(told("worth", message)),
+            Err(message) => Err(broken_by("worth", message)),
         }
     }
 
@@ -233,7 +233,7 @@ impl Sim {
     fn replay_asked(&self, runner: &mut Runner<'_, Self>) -> Option<Result<Tally, Box<Broken>>> {
         Some(match variables::replay()? {
             Ok(plan) => self.replay(runner, &plan),
-            Err(error) => Err(told("replay", error)),
+            Err(error) => Err(broken_by("replay", error)),
         })
     }
 
@@ -251,7 +251,7 @@ impl Sim {
                 plan: Some(run.plan),
                 message: report,
             })),
-            None if !unmet.is_empty() => Err(told(
+            None if !unmet.is_empty() => Err(broken_by(
                 "replay",
                 format!(
                     "{} of the plan's decisions were never asked for: it is of another version of \
@@ -283,10 +283,10 @@ impl Sim {
         })
     }
 
-    /// The faults of the chaos that this environment and these processes can meet.
-    fn chaos_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
+    /// The faults of the set that this environment and these processes can meet.
+    fn faults_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
         let possible = environment.faults().iter();
-        let asked = possible.filter(|fault| self.chaos.faults.contains(fault));
+        let asked = possible.filter(|fault| self.fault_set.faults.contains(fault));
         asked.map(|fault| fault.as_str()).collect()
     }
 }

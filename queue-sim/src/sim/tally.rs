@@ -44,7 +44,7 @@ impl Tally {
 
     pub(super) fn add(&mut self, run: &RunRecord) {
         self.runs += 1;
-        self.telling += u64::from(run.is_telling());
+        self.telling += u64::from(run.shows_something());
         self.acked += u64::from(run.is_acked());
         self.effects += run.effects.len() as u64;
         for record in &run.history.records {
@@ -106,7 +106,7 @@ impl Tally {
             return Ok(());
         }
         Err(format!(
-            "{}: never met in {} runs: {}. Play more seeds, or leave them out with Chaos::without\n\
+            "{}: never met in {} runs: {}. Play more seeds, or leave them out with FaultSet::without\n\
              {self}",
             self.name,
             self.runs,

@@ -76,11 +76,11 @@ impl<'a> Trial<'a> {
         let (strategy, condition) = (self.strategy, self.condition);
         let found = cell.found.iter();
         let undeclared = found.filter(|(rule, _)| !condition.breaks(&strategy.guarantees, rule));
-        let told = undeclared.map(|(rule, found)| {
+        let undeclared = undeclared.map(|(rule, found)| {
             let report = self.report(found, rule);
             format!("{rule} is not declared: {report}")
         });
-        told.collect()
+        undeclared.collect()
     }
 
     /// A small run that breaks the rule, as a history view; only its message if it cannot be played again.

@@ -81,14 +81,14 @@ impl Connector for WireConnector {
         }
         let stream = self.open(false);
         let (handshake, mut config) = greeting();
-        let (pushes, told) = mpsc::unbounded_channel();
+        let (pushes, received) = mpsc::unbounded_channel();
         if role == Role::Waiter {
             config = config.set_push_sender(pushes);
         }
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
         let spawner = self.executor.spawner(self.process);
-        Ok(Link::driven(connection, driver, &spawner).with_pushes(told))
+        Ok(Link::driven(connection, driver, &spawner).with_pushes(received))
     }
 
     fn address(&self) -> String {

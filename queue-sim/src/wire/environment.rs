@@ -307,11 +307,11 @@ impl World for WireWorld {
         self.network.behind()
     }
 
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         if self.network.serves().is_some() {
             return Vec::new();
         }
-        let left = self.network.with_machine(Machine::leftovers);
+        let left = self.network.with_machine(Machine::leaks);
         left.unwrap_or_default()
     }
 

@@ -19,7 +19,7 @@ use super::{listeners::ConnectionId, resp, rewrite::Rewrite, server_connection::
 use crate::{
     history::Event,
     plan::{Chance, Process, What},
-    world::{Fault, RunContext, Trouble},
+    world::{Fault, NetworkFaults, RunContext},
 };
 
 /// The highest chance that any fault strikes a request, and again its reply, in percent.
@@ -30,7 +30,7 @@ const MOST: Chance = 30;
 pub(super) struct Network(Arc<WireInner>);
 
 struct WireInner {
-    trouble: Trouble,
+    faults: NetworkFaults,
     machine: Arc<Mutex<Machine>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
@@ -75,7 +75,7 @@ impl Network {
         serves: Option<Arc<Serves>>,
     ) -> Self {
         Self(Arc::new(WireInner {
-            trouble: Trouble::new(context),
+            faults: NetworkFaults::new(context),
             machine,
             durable,
             rewrite,
@@ -90,7 +90,11 @@ impl Network {
     /// Whether a wake-up, or its receiver, can get lost.
     pub(super) fn loses_hints(&self) -> bool {
         let harmless = [Fault::Delayed, Fault::Cancelled];
-        self.faults().iter().any(|fault| !harmless.contains(&fault))
+        self.0
+            .faults
+            .mix()
+            .iter()
+            .any(|fault| !harmless.contains(&fault))
     }
 
     pub(super) fn rewrite(&self) -> Option<&Arc<dyn Rewrite>> {
@@ -160,7 +164,7 @@ impl Network {
         faults: &[Fault],
         rarely: Chance,
     ) -> Option<Fault> {
-        self.0.trouble.strike(process, what, faults, |weights| {
+        self.0.faults.strike(process, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
             let most = sum.max(MOST);
             for weight in weights.iter_mut() {
@@ -300,12 +304,12 @@ impl Network {
     }
 }
 
-/// A network has the faults of [`Trouble`], and a server beside it.
+/// A network has the faults of [`NetworkFaults`], and a server beside it.
 impl Deref for Network {
-    type Target = Trouble;
+    type Target = NetworkFaults;
 
-    fn deref(&self) -> &Trouble {
-        &self.0.trouble
+    fn deref(&self) -> &NetworkFaults {
+        &self.0.faults
     }
 }
 
@@ -314,7 +318,7 @@ impl fmt::Debug for Network {
         let state = self.lock();
         f.debug_struct("Network")
             .field("connections", &state.last_connection)
-            .field("trouble", &self.0.trouble)
+            .field("faults", &self.0.faults)
             .finish_non_exhaustive()
     }
 }

@@ -216,7 +216,7 @@ impl Shim {
             .await
             .ok_or(ConnectionOver)?;
         if let Some(request) = own {
-            self.tell(&request, &reply);
+            self.note_command(&request, &reply);
         }
         if let Some(again) = again {
             self.repeat(again).await;
@@ -245,7 +245,7 @@ impl Shim {
     }
 
     /// Writes down a command that belongs to no call of a queue.
-    fn tell(&self, request: &Request, reply: &Reply) {
+    fn note_command(&self, request: &Request, reply: &Reply) {
         let words = request.words.iter();
         let words: Vec<_> = words.map(|word| String::from_utf8_lossy(word)).collect();
         let reply = String::from_utf8_lossy(&reply.0).replace("\r\n", " ");

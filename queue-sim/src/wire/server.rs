@@ -32,7 +32,7 @@ struct Executing<'a> {
     network: &'a Network,
     request: &'a Request,
     /// Whether the history knows that the request's call was executed.
-    told: AtomicBool,
+    is_noted: AtomicBool,
 }
 
 /// Executes a request that has arrived. Without a reply, the server itself has failed.
@@ -51,20 +51,20 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let executing = Executing {
         network,
         request: &request,
-        told: AtomicBool::new(false),
+        is_noted: AtomicBool::new(false),
     };
     if let (Some(rewrite), true) = (network.rewrite(), there)
         && let Some(reply) = rewrite.rewrite(request.clone(), &Steps(&executing)).await
     {
-        if !executing.told.load(Ordering::Relaxed) {
-            executing.tell(&reply);
+        if !executing.is_noted.load(Ordering::Relaxed) {
+            executing.note_executed(&reply);
         }
         return Some(reply);
     }
     executing.note_registered();
     let (reply, length) = executing.pass(&request)?;
-    executing.tell(&reply);
-    executing.tell_handed_over();
+    executing.note_executed(&reply);
+    executing.note_handed_over();
     executing.note(length);
     if let Some((end, key)) = expiry.filter(|_| !reply.is_nil()) {
         network.ends(end, key);
@@ -109,7 +109,7 @@ impl Execute for Executing<'_> {
     }
 
     fn executed(&self) {
-        self.told.store(true, Ordering::Relaxed);
+        self.is_noted.store(true, Ordering::Relaxed);
         if let Some(call) = self.request.call {
             self.network.journal().executed(call, self.now());
         }
@@ -120,7 +120,7 @@ impl Executing<'_> {
     /// Writes down what the reply shows. Before it does anything, every script can reply with nothing, an error, or a
     /// request for keys that it lacks: the queue does not exist, the configuration differs, or the script is missing.
     /// Any other error is the script's own failure, which may have come half-way.
-    fn tell(&self, reply: &Reply) {
+    fn note_executed(&self, reply: &Reply) {
         let calls = |script: &&str| !OF_THE_BACKEND.contains(script);
         let Some(script) = self.request.script.filter(calls) else {
             return;
@@ -136,14 +136,14 @@ impl Executing<'_> {
         if reply.is_nil() || reply.wants_keys() || reply.is_unlisted() {
             return;
         }
-        if self.request.call.is_none() && !self.request.waits() && !self.tell_given_back() {
+        if self.request.call.is_none() && !self.request.waits() && !self.note_given_back() {
             self.network.journal().reached("execution for no call");
         }
         self.executed();
     }
 
     /// Writes down the leases that a push made for calls that wait.
-    fn tell_handed_over(&self) {
+    fn note_handed_over(&self) {
         let handed_over = self.network.machine().listeners().take_handed_over();
         for HandedOver { by, marker, token } in handed_over {
             let Some((queue, _)) = queue_of(&marker) else {
@@ -176,15 +176,16 @@ impl Executing<'_> {
 
     /// Writes down a call that a client makes without a caller: it gives back a message that came for a caller that is
     /// gone. Returns true if the request was such a call.
-    fn tell_given_back(&self) -> bool {
+    fn note_given_back(&self) -> bool {
         let request = self.request;
-        let is_turn = request
+        let is_settle_and_lease = request
             .script
             .is_some_and(|script| script.ends_with("/settle_and_lease"));
         let settlements = request.arguments().iter().skip(6);
         let receipts: Option<Vec<Settlement>> = settlements.map(|each| released(each)).collect();
         let name = request.keys().first().and_then(|key| queue_of(key));
-        let (Some(settlements), Some((name, _)), true) = (receipts, name, is_turn) else {
+        let (Some(settlements), Some((name, _)), true) = (receipts, name, is_settle_and_lease)
+        else {
             return false;
         };
         let journal = self.network.journal();

@@ -167,7 +167,7 @@ impl Machine {
     }
 
     /// The data in the keys that nothing explains, a line for each.
-    pub(super) fn leftovers(&mut self) -> io::Result<Vec<String>> {
+    pub(super) fn leaks(&mut self) -> io::Result<Vec<String>> {
         let mut ask = |verb, script| {
             let mut request = Vec::new();
             resp::encode(&[verb, script, "0", "qk"], &mut request);

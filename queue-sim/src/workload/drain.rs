@@ -43,7 +43,7 @@ pub(crate) async fn drain(driver: Driver) {
     }
     let (queue, _) = driver.connect().await;
     let broken = match (&queue, queue.leasing()) {
-        (AnyQueue::Rotating(ring), _) => turn_once(&**ring, limit).await,
+        (AnyQueue::Rotating(ring), _) => rotate_once(&**ring, limit).await,
         (_, Some(leasing)) if driver.fit.as_ref().is_some_and(|fit| !fit.has("lease")) => {
             let _ = leasing.depth().await;
             None
@@ -110,7 +110,7 @@ async fn empty(driver: &Driver, queue: &dyn Leasing, limit: Instant) -> Broken {
     broken
 }
 
-async fn turn_once(ring: &dyn RotatingQueue, limit: Instant) -> Broken {
+async fn rotate_once(ring: &dyn RotatingQueue, limit: Instant) -> Broken {
     let listed = match ring.list(Page::first(1_000)).await {
         Ok(page) => page.entries,
         Err(error) => return Some(("progress", format!("a list without faults: {error}"))),
@@ -122,7 +122,7 @@ async fn turn_once(ring: &dyn RotatingQueue, limit: Instant) -> Broken {
         }
         let wait = limit.saturating_duration_since(Instant::now());
         if wait.is_zero() {
-            return Some(("T3", format!("not visited in a whole turn: {left:?}")));
+            return Some(("T3", format!("not visited in a whole rotation: {left:?}")));
         }
         let max = NonZeroUsize::new(left.len().min(128)).map_or(1, NonZeroUsize::get);
         match ring.visit(max, wait.max(Duration::from_millis(1))).await {

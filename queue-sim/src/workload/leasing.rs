@@ -78,11 +78,11 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
     let (max, lease_time, timeout) = (max(actor), actor.lease_time(), actor.timeout());
     let began = actor.now();
     // Waits like a worker, which passes its name. Most recipes have no place for the name.
-    let tells = actor
+    let names_holder = actor
         .backend
         .guarantees(actor.workload.kind)
         .has(Feature::Stored);
-    let received = match holder(actor).filter(|_| tells) {
+    let received = match holder(actor).filter(|_| names_holder) {
         None => queue.receive(max.get(), lease_time, timeout).await,
         named => {
             async {

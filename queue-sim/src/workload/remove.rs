@@ -39,7 +39,7 @@ async fn remains(driver: &Driver) -> Result<Vec<String>> {
         Err(error) if error.kind() == ErrorKind::Configuration => return Ok(remains),
         Err(error) => return Err(error),
     }
-    let left = driver.world.leftovers().await;
+    let left = driver.world.leaks().await;
     remains.extend(left.iter().map(|left| format!("a removal leaves: {left}")));
     // A run has no other queue.
     let listed = backend.queues(None, NonZeroUsize::MIN).await?;

@@ -29,8 +29,8 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
         return;
     };
     let lease_time = actor.lease_time();
-    for turn in 0..=actor.choose(4) {
-        let most = match (in_batches, turn % 3) {
+    for round in 0..=actor.choose(4) {
+        let most = match (in_batches, round % 3) {
             (true, 0) => limits::MAX_BATCH,
             (true, _) => PART,
             (false, _) => 1,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use queue_core::{Backend, Result, call::Layered};
 use queue_memory::MemoryBackend;
 
-use super::{EPOCH, Environment, Fault, Faulty, Network, RunContext, World};
+use super::{EPOCH, Environment, Fault, FaultInjector, Network, RunContext, World};
 use crate::plan::Process;
 
 type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
@@ -97,7 +97,7 @@ impl Environment for MemoryEnvironment {
     }
 }
 
-/// A backend in this process behind a faulty network.
+/// A backend in this program behind a faulty network.
 #[derive(Debug)]
 pub struct MemoryWorld {
     backend: Arc<dyn Backend>,
@@ -107,8 +107,8 @@ pub struct MemoryWorld {
 #[async_trait]
 impl World for MemoryWorld {
     async fn connect(&self, process: Process) -> Result<Arc<dyn Backend>> {
-        let faulty = Faulty::new(process, self.network.clone());
-        Ok(Arc::new(Layered::new(faulty, Arc::clone(&self.backend))))
+        let injector = FaultInjector::new(process, self.network.clone());
+        Ok(Arc::new(Layered::new(injector, Arc::clone(&self.backend))))
     }
 
     async fn heal(&self) {

@@ -1,21 +1,17 @@
 //! Environments: each gives a run its backend, and everything between the backend and the processes that can fail.
 
-mod faults;
-mod faulty;
+mod fault;
 mod memory;
 mod network;
-mod trouble;
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{Backend, QueueKind, Result, Timestamp};
 
-#[cfg(all(unix, feature = "redis"))]
-pub(crate) use self::trouble::Trouble;
+pub(crate) use self::fault::NetworkFaults;
 pub use self::{
-    faults::{Fault, Faults},
-    faulty::Faulty,
+    fault::{Fault, FaultInjector, FaultMix},
     memory::{MemoryEnvironment, MemoryWorld},
     network::Network,
 };
@@ -35,7 +31,7 @@ pub struct RunContext {
     /// Writes the history.
     pub journal: Journal,
     /// The faults that strike, and how often.
-    pub faults: Faults,
+    pub faults: FaultMix,
     /// The usual lease time. A late message is late by about as much.
     pub lease_time: Duration,
 }
@@ -67,7 +63,7 @@ pub trait World: Debug + Send + Sync + 'static {
 
     /// The backend's data that no message, dead letter or item of its queues explains, a line for each; none if the
     /// world cannot read it. Every run reads this at its end.
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         Vec::new()
     }
 

@@ -11,7 +11,7 @@ use std::{
 use queue_core::{Running, Spawn};
 use tokio::time;
 
-use super::{Fault, RunContext, trouble::Trouble};
+use super::{Fault, RunContext, fault::NetworkFaults};
 use crate::plan::{Chance, Process, What};
 
 /// Carries requests and replies, and loses, delays and repeats them by decisions. Clones are the
@@ -23,10 +23,10 @@ pub struct Network(Arc<NetworkInner>);
 
 struct NetworkInner {
     context: RunContext,
-    trouble: Trouble,
+    faults: NetworkFaults,
     carriers: Mutex<Vec<Running>>,
     /// By process: delayed messages queue here, so that they arrive in order.
-    turns: Mutex<BTreeMap<Process, SendLock>>,
+    send_locks: Mutex<BTreeMap<Process, SendLock>>,
 }
 
 type SendLock = Arc<tokio::sync::Mutex<()>>;
@@ -35,10 +35,10 @@ impl Network {
     /// The network of a run.
     pub fn new(context: RunContext) -> Self {
         Self(Arc::new(NetworkInner {
-            trouble: Trouble::new(&context),
+            faults: NetworkFaults::new(&context),
             context,
             carriers: Mutex::default(),
-            turns: Mutex::default(),
+            send_locks: Mutex::default(),
         }))
     }
 
@@ -48,36 +48,36 @@ impl Network {
     }
 
     /// The network's faults.
-    pub(super) fn trouble(&self) -> &Trouble {
-        &self.0.trouble
+    pub(super) fn faults(&self) -> &NetworkFaults {
+        &self.0.faults
     }
 
     /// The time that a client waits for a reply.
     pub fn patience(&self) -> Duration {
-        self.trouble().patience()
+        self.faults().patience()
     }
 
     /// Whether no fault strikes, either in this run or from now on.
     pub(super) fn is_calm(&self) -> bool {
-        let faults = self.trouble().faults();
-        faults.iter().all(|fault| fault.is_of_processes()) || self.trouble().is_over()
+        let faults = self.faults().mix();
+        faults.iter().all(|fault| fault.is_of_processes()) || self.faults().is_over()
     }
 
     /// Ends the faults. Partitions heal, and all messages on their way arrive before this returns.
     pub async fn heal(&self) {
-        self.trouble().end();
-        while self.trouble().is_under_way() {
-            self.trouble().arrived().await;
+        self.faults().end();
+        while self.faults().is_under_way() {
+            self.faults().arrived().await;
         }
     }
 
     /// The fault among `faults` that strikes this process now, if any.
     pub(super) fn strike(&self, process: Process, what: What, faults: &[Fault]) -> Option<Fault> {
-        let fault = self.trouble().strike(process, what, faults, |weights| {
+        let fault = self.faults().strike(process, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
             weights[0] = 100_u32.saturating_sub(sum).max(10);
         })?;
-        self.trouble().note(fault, process);
+        self.faults().note(fault, process);
         Some(fault)
     }
 
@@ -85,7 +85,7 @@ impl Network {
     pub(super) fn partition(&self, process: Process) {
         let partition = self.strike(process, What::Server, &[Fault::Partition]);
         if partition.is_some() {
-            self.trouble().hold(process, self.trouble().pause(process));
+            self.faults().hold(process, self.faults().pause(process));
         }
     }
 
@@ -96,19 +96,19 @@ impl Network {
         late: Duration,
         arrival: impl Future<Output = ()> + Send + 'static,
     ) {
-        let under_way = self.trouble().set_out();
+        let under_way = self.faults().set_out();
         let network = self.clone();
         let carrier = async move {
-            let trouble = network.trouble();
+            let faults = network.faults();
             time::sleep(late).await;
-            if trouble.held(process).is_some() {
-                let turn = Arc::clone(lock(&network.0.turns).entry(process).or_default());
-                let turn = turn.lock_owned().await;
-                while let Some(until) = trouble.held(process) {
+            if faults.held(process).is_some() {
+                let guard = Arc::clone(lock(&network.0.send_locks).entry(process).or_default());
+                let guard = guard.lock_owned().await;
+                while let Some(until) = faults.held(process) {
                     time::sleep_until(until).await;
                 }
                 arrival.await;
-                drop(turn);
+                drop(guard);
             } else {
                 arrival.await;
             }
@@ -126,6 +126,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Network").field(self.trouble()).finish()
+        f.debug_tuple("Network").field(self.faults()).finish()
     }
 }

@@ -37,7 +37,7 @@ fn one() -> Call {
 }
 
 #[test]
-fn a_ring_that_turns_holds() {
+fn a_ring_that_rotates_holds() {
     let mut history = ring(RotatingConfig::default().with_pace(ms(20)));
     for _ in 0..3 {
         rotate(&mut history);
@@ -198,7 +198,7 @@ fn t4_a_later_pace_is_not_kept() {
 }
 
 #[test]
-fn a_page_goes_on_where_the_last_one_ended_while_the_ring_turns() {
+fn a_page_goes_on_where_the_last_one_ended_while_the_ring_rotates() {
     let mut history = ring(RotatingConfig::default());
     let Answer::Items(first) = history.call(Call::List(Page::first(1))) else {
         panic!("a page");

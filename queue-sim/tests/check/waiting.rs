@@ -22,7 +22,7 @@ fn waits(history: &mut HistoryBuilder, call: Call) -> usize {
 }
 
 /// The waiter gets its hint now.
-fn is_told(history: &mut HistoryBuilder, wait: usize) {
+fn ends_wait(history: &mut HistoryBuilder, wait: usize) {
     let at = history.moment();
     history.nth(wait).ended = Some(Ended {
         at,
@@ -36,7 +36,7 @@ fn a_wait_notified_in_time_passes() {
     let wait = waits(&mut history, Call::WaitForArrival(ms(5000)));
     history.after(50).call(push("a"));
     history.after(19);
-    is_told(&mut history, wait);
+    ends_wait(&mut history, wait);
     history.after(50).call(lease(1));
     history.holds();
 }
@@ -47,7 +47,7 @@ fn a_push_that_notifies_nobody() {
     let wait = waits(&mut history, Call::WaitForArrival(ms(5000)));
     history.after(50).call(push("a"));
     history.after(25);
-    is_told(&mut history, wait);
+    ends_wait(&mut history, wait);
     history.call(lease(1));
     history.breaks_first("waiting");
 }
@@ -69,7 +69,7 @@ fn d5_a_sooner_message_while_one_sleeps() {
     history.after(10);
     history.call(Call::Schedule(vec![Scheduled::new("soon", ms(50))]));
     history.after(490);
-    is_told(&mut history, wait);
+    ends_wait(&mut history, wait);
     history.call(lease(1));
     history.breaks_first("D5");
 }
@@ -83,11 +83,11 @@ fn d5_a_sooner_message_while_two_sleep() {
     history.after(10);
     history.call(Call::Schedule(vec![Scheduled::new("soon", ms(50))]));
     history.after(490);
-    is_told(&mut history, first);
+    ends_wait(&mut history, first);
     history.call(lease(1));
     // The other waiter's hint at that time is no excuse.
     history.after(100);
-    is_told(&mut history, second);
+    ends_wait(&mut history, second);
     history.breaks_first("D5");
 }
 
@@ -101,7 +101,7 @@ fn a_call_that_adds_nothing_need_not_notify_of_later_messages() {
         .after(10)
         .call(Call::Revive(vec![MessageId::new(9)]));
     history.after(LEASE_TIME + 50).call(lease(1));
-    is_told(&mut history, wait);
+    ends_wait(&mut history, wait);
     history.holds();
 }
 
@@ -132,10 +132,10 @@ fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
     silent.call(Call::Capacity);
     silent.after(30).call(Call::Capacity);
     silent.holds();
-    let mut told = history();
-    told.call(Call::Depth);
-    told.after(30).call(Call::Depth);
-    told.breaks_first("B4");
+    let mut history_of_depths = history();
+    history_of_depths.call(Call::Depth);
+    history_of_depths.after(30).call(Call::Depth);
+    history_of_depths.breaks_first("B4");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_lease_must_notify_of_messages_due_later_that_it_leaves() {
     // other.
     history.after(10).call(lease(1));
     history.after(85);
-    is_told(&mut history, wait);
+    ends_wait(&mut history, wait);
     history.call(lease(1));
     history.breaks_first("waiting");
 }
@@ -180,7 +180,7 @@ fn a_rotation_must_notify_of_due_items_that_it_leaves() {
     history.call(Call::Insert(vec![Insert::new("a"), Insert::new("b")]));
     history.call(Call::Rotate(NonZeroUsize::MIN));
     history.after(25);
-    is_told(&mut history, wait);
+    ends_wait(&mut history, wait);
     history.call(Call::Rotate(NonZeroUsize::MIN));
     history.breaks_first("waiting");
 }
@@ -194,7 +194,7 @@ fn items_that_become_due_again_notify_nobody() {
     let wait = waits(&mut history, Call::WaitForTurn(ms(5000)));
     history.call(Call::Rotate(NonZeroUsize::new(2).unwrap()));
     history.after(200);
-    is_told(&mut history, wait);
+    ends_wait(&mut history, wait);
     history.call(Call::Rotate(NonZeroUsize::MIN));
     history.holds();
 }

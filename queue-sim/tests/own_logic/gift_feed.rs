@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use queue_sim::{
-    sim::{BoxError, Chaos, Run, sim},
+    sim::{BoxError, FaultSet, Run, sim},
     wire::RedisEnvironment,
 };
 use redis::AsyncCommands;
@@ -48,7 +48,7 @@ fn three_commands_show_too_many() {
         .process("giver 2", give)
         .process("giver 3", give)
         .process("viewer", show)
-        .faults(Chaos::none())
+        .faults(FaultSet::none())
         .try_run()
         .expect_err("it overflows");
     println!("{broken}");

@@ -99,7 +99,7 @@ pub(crate) fn survives(run: &RunRecord) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) fn told(run: &RunRecord) -> Result<(), String> {
+pub(crate) fn no_complaints(run: &RunRecord) -> Result<(), String> {
     let mut broken = run
         .effects
         .iter()

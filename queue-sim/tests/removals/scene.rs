@@ -11,7 +11,7 @@ use std::{
 use queue_core::*;
 use queue_sim::sim::{BoxError, Run, Sim, check, sim};
 
-use crate::check::{survives, told};
+use crate::check::{no_complaints, survives};
 
 const LEASE: Duration = Duration::from_secs(2);
 /// The queue that is removed.
@@ -53,7 +53,7 @@ async fn is_over(run: &Run) -> bool {
 }
 
 /// Records a failure.
-async fn tell(run: &Run, what: String) {
+async fn complain(run: &Run, what: String) {
     run.ledger("broken").apply(what).await;
 }
 
@@ -127,7 +127,7 @@ async fn operator(run: Run) -> Result<(), BoxError> {
                 perhaps_dropped(&run, backend.reconfigure(&target, &other)).await
                 && !error.is_transient()
             {
-                tell(&run, format!("a reconfiguration fails: {error}")).await;
+                complain(&run, format!("a reconfiguration fails: {error}")).await;
             }
             continue;
         }
@@ -136,7 +136,7 @@ async fn operator(run: Run) -> Result<(), BoxError> {
         match perhaps_dropped(&run, removed).await {
             Some(Ok(_)) => removals.apply("ends").await,
             Some(Err(error)) if !error.is_transient() => {
-                tell(&run, format!("a removal fails: {error}")).await;
+                complain(&run, format!("a removal fails: {error}")).await;
             }
             _ => {}
         }
@@ -159,11 +159,11 @@ async fn operator(run: Run) -> Result<(), BoxError> {
         Err(error) => return Err(error.into()),
     };
     if is_listed != is_there {
-        tell(&run, format!("listed: {is_listed}, there: {is_there}")).await;
+        complain(&run, format!("listed: {is_listed}, there: {is_there}")).await;
     }
     backend.remove(&target, Removal::EvenIfLeased).await?;
     if listed().await?.contains(&target) || backend.open_stored(&target).await?.is_some() {
-        tell(&run, "a removed queue is there".to_owned()).await;
+        complain(&run, "a removed queue is there".to_owned()).await;
     }
     Ok(())
 }
@@ -209,5 +209,5 @@ pub(crate) fn scene(name: &str) -> Sim {
         .lease(LEASE)
         .patience(LEASE * 300)
         .check(check::that("R1", survives))
-        .check(check::that("operators", told))
+        .check(check::that("operators", no_complaints))
 }

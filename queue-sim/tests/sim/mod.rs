@@ -82,7 +82,7 @@ pub(crate) fn hold_with(
         assert!(
             runs.failures().is_empty(),
             "\n{}\n{}",
-            told(&scenario, backend, runs.failures()),
+            reports_of(&scenario, backend, runs.failures()),
             keep(&regressions, runs.failures()),
         );
     };
@@ -93,10 +93,10 @@ pub(crate) fn hold_with(
     }
     // Every third has none of these parameters.
     let shapes = shapes::SHAPES.map(|shape| shape.parse::<Plan>().expect("a plan"));
-    for (seed, turn) in (of_the_day()..).take((seeds - fixed) as usize).zip(0..) {
-        match turn % 3 {
+    for (seed, nth) in (of_the_day()..).take((seeds - fixed) as usize).zip(0..) {
+        match nth % 3 {
             0 => runs.seed(seed),
-            turn => runs.seed_but_for(seed, &shapes[turn - 1]),
+            nth => runs.seed_but_for(seed, &shapes[nth - 1]),
         }
         passed(&runs);
     }
@@ -175,7 +175,11 @@ fn missed(runs: &Runs<'_>, kind: QueueKind) -> Vec<String> {
         .collect()
 }
 
-fn told(scenario: &Scenario, backend: &str, failures: &[(u64, RunFailure<Played>)]) -> String {
+fn reports_of(
+    scenario: &Scenario,
+    backend: &str,
+    failures: &[(u64, RunFailure<Played>)],
+) -> String {
     let reports = failures
         .iter()
         .map(|failure| failure_report(scenario, backend, failure));

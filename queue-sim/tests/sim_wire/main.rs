@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 mod bugs;
-mod faults;
+mod server_faults;
 mod set;
 mod truth;
 mod waits;

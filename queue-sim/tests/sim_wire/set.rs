@@ -8,7 +8,7 @@ use queue_sim::{
     history::{History, Journal, Recorder},
     plan::{Decisions, Process},
     wire::RedisEnvironment,
-    world::{EPOCH, Environment, Fault, Faults, RunContext, World},
+    world::{EPOCH, Environment, Fault, FaultMix, RunContext, World},
 };
 
 pub(crate) const LEASE_TIME: Duration = Duration::from_millis(20);
@@ -89,7 +89,7 @@ where
             executor: Executor::new(decisions.clone(), 50),
             decisions,
             journal: Journal::new(EPOCH, true),
-            faults: faults.fold(Faults::none(), |mix, fault| mix.with(*fault, 20)),
+            faults: faults.fold(FaultMix::none(), |mix, fault| mix.with(*fault, 20)),
             lease_time: LEASE_TIME,
         };
         let world = environment.world(&context);

@@ -136,8 +136,8 @@ fn wait(served: &ServedQueue, has_slot: bool, holder: Holder, now: Instant) -> W
         Box::pin(async move { queue.wait_to_lease(lease_time, Some(holder), longest).await })
     } else {
         Box::pin(async move {
-            let told = queue.wait_for_arrival(longest).await;
-            told.map(|()| Leased::nothing(None))
+            let arrival = queue.wait_for_arrival(longest).await;
+            arrival.map(|()| Leased::nothing(None))
         })
     };
     Wait {

@@ -10,7 +10,7 @@ const KIND: QueueKind = QueueKind::Reliable;
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "batches",
-    about: "pushes, and turns that settle and lease, on a reliable queue; one client",
+    about: "pushes, and calls that settle and lease, on a reliable queue; one client",
     axis: Some("messages in a batch"),
     figures: FIGURES,
     pairs: 7,

@@ -26,7 +26,7 @@ const RAW: &str = "a script that takes + LREM";
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "consumers",
-    about: "turns of ten on a reliable queue, each consumer on a connection of its own",
+    about: "settle_and_lease of ten on a reliable queue, each consumer on a connection of its own",
     axis: Some("consumers"),
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,

@@ -8,7 +8,7 @@ use crate::report::scenario::{Case, Scenario};
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "kinds",
-    about: "pushes, and turns that settle and lease, on each kind that leases; one client",
+    about: "pushes, and calls that settle and lease, on each kind that leases; one client",
     axis: None,
     figures: FIGURES,
     pairs: 7,

@@ -183,8 +183,8 @@ pub(crate) async fn l6_any_number_of_attempts_is_counted(stage: &Stage<'_>) {
             held += leased.len();
             for delivery in leased {
                 let (push, ends, attempt) = messages.get_mut(&delivery.body).expect("a message");
-                let told = (delivery.attempt, &delivery.headers);
-                assert_eq!(told, (*attempt, &push.headers), "{:?}", push.body);
+                let delivered = (delivery.attempt, &delivery.headers);
+                assert_eq!(delivered, (*attempt, &push.headers), "{:?}", push.body);
                 let receipt = delivery.receipt;
                 let end = *ends.next().expect("it has no end");
                 settlements.extend(match end {

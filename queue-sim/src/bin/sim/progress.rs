@@ -21,7 +21,7 @@ pub(crate) struct Progress {
 struct SoFar {
     runs: u64,
     violations: u64,
-    told: Instant,
+    printed: Instant,
 }
 
 impl Progress {
@@ -37,22 +37,22 @@ impl Progress {
             sofar: Mutex::new(SoFar {
                 runs: 0,
                 violations: 0,
-                told: now,
+                printed: now,
             }),
         }
     }
 
     /// Counts one more run, with its number of violations.
-    pub(crate) fn tell(&self, violations: u64) {
+    pub(crate) fn count(&self, violations: u64) {
         let mut sofar = self.sofar.lock().unwrap_or_else(PoisonError::into_inner);
         sofar.runs += 1;
         sofar.violations += violations;
         // Reading the clock is cheap beside a run.
         let now = Instant::now();
-        if now.duration_since(sofar.told) < self.every {
+        if now.duration_since(sofar.printed) < self.every {
             return;
         }
-        sofar.told = now;
+        sofar.printed = now;
         let seconds = now.duration_since(self.start).as_secs().max(1);
         let line = format!(
             "{}: {} of {} seeds, {} a second, {} violations",

@@ -239,9 +239,9 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether a call before `then` may have taken or removed messages without an answer that names them.
-    pub(in crate::check) fn may_take_untold(&self, then: &Span) -> bool {
+    pub(in crate::check) fn may_take_unknown(&self, then: &Span) -> bool {
         let removes =
-            |(done, span): (&Done<'_>, Span)| removes_untold(done) && span.may_precede(then);
+            |(done, span): (&Done<'_>, Span)| removes_unknown(done) && span.may_precede(then);
         self.ghosts_before(then) > 0 || self.calls().any(removes)
     }
 
@@ -306,7 +306,7 @@ impl<'a> Pushing<'a> {
 }
 
 /// Whether the call may have removed undelivered messages that its answer does not name.
-pub(in crate::check) fn removes_untold(done: &Done<'_>) -> bool {
+pub(in crate::check) fn removes_unknown(done: &Done<'_>) -> bool {
     match done.record.call {
         Call::Purge(_) | Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_)) => true,
         Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,

@@ -29,7 +29,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 _ => continue,
             };
             evicted(life, happened, rule, found);
-            evicted_in_turn(facts, life, happened, rule, found);
+            evicted_in_order(facts, life, happened, rule, found);
         }
     }
 }
@@ -220,7 +220,7 @@ fn evicted(
 }
 
 /// Eviction takes the next message: no message that was ready all the time comes before it.
-fn evicted_in_turn(
+fn evicted_in_order(
     facts: &Facts<'_>,
     life: Life<'_, '_>,
     happened: &Happened<'_>,

@@ -80,7 +80,7 @@ pub(super) fn was_taken(
         What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
         _ => false,
     });
-    let gone = facts.may_be_outdated(life, span) || facts.may_take_untold(span);
+    let gone = facts.may_be_outdated(life, span) || facts.may_take_unknown(span);
     if push.span.before(span) && !taken && !gone {
         let message = format!(
             "message {} was never taken, and is too late to be {verb}",

@@ -120,5 +120,5 @@ fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
         let is_last = lease.delivery.attempt >= least;
         is_last && lease.span.may_precede(then) && life.deadline(&lease, then).0 <= then.clock
     });
-    ended || expired || facts.may_be_outdated(life, then) || facts.may_take_untold(then)
+    ended || expired || facts.may_be_outdated(life, then) || facts.may_take_unknown(then)
 }

@@ -17,7 +17,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 What::Peeked(peeked) => peeked.failure.as_deref(),
                 _ => continue,
             };
-            told(life, &happened.span, failure, found);
+            check_failure(life, &happened.span, failure, found);
         }
     }
 }
@@ -33,7 +33,7 @@ fn retry<'a>(happened: &Happened<'a>, then: &Span) -> Option<Option<&'a str>> {
 
 /// The message has the reason of an earlier retry. It has the last retry's reason if it is sure which retry was the
 /// last, and that no call revived the message since.
-fn told(life: Life<'_, '_>, then: &Span, failure: Option<&str>, found: &mut Vec<Found>) {
+fn check_failure(life: Life<'_, '_>, then: &Span, failure: Option<&str>, found: &mut Vec<Found>) {
     let retries = || life.iter().filter_map(|r| Some((r, retry(r, then)?)));
     let last = retries().find(|(last, _)| {
         let What::Settled(_, _, Some(_)) = last.what else {

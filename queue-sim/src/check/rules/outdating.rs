@@ -62,26 +62,26 @@ fn buried(
             .any(|push| push.put.is_none() && is_to(push, Outdated::Bury)),
     };
     let before = push.map_or(*span, |push| push.span);
-    let mut tell = |before: &Span, why: &str| {
+    let mut fail = |before: &Span, why: &str| {
         let message = format!("message {} died as outdated, {why}", life.id());
         found.push(Found::at("L17", &[before, span], message));
     };
     if !asks {
-        tell(&before, "and no push asked for that");
+        fail(&before, "and no push asked for that");
         return;
     }
     if push.is_some_and(|push| died_early(facts, push, letter)) {
         let died = letter.died_at.as_millis();
-        tell(&before, &format!("at {died}, before its time was over"));
+        fail(&before, &format!("at {died}, before its time was over"));
     }
     if life.is_leased(span) {
-        tell(&before, "under a live lease");
+        fail(&before, "under a live lease");
     }
     let mut earlier = life.before(span);
     let revived =
         |event: &&Happened<'_>| matches!(event.what, What::Revived(Some(Revived::Revived)));
     if let Some(revived) = earlier.find(revived) {
-        tell(&revived.span, "and was revived before: it has no end");
+        fail(&revived.span, "and was revived before: it has no end");
     }
 }
 

@@ -41,9 +41,9 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 /// A page has messages of `place`, each once, no more than were asked for, and ordered by their times.
 fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &mut Vec<Found>) {
     let shown = &shown.entries;
-    let mut tell = |message: String| found.push(Found::at("L16", &[span], message));
+    let mut fail = |message: String| found.push(Found::at("L16", &[span], message));
     if shown.len() > page.limit {
-        tell(format!(
+        fail(format!(
             "{} messages are shown, {} were asked for",
             shown.len(),
             page.limit
@@ -52,10 +52,10 @@ fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &m
     for (at, peeked) in shown.iter().enumerate() {
         let id = peeked.message.id;
         if shown[..at].iter().any(|other| other.message.id == id) {
-            tell(format!("message {id} is shown twice"));
+            fail(format!("message {id} is shown twice"));
         }
         if place_of(&peeked.standing) != place {
-            tell(format!("message {id} is shown among the {}", named(place)));
+            fail(format!("message {id} is shown among the {}", named(place)));
         }
     }
     for pair in shown.windows(2) {
@@ -65,7 +65,7 @@ fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &m
         let (one, other) = (pair[0].message.id, pair[1].message.id);
         // Among messages whose time is over, the page does not show which was first.
         if second < first || second == first && first > 0 && other < one {
-            tell(format!(
+            fail(format!(
                 "message {one} is shown before message {other}, which goes first"
             ));
         }
@@ -182,8 +182,8 @@ fn of_lease(
         let attempt = lease.delivery.attempt;
         return Some(format!("with {attempts} attempts, at attempt {attempt}"));
     }
-    let told = facts.holder(lease);
-    (told != holder).then(|| format!("as held by {holder:?}, and the lease told {told:?}"))
+    let stored = facts.holder(lease);
+    (stored != holder).then(|| format!("as held by {holder:?}, and the lease told {stored:?}"))
 }
 
 /// The difference between a lease's remaining time and its deadline. An expired lease may not be reclaimed yet.
@@ -204,7 +204,7 @@ fn leaves_none_out(
     span: &Span,
     found: &mut Vec<Found>,
 ) {
-    if place != Place::Leased && facts.may_take_untold(span) {
+    if place != Place::Leased && facts.may_take_unknown(span) {
         return;
     }
     for life in facts.lives() {

@@ -158,14 +158,14 @@ fn visits(facts: &Facts<'_>, life: Life<'_, '_>, paces: &Paces, found: &mut Vec<
                 matches!(other.what, What::Visited(_)) && other.span.may_be_between(&last, &span)
             });
             if !unseen && !steps_back && !third {
-                full_turn(facts, life.id(), &last, &span, found);
+                full_rotation(facts, life.id(), &last, &span, found);
             }
         }
         last = Some(span);
     }
 }
 
-fn full_turn(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &mut Vec<Found>) {
+fn full_rotation(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &mut Vec<Found>) {
     for other in facts.lives().filter(|other| other.id() != id) {
         let visits = other
             .iter()

@@ -123,9 +123,9 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
             .get(nth + 1)
             .map_or(end, |next| next.at.as_millis());
         let still = until > at.as_millis().saturating_add(slack);
-        let tells = still && hints(&record.call);
+        let notifies = still && hints(&record.call);
         // The caller that sleeps towards a message wakes for it, even if the message's time to live is over by then.
-        let before = tells.then(|| ready_from(&model.lasting(), *at, until));
+        let before = notifies.then(|| ready_from(&model.lasting(), *at, until));
         let before = before.flatten();
         let answer = model.apply(*at, &record.call);
         if !still {
@@ -133,7 +133,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
         }
         // A call that puts in a message with a later due time gives a hint only if no other message
         // is due sooner.
-        let sooner = |time| tells && before.is_none_or(|(before, _)| time < before);
+        let sooner = |time| notifies && before.is_none_or(|(before, _)| time < before);
         let ready = match answer {
             // An item that becomes due again is no arrival: only a caller that has polled since its last visit knows
             // the time. A due item that a call leaves behind is an arrival.
@@ -179,12 +179,12 @@ fn due_ahead(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
 
 /// Whether a paced ring has due items right after a call inserted or visited some.
 fn left_due(model: &Model, at: Timestamp, answer: &Answer) -> Option<(u64, bool)> {
-    let tells = match answer {
+    let notifies = match answer {
         Answer::Rotated(rotated) => !rotated.items.is_empty(),
         Answer::Inserted(each) => each.iter().any(|one| matches!(one, Inserted::Added(_))),
         _ => false,
     };
-    (tells && model.is_ready(at)).then_some((at.as_millis(), false))
+    (notifies && model.is_ready(at)).then_some((at.as_millis(), false))
 }
 
 /// The time from which there is a message to lease, and whether only time brings it.
@@ -224,7 +224,7 @@ impl Still {
                 by_time,
                 slack,
             };
-            let Some(since) = self.untold(facts, wait, waits, since) else {
+            let Some(since) = self.unwoken(facts, wait, waits, since) else {
                 continue;
             };
             if since.saturating_add(slack) >= self.until.min(wait.until) {
@@ -247,7 +247,7 @@ impl Still {
     }
 
     /// The time since which no waiter with a hint is on its way; `None` if a waiter is.
-    fn untold(
+    fn unwoken(
         &self,
         facts: &Facts<'_>,
         wait: &Wait<'_>,
@@ -257,24 +257,24 @@ impl Still {
         let others = waits.iter().filter_map(|other| {
             let same = other.record.id == wait.record.id || other.occasion != wait.occasion;
             // A waiter that was handed a message does not poll.
-            let looks = !same && other.record.only_waited();
-            let told = other.record.ended.as_ref().filter(|_| looks)?;
+            let polls = !same && other.record.only_waited();
+            let woken = other.record.ended.as_ref().filter(|_| polls)?;
             // A waiter that gets its hint after the next execution is too late to be on its way.
-            (told.at.at.as_millis() <= self.until).then_some((told.at, other))
+            (woken.at.at.as_millis() <= self.until).then_some((woken.at, other))
         });
         let mut others: Vec<_> = others.collect();
-        others.sort_by_key(|(told, _)| told.order);
+        others.sort_by_key(|(woken, _)| woken.order);
         let mut since = from.time;
-        for (told, other) in others {
+        for (woken, other) in others {
             // A waiter that comes this late woke by its own timer, or too late, so none was on its
             // way.
-            if told.at.as_millis() > since.saturating_add(from.slack) {
+            if woken.at.as_millis() > since.saturating_add(from.slack) {
                 break;
             }
-            if from.by_time && told.order > self.order {
+            if from.by_time && woken.order > self.order {
                 return None;
             }
-            since = since.max(acted(facts, other, told.order)?);
+            since = since.max(acted(facts, other, woken.order)?);
         }
         Some(since)
     }
@@ -291,7 +291,7 @@ struct Since {
 
 /// The time at which a waiter acted on its hint: the backend executed its next call that takes, or
 /// the waiter gave that call up.
-fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
+fn acted(facts: &Facts<'_>, wait: &Wait<'_>, woken: u64) -> Option<u64> {
     let records = facts.case.history.records.iter();
     let mut later = records.filter(|record| {
         let takes = match wait.occasion {
@@ -303,7 +303,7 @@ fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
             }
             Occasion::Room => matches!(record.call, Call::Offer(..)),
         };
-        takes && record.process == wait.record.process && record.began.order > told
+        takes && record.process == wait.record.process && record.began.order > woken
     });
     let next = later.next()?;
     let executed = next.executed.first();

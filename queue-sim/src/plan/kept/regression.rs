@@ -134,7 +134,7 @@ mod tests {
         let misfit = kept.misfit(&points[..2]).expect("one more");
         let replacement = "L4 unmet=2 v1:0.1.parameter=2,1.0.verb=3,2.0.pick=1";
         assert_eq!(misfit.replacement().as_deref(), Some(replacement));
-        let told = misfit.to_string();
+        let text = misfit.to_string();
         for part in [
             "kept.txt:3",
             "2 of its 3",
@@ -142,7 +142,7 @@ mod tests {
             "0.1.parameter",
             "delete",
         ] {
-            assert!(told.contains(part), "no {part:?} in {told}");
+            assert!(text.contains(part), "no {part:?} in {text}");
         }
     }
 

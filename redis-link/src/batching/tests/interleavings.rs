@@ -172,8 +172,8 @@ fn a_caller_that_comes_as_the_task_ends_gets_an_answer_or_an_error() {
             let subject = Arc::clone(&subject);
             spawn(move || {
                 // The task exists from now on.
-                let told = block_on(subject.submit(&[2]));
-                if let Ok(answer) = told {
+                let submitted = block_on(subject.submit(&[2]));
+                if let Ok(answer) = submitted {
                     assert_eq!(answer, [2]);
                 }
             })

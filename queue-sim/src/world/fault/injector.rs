@@ -11,7 +11,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{Fault, network::Network};
+use super::{super::Network, Fault};
 use crate::{
     engine::yield_now,
     history::{CallId, current_call},
@@ -41,12 +41,12 @@ const WAIT: &[Fault] = &[Fault::Spurious, Fault::Refused, Fault::Delayed, Fault:
 /// A queue's call may take effect before its last poll. Then the journal has the truth only if no
 /// caller drops a call half-way.
 #[derive(Debug, Clone)]
-pub struct Faulty {
+pub struct FaultInjector {
     process: Process,
     network: Network,
 }
 
-impl Faulty {
+impl FaultInjector {
     /// This process's faults, on this network.
     pub const fn new(process: Process, network: Network) -> Self {
         Self { process, network }
@@ -54,7 +54,7 @@ impl Faulty {
 }
 
 #[async_trait]
-impl Layer for Faulty {
+impl Layer for FaultInjector {
     async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         if call.is_wait() {
             return self.wait(queue, call).await;
@@ -88,7 +88,7 @@ impl Layer for Faulty {
     }
 }
 
-impl Faulty {
+impl FaultInjector {
     /// Sends a request and waits for the reply.
     async fn exchange(&self, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
         let Self { process, network } = self;
@@ -96,25 +96,25 @@ impl Faulty {
         let limit = Instant::now() + network.patience();
         network.partition(*process);
         let struck = network.strike(*process, What::Request, REQUEST);
-        let held = network.trouble().held(*process).is_some();
+        let held = network.faults().held(*process).is_some();
         let answer = match struck {
             Some(Fault::Refused) => return Err(refused()),
             Some(Fault::RequestLost) => return Err(no_reply(limit).await),
             Some(Fault::Late) => {
-                let late = network.patience() + network.trouble().delay(*process);
+                let late = network.patience() + network.faults().delay(*process);
                 self.send(queue, id, call, late, limit).await?
             }
             Some(Fault::Delayed) => {
-                let late = network.trouble().delay(*process);
+                let late = network.faults().delay(*process);
                 self.send(queue, id, call, late, limit).await?
             }
             Some(Fault::Repeated) => {
                 let again = (self.clone(), Arc::clone(queue), call.clone());
                 let answer = self.execute(queue, id, call).await;
-                network.carry(*process, network.trouble().delay(*process), async move {
-                    let (faulty, queue, call) = again;
+                network.carry(*process, network.faults().delay(*process), async move {
+                    let (injector, queue, call) = again;
                     // No client reads this reply.
-                    let _ = faulty.execute(&queue, id, call).await;
+                    let _ = injector.execute(&queue, id, call).await;
                 });
                 answer?
             }
@@ -123,10 +123,10 @@ impl Faulty {
         };
         match network.strike(*process, What::Reply, REPLY) {
             Some(Fault::ReplyLost) => return Err(no_reply(limit).await),
-            Some(_) => time::sleep(network.trouble().delay(*process)).await,
+            Some(_) => time::sleep(network.faults().delay(*process)).await,
             None => {}
         }
-        match network.trouble().held(*process) {
+        match network.faults().held(*process) {
             Some(until) if until > limit => Err(no_reply(limit).await),
             Some(until) => {
                 time::sleep_until(until).await;
@@ -147,9 +147,9 @@ impl Faulty {
         limit: Instant,
     ) -> Result<Answer> {
         let (sender, reply) = oneshot::channel();
-        let (faulty, queue) = (self.clone(), Arc::clone(queue));
+        let (injector, queue) = (self.clone(), Arc::clone(queue));
         self.network.carry(self.process, late, async move {
-            let answer = faulty.execute(&queue, id, call).await;
+            let answer = injector.execute(&queue, id, call).await;
             // A client that has given up reads no reply.
             let _ = sender.send(answer);
         });
@@ -176,7 +176,7 @@ impl Faulty {
 
     /// Notes in the journal that the queue has executed the call.
     fn executed(&self, id: CallId) {
-        let journal = self.network.trouble().journal();
+        let journal = self.network.faults().journal();
         journal.executed(id, journal.now());
     }
 
@@ -189,7 +189,7 @@ impl Faulty {
             Some(Fault::Refused) => return Err(refused()),
             Some(Fault::Delayed) => {
                 let answer = queue.call(call).await;
-                time::sleep(network.trouble().delay(*process)).await;
+                time::sleep(network.faults().delay(*process)).await;
                 return answer;
             }
             Some(_) => {

@@ -13,7 +13,7 @@ use proptest::{
 use queue_core::ReliableConfig;
 use queue_sim::{
     plan::{Decisions, Plan},
-    sim::{Chaos, Drained, check, seeds_or, sim},
+    sim::{Drained, FaultSet, check, seeds_or, sim},
     world::Fault,
 };
 use queue_worker::{Context, Failure};
@@ -58,8 +58,8 @@ fn a_producer_that_pushes_nothing_is_reported() {
         .try_run()
         .expect_err("it proves nothing");
     assert_eq!(broken.finding.rule, "worth");
-    let told = format!("only in 0 of {} runs", seeds_or(256));
-    assert!(broken.message.contains(&told), "{broken}");
+    let text = format!("only in 0 of {} runs", seeds_or(256));
+    assert!(broken.message.contains(&text), "{broken}");
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn a_handler_that_only_fails_is_reported() {
 #[test]
 fn a_fault_that_never_strikes_is_reported() {
     let broken = harmless("spared")
-        .faults(Chaos::only([Fault::Crashed, Fault::Cancelled]))
+        .faults(FaultSet::only([Fault::Crashed, Fault::Cancelled]))
         .try_run()
         .expect_err("nothing cancels there");
-    let told = format!("never met in {} runs: cancelled", seeds_or(256));
-    assert!(broken.message.contains(&told), "{broken}");
+    let text = format!("never met in {} runs: cancelled", seeds_or(256));
+    assert!(broken.message.contains(&text), "{broken}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_producers_error_fails_the_run() {
 #[test]
 fn a_process_that_panics_fails_the_run() {
     let broken = harmless("panicking")
-        .faults(Chaos::none())
+        .faults(FaultSet::none())
         .reliable::<u32>("others", ReliableConfig::default())
         .producer(|_others| async { panic!("as planned") })
         .and()
@@ -123,8 +123,8 @@ fn a_test_that_depends_on_chance_is_reported() {
         .expect_err("each run is another");
     assert_eq!(broken.finding.rule, "determinism");
     for pushed in [0, 1] {
-        let told = format!("push \"{pushed}\" (executed)   <- here they part");
-        assert!(broken.message.contains(&told), "{broken}");
+        let text = format!("push \"{pushed}\" (executed)   <- here they part");
+        assert!(broken.message.contains(&text), "{broken}");
     }
 }
 
@@ -143,15 +143,15 @@ fn a_run_that_continues_where_the_other_ends_is_reported() {
         .and()
         .patience(secs(60))
         .check(check::that("anything goes", |_| Ok(())))
-        .faults(Chaos::none())
+        .faults(FaultSet::none())
         .try_run()
         .expect_err("each run is another");
     assert_eq!(broken.finding.rule, "determinism");
-    for told in [
+    for text in [
         "== the faults are over   <- here",
         "push \"8\" -> 2   <- here",
     ] {
-        assert!(broken.message.contains(told), "{broken}");
+        assert!(broken.message.contains(text), "{broken}");
     }
 }
 
@@ -208,13 +208,13 @@ fn under_proptest_the_plan_is_shrunk() {
             break tree;
         }
     };
-    let whole = tree.current().run().plan.len();
+    let whole = tree.current().play().plan.len();
     let mut smallest = whole;
     let mut go_on = tree.simplify();
     while go_on {
         let case = tree.current();
         if case.check().is_err() {
-            smallest = smallest.min(case.run().plan.len());
+            smallest = smallest.min(case.play().plan.len());
             go_on = tree.simplify();
         } else {
             go_on = tree.complicate();

@@ -9,8 +9,8 @@ use queue_sim::strategies::{StrategyRow, TrialCondition, all, judge_all, markdow
 
 use self::arguments::Arguments;
 
-const BEGIN: &str = "<!-- guarantees: begin -->\n";
-const END: &str = "<!-- guarantees: end -->";
+const BEGIN: &str = "<!-- strategies: begin -->\n";
+const END: &str = "<!-- strategies: end -->";
 
 fn main() -> ExitCode {
     let arguments = Arguments::read();
@@ -42,8 +42,8 @@ fn main() -> ExitCode {
 /// a rule changes with the seeds, so only the rules are compared.
 fn write(rows: &[StrategyRow], checks: bool, faults: &mut Vec<String>) -> Result<(), String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/strategies.md");
-    let told = |error: std::io::Error| format!("{}: {error}", page.display());
-    let text = fs::read_to_string(&page).map_err(told)?;
+    let described = |error: std::io::Error| format!("{}: {error}", page.display());
+    let text = fs::read_to_string(&page).map_err(described)?;
     let place = text.split_once(BEGIN).and_then(|(before, rest)| {
         let (table, after) = rest.split_once(END)?;
         Some((before, table, after))
@@ -53,12 +53,12 @@ fn write(rows: &[StrategyRow], checks: bool, faults: &mut Vec<String>) -> Result
     if checks {
         if shape(table) != shape(&made) {
             faults.push(format!(
-                "the table of docs/strategies.md differs: run the program guarantees without --check\n{made}"
+                "the table of docs/strategies.md differs: run the program strategies without --check\n{made}"
             ));
         }
         return Ok(());
     }
-    fs::write(&page, format!("{before}{BEGIN}{made}{END}{after}")).map_err(told)
+    fs::write(&page, format!("{before}{BEGIN}{made}{END}{after}")).map_err(described)
 }
 
 /// A table without its figures.

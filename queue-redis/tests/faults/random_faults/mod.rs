@@ -2,10 +2,10 @@
 //! Every message is accounted for, and afterwards the servers have their memory and their connections back,
 //! and the client its tasks.
 //!
-//! Each scene has servers of its own, and they play beside each other. `QUEUE_CHAOS_ROUNDS` is the number
+//! Each scene has servers of its own, and they play beside each other. `QUEUE_FAULT_ROUNDS` is the number
 //! of rounds of each fault. The default suits a busy machine and two minutes: ten rounds of short faults,
-//! and fewer failovers, because the servers need a second or more to agree. `QUEUE_CHAOS_SECONDS` adds
-//! rounds until that time is over. `QUEUE_CHAOS_SEED`, which each run prints, sets the order.
+//! and fewer failovers, because the servers need a second or more to agree. `QUEUE_FAULT_SECONDS` adds
+//! rounds until that time is over. `QUEUE_FAULT_SEED`, which each run prints, sets the order.
 
 mod clusters;
 mod copies;

@@ -167,8 +167,8 @@ impl Scene {
         let port = replica.port().expect("it has a port").to_string();
         until("the old primary follows", || {
             // Sentinels may cut the connection that sends this command.
-            let told = primary.ask::<()>(&["REPLICAOF", "127.0.0.1", &port]);
-            told.is_ok() && follows(primary, replica)
+            let followed = primary.ask::<()>(&["REPLICAOF", "127.0.0.1", &port]);
+            followed.is_ok() && follows(primary, replica)
         })
         .await;
         self.may_fail_over(false);

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
-use super::{Fault, Faults, RunContext};
+use super::{super::RunContext, Fault, FaultMix};
 use crate::{
     history::{Event, Journal},
     plan::{Chance, Decisions, Process, What},
@@ -21,20 +21,20 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 /// Draws the faults of requests and replies, knows which processes are cut off, and counts messages on
 /// their way. Clones share one state.
 #[derive(Clone)]
-pub(crate) struct Trouble(Arc<TroubleInner>);
+pub(crate) struct NetworkFaults(Arc<NetworkFaultsInner>);
 
-struct TroubleInner {
+struct NetworkFaultsInner {
     // Not the whole context, because its executor holds the tasks that hold this.
     decisions: Decisions,
     journal: Journal,
-    faults: Faults,
+    mix: FaultMix,
     lease_time: Duration,
-    state: Mutex<TroubleState>,
+    state: Mutex<NetworkFaultsState>,
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct TroubleState {
+struct NetworkFaultsState {
     over: bool,
     under_way: usize,
     /// The times until which nothing passes to or from a process.
@@ -44,20 +44,20 @@ struct TroubleState {
 /// The weights of up to seven faults at one choice point, and of none striking.
 pub(crate) type Weights = [Chance; 8];
 
-impl Trouble {
+impl NetworkFaults {
     pub(crate) fn new(context: &RunContext) -> Self {
-        Self(Arc::new(TroubleInner {
+        Self(Arc::new(NetworkFaultsInner {
             decisions: context.decisions.clone(),
             journal: context.journal.clone(),
-            faults: context.faults.clone(),
+            mix: context.faults.clone(),
             lease_time: context.lease_time,
             state: Mutex::default(),
             arrived: Notify::new(),
         }))
     }
 
-    pub(crate) fn faults(&self) -> &Faults {
-        &self.0.faults
+    pub(crate) fn mix(&self) -> &FaultMix {
+        &self.0.mix
     }
 
     pub(crate) fn journal(&self) -> &Journal {
@@ -78,12 +78,12 @@ impl Trouble {
         faults: &[Fault],
         weigh: impl FnOnce(&mut Weights),
     ) -> Option<Fault> {
-        if self.is_over() || self.0.faults.spares(process) {
+        if self.is_over() || self.0.mix.spares(process) {
             return None;
         }
         let mut weights = [0; 8];
         for (weight, fault) in weights[1..].iter_mut().zip(faults) {
-            *weight = self.0.faults.chance(*fault);
+            *weight = self.0.mix.chance(*fault);
         }
         weigh(&mut weights);
         if weights[1..].iter().all(|weight| *weight == 0) {
@@ -171,13 +171,13 @@ impl Trouble {
         self.0.arrived.notified().await;
     }
 
-    fn lock(&self) -> MutexGuard<'_, TroubleState> {
+    fn lock(&self) -> MutexGuard<'_, NetworkFaultsState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A message on its way.
-pub(crate) struct UnderWay(Trouble);
+pub(crate) struct UnderWay(NetworkFaults);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -186,10 +186,10 @@ impl Drop for UnderWay {
     }
 }
 
-impl fmt::Debug for Trouble {
+impl fmt::Debug for NetworkFaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
-        f.debug_struct("Trouble")
+        f.debug_struct("NetworkFaults")
             .field("over", &state.over)
             .field("under_way", &state.under_way)
             .field("held", &state.held)

@@ -11,7 +11,7 @@ use queue_sim::{
     engine::{End, Executor, in_virtual_time},
     history::{CallEnd, Event, History, Journal, Recorder},
     plan::{Decisions, Process},
-    world::{EPOCH, Fault, Faults, Faulty, Network, RunContext},
+    world::{EPOCH, Fault, FaultInjector, FaultMix, Network, RunContext},
 };
 use tokio::time;
 
@@ -38,13 +38,16 @@ where
             executor: executor.clone(),
             decisions: decisions.clone(),
             journal: journal.clone(),
-            faults: faults.fold(Faults::none(), |all, fault| all.with(*fault, 1)),
+            faults: faults.fold(FaultMix::none(), |all, fault| all.with(*fault, 1)),
             lease_time: LEASE_TIME,
         };
         let network = Network::new(context);
         assert_eq!(network.patience(), Duration::from_millis(PATIENCE));
         let memory = MemoryBackend::starting_at(EPOCH);
-        let backend = Layered::new(Faulty::new(Process(1), network.clone()), Arc::new(memory));
+        let backend = Layered::new(
+            FaultInjector::new(Process(1), network.clone()),
+            Arc::new(memory),
+        );
         let backend = Layered::new(
             Recorder::new(Process(1), journal.clone()),
             Arc::new(backend),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{Delay, DelayConfig, ReliableConfig, Token};
-use queue_sim::sim::{BoxError, Chaos, Drained, Effects, Run, Sim, seeds_or, sim};
+use queue_sim::sim::{BoxError, Drained, Effects, FaultSet, Run, Sim, seeds_or, sim};
 use queue_worker::{Backoff, Context, Failure};
 
 use crate::jobs::push_one;
@@ -27,7 +27,7 @@ where
             move |job: u32, _cx: Context| handler(run.clone(), job)
         })
         .check(Drained::within(secs(3600)))
-        .faults(Chaos::none())
+        .faults(FaultSet::none())
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn the_time_that_a_handler_hangs_is_shown_instead_of_every_heartbeat() {
 }
 
 #[test]
-fn the_middle_of_a_long_story_is_left_out() {
+fn the_middle_of_a_long_history_view_is_left_out() {
     let broken = sim("in vain")
         .reliable::<u32>("jobs", ReliableConfig::default().with_max_attempts(100_000))
         .producer(push_one)
@@ -101,7 +101,7 @@ fn the_middle_of_a_long_story_is_left_out() {
         .worker(|worker| worker.retry(Backoff::fixed(secs(600))))
         .handler(|_run| |_job: u32, _cx: Context| async { Err::<(), _>(Failure::new("never")) })
         .check(Drained::within(secs(3600)))
-        .faults(Chaos::none())
+        .faults(FaultSet::none())
         .try_run()
         .expect_err("nothing is ever done");
     assert_eq!(broken.finding.rule, "drained");
@@ -138,8 +138,8 @@ fn an_effect_refused_for_a_stale_token_is_shown() {
     .check(Effects::at_most_once())
     .try_run()
     .expect_err("it fails, and so it comes again");
-    let told = "  . job 1: refused, the token is stale";
-    assert!(broken.message.contains(told), "{broken}");
+    let refused = "  . job 1: refused, the token is stale";
+    assert!(broken.message.contains(refused), "{broken}");
 }
 
 /// A job books a table, and its reminder sends a mail.
@@ -164,7 +164,7 @@ fn hand_over(mail: fn(queue_sim::sim::Ledger, u32) -> Mailing) -> Sim {
         })
         .check(Effects::exactly_once())
         .check(Drained::within(secs(3600)))
-        .faults(Chaos::none())
+        .faults(FaultSet::none())
 }
 
 type Mailing = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -50,12 +50,12 @@ impl Rounds {
     /// The rounds that the environment asks for, or `rounds` of each fault.
     pub(super) fn of_each(rounds: u64) -> Self {
         let rounds = Self {
-            of_each: setting("QUEUE_CHAOS_ROUNDS").unwrap_or(rounds),
-            long: Duration::from_secs(setting("QUEUE_CHAOS_SECONDS").unwrap_or(0)),
-            seed: setting("QUEUE_CHAOS_SEED").unwrap_or(0),
+            of_each: setting("QUEUE_FAULT_ROUNDS").unwrap_or(rounds),
+            long: Duration::from_secs(setting("QUEUE_FAULT_SECONDS").unwrap_or(0)),
+            seed: setting("QUEUE_FAULT_SEED").unwrap_or(0),
         };
         println!(
-            "QUEUE_CHAOS_SEED={} QUEUE_CHAOS_ROUNDS={}",
+            "QUEUE_FAULT_SEED={} QUEUE_FAULT_ROUNDS={}",
             rounds.seed, rounds.of_each
         );
         rounds

@@ -37,14 +37,14 @@ pub(crate) enum Behaviour {
 type Rule = dyn Fn(Duration, &Call) -> Behaviour + Send + Sync;
 
 /// A queue, and the rule that chooses each call's behaviour by its time.
-pub(crate) struct FaultyQueue {
+pub(crate) struct FaultInjector {
     queue: AnyQueue,
     start: Instant,
     rule: Box<Rule>,
     calls: Mutex<Vec<(Duration, Call)>>,
 }
 
-impl FaultyQueue {
+impl FaultInjector {
     fn before(
         queue: AnyQueue,
         rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
@@ -79,7 +79,7 @@ impl FaultyQueue {
 }
 
 #[async_trait]
-impl Service for FaultyQueue {
+impl Service for FaultInjector {
     async fn call(&self, call: Call) -> Result<Answer> {
         let at = self.start.elapsed();
         let behaviour = (self.rule)(at, &call);
@@ -105,9 +105,9 @@ impl Service for FaultyQueue {
     }
 }
 
-impl fmt::Debug for FaultyQueue {
+impl fmt::Debug for FaultInjector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FaultyQueue").finish_non_exhaustive()
+        f.debug_struct("FaultInjector").finish_non_exhaustive()
     }
 }
 
@@ -136,28 +136,28 @@ pub(crate) async fn reliable() -> Arc<dyn ReliableQueue> {
 pub(crate) fn before(
     queue: &Arc<dyn ReliableQueue>,
     rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
-) -> Arc<FaultyQueue> {
-    FaultyQueue::before(AnyQueue::Reliable(Arc::clone(queue)), rule)
+) -> Arc<FaultInjector> {
+    FaultInjector::before(AnyQueue::Reliable(Arc::clone(queue)), rule)
 }
 
 /// A bounded queue for one message, and the rule in front of it.
 pub(crate) async fn bounded(
     rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
-) -> (Arc<dyn BoundedQueue>, Arc<FaultyQueue>) {
+) -> (Arc<dyn BoundedQueue>, Arc<FaultInjector>) {
     let one = BoundedConfig::new(1);
     let queue = MemoryBackend::new().open_bounded(&name(), &one).await;
     let queue = queue.unwrap();
-    let faulty = FaultyQueue::before(AnyQueue::Bounded(Arc::clone(&queue)), rule);
-    (queue, faulty)
+    let injector = FaultInjector::before(AnyQueue::Bounded(Arc::clone(&queue)), rule);
+    (queue, injector)
 }
 
 /// A ring, and the rule in front of it.
 pub(crate) async fn ring(
     rule: impl Fn(Duration, &Call) -> Behaviour + Send + Sync + 'static,
-) -> (Arc<dyn RotatingQueue>, Arc<FaultyQueue>) {
+) -> (Arc<dyn RotatingQueue>, Arc<FaultInjector>) {
     let config = RotatingConfig::default();
     let ring = MemoryBackend::new().open_rotating(&name(), &config).await;
     let ring = ring.unwrap();
-    let faulty = FaultyQueue::before(AnyQueue::Rotating(Arc::clone(&ring)), rule);
-    (ring, faulty)
+    let injector = FaultInjector::before(AnyQueue::Rotating(Arc::clone(&ring)), rule);
+    (ring, injector)
 }

@@ -3,11 +3,11 @@ use crate::world::Fault;
 /// The faults that a simulation may meet. Each seed draws its own mix: some faults strike often in
 /// it, some never.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chaos {
+pub struct FaultSet {
     pub(super) faults: Vec<Fault>,
 }
 
-impl Chaos {
+impl FaultSet {
     /// The faults that every program on a network meets: lost requests and replies, delays, cut
     /// connections, workers that crash or stall.
     pub fn all() -> Self {

@@ -1,63 +1,14 @@
-use crate::{
-    named::named,
-    plan::{Chance, ChoicePoint, Decisions, Process, What},
-};
-
-named! {
-    /// A fault that can strike.
-    pub enum Fault {
-        /// A request is lost before the backend executes it.
-        RequestLost = "request lost",
-        /// The backend executes a request, and its reply is lost.
-        ReplyLost = "reply lost",
-        /// A request or a reply is late, but arrives in time.
-        Delayed = "delayed",
-        /// The backend executes a request after its caller gave up.
-        Late = "late",
-        /// The backend executes a request twice.
-        Repeated = "repeated",
-        /// The client refuses a request before it sends anything.
-        Refused = "refused",
-        /// A wait ends for no reason.
-        Spurious = "spurious hint",
-        /// A connection breaks, before or after the backend executes the requests on it.
-        Cut = "cut",
-        /// A connection breaks in the middle of a reply.
-        CutInFrame = "cut in mid-frame",
-        /// A process cannot reach the backend for a while; then everything arrives.
-        Partition = "partition",
-        /// A caller drops a call's future.
-        Cancelled = "cancelled",
-        /// A process dies, and starts again without its memory.
-        Crashed = "crashed",
-        /// A process stalls, and goes on as if nothing had happened.
-        Stalled = "stalled",
-        /// The server forgets its scripts.
-        ScriptsFlushed = "scripts flushed",
-        /// The server dies, and starts again.
-        Restarted = "restarted",
-        /// The server's clock steps back.
-        ClockBack = "clock stepped back",
-        /// The server loses the last acknowledged steps: a failover, or a power loss.
-        RolledBack = "rolled back",
-    }
-}
-
-impl Fault {
-    /// Whether the fault strikes a process itself, and not its requests and replies.
-    pub const fn is_of_processes(self) -> bool {
-        matches!(self, Self::Cancelled | Self::Crashed | Self::Stalled)
-    }
-}
+use super::Fault;
+use crate::plan::{Chance, ChoicePoint, Decisions, Process, What};
 
 /// The chance of each fault at each occasion, in percent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Faults {
+pub struct FaultMix {
     mix: Vec<(Fault, Chance)>,
     spared: Vec<Process>,
 }
 
-impl Faults {
+impl FaultMix {
     /// No fault strikes.
     pub const fn none() -> Self {
         Self {

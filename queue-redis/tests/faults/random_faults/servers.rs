@@ -5,24 +5,24 @@ use real_redis::Server;
 use crate::ground::administer;
 
 /// A field of this section of `INFO`. Sentinels before 7.0 may cut the connection that asks.
-fn told(server: &Server, section: &str, field: &str) -> Option<String> {
+fn info(server: &Server, section: &str, field: &str) -> Option<String> {
     server.info(section, field).ok().flatten()
 }
 
 pub(super) fn figure(server: &Server, section: &str, field: &str) -> u64 {
-    let value = told(server, section, field);
+    let value = info(server, section, field);
     value.expect("a figure").parse().expect("a number")
 }
 
 pub(super) fn is_primary(server: &Server) -> bool {
-    told(server, "replication", "role").as_deref() == Some("master")
+    info(server, "replication", "role").as_deref() == Some("master")
 }
 
 pub(super) fn follows(replica: &Server, primary: &Server) -> bool {
-    let tells =
-        |field: &str, value: &str| told(replica, "replication", field).as_deref() == Some(value);
+    let reports =
+        |field: &str, value: &str| info(replica, "replication", field).as_deref() == Some(value);
     let port = primary.port().expect("it has a port").to_string();
-    tells("master_port", &port) && tells("master_link_status", "up")
+    reports("master_port", &port) && reports("master_link_status", "up")
 }
 
 /// Waits until the replica has all that this primary has answered so far.

@@ -4,7 +4,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{ReliableConfig, Rotating, RotatingConfig};
-use queue_sim::sim::{BoxError, Broken, Chaos, Drained, Effects, Run, Sim, sim};
+use queue_sim::sim::{BoxError, Broken, Drained, Effects, FaultSet, Run, Sim, sim};
 use queue_worker::{Context, Failure};
 
 use crate::jobs::{push_one, push_two};
@@ -69,8 +69,8 @@ fn a_handler_that_never_ends_does_nothing_even_where_its_messages_die() {
             .check(Effects::at_most_once())
             .patience(secs(600)),
     );
-    let told = broken.message.contains("in 0 of them was one acked");
-    assert!(told, "{broken}");
+    let counts = broken.message.contains("in 0 of them was one acked");
+    assert!(counts, "{broken}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn purged_messages_are_not_done() {
     );
 }
 
-async fn look(run: Run) -> Result<(), BoxError> {
+async fn poll(run: Run) -> Result<(), BoxError> {
     let ring: Rotating<u32> = run.queues().rotating("ring").await?;
     ring.visit(secs(1)).await?;
     Ok(())
@@ -115,8 +115,8 @@ fn polls_of_an_empty_ring_prove_nothing() {
         &sim("empty ring")
             .rotating::<u32>("ring", RotatingConfig::default())
             .and()
-            .process("poller", look)
-            .faults(Chaos::none()),
+            .process("poller", poll)
+            .faults(FaultSet::none()),
     );
     sim("ring")
         .rotating::<u32>("ring", RotatingConfig::default())
@@ -125,24 +125,24 @@ fn polls_of_an_empty_ring_prove_nothing() {
             Ok(())
         })
         .and()
-        .process("poller", look)
-        .faults(Chaos::none())
+        .process("poller", poll)
+        .faults(FaultSet::none())
         .try_run()
         .expect("an item is in it");
 }
 
 #[test]
 fn a_simulation_of_nothing_shows_nothing() {
-    proves_nothing(&sim("empty").faults(Chaos::none()));
+    proves_nothing(&sim("empty").faults(FaultSet::none()));
     proves_nothing(
         &sim("idle process")
             .process("idle", |_run| async { Ok(()) })
-            .faults(Chaos::none()),
+            .faults(FaultSet::none()),
     );
     proves_nothing(
         &sim("no producer")
             .reliable::<u32>("jobs", ReliableConfig::default())
             .handler(|_run| |_job: u32, _cx: Context| async {})
-            .faults(Chaos::none()),
+            .faults(FaultSet::none()),
     );
 }

@@ -1,7 +1,7 @@
 //! Queues in use on a cluster whose slots move, while an operator removes, opens, reconfigures and pauses them and
 //! clients drop their calls: divided queues and undivided ones, confirmed calls and others.
 //!
-//! `QUEUE_CHAOS_ROUNDS` is the number of rounds. Each round has its own seed, which it prints, and its own
+//! `QUEUE_FAULT_ROUNDS` is the number of rounds. Each round has its own seed, which it prints, and its own
 //! traffic. It ends with failovers, during which the operator does nothing, because a failover may also
 //! undo a removal (R1).
 
@@ -192,7 +192,7 @@ async fn no_promise_is_broken_where_an_operator_changes_queues_in_use() {
     let before = Remains::of(scene.all()).and_tasks(TASKS);
     let mut tolls = Vec::new();
     for seed in rounds.seeds() {
-        println!("QUEUE_CHAOS_SEED={seed} QUEUE_CHAOS_ROUNDS=1");
+        println!("QUEUE_FAULT_SEED={seed} QUEUE_FAULT_ROUNDS=1");
         let all = flows_of(seed, &divided, &whole);
         tolls.extend(play(&mut scene, &names, seed, &all).await);
     }
