@@ -15,7 +15,7 @@ fn of_a_child() {
 }
 
 fn asked(variable: &str, value: &str) -> (Output, String) {
-    let mut child = child("asked::of_a_child");
+    let mut child = child("environment::of_a_child");
     let output = child.env(CHILD, "1").env(variable, value).output();
     let output = output.expect("it runs");
     let said = [&*output.stdout, &*output.stderr].concat();

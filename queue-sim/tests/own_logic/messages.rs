@@ -58,7 +58,7 @@ fn the_panic_of_a_handler_and_its_place_are_shown() {
     .expect_err("it charges again and again");
     let panics = "  . panics: no such card";
     assert!(broken.message.contains(panics), "{broken}");
-    assert!(broken.message.contains("told.rs"), "{broken}");
+    assert!(broken.message.contains("messages.rs"), "{broken}");
     assert!(broken.message.contains("it takes no fault"), "{broken}");
 }
 
