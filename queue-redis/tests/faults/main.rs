@@ -7,10 +7,7 @@
 
 mod anew;
 mod bodies;
-mod cancellation;
-mod clock_jumps;
 mod clocks;
-mod crash;
 mod crowd;
 mod damage;
 mod foreign;

@@ -1,12 +1,14 @@
 //! Producers and consumers at work during a fault.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     num::NonZeroUsize,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -14,7 +16,6 @@ use queue_core::*;
 use tokio::task::JoinSet;
 
 use crate::{
-    cancellation::polled,
     habits::Habits,
     histories::Made,
     ledger::{Ledger, Toll},
@@ -284,4 +285,18 @@ impl Traffic {
         let allowed = self.errors == Errors::Transient && error.is_transient();
         assert!(allowed, "not an error for this fault: {error:?}");
     }
+}
+
+/// Drops the future after `polls` polls, unless it is done.
+async fn polled<T>(mut polls: usize, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending if polls <= 1 => Poll::Ready(None),
+        Poll::Pending => {
+            polls -= 1;
+            Poll::Pending
+        }
+    })
+    .await
 }
