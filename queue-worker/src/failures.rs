@@ -18,13 +18,13 @@ const CHARACTERS: usize = 120;
 /// The failures of a worker, by queue and kind.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    queues: BTreeMap<Arc<str>, BTreeMap<String, Kind>>,
+    queues: BTreeMap<Arc<str>, BTreeMap<String, FailureKind>>,
     /// No sum is due before this time.
     due: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Kind {
+struct FailureKind {
     /// The beginning of the kind's present interval.
     begun: Instant,
     last: Instant,
@@ -65,7 +65,7 @@ impl Failures {
             name.clear();
         }
         let Some(kind) = kinds.get_mut(&name) else {
-            let first = Kind {
+            let first = FailureKind {
                 begun: now,
                 last: now,
                 failures: 1,

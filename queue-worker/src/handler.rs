@@ -13,7 +13,7 @@ use super::{
 pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<HandlerResult>> + Send>>;
 
 /// Handles the messages of one job, and returns one result for each.
-pub(crate) trait Handle: Send + Sync + 'static {
+pub(crate) trait JobHandler: Send + Sync + 'static {
     /// Decodes and handles, both in the returned future and so in the job's own task.
     fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, limit: Option<Duration>) -> Handling;
 }
@@ -24,7 +24,7 @@ pub(crate) struct Single<T, H> {
     pub(crate) handler: H,
 }
 
-impl<T, H, F> Handle for Single<T, H>
+impl<T, H, F> JobHandler for Single<T, H>
 where
     T: Send + 'static,
     H: Fn(T, Context) -> F + Send + Sync + 'static,

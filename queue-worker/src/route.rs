@@ -7,7 +7,7 @@ use queue_core::{Consumer, Result, Spawn};
 use super::{
     Backoff, Context, Health, IntoVerdict, IntoVerdicts, Report, Sharing,
     batch::Batch,
-    handler::{Handle, Single},
+    handler::{JobHandler, Single},
     runner,
     settings::{RouteSettings, WorkerSettings, terms_setters, worker_setters},
     source::Source,
@@ -109,7 +109,7 @@ impl Workers {
         self
     }
 
-    fn push<T>(&mut self, route: Route<T>, handler: Arc<dyn Handle>)
+    fn push<T>(&mut self, route: Route<T>, handler: Arc<dyn JobHandler>)
     where
         T: Send + 'static,
     {

@@ -4,19 +4,19 @@ use std::{fmt, sync::Arc};
 
 use queue_core::Leasing;
 
-use super::{handler::Handle, settings::RouteSettings};
+use super::{handler::JobHandler, settings::RouteSettings};
 
 /// A queue, its handler and its terms, with the value's type erased.
 pub(crate) struct Source {
     pub(crate) queue: Arc<dyn Leasing>,
-    pub(crate) handler: Arc<dyn Handle>,
+    pub(crate) handler: Arc<dyn JobHandler>,
     pub(crate) terms: RouteSettings,
 }
 
 impl Source {
     pub(crate) fn new(
         queue: Arc<dyn Leasing>,
-        handler: Arc<dyn Handle>,
+        handler: Arc<dyn JobHandler>,
         terms: RouteSettings,
     ) -> Self {
         Self {

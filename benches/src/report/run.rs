@@ -5,7 +5,7 @@ use super::{
     floor,
     meter::Stage,
     row::Row,
-    scenario::{Case, Scenario},
+    scenario::{Scenario, ScenarioCase},
 };
 use crate::{
     pairs::spread,
@@ -55,7 +55,12 @@ struct Conditions {
     cores: usize,
 }
 
-fn rows(stage: &Stage, scenario: &Scenario, case: &Case, conditions: &Conditions) -> Vec<Row> {
+fn rows(
+    stage: &Stage,
+    scenario: &Scenario,
+    case: &ScenarioCase,
+    conditions: &Conditions,
+) -> Vec<Row> {
     let (ours, raw) = alternately(stage, scenario, case);
     let each = scenario.figures.iter().enumerate().map(|(nth, figure)| {
         let values = |side: &[Vec<f64>]| side.iter().map(|all| all[nth]).collect::<Vec<f64>>();
@@ -85,7 +90,11 @@ fn rows(stage: &Stage, scenario: &Scenario, case: &Case, conditions: &Conditions
 }
 
 /// The values of all figures, pair by pair, ours and the raw ones.
-fn alternately(stage: &Stage, scenario: &Scenario, case: &Case) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+fn alternately(
+    stage: &Stage,
+    scenario: &Scenario,
+    case: &ScenarioCase,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let mut sides = (case.open)(stage);
     let (mut ours, mut raw) = (Vec::new(), Vec::new());
     for pair in 0..stage.effort.pick(QUICK_PAIRS, scenario.pairs) {

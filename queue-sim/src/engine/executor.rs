@@ -38,7 +38,7 @@ struct ExecutorInner {
 
 #[derive(Default)]
 struct Tasks {
-    slots: BTreeMap<TaskId, Slot>,
+    slots: BTreeMap<TaskId, TaskSlot>,
     last_id: TaskId,
     /// The number of tasks that the run waits for.
     awaited: usize,
@@ -93,7 +93,7 @@ impl Standing {
     }
 }
 
-struct Slot {
+struct TaskSlot {
     process: Process,
     awaited: bool,
     /// Whether the task became ready while its process was stalled.
@@ -146,7 +146,7 @@ impl Executor {
         let slots = tasks.slots.iter();
         let of_process = slots.filter(|(_, slot)| slot.process == process);
         let ids: Vec<TaskId> = of_process.map(|(id, _)| *id).collect();
-        let dropped: Vec<Slot> = ids.into_iter().filter_map(|id| tasks.remove(id)).collect();
+        let dropped: Vec<TaskSlot> = ids.into_iter().filter_map(|id| tasks.remove(id)).collect();
         drop(tasks);
         // Not under the lock: dropping a task may abort others.
         drop(dropped);
@@ -310,7 +310,7 @@ impl Executor {
             ready: Arc::clone(&self.0.ready),
         }));
         tasks.awaited += usize::from(awaited);
-        let slot = Slot {
+        let slot = TaskSlot {
             process,
             awaited,
             held: false,
@@ -342,7 +342,7 @@ impl Tasks {
         self.awaited == 0 || self.panicked.is_some() || self.standing.is_over()
     }
 
-    fn remove(&mut self, id: TaskId) -> Option<Slot> {
+    fn remove(&mut self, id: TaskId) -> Option<TaskSlot> {
         let slot = self.slots.remove(&id)?;
         self.awaited -= usize::from(slot.awaited);
         Some(slot)

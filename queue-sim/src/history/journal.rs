@@ -29,11 +29,11 @@ struct JournalState {
     order: u64,
     /// A list, because goals are few and the journal reads them often.
     goals: Vec<&'static str>,
-    handed_over: Vec<HandedOver>,
+    handed_over: Vec<HandedOverLease>,
 }
 
 /// A lease that a push made for a call that waits.
-struct HandedOver {
+struct HandedOverLease {
     queue: QueueName,
     token: Token,
     at: Moment,
@@ -120,7 +120,7 @@ impl Journal {
         taker.executed.push(at);
         let (call, began) = (taker.id, taker.began);
         let queue = queue.clone();
-        state.handed_over.push(HandedOver {
+        state.handed_over.push(HandedOverLease {
             queue,
             token,
             at,

@@ -48,7 +48,7 @@ impl Recorder {
     ) -> Result<T> {
         let Self { process, journal } = self;
         let id = journal.began(*process, name, call);
-        let open = Open { journal, id };
+        let open = CallGuard { journal, id };
         let answered = Marked { id, future }.await;
         journal.ended(id, CallEnd::of(answered.as_ref().map(answer_of)));
         drop(open);
@@ -88,12 +88,12 @@ impl CallEnd {
 }
 
 /// A call under way. If it is dropped before its end, the caller gave it up.
-struct Open<'a> {
+struct CallGuard<'a> {
     journal: &'a Journal,
     id: CallId,
 }
 
-impl Drop for Open<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         // This changes nothing if the call has ended.
         self.journal.ended(self.id, CallEnd::Dropped);

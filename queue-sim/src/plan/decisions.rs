@@ -19,7 +19,7 @@ pub type Chance = u32;
 pub struct Decisions(Arc<Mutex<DecisionState>>);
 
 struct DecisionState {
-    source: Source,
+    source: DecisionSource,
     /// In the order in which they were taken: sorting once costs less than keeping them sorted.
     taken: Vec<(ChoicePoint, u32)>,
     /// Each process's place, by its number.
@@ -33,7 +33,7 @@ struct ChoiceCounter {
     taken: [u32; What::ALL.len()],
 }
 
-enum Source {
+enum DecisionSource {
     /// Decides by chance, except where `given` decides.
     Seed { rng: Box<ChaCha8Rng>, given: Plan },
     Plan {
@@ -53,16 +53,16 @@ impl Decisions {
     /// [`taken`](Self::taken) then has the decisions of both, and plays the run again alone.
     pub fn seeded_but_for(seed: u64, given: Plan) -> Self {
         let rng = Box::new(ChaCha8Rng::seed_from_u64(seed));
-        Self::of(Source::Seed { rng, given })
+        Self::of(DecisionSource::Seed { rng, given })
     }
 
     /// Decides as this plan does.
     pub fn planned(plan: Plan) -> Self {
         let met = BTreeSet::new();
-        Self::of(Source::Plan { plan, met })
+        Self::of(DecisionSource::Plan { plan, met })
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: DecisionSource) -> Self {
         Self(Arc::new(Mutex::new(DecisionState {
             source,
             taken: Vec::new(),
@@ -138,11 +138,11 @@ impl Decisions {
         }
         let mut state = self.lock();
         let value = match &mut state.source {
-            Source::Seed { rng, given } => match given.get(point) {
+            DecisionSource::Seed { rng, given } => match given.get(point) {
                 0 => roll(rng),
                 value => value.min(options - 1),
             },
-            Source::Plan { plan, met } => {
+            DecisionSource::Plan { plan, met } => {
                 let value = plan.get(point);
                 if value > 0 {
                     met.insert(point);
@@ -165,8 +165,8 @@ impl Decisions {
     /// another program, or to another version of it.
     pub fn unmet(&self) -> Vec<ChoicePoint> {
         match &self.lock().source {
-            Source::Seed { .. } => Vec::new(),
-            Source::Plan { plan, met } => {
+            DecisionSource::Seed { .. } => Vec::new(),
+            DecisionSource::Plan { plan, met } => {
                 let points = plan.iter().map(|(point, _)| point);
                 points.filter(|point| !met.contains(point)).collect()
             }
@@ -196,7 +196,7 @@ fn below(rng: &mut ChaCha8Rng, bound: u32) -> u32 {
 impl fmt::Debug for Decisions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
-        let planned = matches!(state.source, Source::Plan { .. });
+        let planned = matches!(state.source, DecisionSource::Plan { .. });
         f.debug_struct("Decisions")
             .field("planned", &planned)
             .field("taken", &state.taken.len())

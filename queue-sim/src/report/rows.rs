@@ -30,7 +30,7 @@ pub(super) struct TimelineRow {
 
 /// A moment of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum CallPhase {
     Began,
     Executed(usize),
     Ended,
@@ -38,14 +38,14 @@ enum Part {
 
 /// All events, by order. With `lengths`, also the lengths that the environment asked for.
 pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<TimelineRow> {
-    let mut moments: Vec<(Moment, Option<(&Record, Part)>)> = Vec::new();
+    let mut moments: Vec<(Moment, Option<(&Record, CallPhase)>)> = Vec::new();
     for record in &history.records {
-        moments.push((record.began, Some((record, Part::Began))));
+        moments.push((record.began, Some((record, CallPhase::Began))));
         for (nth, moment) in record.executed.iter().enumerate() {
-            moments.push((*moment, Some((record, Part::Executed(nth)))));
+            moments.push((*moment, Some((record, CallPhase::Executed(nth)))));
         }
         if let Some(ended) = &record.ended {
-            moments.push((ended.at, Some((record, Part::Ended))));
+            moments.push((ended.at, Some((record, CallPhase::Ended))));
         }
     }
     let events: Vec<TimelineRow> = history
@@ -70,12 +70,12 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
             rest = after;
             continue;
         };
-        let same = |(at, what): &(Moment, Option<(&Record, Part)>)| {
+        let same = |(at, what): &(Moment, Option<(&Record, CallPhase)>)| {
             at.at == moment.at && what.is_some_and(|(other, _)| other.id == record.id)
         };
         let many = rest.iter().take_while(|each| same(each)).count();
         let parts = rest[..many].iter();
-        let parts: Vec<Part> = parts
+        let parts: Vec<CallPhase> = parts
             .filter_map(|(_, what)| Some(what.as_ref()?.1))
             .collect();
         rest = &rest[many..];
@@ -84,7 +84,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
                 at: moment.at,
                 process: Some(record.process),
                 text,
-                ends: parts.contains(&Part::Ended).then_some(record.id),
+                ends: parts.contains(&CallPhase::Ended).then_some(record.id),
                 call: Some(record.id),
                 order: moment.order,
             });
@@ -111,15 +111,15 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
     rows
 }
 
-fn text(history: &History, record: &Record, parts: &[Part], words: &Words) -> Option<String> {
-    let began = parts.contains(&Part::Began);
+fn text(history: &History, record: &Record, parts: &[CallPhase], words: &Words) -> Option<String> {
+    let began = parts.contains(&CallPhase::Began);
     let executed = parts.iter().find_map(|part| match part {
-        Part::Executed(nth) => Some(*nth),
+        CallPhase::Executed(nth) => Some(*nth),
         _ => None,
     });
     let asked = words.call(&record.queue, &record.call);
     let queue = words.queue(&record.queue);
-    let ended = parts.contains(&Part::Ended);
+    let ended = parts.contains(&CallPhase::Ended);
     let ended = ended.then(|| outcome(history, record, words));
     Some(match (began, executed, ended) {
         (true, _, Some(ended)) => format!("{queue}{asked} -> {ended}"),

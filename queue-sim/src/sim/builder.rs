@@ -18,10 +18,10 @@ pub(super) const MOST_PROCESSES: usize = 254;
 /// Any error that ends a process early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-pub(super) type Life = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+pub(super) type ProcessFuture = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
 /// A process's code, called once for each of its lives.
-pub(super) type Scene = Arc<dyn Fn(Run) -> Life + Send + Sync>;
+pub(super) type ProcessMain = Arc<dyn Fn(Run) -> ProcessFuture + Send + Sync>;
 
 type MakeEnvironment = Arc<dyn Fn() -> Box<dyn Environment> + Send + Sync>;
 
@@ -53,7 +53,7 @@ pub struct Sim {
 pub(super) struct ProcessScript {
     pub(super) name: String,
     pub(super) role: Role,
-    pub(super) script: Scene,
+    pub(super) script: ProcessMain,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ macro_rules! queue {
         $(#[$doc])*
         pub fn $kind<T: Body>(self, name: &str, config: $config) -> QueueWorkload<T, $typed<T>> {
             let (named, with) = (name.to_owned(), config.clone());
-            let open: Open<$typed<T>> = Arc::new(move |queues| {
+            let open: OpenQueue<$typed<T>> = Arc::new(move |queues| {
                 let (queues, name, config) = (queues.clone(), named.clone(), with.clone());
                 Box::pin(async move { queues.$open(&name, &config).await })
             });
@@ -177,11 +177,11 @@ impl Sim {
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
-        let script: Scene = Arc::new(move |run| Box::pin(script(run)));
+        let script: ProcessMain = Arc::new(move |run| Box::pin(script(run)));
         self.add(name.to_owned(), Role::Worker, script)
     }
 
-    fn add(mut self, name: String, role: Role, script: Scene) -> Self {
+    fn add(mut self, name: String, role: Role, script: ProcessMain) -> Self {
         self.processes.push(ProcessScript { name, role, script });
         self
     }
@@ -209,8 +209,8 @@ pub trait Body: Serialize + DeserializeOwned + Send + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + 'static> Body for T {}
 
-type Opening<Q> = Pin<Box<dyn Future<Output = Result<Q>> + Send>>;
-type Open<Q> = Arc<dyn Fn(&Queues) -> Opening<Q> + Send + Sync>;
+type OpenFuture<Q> = Pin<Box<dyn Future<Output = Result<Q>> + Send>>;
+type OpenQueue<Q> = Arc<dyn Fn(&Queues) -> OpenFuture<Q> + Send + Sync>;
 type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
 
 /// A simulation and its current queue, which gets producers and workers.
@@ -218,14 +218,14 @@ type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
 pub struct QueueWorkload<T, Q> {
     sim: Sim,
     name: String,
-    open: Open<Q>,
+    open: OpenQueue<Q>,
     workers: usize,
     tune: Tune<T>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
-    fn new(mut sim: Sim, name: &str, config: QueueConfig, open: Open<Q>) -> Self {
+    fn new(mut sim: Sim, name: &str, config: QueueConfig, open: OpenQueue<Q>) -> Self {
         sim.queues.push((name.to_owned(), config));
         Self {
             sim,
@@ -260,7 +260,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
         let (open, produce) = (Arc::clone(&self.open), Arc::new(produce));
-        let script = move |run: Run| -> Life {
+        let script = move |run: Run| -> ProcessFuture {
             let (opening, produce) = (open(run.queues()), Arc::clone(&produce));
             Box::pin(async move { produce(opening.await?).await })
         };
@@ -296,7 +296,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         let (open, tune) = (Arc::clone(&self.open), Arc::clone(&self.tune));
         let (lease, name) = (self.sim.lease, self.name.clone());
         self.sim.handled.push(name.clone());
-        let script = move |run: Run| -> Life {
+        let script = move |run: Run| -> ProcessFuture {
             let handler = recorded(make(&run), run.actor.clone());
             let opening = open(run.queues());
             let (tune, name) = (Arc::clone(&tune), name.clone());
@@ -312,7 +312,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
                 Ok(())
             })
         };
-        let script: Scene = Arc::new(script);
+        let script: ProcessMain = Arc::new(script);
         if self.workers == 0 {
             self.sim.unserved.push(self.name.clone());
         }

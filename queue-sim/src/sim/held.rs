@@ -20,7 +20,7 @@ pub(super) struct HeldJobs<'a> {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Lease {
+struct HeldLease {
     process: Process,
     since: Timestamp,
     /// The time of its last extension.
@@ -30,7 +30,7 @@ struct Lease {
 impl<'a> HeldJobs<'a> {
     pub(super) fn longest(run: &'a RunRecord) -> Option<Self> {
         let healed = run.history.healed()?;
-        let mut leases: BTreeMap<(&QueueName, Receipt), Lease> = BTreeMap::new();
+        let mut leases: BTreeMap<(&QueueName, Receipt), HeldLease> = BTreeMap::new();
         for record in &run.history.records {
             let queue = &record.queue;
             let until = record.ended.as_ref().map_or(record.began, |ended| ended.at);
@@ -58,7 +58,7 @@ impl<'a> HeldJobs<'a> {
                 _ => continue,
             };
             for delivery in &leased.deliveries {
-                let lease = Lease {
+                let lease = HeldLease {
                     process: record.process,
                     since: until.at,
                     until,

@@ -6,7 +6,7 @@ use super::{
     broken::{Broken, broken_by},
     builder::Sim,
     check::Finding,
-    report::Report,
+    report::RunReport,
     variables,
 };
 use crate::{
@@ -63,7 +63,10 @@ impl Sim {
             match runner.regression(&kept) {
                 Ok(replayed) => {
                     if variables::is_verbose() {
-                        eprintln!("{place}: {}", Report::new(&self.name, &replayed.run, None));
+                        eprintln!(
+                            "{place}: {}",
+                            RunReport::new(&self.name, &replayed.run, None)
+                        );
                     }
                 }
                 Err(Relapse::Misfit(misfit)) => misfits.push(misfit),

@@ -5,14 +5,14 @@ use crate::report::{marks, named_columns, parting_rows, rule};
 
 /// The report of a run: the finding, the rule in words, the history view, and the line that
 /// replays the run.
-pub(super) struct Report<'a> {
+pub(super) struct RunReport<'a> {
     name: &'a str,
     run: &'a RunRecord,
     finding: Option<&'a Finding>,
     before: Option<usize>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> RunReport<'a> {
     pub(super) const fn new(
         name: &'a str,
         run: &'a RunRecord,
@@ -46,7 +46,7 @@ impl<'a> Report<'a> {
     }
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for RunReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             name,

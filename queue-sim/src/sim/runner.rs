@@ -10,7 +10,7 @@ use super::{
     builder::Sim,
     kept::Upkeep,
     play::play,
-    report::{Report, where_they_part},
+    report::{RunReport, where_they_part},
     tally::Tally,
     variables::{self, seeds_or},
 };
@@ -244,7 +244,7 @@ impl Sim {
             unmet,
         } = runner.plan(plan);
         let finding = verdict.findings().first();
-        let report = Report::new(&self.name, &run, finding).to_string();
+        let report = RunReport::new(&self.name, &run, finding).to_string();
         match finding {
             Some(finding) => Err(Box::new(Broken {
                 finding: finding.clone(),
@@ -275,7 +275,7 @@ impl Sim {
             run,
             operations_before,
         } = failure;
-        let report = Report::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
+        let report = RunReport::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
         Box::new(Broken {
             message: report.to_string(),
             finding: finding.clone(),

@@ -13,7 +13,7 @@ mod table;
 mod trial;
 
 pub use self::{
-    cell::{Cell, Found},
+    cell::{BrokenRule, Cell},
     condition::TrialCondition,
     judge::judge_all,
     list::{Strategy, all},

@@ -13,7 +13,7 @@ use redis::{RedisResult, aio::MultiplexedConnection};
 
 use super::{
     Rewrite, WireCounts,
-    affinity::{Held, OneCore},
+    affinity::{OneCore, PinnedThread},
     connector::{Shims, WireConnector},
     network::{Network, Serves},
     server_connection::Machine,
@@ -244,7 +244,7 @@ struct WireWorld {
     shims: Shims,
     /// Whether no body is stored out of line.
     plain: bool,
-    _held: Option<Held>,
+    _held: Option<PinnedThread>,
 }
 
 impl WireWorld {

@@ -20,13 +20,13 @@ const LAST: &str = "the last of all";
 pub(super) struct Listeners {
     socket: Option<Socket>,
     channels: BTreeMap<Bytes, BTreeMap<ConnectionId, UnboundedSender<Vec<u8>>>>,
-    registered: BTreeMap<i64, Registered>,
-    handed_over: Vec<HandedOver>,
+    registered: BTreeMap<i64, WaiterRegistration>,
+    handed_over: Vec<HandedOverMessage>,
 }
 
 /// A process's registration: the terms of its call that had waited longest.
 #[derive(Debug, Clone)]
-pub(super) struct Registered {
+pub(super) struct WaiterRegistration {
     /// The journal's last event before the registration.
     pub(super) after: u64,
     pub(super) process: Process,
@@ -36,8 +36,8 @@ pub(super) struct Registered {
 
 /// A message that the server leased to a process that waits.
 #[derive(Debug)]
-pub(super) struct HandedOver {
-    pub(super) by: Registered,
+pub(super) struct HandedOverMessage {
+    pub(super) by: WaiterRegistration,
     /// The key of the marker at which it waits.
     pub(super) marker: Bytes,
     pub(super) token: Token,
@@ -45,14 +45,14 @@ pub(super) struct HandedOver {
 
 /// The number of a registration and its terms, from the registered text: the channel, the number, the milliseconds of
 /// the lease, and the holder.
-fn terms(after: u64, process: Process, registers: &[u8]) -> Option<(i64, Registered)> {
+fn terms(after: u64, process: Process, registers: &[u8]) -> Option<(i64, WaiterRegistration)> {
     let mut words = registers.splitn(4, |byte| *byte == b' ').skip(1);
     let mut number = || resp::number(words.next()?);
     let (serial, lease_time) = (number()?, number()?);
     let lease_time = Duration::from_millis(u64::try_from(lease_time).ok()?);
     let holder = std::str::from_utf8(words.next()?).ok()?;
     let holder = Holder::new(holder).ok();
-    let registered = Registered {
+    let registered = WaiterRegistration {
         after,
         process,
         lease_time,
@@ -63,7 +63,10 @@ fn terms(after: u64, process: Process, registers: &[u8]) -> Option<(i64, Registe
 
 /// The handed-over message in a published text, if it is one: `lease`, the number of the registration, its time, the
 /// length of the marker's key, that key, the token, and the message itself.
-fn handed_over(message: &[u8], registered: &BTreeMap<i64, Registered>) -> Option<HandedOver> {
+fn handed_over(
+    message: &[u8],
+    registered: &BTreeMap<i64, WaiterRegistration>,
+) -> Option<HandedOverMessage> {
     let mut words = message
         .strip_prefix(b"lease ")?
         .splitn(4, |byte| *byte == b' ');
@@ -73,7 +76,7 @@ fn handed_over(message: &[u8], registered: &BTreeMap<i64, Registered>) -> Option
         .next()?
         .split_at_checked(usize::try_from(length).ok()?)?;
     let token = resp::big_endian(rest.get(..7)?);
-    Some(HandedOver {
+    Some(HandedOverMessage {
         by: registered.get(&serial)?.clone(),
         marker: Bytes::copy_from_slice(marker),
         token: Token::new(token),
@@ -161,7 +164,7 @@ impl Listeners {
     }
 
     /// The messages that were handed over since the last call of this function.
-    pub(super) fn take_handed_over(&mut self) -> Vec<HandedOver> {
+    pub(super) fn take_handed_over(&mut self) -> Vec<HandedOverMessage> {
         std::mem::take(&mut self.handed_over)
     }
 

@@ -8,7 +8,7 @@ use queue_core::{Settlement, Timestamp, call::Call};
 
 use super::{
     Reply, Request,
-    listeners::HandedOver,
+    listeners::HandedOverMessage,
     network::Network,
     resp,
     rewrite::{Execute, Steps},
@@ -145,7 +145,7 @@ impl Executing<'_> {
     /// Writes down the leases that a push made for calls that wait.
     fn note_handed_over(&self) {
         let handed_over = self.network.machine().listeners().take_handed_over();
-        for HandedOver { by, marker, token } in handed_over {
+        for HandedOverMessage { by, marker, token } in handed_over {
             let Some((queue, _)) = queue_of(&marker) else {
                 continue;
             };

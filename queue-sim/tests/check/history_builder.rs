@@ -8,7 +8,7 @@ use queue_core::{
     *,
 };
 use queue_sim::{
-    check::{Budget, Case, Finding, Verdict},
+    check::{Budget, CheckInput, Finding, Verdict},
     engine::End,
     history::{CallEnd, CallId, Ended, Event, History, Moment, Record},
     model::Model,
@@ -225,8 +225,8 @@ impl HistoryBuilder {
         }
     }
 
-    fn case<'a>(&'a self, history: &'a History) -> Case<'a> {
-        Case {
+    fn case<'a>(&'a self, history: &'a History) -> CheckInput<'a> {
+        CheckInput {
             config: &self.config,
             history,
             end: &self.end,

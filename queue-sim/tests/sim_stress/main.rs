@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use queue_core::{Backend, QueueConfig, QueueKind, QueueName, Timestamp, call::Layered};
 use queue_memory::MemoryBackend;
 use queue_sim::{
-    check::{Budget, Case, Verdict},
+    check::{Budget, CheckInput, Verdict},
     engine::End,
     history::{Event, History, Journal, Recorder},
     plan::Process,
@@ -158,7 +158,7 @@ async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> H
 }
 
 fn judge(config: &QueueConfig, history: &History) {
-    let case = Case {
+    let case = CheckInput {
         config,
         history,
         end: &End::Finished,

@@ -7,7 +7,7 @@ use tokio::{sync::oneshot, time::Instant};
 
 use super::batch_limit::BatchLimit;
 use crate::{
-    event::Event, handler::Handle, lease::Lease, outage::Outage, settings::RouteSettings,
+    event::Event, handler::JobHandler, lease::Lease, outage::Outage, settings::RouteSettings,
     source::Source, task_message::ExtendRequest,
 };
 
@@ -18,7 +18,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 
 pub(super) struct ServedQueue {
     pub(super) queue: Arc<dyn Leasing>,
-    pub(super) handler: Arc<dyn Handle>,
+    pub(super) handler: Arc<dyn JobHandler>,
     pub(super) terms: RouteSettings,
     pub(super) name: Arc<str>,
     /// Running jobs.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     connection::{Channel, ConnectionState, largest_part},
-    error::{Failure, Refusal, Slot},
+    error::{Failure, Refusal, SlotRefusal},
     node::Node,
     request::Request,
 };
@@ -51,9 +51,9 @@ impl Redirection {
         }
         let to = || slots::read_redirect(refusal.message, asked);
         match refusal.slot()? {
-            Slot::Moved => to().map(Self::Moved),
-            Slot::Ask => to().map(Self::Ask),
-            Slot::Later => Some(Self::Later),
+            SlotRefusal::Moved => to().map(Self::Moved),
+            SlotRefusal::Ask => to().map(Self::Ask),
+            SlotRefusal::Later => Some(Self::Later),
         }
     }
 }

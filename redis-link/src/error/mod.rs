@@ -12,7 +12,7 @@ use redis::{RedisError, ServerError};
 pub use self::{
     lack::Lack,
     meaning::{CLUSTER, LOGIN, NO_CLUSTER, TOO_OLD},
-    refusal::{Refusal, Slot},
+    refusal::{Refusal, SlotRefusal},
 };
 
 /// The reason why a request has no usable reply.

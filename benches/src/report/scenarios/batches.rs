@@ -3,7 +3,7 @@
 use queue_core::QueueKind;
 
 use super::cycle::{FIGURES, raw_name, sides};
-use crate::report::scenario::{Case, Scenario};
+use crate::report::scenario::{Scenario, ScenarioCase};
 
 const KIND: QueueKind = QueueKind::Reliable;
 
@@ -17,9 +17,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |batch: usize| {
-        Case::new(batch.to_string(), raw_name(KIND), move |stage| {
+        ScenarioCase::new(batch.to_string(), raw_name(KIND), move |stage| {
             sides(stage, KIND, batch)
         })
     };

@@ -10,7 +10,7 @@ use crate::{
     redis::ours::{lease, open, settle},
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -33,9 +33,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
-    let case =
-        |(name, bytes): (&str, usize)| Case::new(name, RAW, move |stage| sides(stage, bytes));
+fn cases() -> Vec<ScenarioCase> {
+    let case = |(name, bytes): (&str, usize)| {
+        ScenarioCase::new(name, RAW, move |stage| sides(stage, bytes))
+    };
     let kib = 1_024;
     [
         ("100 B", 100),

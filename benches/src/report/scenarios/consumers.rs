@@ -15,7 +15,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -33,9 +33,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |consumers: usize| {
-        Case::new(consumers.to_string(), RAW, move |stage| {
+        ScenarioCase::new(consumers.to_string(), RAW, move |stage| {
             sides(stage, consumers)
         })
     };

@@ -11,7 +11,7 @@ use crate::{
     redis::ours::open,
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -33,11 +33,11 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |slots: usize| {
         let raw = "BLMOVE that waits five seconds";
         let name = format!("a worker of {slots} slots");
-        Case::new(name, raw, move |stage| sides(stage, slots))
+        ScenarioCase::new(name, raw, move |stage| sides(stage, slots))
     };
     vec![case(16)]
 }

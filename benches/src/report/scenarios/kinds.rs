@@ -3,7 +3,7 @@
 use queue_core::QueueKind;
 
 use super::cycle::{FIGURES, raw_name, sides};
-use crate::report::scenario::{Case, Scenario};
+use crate::report::scenario::{Scenario, ScenarioCase};
 
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
@@ -15,10 +15,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |kind, batch: usize| {
         let name = format!("{kind} × {batch}");
-        Case::new(name, raw_name(kind), move |stage| sides(stage, kind, batch))
+        ScenarioCase::new(name, raw_name(kind), move |stage| sides(stage, kind, batch))
     };
     let both = |kind| [1, 10].map(|batch| case(kind, batch));
     QueueKind::LEASING.into_iter().flat_map(both).collect()

@@ -14,7 +14,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -75,9 +75,9 @@ impl Slowdown {
     }
 }
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |slowdown: Slowdown| {
-        Case::new(slowdown.name(), slowdown.raw_name(), move |stage| {
+        ScenarioCase::new(slowdown.name(), slowdown.raw_name(), move |stage| {
             sides(stage, slowdown)
         })
     };

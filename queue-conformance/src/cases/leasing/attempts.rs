@@ -139,7 +139,7 @@ pub(crate) async fn l6_max_attempts_is_the_queues_for_every_client(stage: &Stage
 
 /// The ends of a message's leases, one after another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
+enum LeaseEnd {
     Expires,
     Retried,
     Released,
@@ -148,9 +148,9 @@ enum End {
 
 /// More attempts than fit in a byte, charged in every way.
 pub(crate) async fn l6_any_number_of_attempts_is_counted(stage: &Stage<'_>) {
-    use End::*;
+    use LeaseEnd::*;
     const LAST: u32 = 260;
-    let ways: [&[End]; 5] = [
+    let ways: [&[LeaseEnd]; 5] = [
         &[Expires],
         &[Retried],
         &[Expires, Retried],

@@ -7,9 +7,9 @@ use crate::check::span::Span;
 
 /// All events of one message, in order.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::check) struct Life<'f, 'a>(pub(in crate::check) &'f [Happened<'a>]);
+pub(in crate::check) struct MessageLife<'f, 'a>(pub(in crate::check) &'f [Happened<'a>]);
 
-impl<'f, 'a> Life<'f, 'a> {
+impl<'f, 'a> MessageLife<'f, 'a> {
     pub(in crate::check) fn id(&self) -> MessageId {
         self.0.first().map_or(MessageId::new(0), |first| first.id)
     }

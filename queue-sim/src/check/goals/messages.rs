@@ -10,7 +10,7 @@ use queue_core::{
 
 use crate::{
     check::{
-        facts::{Facts, Lease, Life, PushFact, What},
+        facts::{Facts, Lease, MessageLife, PushFact, What},
         span::Span,
     },
     history::Event,
@@ -118,7 +118,7 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
 
 /// A message that died as outdated, perhaps after it came back, and a message that its holder settled when its time to
 /// live was over.
-fn outdated(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static str>) {
+fn outdated(facts: &Facts<'_>, life: MessageLife<'_, '_>, goals: &mut BTreeSet<&'static str>) {
     let push = life.push().map(|at| &facts.pushes[at]);
     let is_over = |then: &Span| {
         push.is_some_and(|push| {
@@ -173,7 +173,7 @@ fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
 }
 
 /// A lease that expired, and the message leased again.
-fn expiries(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static str>) {
+fn expiries(facts: &Facts<'_>, life: MessageLife<'_, '_>, goals: &mut BTreeSet<&'static str>) {
     let mut last: Option<Lease<'_>> = None;
     for lease in life.leases() {
         if let Some(last) = last.filter(|last| !life.may_be_settled(last, &lease.span)) {

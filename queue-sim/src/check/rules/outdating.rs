@@ -5,7 +5,7 @@ use queue_core::{DeadLetter, DeathReason, Outdated, Revived, call::Answer};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Happened, Life, PushFact, Pushing, What, millis},
+    facts::{Facts, Happened, MessageLife, PushFact, Pushing, What, millis},
     span::Span,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 }
 
 /// No delivery comes when the time to live is surely over. A revived message has no end any more.
-fn delivered(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
+fn delivered(facts: &Facts<'_>, life: MessageLife<'_, '_>, found: &mut Vec<Found>) {
     let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
         return;
     };
@@ -47,7 +47,7 @@ fn delivered(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
 /// A message that died as outdated was to be buried, had come to its end, and was not leased.
 fn buried(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     letter: &DeadLetter,
     span: &Span,
     found: &mut Vec<Found>,

@@ -9,7 +9,7 @@ use queue_core::{
 use super::Found;
 use crate::{
     check::{
-        facts::{Facts, Life, What, removes_unknown},
+        facts::{Facts, MessageLife, What, removes_unknown},
         span::Span,
     },
     history::{CallEnd, Event},
@@ -100,7 +100,7 @@ fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
     }
 }
 
-fn may_have_left(facts: &Facts<'_>, life: Life<'_, '_>, end: &Span) -> bool {
+fn may_have_left(facts: &Facts<'_>, life: MessageLife<'_, '_>, end: &Span) -> bool {
     let is_accounted_for = life.iter().any(|happened| match happened.what {
         What::Settled(_, disposition, settled) => {
             let leaves = matches!(disposition, Disposition::Ack | Disposition::Bury { .. });

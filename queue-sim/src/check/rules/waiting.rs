@@ -27,10 +27,10 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     };
     let slack = millis(slack) + lateness(facts);
     let end = end(facts);
-    let waits: Vec<Wait<'_>> = history
+    let waits: Vec<RecordedWait<'_>> = history
         .records
         .iter()
-        .filter_map(|record| Wait::of(record, end))
+        .filter_map(|record| RecordedWait::of(record, end))
         .collect();
     if waits.iter().any(|wait| wait.until > wait.from + slack) {
         for still in stills(facts, end, slack) {
@@ -70,14 +70,14 @@ enum Occasion {
 }
 
 #[derive(Debug)]
-struct Wait<'a> {
+struct RecordedWait<'a> {
     record: &'a Record,
     occasion: Occasion,
     from: u64,
     until: u64,
 }
 
-impl<'a> Wait<'a> {
+impl<'a> RecordedWait<'a> {
     fn of(record: &'a Record, end: u64) -> Option<Self> {
         let occasion = match record.call {
             Call::WaitForArrival(_) | Call::WaitToLease(..) | Call::WaitForTurn(_) => {
@@ -205,7 +205,13 @@ fn ready_from(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
 }
 
 impl Still {
-    fn check(&self, facts: &Facts<'_>, waits: &[Wait<'_>], slack: u64, found: &mut Vec<Found>) {
+    fn check(
+        &self,
+        facts: &Facts<'_>,
+        waits: &[RecordedWait<'_>],
+        slack: u64,
+        found: &mut Vec<Found>,
+    ) {
         for wait in waits {
             let (ready, by_time) = match wait.occasion {
                 Occasion::Arrival => match self.ready {
@@ -250,8 +256,8 @@ impl Still {
     fn unwoken(
         &self,
         facts: &Facts<'_>,
-        wait: &Wait<'_>,
-        waits: &[Wait<'_>],
+        wait: &RecordedWait<'_>,
+        waits: &[RecordedWait<'_>],
         from: Since,
     ) -> Option<u64> {
         let others = waits.iter().filter_map(|other| {
@@ -291,7 +297,7 @@ struct Since {
 
 /// The time at which a waiter acted on its hint: the backend executed its next call that takes, or
 /// the waiter gave that call up.
-fn acted(facts: &Facts<'_>, wait: &Wait<'_>, woken: u64) -> Option<u64> {
+fn acted(facts: &Facts<'_>, wait: &RecordedWait<'_>, woken: u64) -> Option<u64> {
     let records = facts.case.history.records.iter();
     let mut later = records.filter(|record| {
         let takes = match wait.occasion {

@@ -2,7 +2,7 @@ use queue_core::QueueName;
 
 use super::{Check, Finding};
 use crate::{
-    check::{Budget, Case, Verdict},
+    check::{Budget, CheckInput, Verdict},
     history::{Event, History},
     sim::RunRecord,
 };
@@ -24,7 +24,7 @@ impl Check for Rules {
         let mut findings = Vec::new();
         for (queue, config) in &run.queues {
             let history = of_queue(&run.history, queue);
-            let case = Case {
+            let case = CheckInput {
                 config,
                 history: &history,
                 end: &run.end,
