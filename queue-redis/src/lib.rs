@@ -55,11 +55,11 @@ macro_rules! step {
 
 mod backend;
 mod frame;
-#[cfg(test)]
-mod fuzz;
 mod keys;
 mod listing;
 mod once;
+#[cfg(test)]
+mod properties;
 mod queue;
 pub mod recipes;
 mod reply;

@@ -23,7 +23,7 @@ pub struct Context {
     lease: Arc<Lease>,
     queue: Arc<str>,
     cut_off: Option<Instant>,
-    keeper: LeaseExtender,
+    extender: LeaseExtender,
 }
 
 /// The part that extends the lease when the handler asks for it.
@@ -43,13 +43,13 @@ impl Context {
         lease: Arc<Lease>,
         queue: Arc<str>,
         cut_off: Option<Instant>,
-        keeper: LeaseExtender,
+        extender: LeaseExtender,
     ) -> Self {
         Self {
             lease,
             queue,
             cut_off,
-            keeper,
+            extender,
         }
     }
 
@@ -116,7 +116,7 @@ impl Context {
     /// and the errors of [`extend`](queue_core::Leasing::extend).
     pub async fn extend(&self, lease_time: Duration) -> Result<()> {
         limits::lease_millis(lease_time)?;
-        match &self.keeper {
+        match &self.extender {
             LeaseExtender::Worker { key, notes } => {
                 let (reply, answer) = oneshot::channel();
                 let (job, entry) = *key;

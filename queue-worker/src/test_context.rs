@@ -150,8 +150,8 @@ impl TestContext {
         };
         let lease = Lease::new(&delivery, now, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
-        let keeper = LeaseExtender::Nobody { lease_time };
-        let context = Context::new(Arc::clone(&lease), self.queue, cut_off, keeper);
+        let extender = LeaseExtender::Nobody { lease_time };
+        let context = Context::new(Arc::clone(&lease), self.queue, cut_off, extender);
         (context, TestWorker(lease))
     }
 }

@@ -65,7 +65,7 @@ impl Harness for OnCluster {
         Arc::new(backend.await.expect("the cluster takes us"))
     }
 
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         self.each(LEFTOVERS)
     }
 }

@@ -27,7 +27,7 @@ const LEASE: Duration = Duration::from_millis(500);
 /// How long a consumer waits before it checks whether all is done.
 const WAIT: Duration = Duration::from_millis(100);
 /// The pause between two checks of a bounded wait.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL: Duration = Duration::from_millis(2);
 /// The number of messages by which producers may run ahead.
 const BACKLOG: usize = 200;
 /// One in `DROPPED` calls that may be dropped is dropped, after one to `POLLS` polls.
@@ -144,7 +144,7 @@ impl Traffic {
     pub(crate) async fn flows(&self, more: usize) {
         let target = self.acks() + more;
         while self.acks() < target {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL).await;
         }
     }
 
@@ -152,7 +152,7 @@ impl Traffic {
         let mut count = 0;
         while !self.stopping.load(Ordering::SeqCst) {
             if self.ledger.open() > BACKLOG {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL).await;
                 continue;
             }
             let batch = self.habits.batch(number, count);
@@ -173,7 +173,7 @@ impl Traffic {
                     Some(Err(error)) => self.allow(&error),
                     None => {}
                 }
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL).await;
             }
             count += 1;
         }
@@ -221,7 +221,7 @@ impl Traffic {
                 Some(Ok(deliveries)) => self.handle(number, &deliveries, made).await,
                 Some(Err(error)) => {
                     self.allow(&error);
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL).await;
                 }
                 None => {}
             }

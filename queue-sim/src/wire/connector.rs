@@ -12,7 +12,7 @@ use redis::{
 };
 use tokio::sync::mpsc;
 
-use super::{network::Network, proxy::Shim};
+use super::{network::Network, proxy::ConnectionProxy};
 use crate::{
     engine::Executor,
     plan::{Process, What},
@@ -28,20 +28,20 @@ pub(super) struct WireConnector {
     pub(super) process: Process,
     pub(super) network: Network,
     pub(super) executor: Executor,
-    pub(super) shims: Shims,
+    pub(super) proxy_tasks: ProxyTasks,
 }
 
 /// The far ends of all connections of a run. They live as long as the run, and not as their
 /// clients.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shims(Arc<Mutex<Vec<Running>>>);
+pub(super) struct ProxyTasks(Arc<Mutex<Vec<Running>>>);
 
-impl Shims {
-    fn keep(&self, shim: Running) {
+impl ProxyTasks {
+    fn keep(&self, proxy: Running) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(shim);
+            .push(proxy);
     }
 }
 
@@ -53,16 +53,16 @@ impl WireConnector {
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
         let spawner = self.executor.spawner(self.process);
-        self.shims.keep(spawner.spawn(Box::pin(driver)));
+        self.proxy_tasks.keep(spawner.spawn(Box::pin(driver)));
         Ok(connection)
     }
 
     /// Opens a connection. `own` says that the process itself sends the commands, and not its backend.
     fn open(&self, own: bool) -> tokio::io::DuplexStream {
         let (near, far) = tokio::io::duplex(CAPACITY);
-        let shim = Shim::new(self.network.clone(), self.process, own, far);
+        let proxy = ConnectionProxy::new(self.network.clone(), self.process, own, far);
         let spawner = self.executor.spawner(Process::WORLD);
-        self.shims.keep(spawner.spawn(Box::pin(shim.run())));
+        self.proxy_tasks.keep(spawner.spawn(Box::pin(proxy.run())));
         near
     }
 }

@@ -14,9 +14,9 @@ use redis::{RedisResult, aio::MultiplexedConnection};
 use super::{
     Rewrite, WireCounts,
     affinity::{OneCore, PinnedThread},
-    connector::{Shims, WireConnector},
+    connector::{ProxyTasks, WireConnector},
     network::{Network, Serves},
-    server_connection::Machine,
+    server_connection::ServerConnection,
 };
 use crate::{
     engine::Executor,
@@ -40,7 +40,7 @@ const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
 /// An environment on a real redis-server, which it starts alone. Its processes use queue-redis's own client, connected
 /// through the [wire](super).
 pub struct RedisEnvironment {
-    machine: Arc<Mutex<Machine>>,
+    server_connection: Arc<Mutex<ServerConnection>>,
     core: Option<OneCore>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
@@ -74,11 +74,13 @@ impl RedisEnvironment {
 
     /// The environment's requests to its server so far.
     pub fn counts(&self) -> WireCounts {
-        self.machine().counts()
+        self.server_connection().counts()
     }
 
-    fn machine(&self) -> MutexGuard<'_, Machine> {
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    fn server_connection(&self) -> MutexGuard<'_, ServerConnection> {
+        self.server_connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -149,10 +151,10 @@ impl RedisEnvironmentBuilder {
         if let Some(core) = &core {
             server = server.with_line(core.line());
         }
-        let machine = Machine::new(server.start()?, self.replace.as_deref());
+        let server_connection = ServerConnection::new(server.start()?, self.replace.as_deref());
         let tried = |error: io::Error| ServerError::tried("the environment's server", error);
         Ok(RedisEnvironment {
-            machine: Arc::new(Mutex::new(machine.map_err(tried)?)),
+            server_connection: Arc::new(Mutex::new(server_connection.map_err(tried)?)),
             core,
             durable: self.durable,
             rewrite: self.rewrite,
@@ -173,14 +175,14 @@ impl Environment for RedisEnvironment {
     }
 
     fn world(&mut self, context: &RunContext) -> Arc<dyn World> {
-        let machine = Arc::clone(&self.machine);
+        let server_connection = Arc::clone(&self.server_connection);
         let (rewrite, serves) = (self.rewrite.clone(), self.serves.clone());
-        let network = Network::new(context, machine, self.durable, rewrite, serves);
-        network.with_machine(Machine::reset);
+        let network = Network::new(context, server_connection, self.durable, rewrite, serves);
+        network.with_server_connection(ServerConnection::reset);
         Arc::new(WireWorld {
             network,
             executor: context.executor.clone(),
-            shims: Shims::default(),
+            proxy_tasks: ProxyTasks::default(),
             plain: self.serves.is_none() && is_plain(context),
             _held: self.core.as_ref().map(OneCore::hold),
         })
@@ -241,7 +243,7 @@ fn is_plain(context: &RunContext) -> bool {
 struct WireWorld {
     network: Network,
     executor: Executor,
-    shims: Shims,
+    proxy_tasks: ProxyTasks,
     /// Whether no body is stored out of line.
     plain: bool,
     _held: Option<PinnedThread>,
@@ -253,7 +255,7 @@ impl WireWorld {
             process,
             network: self.network.clone(),
             executor: self.executor.clone(),
-            shims: self.shims.clone(),
+            proxy_tasks: self.proxy_tasks.clone(),
         }
     }
 }
@@ -311,7 +313,7 @@ impl World for WireWorld {
         if self.network.serves().is_some() {
             return Vec::new();
         }
-        let left = self.network.with_machine(Machine::leaks);
+        let left = self.network.with_server_connection(ServerConnection::leaks);
         left.unwrap_or_default()
     }
 

@@ -15,7 +15,7 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{listeners::ConnectionId, resp, rewrite::Rewrite, server_connection::Machine};
+use super::{listeners::ConnectionId, resp, rewrite::Rewrite, server_connection::ServerConnection};
 use crate::{
     history::Event,
     plan::{Chance, Process, What},
@@ -31,7 +31,7 @@ pub(super) struct Network(Arc<WireInner>);
 
 struct WireInner {
     faults: NetworkFaults,
-    machine: Arc<Mutex<Machine>>,
+    server_connection: Arc<Mutex<ServerConnection>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
     serves: Option<Arc<Serves>>,
@@ -69,14 +69,14 @@ struct WireState {
 impl Network {
     pub(super) fn new(
         context: &RunContext,
-        machine: Arc<Mutex<Machine>>,
+        server_connection: Arc<Mutex<ServerConnection>>,
         durable: bool,
         rewrite: Option<Arc<dyn Rewrite>>,
         serves: Option<Arc<Serves>>,
     ) -> Self {
         Self(Arc::new(WireInner {
             faults: NetworkFaults::new(context),
-            machine,
+            server_connection,
             durable,
             rewrite,
             serves,
@@ -128,11 +128,11 @@ impl Network {
     ///
     /// An error here comes from the environment, and not from the code under test. The journal records it as a broken
     /// rule, because the run proves nothing.
-    pub(super) fn with_machine<T>(
+    pub(super) fn with_server_connection<T>(
         &self,
-        work: impl FnOnce(&mut Machine) -> io::Result<T>,
+        work: impl FnOnce(&mut ServerConnection) -> io::Result<T>,
     ) -> Option<T> {
-        let done = work(&mut self.machine());
+        let done = work(&mut self.server_connection());
         match done {
             Ok(value) => Some(value),
             Err(error) => {
@@ -144,9 +144,9 @@ impl Network {
     }
 
     /// The server, for uses that cannot fail. No time passes.
-    pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
-        let machine = self.0.machine.lock();
-        machine.unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn server_connection(&self) -> MutexGuard<'_, ServerConnection> {
+        let server_connection = self.0.server_connection.lock();
+        server_connection.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn next_connection(&self) -> ConnectionId {
@@ -211,12 +211,12 @@ impl Network {
         let remembered = self.lock().snapshot.take();
         let Some(to) = remembered else {
             let order = self.journal().order();
-            self.machine().snapshot();
+            self.server_connection().snapshot();
             self.lock().snapshot = Some(order);
             return;
         };
         self.cut_all();
-        self.machine().roll_back();
+        self.server_connection().roll_back();
         self.note(Fault::RolledBack, process);
         self.journal().note(Event::RolledBack { to });
     }
@@ -229,7 +229,7 @@ impl Network {
         }
         self.note(Fault::Restarted, process);
         self.cut_all();
-        self.with_machine(Machine::restart);
+        self.with_server_connection(ServerConnection::restart);
         let until = Instant::now() + self.delay(process);
         self.lock().down = Some(until);
     }
@@ -268,7 +268,7 @@ impl Network {
         for key in over {
             let mut delete = Vec::new();
             resp::encode(&[&b"DEL"[..], &key], &mut delete);
-            self.with_machine(|machine| machine.execute(&delete, 1))?;
+            self.with_server_connection(|server_connection| server_connection.execute(&delete, 1))?;
         }
         Some(())
     }

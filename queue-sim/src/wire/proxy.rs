@@ -13,7 +13,7 @@ use tokio::{
 use super::{
     Reply, Request,
     blocking::Blocking,
-    classify::{self, Sort},
+    classify::{self, RequestClass},
     listeners::ConnectionId,
     network::Network,
     resp, server,
@@ -55,7 +55,7 @@ const SERVER_RARELY: Chance = 4;
 /// The connection is over.
 struct ConnectionOver;
 
-pub(super) struct Shim {
+pub(super) struct ConnectionProxy {
     network: Network,
     process: Process,
     /// Whether the process itself sends the commands, and not its backend.
@@ -65,7 +65,7 @@ pub(super) struct Shim {
     received: BytesMut,
 }
 
-impl Shim {
+impl ConnectionProxy {
     pub(super) fn new(network: Network, process: Process, own: bool, stream: DuplexStream) -> Self {
         Self {
             id: network.next_connection(),
@@ -103,17 +103,17 @@ impl Shim {
             };
             let under_way = self.network.set_out();
             yield_now().await;
-            let sort = Sort::of(&request);
+            let class = RequestClass::of(&request);
             let plain = self.network.serves().is_some();
-            let rarely = sort.rarely(&request, plain);
-            let reply = match sort {
-                Sort::Data => {
+            let rarely = class.rarely(&request, plain);
+            let reply = match class {
+                RequestClass::Data => {
                     if request.call.is_some() || plain {
                         self.strike_server().await;
                     }
                     self.exchange(request, rarely).await?
                 }
-                Sort::Blocks => {
+                RequestClass::Blocks => {
                     self.travel(ONCE, rarely).await?;
                     drop(under_way);
                     let reply = self.block(request).await?;
@@ -122,13 +122,13 @@ impl Shim {
                     self.answer(&reply.0, rarely).await?;
                     continue;
                 }
-                Sort::Listens => {
+                RequestClass::Listens => {
                     self.travel(ONCE, rarely).await?;
                     // Later messages to it come after the confirmation.
                     heard = Some(self.listen(&request)?);
                     continue;
                 }
-                Sort::Hello | Sort::Setup => {
+                RequestClass::Hello | RequestClass::Setup => {
                     self.travel(ONCE, rarely).await?;
                     classify::set_up(&self.network, self.id, &request).ok_or(ConnectionOver)?
                 }
@@ -169,11 +169,11 @@ impl Shim {
             words,
         };
         if calls {
-            let mut machine = self.network.machine();
-            let scripts = machine.scripts();
+            let mut server_connection = self.network.server_connection();
+            let scripts = server_connection.scripts();
             let found = request.words.get(1).and_then(|word| scripts.find(word));
             request.script = found.map(|at| scripts.name(at));
-            drop(machine);
+            drop(server_connection);
             // The backend's clock returns the call's number instead of the time.
             let tag = request
                 .arguments()
@@ -190,7 +190,8 @@ impl Shim {
     fn listen(&self, request: &Request) -> Result<Heard, ConnectionOver> {
         let channel = request.words.get(1).ok_or(ConnectionOver)?;
         let network = &self.network;
-        let heard = network.with_machine(|machine| machine.listen(self.id, channel));
+        let heard = network
+            .with_server_connection(|server_connection| server_connection.listen(self.id, channel));
         Ok(Heard {
             pushes: heard.ok_or(ConnectionOver)?,
             network: network.clone(),
@@ -278,7 +279,7 @@ impl Shim {
             }
             Fault::ScriptsFlushed => {
                 network.note(fault, process);
-                network.machine().scripts().flush();
+                network.server_connection().scripts().flush();
             }
             Fault::ClockBack => {
                 network.note(fault, Process::WORLD);
@@ -375,7 +376,8 @@ struct Heard {
 
 impl Drop for Heard {
     fn drop(&mut self) {
-        self.network.with_machine(|machine| machine.leave(self.id));
+        self.network
+            .with_server_connection(|server_connection| server_connection.leave(self.id));
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     network::Network,
     resp,
     rewrite::{Execute, Steps},
-    server_connection::Machine,
+    server_connection::ServerConnection,
     target::{
         bounded_queue, changes_lists, field, queue_of, refusal, released, stray, take_expiry,
     },
@@ -80,8 +80,8 @@ fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
     if request.words[0].eq_ignore_ascii_case(b"EVAL") {
         return true;
     }
-    let mut machine = network.machine();
-    let scripts = machine.scripts();
+    let mut server_connection = network.server_connection();
+    let scripts = server_connection.scripts();
     let found = scripts.find(word);
     found.is_some_and(|at| scripts.is_there(at))
 }
@@ -144,7 +144,11 @@ impl Executing<'_> {
 
     /// Writes down the leases that a push made for calls that wait.
     fn note_handed_over(&self) {
-        let handed_over = self.network.machine().listeners().take_handed_over();
+        let handed_over = self
+            .network
+            .server_connection()
+            .listeners()
+            .take_handed_over();
         for HandedOverMessage { by, marker, token } in handed_over {
             let Some((queue, _)) = queue_of(&marker) else {
                 continue;
@@ -168,8 +172,8 @@ impl Executing<'_> {
             (request.script, request.arguments().get(1))
         {
             let after = self.network.journal().order();
-            let mut machine = self.network.machine();
-            let listeners = machine.listeners();
+            let mut server_connection = self.network.server_connection();
+            let listeners = server_connection.listeners();
             listeners.registers(after, request.process, registers);
         }
     }
@@ -203,9 +207,9 @@ impl Executing<'_> {
         let queue = bounded_queue(request, self.request);
         let served = self.network.serves();
         let served = served.and_then(|serves| serves.length.as_ref());
-        let (reply, length) = self.network.with_machine(|machine| {
+        let (reply, length) = self.network.with_server_connection(|server_connection| {
             let mut requests = Vec::with_capacity(1024);
-            let called = call(machine, request, &mut requests);
+            let called = call(server_connection, request, &mut requests);
             let mut count = 1;
             if let Some(queue) = &queue {
                 count += queue.ask(&mut requests);
@@ -214,10 +218,13 @@ impl Executing<'_> {
                 resp::encode(length, &mut requests);
                 count += 1;
             }
-            let mut replies = machine.execute(&requests, count)?.into_iter().map(Reply);
+            let mut replies = server_connection
+                .execute(&requests, count)?
+                .into_iter()
+                .map(Reply);
             let reply = replies.next().unwrap_or_else(failed);
             if let (Some(at), None) = (called, reply.error()) {
-                machine.scripts().came(at);
+                server_connection.scripts().came(at);
             }
             let holes = queue.as_ref().and_then(|_| replies.next());
             let length: Option<i64> = replies.map(|reply| reply.number()).sum();
@@ -243,17 +250,21 @@ impl Executing<'_> {
 
 /// Writes a request for the server. Returns the position of the script that it brings along. The server got each text
 /// once, and is not sent it again, because it would hash the whole text each time.
-fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<usize> {
+fn call(
+    server_connection: &mut ServerConnection,
+    request: &Request,
+    out: &mut Vec<u8>,
+) -> Option<usize> {
     let called = request
         .script
-        .and_then(|_| machine.scripts().find(&request.words[1]));
+        .and_then(|_| server_connection.scripts().find(&request.words[1]));
     let Some(at) = called else {
         resp::encode(&request.words, out);
         return None;
     };
     let in_full = request.words[0].eq_ignore_ascii_case(b"EVAL");
-    machine.load(at);
-    let scripts = machine.scripts();
+    server_connection.load(at);
+    let scripts = server_connection.scripts();
     let hash = if in_full {
         scripts.text_hash(at)
     } else {

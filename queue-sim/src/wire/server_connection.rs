@@ -17,13 +17,13 @@ use super::{
 const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.call('SELECT', '0') \
     for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', '1') end";
 
-static LEFTOVERS_HASH: LazyLock<String> = LazyLock::new(|| scripts::hash(queue_redis::LEFTOVERS));
+static LEAKS_HASH: LazyLock<String> = LazyLock::new(|| scripts::hash(queue_redis::LEFTOVERS));
 
 /// The server and the sockets to it.
 ///
 /// All commands of all virtual connections share one socket: queue-redis sends no command that leaves a state behind on
 /// its connection, and the wire refuses such commands. Only listeners have their own socket.
-pub(super) struct Machine {
+pub(super) struct ServerConnection {
     server: Server,
     commands: Socket,
     ahead: Ahead,
@@ -59,7 +59,7 @@ pub struct WireCounts {
     pub round_trips: u64,
 }
 
-impl Machine {
+impl ServerConnection {
     /// Connects to the server.
     pub(super) fn new(server: Server, replace: Option<&Replace>) -> io::Result<Self> {
         let mut commands = connect(&server)?;
@@ -173,7 +173,7 @@ impl Machine {
             resp::encode(&[verb, script, "0", "qk"], &mut request);
             Ok::<_, io::Error>(self.execute(&request, 1)?.remove(0))
         };
-        let mut reply = ask("EVALSHA", &LEFTOVERS_HASH)?;
+        let mut reply = ask("EVALSHA", &LEAKS_HASH)?;
         if reply.starts_with(b"-NOSCRIPT") {
             reply = ask("EVAL", queue_redis::LEFTOVERS)?;
         }

@@ -11,7 +11,7 @@ use super::Driver;
 use crate::{history::Event, plan::Process};
 
 /// The most polls of a drain: enough for every message many times over.
-const LOOKS: usize = 2_000;
+const MOST_POLLS: usize = 2_000;
 
 /// The extra time to become empty for a queue that is polled, or whose leases a checker ends.
 const POLLS: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ async fn empty(driver: &Driver, queue: &dyn Leasing, limit: Instant) -> Broken {
     let lease_time = driver.workload.lease_time;
     let mut broken = None;
     let mut failure = queue.resume().await.err();
-    for _ in 0..LOOKS {
+    for _ in 0..MOST_POLLS {
         let depth = match queue.depth().await {
             Ok(depth) if depth.occupied() == 0 => break,
             Ok(depth) => depth,
@@ -116,7 +116,7 @@ async fn rotate_once(ring: &dyn RotatingQueue, limit: Instant) -> Broken {
         Err(error) => return Some(("progress", format!("a list without faults: {error}"))),
     };
     let mut left: Vec<_> = listed.iter().map(|item| item.id).collect();
-    for _ in 0..LOOKS {
+    for _ in 0..MOST_POLLS {
         if left.is_empty() {
             break;
         }

@@ -20,7 +20,7 @@ goals! {
     FULL_HANDFUL = "as many taken at once as a call may",
     BEYOND_ONE_CALLS_BYTES = "more bytes put in at once than a call carries",
     ABANDONED_WAIT = "a wait that was given up",
-    LATE_WORKER = "a look after a lease was over",
+    LATE_WORKER = "a poll after a lease was over",
     PUT_OFF = "messages put off one behind the other",
 }
 

@@ -41,11 +41,11 @@ impl Runner {
         for (entry, delivery) in deliveries.into_iter().enumerate() {
             let lease = Lease::new(&delivery, sent, hold);
             let name = Arc::clone(&served.name);
-            let keeper = LeaseExtender::Worker {
+            let extender = LeaseExtender::Worker {
                 key: (job, entry),
                 notes: self.note_sender.clone(),
             };
-            let context = Context::new(Arc::clone(&lease), name, cut_off, keeper);
+            let context = Context::new(Arc::clone(&lease), name, cut_off, extender);
             contents.push((delivery.body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });

@@ -30,7 +30,7 @@ pub(super) struct ServedQueue {
     /// Results to settle.
     pub(super) pending: VecDeque<Pending>,
     /// The time of the next poll for messages.
-    pub(super) look: Instant,
+    pub(super) next_poll: Instant,
     /// The `extend` in flight, beside the call, so that no lease runs out behind a slow one.
     pub(super) heartbeat: Option<Heartbeat>,
     pub(super) heartbeat_outage: Outage,
@@ -118,7 +118,7 @@ impl ServedQueue {
             call_outage: outage(1),
             reach: BatchLimit::new(),
             pending: VecDeque::new(),
-            look: now,
+            next_poll: now,
             heartbeat: None,
             // Several tries have to fit in before the deadline.
             heartbeat_outage: Outage::new(

@@ -4,7 +4,7 @@ mod refused;
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::ErrorKind;
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use redis::{ConnectionAddr, RedisConnectionInfo};
 
 use super::*;
@@ -377,7 +377,7 @@ fn url() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_url_that_is_taken_says_what_it_means() {
-    hold_for(CASES, url(), |url| {
+    check_property(CASES, url(), |url| {
         if let Some(taken) = taken(&url) {
             assert_eq!(taken, read(&url), "{url:?}");
             let logins = [&taken.login, &taken.login_to_sentinels];

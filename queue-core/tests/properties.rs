@@ -8,7 +8,7 @@ use proptest::{
     prelude::*,
 };
 use queue_core::*;
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 const CASES: u32 = 2_000;
@@ -29,7 +29,7 @@ fn text() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_name_is_taken_as_it_is_or_refused() {
-    hold_for(CASES, text(), |text| match QueueName::new(&text) {
+    check_property(CASES, text(), |text| match QueueName::new(&text) {
         Ok(name) => {
             assert_eq!(name.as_str(), text);
             let json = serde_json::to_string(&name).expect("a name is text");
@@ -46,7 +46,7 @@ fn a_name_is_taken_as_it_is_or_refused() {
 
 #[test]
 fn a_holder_is_taken_as_it_is_or_refused() {
-    hold_for(CASES, text(), |text| match Holder::new(&*text) {
+    check_property(CASES, text(), |text| match Holder::new(&*text) {
         Ok(holder) => assert_eq!(holder.as_str(), text),
         Err(error) => assert_clear(&error),
     });
@@ -73,7 +73,7 @@ fn traced() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_trace_parent_is_read_as_it_was_written_or_is_none() {
-    hold_for(CASES, traced(), |text| {
+    check_property(CASES, traced(), |text| {
         if let Some(parent) = TraceParent::parse(&text) {
             let written = parent.to_string();
             assert_eq!(TraceParent::parse(&written), Some(parent));
@@ -86,7 +86,7 @@ fn a_trace_parent_is_read_as_it_was_written_or_is_none() {
 
 #[test]
 fn headers_are_what_was_put_in() {
-    hold_for(CASES, btree_map(text(), text(), 0..6), |entries| {
+    check_property(CASES, btree_map(text(), text(), 0..6), |entries| {
         let headers: Headers = entries.clone().into_iter().collect();
         let read: Vec<_> = headers.iter().collect();
         let put: Vec<_> = entries.iter().map(|(n, v)| (&**n, &**v)).collect();
@@ -125,7 +125,7 @@ fn bodies() -> impl Strategy<Value = Vec<u8>> {
 
 fn comes_back(codec: &impl Codec<Job>) {
     let damage = option::of((any::<prop::sample::Index>(), any::<u8>()));
-    hold_for(CASES, (job(), damage), |(job, damage)| {
+    check_property(CASES, (job(), damage), |(job, damage)| {
         let body = codec.encode(&job).expect("a plain value");
         assert_eq!(codec.decode(&body).expect("its own"), job);
         if let Some((at, byte)) = damage {
@@ -138,7 +138,7 @@ fn comes_back(codec: &impl Codec<Job>) {
             }
         }
     });
-    hold_for(CASES, bodies(), |body| {
+    check_property(CASES, bodies(), |body| {
         if let Err(error) = codec.decode(&body.into()) {
             assert_clear(&error);
             assert_eq!(error.kind(), ErrorKind::Codec);
@@ -172,7 +172,7 @@ fn our_types_are_encoded_as_they_were_decoded() {
         .prop_map(|(id, token)| format!("{{\"id\":{id},\"token\":{token}}}").into_bytes());
     let word =
         "\"(Reliable|reliable|delay|Buried|Retried|[a-z]{0,9})\"".prop_map(String::into_bytes);
-    hold_for(CASES, prop_oneof![bodies(), receipt, word], |bytes| {
+    check_property(CASES, prop_oneof![bodies(), receipt, word], |bytes| {
         reads::<Receipt>(&bytes);
         reads::<MessageId>(&bytes);
         reads::<QueueKind>(&bytes);
@@ -199,7 +199,7 @@ fn edge() -> impl Strategy<Value = u64> {
 #[test]
 fn any_configuration_is_taken_or_refused() {
     let values = (edge(), edge(), edge(), edge(), any::<(u32, u32)>());
-    hold_for(
+    check_property(
         CASES,
         values,
         |(seconds, nanos, capacity, cap, (attempts, body))| {
@@ -246,7 +246,7 @@ fn any_configuration_is_taken_or_refused() {
 #[test]
 fn a_push_with_any_terms_is_taken_or_refused() {
     let terms = (text(), edge(), edge(), edge(), any::<bool>());
-    hold_for(CASES, terms, |(key, window, due, live, absolute)| {
+    check_property(CASES, terms, |(key, window, due, live, absolute)| {
         let millis = Duration::from_millis;
         let due = match absolute {
             true => Due::At(Timestamp::from_millis(due)),

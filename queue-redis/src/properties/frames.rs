@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proptest::{collection::vec, option, prelude::*};
 use queue_core::{Headers, Place, Timestamp};
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use redis::ToRedisArgs;
 
 use super::{any_or_damaged, bytes};
@@ -68,7 +68,7 @@ fn record(head: usize) -> impl Strategy<Value = Vec<u8>> {
 #[test]
 fn a_frame_is_read_or_is_none() {
     for head in [HEAD, PRIORITY_HEAD] {
-        hold_for(CASES, any_or_damaged(framed(head)), |bytes| {
+        check_property(CASES, any_or_damaged(framed(head)), |bytes| {
             let length = bytes.len();
             let Some(frame) = Frame::read(bytes.into(), head) else {
                 return;
@@ -104,7 +104,7 @@ fn packed(messages: &[(Headers, Bytes)]) -> Option<Vec<Vec<u8>>> {
 #[test]
 fn messages_come_back_from_packs() {
     let body = bytes().prop_map(Bytes::from);
-    hold_for(CASES, vec((headers(), body), 4..50), |messages| {
+    check_property(CASES, vec((headers(), body), 4..50), |messages| {
         let elements = packed(&messages).expect("none is long");
         assert_eq!(elements.len(), 2 * messages.len().div_ceil(16));
         let mut frames = Vec::new();
@@ -132,7 +132,7 @@ fn a_damaged_pack_has_the_number_of_messages_that_it_states() {
         let elements = packed(&messages)?;
         Some([&elements[0][..], &elements[1][2..]].concat())
     });
-    hold_for(CASES, any_or_damaged(element), |bytes| {
+    check_property(CASES, any_or_damaged(element), |bytes| {
         let says = (bytes.first() == Some(&254)).then(|| bytes.get(HEAD).copied());
         let is_whole = bytes.len() > HEAD + 1;
         let mut frames = Vec::new();
@@ -149,7 +149,7 @@ fn a_damaged_pack_has_the_number_of_messages_that_it_states() {
 #[test]
 fn a_dead_letter_is_read_or_is_none() {
     for head in [HEAD, PRIORITY_HEAD] {
-        hold_for(CASES, any_or_damaged(record(head)), |bytes| {
+        check_property(CASES, any_or_damaged(record(head)), |bytes| {
             let _ = Dead::read(bytes.into(), head).map(Dead::letter);
         });
     }
@@ -159,7 +159,7 @@ fn a_dead_letter_is_read_or_is_none() {
 fn any_peeked_frame_is_read_or_none() {
     let shown = (any_or_damaged(framed(HEAD)), any_or_damaged(bytes()));
     let times = any::<(u64, u64)>();
-    hold_for(CASES, (shown, times), |((frame, lease), (now, time))| {
+    check_property(CASES, (shown, times), |((frame, lease), (now, time))| {
         for place in [Place::Ready, Place::Delayed, Place::Leased] {
             let (frame, lease) = (Bytes::from(frame.clone()), Bytes::from(lease.clone()));
             let (now, time) = (Timestamp::from_millis(now), Timestamp::from_millis(time));
@@ -171,7 +171,7 @@ fn any_peeked_frame_is_read_or_none() {
 
 #[test]
 fn headers_and_body_come_back() {
-    hold_for(CASES, (headers(), bytes()), |(headers, body)| {
+    check_property(CASES, (headers(), bytes()), |(headers, body)| {
         let read = frame::payload(written(&headers, body.clone()).into());
         assert_eq!(read, Some((headers, body.into())));
     });
@@ -179,7 +179,7 @@ fn headers_and_body_come_back() {
 
 #[test]
 fn content_is_read_or_is_none() {
-    hold_for(CASES, any_or_damaged(content()), |bytes| {
+    check_property(CASES, any_or_damaged(content()), |bytes| {
         let bytes = Bytes::from(bytes);
         let _ = Content::read(bytes.clone());
         drop(frame::payload(bytes.clone()));

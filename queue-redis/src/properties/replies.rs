@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::Error;
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use redis::{Value, VerbatimFormat};
 use redis_link::{connection, error::Failure};
 
@@ -62,7 +62,7 @@ fn told<T>(read: Result<T, Error>) {
 
 #[test]
 fn an_answer_is_read_or_is_an_error_that_names_the_script() {
-    hold_for(CASES, (value(), 0..200_usize), |(value, entries)| {
+    check_property(CASES, (value(), 0..200_usize), |(value, entries)| {
         let reply = || Reply::new(&SCRIPT, value.clone());
         told(reply().number());
         told(reply().count());
@@ -86,7 +86,7 @@ fn any_server_information_is_accepted_or_refused() {
     let words =
         "(redis_version|role|loading|maxmemory_policy|master_host|cluster_enabled)?:?.{0,30}";
     let info = vec(words, 0..8).prop_map(|lines| lines.join("\r\n"));
-    hold_for(CASES, (info, value()), |(info, hello)| {
+    check_property(CASES, (info, value()), |(info, hello)| {
         for info in [info, connection::as_info(&hello)] {
             if let Err(error) = connection::check_info(&info, true, false) {
                 assert_clear(&error);
@@ -109,7 +109,7 @@ fn refusal() -> impl Strategy<Value = String> {
 
 #[test]
 fn any_refusal_is_shown_in_one_line() {
-    hold_for(CASES, refusal(), |line| {
+    check_property(CASES, refusal(), |line| {
         let Ok(Value::ServerError(refusal)) = redis::parse_redis_value(line.as_bytes()) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use proptest::{collection::vec, prelude::*};
 
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 
 use super::{assert_clear, damage};
 use crate::{RedisBackend, SentinelConnector};
@@ -97,7 +97,7 @@ fn assert_tells_no_password(url: &str) {
 
 #[test]
 fn a_url_with_slips_is_read_or_refused_without_its_password() {
-    hold_for(CASES, written(), |url| assert_tells_no_password(&url));
+    check_property(CASES, written(), |url| assert_tells_no_password(&url));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn any_text_is_read_or_refused() {
         String::from_utf8_lossy(&bytes).into_owned()
     });
     let any = prop_oneof![bytes, any::<String>(), "[a-z+]{0,12}://?.{0,40}"];
-    hold_for(CASES, any, |url| {
+    check_property(CASES, any, |url| {
         if let Err(error) = RedisBackend::builder(&url) {
             assert_clear(&error);
         }
