@@ -6,9 +6,7 @@
 #![allow(clippy::future_not_send)]
 
 mod anew;
-mod bodies;
 mod clocks;
-mod crowd;
 mod damage;
 mod foreign;
 mod ground;
