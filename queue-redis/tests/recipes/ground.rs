@@ -52,20 +52,6 @@ impl Ground {
         }
     }
 
-    /// The same with the clock of this machine, for recipes that run a task of their own.
-    pub(crate) async fn in_real_time() -> Self {
-        let server = Server::start().expect("a server starts");
-        let redis = patient(&server.url())
-            .connect()
-            .await
-            .expect("the server takes us");
-        Self {
-            server,
-            redis,
-            clock: Arc::default(),
-        }
-    }
-
     /// Moves the queues' clock forward by `time`.
     pub(crate) fn pass(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).expect("no such time");
