@@ -27,7 +27,7 @@ const fn ms(millis: u64) -> Duration {
 
 /// The faults of a run.
 #[derive(Debug, Clone, Copy)]
-struct NetworkFaults {
+struct Faults {
     /// Handlers die, and requests and replies are lost.
     deaths: bool,
     /// Effects take longer than their claims.
@@ -63,7 +63,7 @@ struct Far {
     store: Arc<dyn OnceStore>,
     process: Process,
     decisions: Decisions,
-    faults: NetworkFaults,
+    faults: Faults,
     ledger: Ledger,
 }
 
@@ -188,7 +188,7 @@ async fn handle(far: Arc<Far>) {
 }
 
 /// Three handlers of one message.
-fn play(seed: u64, faults: NetworkFaults) -> Vec<(u64, Event)> {
+fn play(seed: u64, faults: Faults) -> Vec<(u64, Event)> {
     in_virtual_time(async {
         let decisions = Decisions::seeded(seed);
         let executor = Executor::new(decisions.clone(), 40);
@@ -259,7 +259,7 @@ fn check(events: &[(u64, Event)]) -> usize {
 
 /// Plays all seeds. Returns how many of them applied the effect more than once, and the events that
 /// occurred.
-fn play_all(faults: NetworkFaults) -> (u64, BTreeSet<&'static str>) {
+fn play_all(faults: Faults) -> (u64, BTreeSet<&'static str>) {
     let (mut repeated, mut seen) = (0, BTreeSet::new());
     for seed in 0..SEEDS {
         let events = play(seed, faults);
@@ -279,7 +279,7 @@ fn play_all(faults: NetworkFaults) -> (u64, BTreeSet<&'static str>) {
 
 #[test]
 fn without_deaths_and_slowness_any_effect_happens_exactly_once() {
-    let (repeated, seen) = play_all(NetworkFaults {
+    let (repeated, seen) = play_all(Faults {
         deaths: false,
         slowness: false,
     });
@@ -289,7 +289,7 @@ fn without_deaths_and_slowness_any_effect_happens_exactly_once() {
 
 #[test]
 fn a_death_between_effect_and_record_repeats_it_unless_the_sink_remembers() {
-    let (repeated, seen) = play_all(NetworkFaults {
+    let (repeated, seen) = play_all(Faults {
         deaths: true,
         slowness: false,
     });
@@ -301,7 +301,7 @@ fn a_death_between_effect_and_record_repeats_it_unless_the_sink_remembers() {
 
 #[test]
 fn an_effect_that_outlives_its_claim_is_repeated_unless_the_sink_remembers() {
-    let (repeated, seen) = play_all(NetworkFaults {
+    let (repeated, seen) = play_all(Faults {
         deaths: false,
         slowness: true,
     });
@@ -313,7 +313,7 @@ fn an_effect_that_outlives_its_claim_is_repeated_unless_the_sink_remembers() {
 
 #[test]
 fn with_both_it_still_happens_once_at_a_sink_that_remembers() {
-    let (repeated, _) = play_all(NetworkFaults {
+    let (repeated, _) = play_all(Faults {
         deaths: true,
         slowness: true,
     });

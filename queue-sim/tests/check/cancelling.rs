@@ -60,7 +60,7 @@ fn l15_an_undelivered_message_is_too_late() {
 }
 
 #[test]
-fn l15_what_never_was_is_too_late() {
+fn l15_a_made_up_id_is_too_late() {
     let mut history = HistoryBuilder::reliable();
     history.push("a");
     says(&mut history, MessageId::new(2), Cancelled::TooLate);
@@ -68,7 +68,7 @@ fn l15_what_never_was_is_too_late() {
 }
 
 #[test]
-fn l15_what_was_never_was() {
+fn l15_a_stored_message_is_called_made_up() {
     let mut history = HistoryBuilder::reliable();
     let id = history.push("a");
     says(&mut history, id, Cancelled::NeverWas);
@@ -76,7 +76,7 @@ fn l15_what_was_never_was() {
 }
 
 #[test]
-fn l5_what_was_cancelled_is_not_counted() {
+fn l5_a_cancelled_message_is_not_counted() {
     let mut history = HistoryBuilder::reliable();
     let id = history.push("a");
     history.call(Call::Cancel(vec![id]));

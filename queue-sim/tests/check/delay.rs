@@ -125,7 +125,7 @@ fn d1_a_push_with_a_due_time_comes_early() {
 }
 
 #[test]
-fn d1_what_is_not_due_is_shown_as_ready() {
+fn d1_a_message_that_is_not_due_is_shown_as_ready() {
     let mut history = HistoryBuilder::reliable();
     history.call(push_later("a", 50));
     let mut other = HistoryBuilder::reliable();
@@ -137,7 +137,7 @@ fn d1_what_is_not_due_is_shown_as_ready() {
 }
 
 #[test]
-fn l11_what_is_due_joins_before_what_was_there() {
+fn l11_a_due_message_joins_before_ready_ones() {
     let mut history = HistoryBuilder::reliable();
     history.call(push_later("a", 50));
     history.push("b");
@@ -149,7 +149,7 @@ fn l11_what_is_due_joins_before_what_was_there() {
 }
 
 #[test]
-fn p4_what_is_due_later_arrives_at_its_push() {
+fn p4_a_delayed_message_arrives_at_its_push() {
     let config = PriorityConfig::default().with_ageing(ms(10));
     let mut history = HistoryBuilder::of(QueueConfig::Priority(config));
     let later = Push::new("a").with_due(ms(50));

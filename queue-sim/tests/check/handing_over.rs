@@ -58,7 +58,7 @@ fn a_handover_too_late_for_its_caller_is_released() {
 }
 
 #[test]
-fn l1_what_is_handed_over_is_leased_to_another() {
+fn l1_a_handed_over_message_is_leased_to_another() {
     let mut history = HistoryBuilder::reliable();
     let mut again = handed_over(&mut history);
     again.receipt.token = Token::new(again.receipt.token.get() + 1);

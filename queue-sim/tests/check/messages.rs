@@ -47,7 +47,7 @@ fn l5_the_books_do_not_balance() {
 }
 
 #[test]
-fn l5_what_was_acked_is_not_counted() {
+fn l5_an_acked_message_is_not_counted() {
     let (mut history, first) = HistoryBuilder::leased();
     history.settle(Settlement::ack(first.receipt));
     history.says_counted(|counters| counters.purged = 1);
@@ -247,7 +247,7 @@ fn l13_a_letter_has_another_reason() {
 }
 
 #[test]
-fn l13_who_never_died_is_revived() {
+fn l13_a_live_message_is_revived() {
     let mut history = HistoryBuilder::reliable();
     history.push("a");
     let revived = Answer::Revived(vec![Revived::Revived]);
@@ -256,7 +256,7 @@ fn l13_who_never_died_is_revived() {
 }
 
 #[test]
-fn r1_what_survives_a_roll_back_holds() {
+fn r1_a_history_that_survives_a_roll_back_holds() {
     let mut history = HistoryBuilder::reliable();
     history.push("a");
     let (order, model) = (history.order(), history.model());

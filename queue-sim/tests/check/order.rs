@@ -26,7 +26,7 @@ fn f2_a_batch_comes_in_another_order() {
 }
 
 #[test]
-fn l11_what_was_released_comes_last() {
+fn l11_a_released_message_comes_last() {
     let mut history = HistoryBuilder::reliable();
     history.push("a");
     history.push("b");

@@ -131,7 +131,7 @@ fn l17_a_message_comes_back_outdated() {
 }
 
 #[test]
-fn l17_what_was_to_be_dropped_is_buried() {
+fn l17_a_message_to_be_dropped_is_buried() {
     let letter = of_another(20);
     for push in [dropped_after(20), Push::new("a")] {
         let mut history = HistoryBuilder::reliable();

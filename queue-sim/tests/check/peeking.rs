@@ -117,7 +117,7 @@ fn l16_the_second_is_shown_first() {
 }
 
 #[test]
-fn l16_what_is_due_first_is_shown_last() {
+fn l16_the_first_due_message_is_shown_last() {
     let mut history = HistoryBuilder::reliable();
     let later = |after| Push::new("a").with_due(ms(after));
     history.call(Call::Push(vec![later(20), later(30)]));
@@ -138,9 +138,9 @@ macro_rules! spoilt {
 }
 
 spoilt! {
-    l16_what_came_back_is_left_out: Ready, |shown| drop(shown.remove(0)), breaks "L16";
-    l16_what_is_delayed_is_left_out: Delayed, Vec::clear, breaks "L16";
-    l16_what_is_leased_is_left_out: Leased, Vec::clear, breaks "L16";
+    l16_a_returned_message_is_left_out: Ready, |shown| drop(shown.remove(0)), breaks "L16";
+    l16_a_delayed_message_is_left_out: Delayed, Vec::clear, breaks "L16";
+    l16_a_leased_message_is_left_out: Leased, Vec::clear, breaks "L16";
     l16_a_message_is_shown_twice: Ready, |shown| shown.push(shown[0].clone()), breaks "L16";
     l16_the_holder_is_another: Leased, |shown| {
         if let Standing::Leased { holder, .. } = &mut shown[0].standing {
