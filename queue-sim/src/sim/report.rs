@@ -115,8 +115,8 @@ pub(super) fn where_they_part(first: &RunRecord, second: &RunRecord) -> (String,
         match differ.next() {
             Some((one, other)) => (format!("  {one:?}\n"), format!("  {other:?}\n")),
             None => (
-                "  all as told\n".to_owned(),
-                "  more or less of it\n".to_owned(),
+                "  the same, as far as both go\n".to_owned(),
+                "  one goes on\n".to_owned(),
             ),
         }
     })

@@ -15,7 +15,7 @@ pub struct Tally {
     /// The number of runs.
     pub runs: u64,
     /// The number of runs that [showed something](RunRecord::is_telling).
-    pub telling: u64,
+    pub showing: u64,
     /// The number of runs in which [a message was acked](RunRecord::is_acked), or no queue had a
     /// handler.
     pub acked: u64,
@@ -44,7 +44,7 @@ impl Tally {
 
     pub(super) fn add(&mut self, run: &RunRecord) {
         self.runs += 1;
-        self.telling += u64::from(run.shows_something());
+        self.showing += u64::from(run.shows_something());
         self.acked += u64::from(run.is_acked());
         self.effects += run.effects.len() as u64;
         for record in &run.history.records {
@@ -82,7 +82,7 @@ impl Tally {
             ));
         }
         // Faults alone use up the attempts of some messages, but never of most.
-        if self.telling * 10 < self.runs * 9 || self.acked * 2 < self.runs {
+        if self.showing * 10 < self.runs * 9 || self.acked * 2 < self.runs {
             let why = match &self.last_failure {
                 Some(failure) => format!(
                     "The handlers failed {} times; the last one {failure}",
@@ -93,7 +93,7 @@ impl Tally {
             return Err(format!(
                 "{}: only in {} of {} runs was a message accepted and settled, and in {} of them was \
                  one acked, so the simulation shows little. {why}\n{self}",
-                self.name, self.telling, self.runs, self.acked
+                self.name, self.showing, self.runs, self.acked
             ));
         }
         let never: Vec<&str> = asked

@@ -45,7 +45,7 @@ fn one_message(name: &str, config: ReliableConfig) -> Sim {
 fn a_lost_reply_to_the_only_ack_makes_a_run_worth_no_less() {
     let tally = one_message("one message", ReliableConfig::default()).try_run();
     let tally = tally.expect("it holds");
-    assert_eq!(tally.telling, tally.runs, "{tally:?}");
+    assert_eq!(tally.showing, tally.runs, "{tally:?}");
     assert!(tally.acked * 10 > tally.runs * 9, "{tally:?}");
 }
 
@@ -54,7 +54,7 @@ fn nor_does_a_message_whose_attempts_were_used_up_by_faults() {
     let once = ReliableConfig::default().with_max_attempts(1);
     let tally = one_message("one attempt", once).try_run();
     let tally = tally.expect("it holds");
-    assert_eq!(tally.telling, tally.runs, "{tally:?}");
+    assert_eq!(tally.showing, tally.runs, "{tally:?}");
     assert!(tally.acked < tally.runs, "{tally:?}");
 }
 

@@ -58,7 +58,7 @@ fn check_failure(
     };
     if wrong {
         let message = format!(
-            "message {} tells {failure:?} as the reason of its last retry, which said {:?}",
+            "message {} names {failure:?} as the reason of its last retry, which gave {:?}",
             life.id(),
             last.and_then(|(_, said)| said)
         );

@@ -183,7 +183,7 @@ fn of_lease(
         return Some(format!("with {attempts} attempts, at attempt {attempt}"));
     }
     let stored = facts.holder(lease);
-    (stored != holder).then(|| format!("as held by {holder:?}, and the lease told {stored:?}"))
+    (stored != holder).then(|| format!("as held by {holder:?}, and the lease names {stored:?}"))
 }
 
 /// The difference between a lease's remaining time and its deadline. An expired lease may not be reclaimed yet.

@@ -69,7 +69,7 @@ fn unaccounted(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>)
     let there = there.count() as u64;
     if there > left {
         for rule in ["B2", "L5"] {
-            let message = format!("{left} of {there} messages are left, and nobody was told");
+            let message = format!("{left} of {there} messages are left, and no call reported that");
             found.push(Found::at(rule, &[end], message));
         }
     }

@@ -242,7 +242,7 @@ impl Still {
                 _ => "waiting",
             };
             let message = format!(
-                "there is something to do since {since}, and who waits is not told within {slack} \
+                "there is something to do since {since}, and a waiter got no hint within {slack} \
                  ms"
             );
             let mut broken = Found::at(rule, &[], message);
