@@ -2,7 +2,8 @@ use std::fmt;
 
 use crate::named::named;
 
-/// An actor of a run. Process 0 is the world: the network, the server, the clock.
+/// A simulated process of a run, which crashes, stalls and loses its network as a whole. Process 0 is the world: the
+/// network, the server, the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Process(pub u8);
 

@@ -61,7 +61,7 @@ pub(super) enum Role {
     /// Runs once, to its end, without faults. Its error fails the run.
     Producer,
     /// Runs once, to its end or until an error, under all faults except crashes.
-    FaultyProducer,
+    ProducerUnderFaults,
     /// Runs until shutdown. It crashes, and starts again.
     Worker,
 }
@@ -248,11 +248,11 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
 
     /// As [`producer`](Self::producer), but under all faults except crashes. It may end with an
     /// error: a push whose reply was lost is `Unknown`, for example.
-    pub fn faulty_producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
+    pub fn producer_under_faults<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
-        self.produce(Role::FaultyProducer, produce)
+        self.produce(Role::ProducerUnderFaults, produce)
     }
 
     fn produce<F>(mut self, role: Role, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
@@ -303,7 +303,7 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
             Box::pin(async move {
                 let worker = Worker::new(opening.await?)
                     .named(name)
-                    // The process's number would make each run different.
+                    // The program's process id would make each run different.
                     .holder(format!("process {}", run.process()))
                     .lease(lease)
                     .seed(run.seed())

@@ -261,7 +261,7 @@ impl Director {
                     time::sleep(self.sim.lease / 10).await;
                 }
                 Ok(Err(failure)) => {
-                    if script.role != Role::FaultyProducer {
+                    if script.role != Role::ProducerUnderFaults {
                         self.failed(&script.name, failure);
                     }
                     return;

@@ -38,7 +38,7 @@ impl Sim {
     /// so may any other change of the code, and the plan then proves nothing. So if all else passes, such a plan fails
     /// the test. The message gives the line that replaces the plan, or says to delete it.
     ///
-    /// It prints totals of the runs. The process's environment controls it:
+    /// It prints totals of the runs. Environment variables control it:
     ///
     /// | variable | |
     /// | --- | --- |

@@ -14,7 +14,7 @@ mod system {
 
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-    /// The number of this process's environments on each core, so that tests that run side by side
+    /// The number of this program's environments on each core, so that tests that run side by side
     /// use different cores.
     static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 

@@ -2,7 +2,7 @@
 //! process.
 //!
 //! A [`RedisEnvironment`] starts a server. In each run every process builds its own backend as a
-//! program does, with a connector whose connections end in this process. The far end of a
+//! program does, with a connector whose connections end in this program. The far end of a
 //! connection reads the requests, draws their faults, and has the server execute them in a
 //! *blocking* round trip, so that the virtual clock cannot move meanwhile. Every command is its own
 //! scheduling point, also in a pipeline.

@@ -9,7 +9,7 @@ use crate::plan::Process;
 
 type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
 
-/// Worlds around a backend in this process: queue-memory's, or any other that takes its time from
+/// Worlds around a backend in this program: queue-memory's, or any other that takes its time from
 /// tokio's clock.
 #[derive(Clone)]
 pub struct MemoryEnvironment {

@@ -9,6 +9,7 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use queue_core::{Backend, QueueKind, Result, Timestamp};
 
+#[cfg(all(unix, feature = "redis"))]
 pub(crate) use self::fault::NetworkFaults;
 pub use self::{
     fault::{Fault, FaultInjector, FaultMix},
