@@ -198,9 +198,9 @@ fn waits_end_for_no_reason_are_refused_or_late_and_are_never_executed() {
         fate(&late, 0),
         (vec![], 30_021, CallEnd::Ok(Answer::Nothing))
     );
-    let anew = history(&[Fault::Cut], "v1:1.0.request=4", wait);
+    let cut = history(&[Fault::Cut], "v1:1.0.request=4", wait);
     assert_eq!(
-        fate(&anew, 0),
+        fate(&cut, 0),
         (vec![], 30_000, CallEnd::Ok(Answer::Nothing))
     );
 }

@@ -5,7 +5,6 @@
 // The test's own future awaits all tasks.
 #![allow(clippy::future_not_send)]
 
-mod anew;
 mod clocks;
 mod damage;
 mod foreign;
@@ -19,6 +18,7 @@ mod nonsense;
 #[path = "../support/patient.rs"]
 mod patient;
 mod random_faults;
+mod recreated;
 mod refused_writes;
 mod scripts;
 mod slots;

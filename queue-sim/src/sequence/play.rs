@@ -34,7 +34,7 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
         "128 leases expired at once",
         "128 messages outdated at once",
         "a dead letter was trimmed",
-        "accepted anew when done",
+        "accepted again when done",
         "buried",
         "cancelled",
         "cancelled what never was",

@@ -106,7 +106,7 @@ fn fewer(before: usize, run: &RunRecord) -> String {
 }
 
 /// Two runs that should be equal, each shown up to their first difference.
-pub(super) fn where_they_part(first: &RunRecord, second: &RunRecord) -> (String, String) {
+pub(super) fn first_difference(first: &RunRecord, second: &RunRecord) -> (String, String) {
     let parting = parting_rows(&first.history, &second.history, &first.processes);
     // A history view leaves out calls that led to nothing, and the auditor's.
     parting.unwrap_or_else(|| {

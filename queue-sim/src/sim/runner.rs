@@ -10,7 +10,7 @@ use super::{
     builder::Sim,
     kept::Upkeep,
     play::play,
-    report::{RunReport, where_they_part},
+    report::{RunReport, first_difference},
     tally::Tally,
     variables::{self, seeds_or},
 };
@@ -314,7 +314,7 @@ impl Simulation for Sim {
         if first.history == second.history && first.effects == second.effects {
             return None;
         }
-        let (first, second) = where_they_part(first, second);
+        let (first, second) = first_difference(first, second);
         let message = format!(
             "{}: the same plan gave two different runs. Something in the test goes by another \
              clock or by chance: a HashMap's order, SystemTime or std Instant, a random number or \

@@ -10,7 +10,7 @@ use queue_sim::{
     world::MemoryEnvironment,
 };
 
-use crate::{in_parts, memory, scene::scene};
+use crate::{memory, partitioned, scene::scene};
 
 /// The number of seeds within which the checks must find a bug.
 const HUNT: u64 = 200;
@@ -94,9 +94,9 @@ impl Backend for LeavesPart {
 }
 
 #[test]
-fn a_part_that_survives_a_removal_is_found() {
+fn a_partition_that_survives_a_removal_is_found() {
     let environment = || {
-        let backend = || in_parts(Arc::new(LeavesPart(memory())));
+        let backend = || partitioned(Arc::new(LeavesPart(memory())));
         MemoryEnvironment::over(backend).without_truth()
     };
     let (rule, how) = found(&scene("surviving partitions").backend(environment));

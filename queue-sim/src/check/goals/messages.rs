@@ -164,7 +164,7 @@ fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                         && push.span.clock < first.window_ends().0
                 });
                 if had_it {
-                    goals.insert("accepted anew when done");
+                    goals.insert("accepted again when done");
                 }
             }
             Some(PushFact::Full) | None => {}

@@ -35,7 +35,7 @@ const GOALS: &[(&str, &[&str])] = &[
     ("rotate", ROTATING),
 ];
 const LEASING: &[&str] = &[
-    "accepted anew when done",
+    "accepted again when done",
     "ack reply lost",
     "batch leased",
     "buried",
