@@ -175,7 +175,7 @@ fn l14_the_reason_of_a_failure_is_left_out() {
     };
     history.settle(Settlement::new(first.receipt, failed));
     peeks(&mut history, Place::Delayed, |shown| {
-        shown[0].failure = None
+        shown[0].failure = None;
     });
     history.breaks("L14");
 }
