@@ -128,7 +128,7 @@ impl Client {
     }
 
     /// Sends a plain command, and converts its reply; `what` names the reply's content. If the reply has the wrong
-    /// type, the connection is tested, see [`mark_suspect`](Self::doubt).
+    /// type, the connection is tested, see [`mark_suspect`](Self::mark_suspect).
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd, what: &str) -> Result<T> {
         let answer = self.command(command).await?;
         redis::from_redis_value(answer).map_err(|error| {

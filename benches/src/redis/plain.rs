@@ -95,7 +95,7 @@ impl List {
         assert_eq!(answers[0], Value::Int(1));
     }
 
-    /// The commands of [`settle_and_lease_with`](Self::turn_with).
+    /// The commands of [`settle_and_lease_with`](Self::settle_and_lease_with).
     pub(super) fn settle_and_lease_trip(&self, batch: usize, again: usize) -> Pipeline {
         let mut trip = redis::pipe();
         self.add_delete(&mut trip, batch);
