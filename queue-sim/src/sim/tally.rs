@@ -14,7 +14,7 @@ pub struct Tally {
     name: String,
     /// The number of runs.
     pub runs: u64,
-    /// The number of runs that [showed something](RunRecord::is_telling).
+    /// The number of runs that [showed something](RunRecord::shows_something).
     pub showing: u64,
     /// The number of runs in which [a message was acked](RunRecord::is_acked), or no queue had a
     /// handler.
