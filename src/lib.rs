@@ -558,13 +558,13 @@
 //!
 //! # Published strategies
 //!
-//! With the feature `redis`, the module `recipes` has strategies that others have published, such as `LPUSH` and
+//! With the feature `recipes`, the module `recipes` has strategies that others have published, such as `LPUSH` and
 //! `BRPOP`, as backends over the same keys and values. They are for migration and for comparison: each breaks rules of
 //! the contract, and `Backend::guarantees` names them. A default queue may have the same name, since its keys begin
 //! with `qk:`. The repository's `docs/strategies.md` compares them, and leads from each to a default queue.
 //!
 //! ```no_run
-//! # #[cfg(feature = "redis")]
+//! # #[cfg(feature = "recipes")]
 //! # async fn example() -> queue_kit::Result<()> {
 //! use queue_kit::{Queues, RedisBackend, recipes::BlockingList};
 //!
@@ -599,7 +599,8 @@
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
-//! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://`, and the module `recipes` |
+//! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://` |
+//! | `recipes` | no | the module `recipes`: published strategies on Redis |
 //! | `tls` | no | TLS to Redis by `rediss://`, and `Tls`, its settings |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
@@ -614,12 +615,15 @@ pub use queue_core::*;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use queue_memory::MemoryBackend;
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use queue_redis::RedisBackend;
 #[cfg(feature = "tls")]
 #[doc(inline)]
 pub use queue_redis::Tls;
-#[cfg(feature = "redis")]
+#[cfg(feature = "recipes")]
 #[doc(inline)]
-pub use queue_redis::{RedisBackend, recipes};
+pub use queue_redis::recipes;
 #[cfg(feature = "worker")]
 pub use queue_worker as worker;
 #[cfg(feature = "worker")]

@@ -61,6 +61,7 @@ mod keys;
 mod listing;
 mod once;
 mod queue;
+#[cfg(feature = "recipes")]
 pub mod recipes;
 mod reply;
 mod rights;

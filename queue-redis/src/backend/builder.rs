@@ -310,8 +310,8 @@ impl Builder {
             spawn,
             large: self.large,
             packs: self.packs,
-            seed,
-            drawn: Arc::default(),
+            #[cfg(feature = "recipes")]
+            draws: Arc::new(crate::recipes::Draws::new(seed)),
             connecting: ErasedArc::new(connecting),
         })
     }

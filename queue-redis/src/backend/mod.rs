@@ -7,10 +7,7 @@ mod queues;
 mod removing;
 mod startup;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use queue_core::{Result, Spawn};
 use redis_link::{
@@ -34,10 +31,8 @@ pub struct RedisBackend {
     spawn: Arc<dyn Spawn>,
     large: usize,
     packs: usize,
-    /// Random; no other backend has it.
-    seed: u64,
-    /// How many names were drawn from the seed.
-    drawn: Arc<AtomicU64>,
+    #[cfg(feature = "recipes")]
+    draws: Arc<crate::recipes::Draws>,
     connecting: ErasedArc<Connecting>,
 }
 
@@ -138,13 +133,9 @@ impl RedisBackend {
         self.large
     }
 
-    pub(crate) const fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    /// The next number of this backend. Each number is given out once, whichever handle asks.
-    pub(crate) fn draw(&self) -> u64 {
-        self.drawn.fetch_add(1, Ordering::Relaxed)
+    #[cfg(feature = "recipes")]
+    pub(crate) fn draws(&self) -> &crate::recipes::Draws {
+        &self.draws
     }
 
     pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {

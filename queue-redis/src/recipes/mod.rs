@@ -55,6 +55,7 @@ mod blocking_list;
 mod companions;
 mod declared;
 mod distinct_zset;
+mod draws;
 mod fixed_length;
 mod json;
 mod key_lock;
@@ -75,6 +76,7 @@ mod zset_json;
 mod zset_string;
 mod zsets;
 
+pub(crate) use self::draws::Draws;
 pub use self::{
     blocking_list::BlockingList,
     distinct_zset::DistinctZset,

@@ -32,7 +32,7 @@ use std::{
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Holder, Outcome, Result, Running, TokioSpawn, in_millis};
 use redis_link::{
-    connection::{ConnectionHealth, Connector, Supervised, Timeouts},
+    connection::{ConnectionHealth, Supervised},
     node::{Companion, NewNode, Node},
 };
 use tokio::time::{self, Instant};
@@ -77,7 +77,7 @@ impl HandoffRequest {
 
 /// The settings of a waiter.
 pub(crate) struct Settings {
-    /// The time after which a waiting caller polls.
+    /// How its connections are opened.
     pub(crate) node: NewNode,
     /// The time after which a waiting caller polls.
     pub(crate) fall_back: Duration,
@@ -223,13 +223,10 @@ impl Waiter {
         self.0.settings.fall_back
     }
 
-    /// The connector that opens its connection.
-    pub(crate) fn connector(&self) -> &dyn Connector {
-        &*self.0.settings.node.connector
-    }
-
-    pub(crate) fn timeouts(&self) -> Timeouts {
-        self.0.settings.node.settings.timeouts
+    /// The settings of its node's connections.
+    #[cfg(feature = "recipes")]
+    pub(crate) fn node_settings(&self) -> &NewNode {
+        &self.0.settings.node
     }
 
     pub(crate) fn health(&self) -> ConnectionHealth {
