@@ -1,10 +1,10 @@
 //! The events of a worker.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use queue_core::{Counters, Delivery, Disposition, Error, Result, Settled};
 
-use super::{handler_result::HandlerResult, lease::Lease, stop::Stop};
+use super::{handler_result::HandlerResult, job_type::JobType, lease::Lease, stop::Stop};
 
 /// One event.
 #[derive(Debug)]
@@ -13,14 +13,19 @@ use super::{handler_result::HandlerResult, lease::Lease, stop::Stop};
     reason = "observers read an event's fields, the loop does not"
 )]
 pub(crate) enum Event<'a> {
+    /// The worker begins to serve a queue. Its router has these types of jobs; none if it has no router.
+    Serving { jobs: &'a [&'a JobType] },
     /// The worker sent a call.
     Called { verb: CallKind },
     /// A call failed; the worker tries again.
     Failed { verb: CallKind, error: &'a Error },
     /// A call succeeded again, `after` the first failure.
     Recovered { verb: CallKind, after: Duration },
-    /// A delivery came.
-    Leased { delivery: &'a Delivery },
+    /// A delivery came, of this type of job, if a router handles it.
+    Leased {
+        delivery: &'a Delivery,
+        job: Option<&'a Arc<JobType>>,
+    },
     /// A handler started.
     Started { lease: &'a Lease },
     /// The handler ended after `took`; there is no result if its task was stopped.
@@ -57,6 +62,30 @@ pub(crate) enum Event<'a> {
     Sampled { result: &'a Result<Counters> },
     /// The worker entered another phase. This event is of all queues.
     Phase(Phase),
+}
+
+impl<'a> Event<'a> {
+    /// The type of the job that this event is of, if it is of one message, and a router handles it.
+    pub(crate) fn job(&self) -> Option<&'a Arc<JobType>> {
+        match *self {
+            Self::Leased { job, .. } => job,
+            Self::Started { lease }
+            | Self::Ended { lease, .. }
+            | Self::Settled { lease, .. }
+            | Self::Unsettled { lease, .. }
+            | Self::Discarded { lease }
+            | Self::Abandoned { lease }
+            | Self::Told { lease, .. }
+            | Self::NoDelay { lease, .. } => lease.job.as_ref(),
+            Self::Serving { .. }
+            | Self::Called { .. }
+            | Self::Failed { .. }
+            | Self::Recovered { .. }
+            | Self::Extended { .. }
+            | Self::Sampled { .. }
+            | Self::Phase(_) => None,
+        }
+    }
 }
 
 /// The calls of the loop.

@@ -71,7 +71,9 @@ mod handler;
 mod handler_result;
 mod health;
 mod holder;
+mod job_type;
 mod later;
+mod layer;
 mod lease;
 #[cfg(feature = "metrics")]
 pub mod metrics;
@@ -82,6 +84,7 @@ mod outcome;
 mod rate;
 mod report;
 mod route;
+mod router;
 mod runner;
 mod settings;
 mod shares;
@@ -101,9 +104,12 @@ pub use self::{
     counts::Counts,
     event::Phase,
     health::{Health, Trouble},
+    job_type::JobSettings,
+    layer::{HandlerLayer, Next},
     rate::Rate,
     report::Report,
     route::{Route, Workers},
+    router::Router,
     shares::Sharing,
     single::Worker,
     stop::Stop,

@@ -2,10 +2,10 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use queue_core::{Consumer, Result, Spawn};
+use queue_core::{Bytes, Consumer, Result, Spawn};
 
 use super::{
-    Backoff, Context, Health, IntoVerdict, IntoVerdicts, Report, Sharing,
+    Backoff, Context, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Router, Sharing,
     batch::Batch,
     handler::{Handle, Single},
     runner,
@@ -92,7 +92,17 @@ impl Workers {
         F: Future<Output: IntoVerdict> + Send + 'static,
     {
         let consumer = route.consumer.clone();
-        self.push(route, Arc::new(Single { consumer, handler }));
+        let decode = move |body: &Bytes| consumer.decode(body);
+        self.push(route, Arc::new(Single { decode, handler }));
+        self
+    }
+
+    /// Serves this queue of jobs with this router.
+    pub fn add_router<C>(mut self, route: Route<Bytes>, router: Router<C>) -> Self
+    where
+        C: Clone + Send + Sync + 'static,
+    {
+        self.push(route, Arc::new(router));
         self
     }
 

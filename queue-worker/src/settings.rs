@@ -8,7 +8,7 @@ use std::{
 
 use queue_core::{Consumer, Error, Holder, Result, Spawn, TokioSpawn, in_millis, limits};
 
-use super::{Backoff, Sharing, holder::default_holder};
+use super::{Backoff, Sharing, holder::default_holder, layer::Layers};
 
 /// The shortest lease of a worker: three heartbeats must fit into it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
@@ -33,6 +33,7 @@ pub(crate) struct WorkerSettings {
     #[cfg(feature = "tracing")]
     pub(crate) link: Option<super::tracing::Link>,
     pub(crate) spawn: Arc<dyn Spawn>,
+    pub(crate) layers: Layers,
 }
 
 impl Default for WorkerSettings {
@@ -51,6 +52,7 @@ impl Default for WorkerSettings {
             #[cfg(feature = "tracing")]
             link: None,
             spawn: Arc::new(TokioSpawn::default()),
+            layers: Layers::default(),
         }
     }
 }
@@ -273,6 +275,12 @@ macro_rules! worker_setters {
             link: impl Fn(&::tracing::Span, &queue_core::Headers) + Send + Sync + 'static,
         ) -> Self {
             self$(.$worker)?.settings.link = Some(crate::tracing::Link::new(link));
+            self
+        }
+
+        /// Adds a layer around each call of a handler, inside of the layers that were added before.
+        pub fn layer(mut self, layer: impl HandlerLayer) -> Self {
+            self$(.$worker)?.settings.layers.push(layer);
             self
         }
 

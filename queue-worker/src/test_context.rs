@@ -148,7 +148,7 @@ impl TestContext {
             headers: self.headers,
             failure: self.failure,
         };
-        let lease = Lease::new(&delivery, now, None);
+        let lease = Lease::new(&delivery, now, None, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
         let keeper = LeaseExtender::Nobody { lease_time };
         let context = Context::new(Arc::clone(&lease), self.queue, cut_off, keeper);

@@ -2,7 +2,9 @@
 //!
 //! Install a recorder before the worker starts. Without one, only sampling costs anything, if you
 //! ask for it. Every metric has the label `queue`: the worker's
-//! [name for the queue](crate::Worker::named).
+//! [name for the queue](crate::Worker::named). Outcomes, endings, messages in handlers and handlers' times have the
+//! label `job_type`, too, if a [`Router`](crate::Router) handles the queue: the type's name, or `unknown` for all
+//! types without a handler.
 //!
 //! | name | type | unit | other labels | what it shows |
 //! | --- | --- | --- | --- | --- |

@@ -267,16 +267,20 @@ impl Runner {
     ) {
         let name = Arc::clone(&self.queues[index].name);
         for delivery in &deliveries {
-            self.events.emit(&name, &Event::Leased { delivery });
+            let job = self.queues[index].job_type(delivery);
+            let job = job.as_ref();
+            self.events.emit(&name, &Event::Leased { delivery, job });
         }
         if !may_start {
+            let served = &self.queues[index];
             let released = deliveries.iter().map(|delivery| Pending {
                 settlement: Settlement::release(delivery.receipt),
                 reason: None,
-                lease: Lease::new(delivery, sent, None),
+                lease: Lease::new(delivery, sent, None, served.job_type(delivery)),
                 since: now,
                 doubtful: false,
             });
+            let released: Vec<Pending> = released.collect();
             self.queues[index].pending.extend(released);
             return;
         }
@@ -297,7 +301,8 @@ impl Runner {
     /// Whether a delivery came before its lease was over. If not, no handler may begin it, because another
     /// worker may have the message.
     fn is_in_time(&self, index: usize, delivery: &Delivery, sent: Instant, now: Instant) -> bool {
-        let lease = Lease::new(delivery, sent, None);
+        let job = self.queues[index].job_type(delivery);
+        let lease = Lease::new(delivery, sent, None, job);
         if now < lease.deadline() {
             return true;
         }

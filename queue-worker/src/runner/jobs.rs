@@ -12,6 +12,7 @@ use crate::{
     context::LeaseExtender,
     event::Event,
     guard::{AbnormalEnd, guarded_call},
+    handler::Terms,
     handler_result::HandlerResult,
     lease::Lease,
     task_message::EndReporter,
@@ -33,13 +34,16 @@ impl Runner {
         self.last_job += 1;
         let job = self.last_job;
         let served = &mut self.queues[index];
-        let (lease_time, limit, hold) =
-            (served.terms.lease, served.terms.timeout, served.terms.hold);
+        let (lease_time, hold) = (served.terms.lease, served.terms.hold);
+        // Only a batch handler gets several messages, and only a router tells types of jobs apart.
+        let job_type = deliveries.first().and_then(|first| served.job_type(first));
+        let own = job_type.as_ref().and_then(|job| job.timeout());
+        let limit = own.or(served.terms.timeout);
         let cut_off = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut leases = Vec::with_capacity(deliveries.len());
         let mut contents = Vec::with_capacity(deliveries.len());
         for (entry, delivery) in deliveries.into_iter().enumerate() {
-            let lease = Lease::new(&delivery, sent, hold);
+            let lease = Lease::new(&delivery, sent, hold, job_type.clone());
             let name = Arc::clone(&served.name);
             let keeper = LeaseExtender::Worker {
                 key: (job, entry),
@@ -53,7 +57,9 @@ impl Runner {
             self.watch_due = earlier(self.watch_due, Some(lease.deadline()));
             leases.push(lease);
         }
-        let handling = Arc::clone(&served.handler).handle(contents, limit);
+        let layers = self.settings.layers.clone();
+        let terms = Terms { limit, layers };
+        let handling = Arc::clone(&served.handler).handle(contents, terms);
         #[cfg(feature = "tracing")]
         let handling =
             crate::tracing::enclose(&served.name, &leases, self.settings.link.clone(), handling);
@@ -139,9 +145,7 @@ impl Runner {
             return (Settlement::ack(receipt), None);
         };
         let remedy = match ending {
-            Some(HandlerResult::Undecodable(_))
-                if self.queues[job.queue].terms.bury_undecodable =>
-            {
+            Some(HandlerResult::Undecodable(_)) if self.buries_undecodable(job.queue, lease) => {
                 Remedy::Bury
             }
             // A handler that stopped on request has not failed.
@@ -155,6 +159,11 @@ impl Runner {
         let disposition = self.disposition(job.queue, lease, remedy, &failure);
         let settlement = Settlement::new(receipt, disposition);
         (settlement, Some(reason(&failure)))
+    }
+
+    fn buries_undecodable(&self, queue: usize, lease: &Lease) -> bool {
+        let own = lease.job.as_ref().and_then(|job| job.bury_undecodable());
+        own.unwrap_or(self.queues[queue].terms.bury_undecodable)
     }
 
     fn disposition(
@@ -185,7 +194,9 @@ impl Runner {
     /// comes at once nor ends the worker.
     fn delay(&self, queue: usize, lease: &Lease, failure: &Failure, seed: u64) -> Duration {
         let served = &self.queues[queue];
-        let rule = || served.terms.retry.delay(lease.attempt, failure, seed);
+        let own = lease.job.as_ref().and_then(|job| job.retry());
+        let backoff = own.unwrap_or(&served.terms.retry);
+        let rule = || backoff.delay(lease.attempt, failure, seed);
         guarded_call(rule).unwrap_or_else(|panic| {
             let message = format!("the rule of Backoff::custom panicked: {panic}");
             let error = Error::new(ErrorKind::Configuration, message);

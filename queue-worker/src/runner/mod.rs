@@ -81,11 +81,15 @@ pub(crate) async fn run(
         return Err(Error::invalid("a worker without a queue: add one"));
     }
     for source in &sources {
-        source.terms.check()?;
+        source.check(&settings)?;
     }
     // Its timers need a runtime, whatever runs the handlers.
     TokioSpawn::current()?;
     let mut runner = Runner::new(settings, holder, sources, health.clone());
+    for served in &runner.queues {
+        let jobs = &served.handler.job_types()?;
+        runner.events.emit(&served.name, &Event::Serving { jobs });
+    }
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);
     poll_fn(|cx| runner.poll(cx, shutdown.as_mut())).await;

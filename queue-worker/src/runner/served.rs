@@ -2,13 +2,13 @@
 
 use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Counters, Extended, Leased, Leasing, Result, Settled, Settlement};
+use queue_core::{Counters, Delivery, Extended, Leased, Leasing, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::batch_limit::BatchLimit;
 use crate::{
-    event::Event, handler::Handle, lease::Lease, outage::Outage, settings::RouteSettings,
-    source::Source, task_message::ExtendRequest,
+    event::Event, handler::Handle, job_type::JobType, lease::Lease, outage::Outage,
+    settings::RouteSettings, source::Source, task_message::ExtendRequest,
 };
 
 pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -133,6 +133,11 @@ impl ServedQueue {
             sample: None,
             sample_due: now,
         }
+    }
+
+    /// The type of this job, if the queue's handler is a router.
+    pub(super) fn job_type(&self, delivery: &Delivery) -> Option<Arc<JobType>> {
+        self.handler.job_type(&delivery.headers).cloned()
     }
 
     /// The slots that the queue may take in addition to its own.
