@@ -605,6 +605,7 @@
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
 //! | `metrics` | no | a worker's counts and times |
+//! | `tower` | no | `worker::Tower`: layers of tower around a worker's handlers |
 //! | `msgpack` | no | the `MessagePack` codec |
 
 mod connect;

@@ -93,10 +93,14 @@ mod source;
 mod stop;
 mod task_message;
 mod test_context;
+#[cfg(feature = "tower")]
+mod tower;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod verdict;
 
+#[cfg(feature = "tower")]
+pub use self::tower::{Handler, Handling, Tower};
 pub use self::{
     backoff::Backoff,
     batch::IntoVerdicts,

@@ -160,3 +160,53 @@ async fn a_layer_around_a_batch_handler_is_refused() {
     assert!(error.to_string().contains("layer"), "{error}");
     assert_eq!(environment.spy.watched().calls(), 0);
 }
+
+#[cfg(feature = "tower")]
+mod of_tower {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    use tower::{limit::ConcurrencyLimitLayer, timeout::TimeoutLayer};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_of_a_service_is_a_failed_attempt() {
+        let environment = Environment::holding(1).await;
+        let worker = environment
+            .worker()
+            .layer(Tower::new(&TimeoutLayer::new(SECOND)));
+        let failures = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&failures);
+        let handler = move |_: u64, cx: Context| {
+            log.lock().unwrap().push(cx.failure().map(str::to_owned));
+            async move {
+                if cx.attempt() == 1 {
+                    tokio::time::sleep(HOUR).await;
+                }
+            }
+        };
+        let report = environment.work_off(worker, handler).await;
+        assert_eq!((report.counts.retried, report.counts.acked), (1, 1));
+        let expected = [None, Some("request timed out".to_owned())];
+        assert_eq!(*failures.lock().unwrap(), expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn all_jobs_share_the_limit_of_a_layer() {
+        let environment = Environment::holding(40).await;
+        let limit = Tower::new(&ConcurrencyLimitLayer::new(3));
+        let worker = environment.worker().concurrency(16).layer(limit);
+        let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let peak = Arc::clone(&most);
+        let handler = move |_: u64, _| {
+            let (running, peak) = (Arc::clone(&running), Arc::clone(&peak));
+            async move {
+                peak.fetch_max(running.fetch_add(1, SeqCst) + 1, SeqCst);
+                tokio::time::sleep(SECOND).await;
+                running.fetch_sub(1, SeqCst);
+            }
+        };
+        let report = environment.work_off(worker, handler).await;
+        assert_eq!((report.counts.acked, most.load(SeqCst)), (40, 3));
+    }
+}
