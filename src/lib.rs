@@ -605,6 +605,7 @@
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
 //! | `metrics` | no | a worker's counts and times |
+//! | `signal` | no | `shutdown`, which waits for SIGTERM or ctrl-c |
 //! | `tower` | no | `worker::Tower`: layers of tower around a worker's handlers |
 //! | `msgpack` | no | the `MessagePack` codec |
 
@@ -629,7 +630,10 @@ pub use queue_redis::recipes;
 pub use queue_worker as worker;
 #[cfg(feature = "worker")]
 #[doc(inline)]
-pub use queue_worker::{Backoff, Context, Failure, Route, Worker, Workers};
+pub use queue_worker::{Backoff, Context, Failure, Route, Router, Worker, Workers};
+
+#[cfg(feature = "signal")]
+pub use queue_worker::shutdown;
 
 pub use self::connect::{DEFAULT_URL, connect};
 

@@ -60,6 +60,8 @@ pub(crate) enum Event<'a> {
     Extended { leases: usize },
     /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
     Sampled { result: &'a Result<Counters> },
+    /// The loop was polled so late that heartbeats of this queue were late by half a lease or more.
+    HeldUp { late: Duration },
     /// The worker entered another phase. This event is of all queues.
     Phase(Phase),
 }
@@ -83,6 +85,7 @@ impl<'a> Event<'a> {
             | Self::Recovered { .. }
             | Self::Extended { .. }
             | Self::Sampled { .. }
+            | Self::HeldUp { .. }
             | Self::Phase(_) => None,
         }
     }
@@ -116,6 +119,8 @@ pub enum Phase {
     Idle,
     /// It leases and handles messages.
     Working,
+    /// The program has [paused](crate::Control::pause) it: handlers go on, and the worker leases nothing.
+    Paused,
     /// Shutting down: handlers finish, and the worker leases nothing.
     Draining,
     /// The drain is over: the worker has told handlers to stop.

@@ -96,10 +96,10 @@ impl Health {
         })))
     }
 
-    /// Whether the worker runs and no call fails.
+    /// Whether the worker runs and no call fails. A worker that its program has paused is healthy.
     pub fn is_healthy(&self) -> bool {
         let state = self.lock();
-        state.phase == Phase::Working && state.troubles.is_empty()
+        matches!(state.phase, Phase::Working | Phase::Paused) && state.troubles.is_empty()
     }
 
     /// The worker's phase.

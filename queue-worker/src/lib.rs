@@ -61,6 +61,7 @@
 mod backoff;
 mod batch;
 mod context;
+mod control;
 mod counts;
 mod event;
 mod events;
@@ -88,6 +89,8 @@ mod router;
 mod runner;
 mod settings;
 mod shares;
+#[cfg(feature = "signal")]
+mod signal;
 mod single;
 mod source;
 mod stop;
@@ -99,12 +102,15 @@ mod tower;
 pub mod tracing;
 mod verdict;
 
+#[cfg(feature = "signal")]
+pub use self::signal::shutdown;
 #[cfg(feature = "tower")]
 pub use self::tower::{Handler, Handling, Tower};
 pub use self::{
     backoff::Backoff,
     batch::IntoVerdicts,
     context::Context,
+    control::Control,
     counts::Counts,
     event::Phase,
     health::{Health, Trouble},

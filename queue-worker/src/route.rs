@@ -5,7 +5,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 use queue_core::{Bytes, Consumer, Result, Spawn};
 
 use super::{
-    Backoff, Context, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Router, Sharing,
+    Backoff, Context, Control, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Router,
+    Sharing,
     batch::Batch,
     handler::{Handle, Single},
     runner,
@@ -57,6 +58,7 @@ pub struct Workers {
     pub(super) settings: WorkerSettings,
     sources: Vec<Source>,
     pub(super) health: Health,
+    pub(super) control: Control,
 }
 
 impl Workers {
@@ -69,6 +71,7 @@ impl Workers {
             },
             sources: Vec::new(),
             health: Health::new(),
+            control: Control::new(),
         }
     }
 
@@ -133,7 +136,14 @@ impl Workers {
     ///
     /// `Invalid` for bad settings, or if there is no queue, before the worker does anything.
     pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<Report> {
-        runner::run(self.settings, self.sources, self.health, shutdown).await
+        runner::run(
+            self.settings,
+            self.sources,
+            self.health,
+            self.control,
+            shutdown,
+        )
+        .await
     }
 
     /// Handles messages for ever.

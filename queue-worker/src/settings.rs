@@ -290,6 +290,11 @@ macro_rules! worker_setters {
             self
         }
 
+        /// Returns the means to steer the worker from outside, before and while it runs.
+        pub fn control(&self) -> Control {
+            self$(.$worker)?.control.clone()
+        }
+
         /// Returns a view of the worker from outside, also while it runs.
         pub fn health(&self) -> Health {
             self$(.$worker)?.health.clone()

@@ -5,8 +5,8 @@ use std::{future::Future, sync::Arc, time::Duration};
 use queue_core::{Bytes, Consumer, Result, Spawn};
 
 use super::{
-    Backoff, Context, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Route, Router,
-    Workers,
+    Backoff, Context, Control, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Route,
+    Router, Workers,
     settings::{terms_setters, worker_setters},
 };
 

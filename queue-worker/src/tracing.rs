@@ -16,7 +16,8 @@
 //! **Events** show what handlers do not see. Their target is `queue_kit`, and their level says how urgent
 //! they are. `WARN` is for lost leases, dead messages, failing calls and attempts that fail in a new way.
 //! `INFO` is for other failed attempts, recoveries, the worker's phases (with the names of its `queues`), and
-//! queues that an operator pauses and resumes. `DEBUG` is for other settlements. The worker sees a pause only
+//! queues that an operator pauses and resumes. The first time that heartbeats are late by half a lease, because a
+//! handler blocks the worker's thread, is a `WARN` as well. `DEBUG` is for other settlements. The worker sees a pause only
 //! if it [samples](crate::Worker::sample_every).
 //!
 //! Each delivery's outcome is one event, with the fields `queue`, `id`, `attempt` and `outcome` (as in
@@ -225,6 +226,8 @@ struct LogState {
     outages: Outages,
     /// The queues that were paused when they were last sampled.
     paused: BTreeSet<Arc<str>>,
+    /// Whether late heartbeats were logged.
+    held_up: bool,
 }
 
 impl EventLog {
@@ -247,6 +250,7 @@ impl EventLog {
             Event::Sampled {
                 result: Ok(counters),
             } => self.log_pause(queue, counters.paused),
+            Event::HeldUp { late } => self.log_hold_up(queue, *late),
             Event::Failed { verb, error } => {
                 let is_news = self.lock().outages.failed(queue, *verb, error, now);
                 log_failed_call(queue, *verb, error, is_news);
@@ -256,6 +260,17 @@ impl EventLog {
                 log_recovery(queue, *verb, *after, over.as_deref());
             }
             event => log_event(queue, event),
+        }
+    }
+
+    fn log_hold_up(&self, queue: &str, late: Duration) {
+        let is_news = !std::mem::replace(&mut self.lock().held_up, true);
+        let late = in_millis(late);
+        if is_news {
+            warn!(target: TARGET, queue, %late, "heartbeats were late: a handler blocks the worker's thread \
+                (move that work to spawn_blocking), or the process stood still");
+        } else {
+            debug!(target: TARGET, queue, %late, "heartbeats were late");
         }
     }
 

@@ -11,7 +11,7 @@ use ::metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use queue_core::{Counters, Delivery, Settled, Timestamp, Token};
 
 use super::{
-    CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, IN_FLIGHT, LATENESS_SECONDS,
+    CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, HELD_UP, IN_FLIGHT, LATENESS_SECONDS,
     LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, PAUSED, WAIT_SECONDS,
 };
 use crate::{Stop, event::Event, handler_result::HandlerResult, outcome::DeliveryOutcome};
@@ -65,6 +65,7 @@ struct QueueMeters {
     lateness_seconds: Histogram,
     leases_lost: Counter,
     leases_extended: Counter,
+    held_up: Counter,
     /// Of each type of job; of all together if no router handles the queue.
     jobs: BTreeMap<Option<Arc<str>>, JobMeters>,
     calls: BTreeMap<&'static str, (Counter, Counter)>,
@@ -80,6 +81,7 @@ impl QueueMeters {
             lateness_seconds: histogram!(LATENESS_SECONDS, "queue" => label()),
             leases_lost: counter!(LEASES_LOST, "queue" => label()),
             leases_extended: counter!(LEASES_EXTENDED, "queue" => label()),
+            held_up: counter!(HELD_UP, "queue" => label()),
             jobs: BTreeMap::new(),
             calls: BTreeMap::new(),
         }
@@ -108,6 +110,7 @@ impl QueueMeters {
                 doubtful: false,
                 ..
             } => self.leases_lost.increment(1),
+            Event::HeldUp { .. } => self.held_up.increment(1),
             Event::Extended { leases } => self.leases_extended.increment(*leases as u64),
             Event::Sampled { result } => {
                 let (calls, errors) = self.call("counters");

@@ -49,7 +49,9 @@ impl Runner {
                 key: (job, entry),
                 notes: self.note_sender.clone(),
             };
-            let context = Context::new(Arc::clone(&lease), name, cut_off, keeper);
+            let shutting_down = Arc::clone(&self.shutting_down);
+            let own = Arc::clone(&lease);
+            let context = Context::new(own, name, cut_off, keeper, shutting_down);
             contents.push((delivery.body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });

@@ -27,13 +27,19 @@ use std::{
 
 use queue_core::{Error, Holder, Result, TokioSpawn};
 use tokio::{
-    sync::mpsc,
+    sync::{self, mpsc},
     time::{Instant, Sleep},
 };
 
-use self::{alarm::Alarm, jobs::Job, phases::Shutdown, served::ServedQueue};
+use self::{
+    alarm::Alarm,
+    jobs::Job,
+    phases::Shutdown,
+    served::{InFlight, ServedQueue},
+};
 use super::{
-    Health, Report,
+    Control, Health, Report,
+    control::Steering,
     event::{Event, Phase},
     events::Events,
     rate::Limiter,
@@ -58,6 +64,13 @@ pub(crate) struct Runner {
     phase: Phase,
     /// The shutdown, once it has begun.
     shutdown: Option<Shutdown>,
+    /// What the program wants of the worker, and the wait for a change of it.
+    control: Control,
+    steered: InFlight<sync::watch::Receiver<Steering>>,
+    /// Tells handlers that a shutdown has begun.
+    shutting_down: Arc<sync::watch::Sender<bool>>,
+    /// The time for which the loop last set its timer.
+    planned: Option<Instant>,
     /// The time since which slots are free that no lease has offered.
     freed: Option<Instant>,
     /// The moving average of handlers' times.
@@ -73,6 +86,7 @@ pub(crate) async fn run(
     settings: WorkerSettings,
     sources: Vec<Source>,
     health: Health,
+    control: Control,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<Report> {
     settings.check()?;
@@ -85,7 +99,7 @@ pub(crate) async fn run(
     }
     // Its timers need a runtime, whatever runs the handlers.
     TokioSpawn::current()?;
-    let mut runner = Runner::new(settings, holder, sources, health.clone());
+    let mut runner = Runner::new(settings, holder, sources, health.clone(), control);
     for served in &runner.queues {
         let jobs = &served.handler.job_types()?;
         runner.events.emit(&served.name, &Event::Serving { jobs });
@@ -97,7 +111,13 @@ pub(crate) async fn run(
 }
 
 impl Runner {
-    fn new(settings: WorkerSettings, holder: Holder, sources: Vec<Source>, health: Health) -> Self {
+    fn new(
+        settings: WorkerSettings,
+        holder: Holder,
+        sources: Vec<Source>,
+        health: Health,
+        control: Control,
+    ) -> Self {
         let events = Events::new(health);
         let now = Instant::now();
         let seed = settings.outage_seed();
@@ -122,6 +142,10 @@ impl Runner {
             note_sender,
             phase: Phase::Idle,
             shutdown: None,
+            steered: Box::pin(Control::changed(control.listen())),
+            control,
+            shutting_down: Arc::default(),
+            planned: None,
             rate,
             freed: None,
             average_time: Duration::ZERO,
@@ -135,9 +159,10 @@ impl Runner {
         cx: &mut Poller<'_>,
         mut shutdown: Pin<&mut S>,
     ) -> Poll<()> {
+        self.watch_itself(Instant::now());
         loop {
             let mut alarm = Alarm::new(Instant::now());
-            let mut moved = false;
+            let mut moved = self.follow(cx, alarm.now);
             if self.is_working() && shutdown.as_mut().poll(cx).is_ready() {
                 self.begin_shutdown(alarm.now);
                 moved = true;
@@ -166,6 +191,7 @@ impl Runner {
             let Some(at) = alarm.earliest() else {
                 return Poll::Pending;
             };
+            self.planned = Some(at);
             self.timer.as_mut().reset(at);
             if self.timer.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;

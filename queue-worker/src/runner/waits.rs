@@ -67,7 +67,7 @@ impl Runner {
 
     /// The slots without a job that no call in flight may fill.
     pub(super) fn free_slots(&self) -> usize {
-        if !self.is_working() {
+        if !self.may_lease() {
             return 0;
         }
         let calls = self.queues.iter().flat_map(|served| &served.call);
@@ -80,7 +80,7 @@ impl Runner {
     /// Starts a wait for each queue with a free slot and nothing to do: for a message if there is a slot for
     /// it, else for a hint. Returns true if it started any.
     pub(super) fn set_waits(&mut self, alarm: &mut Alarm) -> bool {
-        let idle = self.is_working()
+        let idle = self.may_lease()
             && self.jobs.len() < self.settings.concurrency
             && self.allowed(alarm) > 0;
         let waits = self.queues.iter().flat_map(|served| &served.wait);

@@ -23,4 +23,5 @@ mod settings;
 mod shutdown;
 mod slow_answers;
 mod spy;
+mod steering;
 mod threads;
