@@ -641,6 +641,10 @@ pub use self::connect::{DEFAULT_URL, connect};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(all(doctest, feature = "memory", feature = "worker"))]
+#[doc = include_str!("../docs/jobs.md")]
+struct JobsPage;
+
 #[cfg(all(doctest, feature = "memory", feature = "tls"))]
 #[doc = include_str!("../docs/redis.md")]
 struct Redis;

@@ -117,6 +117,8 @@ pub(crate) struct RouteSettings {
     pub(crate) at_most: Option<usize>,
     /// Messages that one handler gets at once.
     pub(crate) batch: usize,
+    /// How long a batch waits until it is full.
+    pub(crate) batch_wait: Duration,
 }
 
 impl Default for RouteSettings {
@@ -131,6 +133,7 @@ impl Default for RouteSettings {
             weight: 1,
             at_most: None,
             batch: 1,
+            batch_wait: Duration::ZERO,
         }
     }
 }
@@ -159,6 +162,14 @@ impl RouteSettings {
                 "batches of {}: 1 to {} messages",
                 self.batch,
                 limits::MAX_BATCH
+            )));
+        }
+        if self.batch_wait > self.lease / 2 {
+            return Err(Error::invalid(format!(
+                "a batch_wait of {} is longer than half of a lease ({}): too little of the lease would be left \
+                 to the handler; shorten it, or lengthen the lease",
+                in_millis(self.batch_wait),
+                in_millis(self.lease / 2)
             )));
         }
         if self.weight == 0 {
@@ -344,6 +355,15 @@ macro_rules! terms_setters {
         /// The cut takes effect at an await: the worker cannot cut off a handler that blocks its thread.
         pub fn timeout(mut self, limit: Duration) -> Self {
             self$(.$route)?.terms.timeout = Some(limit);
+            self
+        }
+
+        /// Sets how long a batch that is not full waits for more messages, counted from its first one. Zero by
+        /// default; at most half of a lease. It has no effect on handlers of single messages.
+        ///
+        /// The waiting messages are leased, and take a slot. A shutdown releases them, which refunds the attempt.
+        pub fn batch_wait(mut self, longest: Duration) -> Self {
+            self$(.$route)?.terms.batch_wait = longest;
             self
         }
 

@@ -150,6 +150,7 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
 
     /// Makes the message a duplicate, which changes nothing, while an earlier message under `key` is not
     /// acked, dead or gone, but no longer than `longest` (L9).
+    /// [`limits::MAX_UNIQUE`](crate::limits::MAX_UNIQUE) is longer than any message lives.
     ///
     /// ```
     /// use std::time::Duration;

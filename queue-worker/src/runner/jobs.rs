@@ -29,20 +29,27 @@ pub(super) struct Job {
 }
 
 impl Runner {
-    /// Starts a handler for these deliveries, which the worker asked for at `sent`.
-    pub(super) fn start(&mut self, index: usize, deliveries: Vec<Delivery>, sent: Instant) {
+    /// Starts a handler for these deliveries; each has the time at which the worker asked for it.
+    pub(super) fn start(
+        &mut self,
+        index: usize,
+        deliveries: impl IntoIterator<Item = (Delivery, Instant), IntoIter: ExactSizeIterator>,
+    ) {
+        let mut deliveries = deliveries.into_iter().peekable();
         self.last_job += 1;
         let job = self.last_job;
         let served = &mut self.queues[index];
         let (lease_time, hold) = (served.terms.lease, served.terms.hold);
         // Only a batch handler gets several messages, and only a router tells types of jobs apart.
-        let job_type = deliveries.first().and_then(|first| served.job_type(first));
+        let job_type = deliveries
+            .peek()
+            .and_then(|(first, _)| served.job_type(first));
         let own = job_type.as_ref().and_then(|job| job.timeout());
         let limit = own.or(served.terms.timeout);
         let cut_off = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut leases = Vec::with_capacity(deliveries.len());
         let mut contents = Vec::with_capacity(deliveries.len());
-        for (entry, delivery) in deliveries.into_iter().enumerate() {
+        for (entry, (delivery, sent)) in deliveries.enumerate() {
             let lease = Lease::new(&delivery, sent, hold, job_type.clone());
             let name = Arc::clone(&served.name);
             let keeper = LeaseExtender::Worker {

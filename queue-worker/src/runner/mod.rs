@@ -8,6 +8,7 @@
 mod alarm;
 mod batch_limit;
 mod calls;
+mod gathering;
 mod heartbeats;
 mod jobs;
 mod phases;
@@ -177,6 +178,7 @@ impl Runner {
                 moved |= self.poll_wait(index, cx, alarm.now);
             }
             moved |= self.advance(&mut alarm);
+            moved |= self.start_gathered(&mut alarm);
             moved |= self.watch_leases(&mut alarm);
             moved |= self.send_calls(&mut alarm);
             moved |= self.send_heartbeats(&mut alarm);

@@ -73,6 +73,7 @@ impl Runner {
         });
         self.enter(Phase::Draining);
         self.shutting_down.send_replace(true);
+        self.release_gathered(now);
     }
 
     /// Enters the next phase if it is time. Returns true if it did.
