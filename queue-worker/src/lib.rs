@@ -58,6 +58,22 @@
 //! **Testing.** [`Context::for_test`] creates a context without a worker and a queue, so a test can call a
 //! handler as a plain function.
 
+/// The hook of a planted bug: it replaces a value. Without the feature it is nothing.
+#[cfg(feature = "planted")]
+macro_rules! planted {
+    ($bug:ident => $value:ident = $wrong:expr) => {
+        let $value = if $crate::planted::is($crate::planted::Bug::$bug) {
+            $wrong
+        } else {
+            $value
+        };
+    };
+}
+#[cfg(not(feature = "planted"))]
+macro_rules! planted {
+    ($($hook:tt)*) => {};
+}
+
 mod backoff;
 mod batch;
 mod context;
@@ -82,6 +98,8 @@ mod outage;
 #[cfg(feature = "tracing")]
 mod outages;
 mod outcome;
+#[cfg(feature = "planted")]
+pub mod planted;
 mod rate;
 mod report;
 mod route;

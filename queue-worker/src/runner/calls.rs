@@ -119,6 +119,7 @@ impl Runner {
             .min(served.reach.most())
             .min(allowed);
         let slots = max.saturating_sub(room).div_ceil(served.terms.batch);
+        planted!(BatchTakesMoreSlots => slots = max);
         let (queue, lease_time) = (Arc::clone(&served.queue), served.terms.lease);
         let holder = Some(self.holder.clone());
         let asked = NonZeroUsize::new(max);

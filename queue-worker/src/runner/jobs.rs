@@ -118,7 +118,9 @@ impl Runner {
                     took,
                 },
             );
-            if lease.is_lost() {
+            let is_lost = lease.is_lost();
+            planted!(BatchLostWithOneLease => is_lost = job.leases.iter().any(|lease| lease.is_lost()));
+            if is_lost {
                 self.events.emit(name, &Event::Discarded { lease });
                 continue;
             }
@@ -153,14 +155,14 @@ impl Runner {
         let Some(failure) = failure else {
             return (Settlement::ack(receipt), None);
         };
+        let buries = failure.remedy() == Remedy::Bury;
+        planted!(StopReleasesTheBuried => buries = false);
         let remedy = match ending {
             Some(HandlerResult::Undecodable(_)) if self.buries_undecodable(job.queue, lease) => {
                 Remedy::Bury
             }
             // A handler that stopped on request has not failed.
-            Some(HandlerResult::Returned(_))
-                if lease.stopped().is_some() && failure.remedy() != Remedy::Bury =>
-            {
+            Some(HandlerResult::Returned(_)) if lease.stopped().is_some() && !buries => {
                 return (Settlement::release(receipt), None);
             }
             _ => failure.remedy(),

@@ -91,7 +91,9 @@ impl Runner {
                 true
             }
             Phase::Stopping => {
-                shutdown.until = after(alarm.now, self.settings.cleanup.max(LAST_CALL));
+                let last = self.settings.cleanup.max(LAST_CALL);
+                planted!(NoLastCall => last = self.settings.cleanup);
+                shutdown.until = after(alarm.now, last);
                 self.enter(Phase::Ending);
                 for job in self.jobs.values_mut() {
                     job.task = None;

@@ -151,7 +151,7 @@ async fn messages_without_a_verdict_failed() {
 /// A lease that another caller ended affects only its own message. The batch continues beyond the time
 /// after which a handler without any lease would be cut off, and its other results count.
 #[tokio::test(start_paused = true)]
-async fn a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others() {
+pub(crate) async fn a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others() {
     let environment = Environment::holding(4).await;
     let queue = Arc::clone(&environment.queue);
     let stops = Arc::new(Mutex::new(BTreeMap::new()));

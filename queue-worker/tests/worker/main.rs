@@ -16,6 +16,8 @@ mod outage;
 mod outcomes;
 mod panics;
 mod pauses;
+#[cfg(feature = "planted")]
+mod planted;
 mod rate;
 mod round_trips;
 mod router;
