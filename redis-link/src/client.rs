@@ -222,6 +222,16 @@ impl Client {
         }
     }
 
+    /// The server's time, or that of the clock that replaces it.
+    pub async fn time(&self) -> Result<Timestamp> {
+        if let Some(clock) = &self.inner.clock {
+            return Ok(clock());
+        }
+        let time = self.ask(&redis::cmd("TIME"), "the server's time");
+        let (seconds, micros): (u64, u64) = time.await?;
+        Ok(Timestamp::from_millis(seconds * 1_000 + micros / 1_000))
+    }
+
     /// Waits until a call can expect a reply: a connection is open, and its last request got a reply. An error means
     /// that there will never be a connection again.
     pub async fn ready(&self) -> Result<()> {

@@ -7,7 +7,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, OnceStore, Outcome,
     PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
-    RotatingConfig, StoredQueue, limits,
+    RotatingConfig, StoredQueue, Timestamp, limits,
 };
 use redis_link::ScriptCall;
 
@@ -193,6 +193,10 @@ impl Backend for RedisBackend {
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         Ok(Arc::new(Once::open(self, name).await?))
+    }
+
+    async fn now(&self) -> Result<Timestamp> {
+        self.client().time().await
     }
 
     /// [`RedisBackend::warnings`], each with the server's address.
