@@ -60,6 +60,8 @@ impl Calendar {
                         "the time zone `{zone}`: {error}; zones have names such as Europe/Berlin"
                     ))
                 })?;
+                planted!(ZoneWithoutDaylightSaving => time_zone =
+                    TimeZone::fixed(time_zone.to_offset(Instant::UNIX_EPOCH)));
                 let calendar = Self::Cron(Box::new(cron), time_zone);
                 // The search ends with the year 5000.
                 if calendar.after(Timestamp::from_millis(0))?.is_none() {

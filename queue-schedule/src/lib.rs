@@ -57,8 +57,26 @@
 //! item's key has the number of its version, so of two schedulers that change a record, one wins. This needs no more of
 //! a backend than rings and its time.
 
+/// The hook of a planted bug: it replaces a value. Without the feature it is nothing.
+#[cfg(feature = "planted")]
+macro_rules! planted {
+    ($bug:ident => $value:ident = $wrong:expr) => {
+        let $value = if $crate::planted::is($crate::planted::Bug::$bug) {
+            $wrong
+        } else {
+            $value
+        };
+    };
+}
+#[cfg(not(feature = "planted"))]
+macro_rules! planted {
+    ($($hook:tt)*) => {};
+}
+
 mod calendar;
 mod periodic;
+#[cfg(feature = "planted")]
+pub mod planted;
 mod record;
 mod register;
 mod scheduler;

@@ -102,9 +102,23 @@ impl Scheduler {
         queue: &str,
         make: impl Fn(&Slot) -> J + Send + Sync + 'static,
     ) -> Result<()> {
+        self.change_push(periodic, queue, job(make)).await
+    }
+
+    /// As [`change_job`](Self::change_job), for messages of any form, as [`add_push`](Self::add_push) takes them.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`change_job`](Self::change_job).
+    pub async fn change_push(
+        &mut self,
+        periodic: Periodic,
+        queue: &str,
+        make: impl Fn(&Slot) -> Result<Push> + Send + Sync + 'static,
+    ) -> Result<()> {
         let definition = self.check(&periodic, queue).await?;
         self.schedules.redefine(&periodic.name, &definition).await?;
-        self.serve(periodic, definition, Arc::new(job(make)));
+        self.serve(periodic, definition, Arc::new(make));
         Ok(())
     }
 
@@ -303,7 +317,9 @@ impl Served {
             return Ok(Next::At(done));
         }
         let calendar = &self.periodic.calendar;
-        let missed = match self.periodic.missed {
+        let policy = self.periodic.missed;
+        planted!(MissedAreSkipped => policy = Missed::Skip);
+        let missed = match policy {
             Missed::Skip => Vec::new(),
             Missed::RunOnce => calendar.latest(done, now, 1)?,
             Missed::RunAll(slots) => calendar.latest(done, now, slots as usize)?,

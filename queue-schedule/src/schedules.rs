@@ -258,7 +258,10 @@ impl Schedules {
             asked: false,
         };
         let ahead = (record.done > now.as_millis()).then_some(ahead);
-        let old: Vec<ClaimedSlot> = record.claims.iter().copied().chain(ahead).collect();
+        planted!(ChangeLeavesTheNextSlot => ahead = None);
+        let claims = &record.claims;
+        planted!(ChangeLeavesTheClaimed => claims = &Vec::new());
+        let old: Vec<ClaimedSlot> = claims.iter().copied().chain(ahead).collect();
         if !old.is_empty() {
             let target = Target::open(&*self.backend, &record.definition.queue).await?;
             for slot in old {

@@ -56,7 +56,7 @@ async fn year(expression: &str, zone: &str) -> Vec<u64> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c5_a_fixed_time_comes_once_a_day_through_both_changes() {
+pub(crate) async fn c5_a_fixed_time_comes_once_a_day_through_both_changes() {
     let times = [
         ("Europe/Berlin", 2, 30),
         ("Europe/Berlin", 3, 0),

@@ -2,5 +2,7 @@
 
 mod calendars;
 mod environment;
+#[cfg(feature = "planted")]
+mod planted;
 mod rules;
 mod storms;

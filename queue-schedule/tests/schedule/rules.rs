@@ -20,7 +20,7 @@ async fn c1_each_slot_comes_once_whatever_number_of_schedulers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c2_a_slot_comes_at_its_time_though_every_scheduler_has_died() {
+pub(crate) async fn c2_a_slot_comes_at_its_time_though_every_scheduler_has_died() {
     let environment = Environment::new().await;
     let daily = Periodic::cron("daily", "0 3 * * *", "UTC").unwrap();
     environment.run(daily, SECOND).await;
@@ -48,7 +48,7 @@ async fn c2_a_slot_that_is_far_away_is_pushed_a_day_ahead() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c3_missed_slots_are_skipped_run_once_or_run_to_a_number() {
+pub(crate) async fn c3_missed_slots_are_skipped_run_once_or_run_to_a_number() {
     let expected: [(Missed, &[i64]); 4] = [
         (Missed::Skip, &[]),
         (Missed::RunOnce, &[600]),
@@ -109,7 +109,7 @@ async fn c4_a_disabled_schedule_has_no_slots_and_goes_on_when_it_is_enabled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c4_a_changed_schedule_has_the_slots_of_the_new_one_only() {
+pub(crate) async fn c4_a_changed_schedule_has_the_slots_of_the_new_one_only() {
     let environment = Environment::new().await;
     let old = environment.scheduler(minutely()).await;
     let change = async {
