@@ -605,6 +605,7 @@
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
 //! | `metrics` | no | a worker's counts and times |
+//! | `cron` | no | the module `schedule`: periodic jobs by cron expressions and intervals |
 //! | `signal` | no | `shutdown`, which waits for SIGTERM or ctrl-c |
 //! | `tower` | no | `worker::Tower`: layers of tower around a worker's handlers |
 //! | `msgpack` | no | the `MessagePack` codec |
@@ -626,6 +627,8 @@ pub use queue_redis::Tls;
 #[cfg(feature = "recipes")]
 #[doc(inline)]
 pub use queue_redis::recipes;
+#[cfg(feature = "cron")]
+pub use queue_schedule as schedule;
 #[cfg(feature = "worker")]
 pub use queue_worker as worker;
 #[cfg(feature = "worker")]
@@ -641,7 +644,7 @@ pub use self::connect::{DEFAULT_URL, connect};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-#[cfg(all(doctest, feature = "memory", feature = "worker"))]
+#[cfg(all(doctest, feature = "memory", feature = "worker", feature = "cron"))]
 #[doc = include_str!("../docs/jobs.md")]
 struct JobsPage;
 
