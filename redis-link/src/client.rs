@@ -227,8 +227,8 @@ impl Client {
         if let Some(clock) = &self.inner.clock {
             return Ok(clock());
         }
-        let time = self.ask(&redis::cmd("TIME"), "the server's time");
-        let (seconds, micros): (u64, u64) = time.await?;
+        let command = redis::cmd("TIME");
+        let (seconds, micros): (u64, u64) = self.ask(&command, "the server's time").await?;
         Ok(Timestamp::from_millis(seconds * 1_000 + micros / 1_000))
     }
 
