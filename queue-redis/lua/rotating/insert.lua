@@ -1,11 +1,14 @@
 -- insert: puts items at the tail.
--- needs: ARRIVALS, BODIES, FRESH, KEYED, META, NAMED, RING, UPLOADS, accepted, arm, flags, pace, sweep
 -- ARGV[3] how many items
 -- ARGV[4 …] their payloads; of a large one, where it was uploaded to
 -- ARGV[4 + items …] pairs of entry's number and key
 -- Returns the last id if all were added, which then have consecutive ids; or an array with the id
 -- of each, negative for one that is in the ring already. OOM: nothing was written.
 -- Errors: QKUPLOAD  a body does not wait for its insert; nothing was done.
+-- needs: ARRIVALS, BODIES, FRESH, KEYED, META, NAMED, RING, UPLOADS, accepted, arm, flags, pace, sweep
+--- @include "rotating/ring"
+--- @include "lib/wake_up"
+--- @include "lib/uploads"
 local count = tonumber(ARGV[3])
 local keys, ids, present = {}, {}, false
 local bodies, places, keyed, named, new, added = {}, {}, {}, {}, 0, {}

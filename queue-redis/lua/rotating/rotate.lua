@@ -1,9 +1,14 @@
 -- rotate: visits items from the head and puts them at the tail, in one step (T1).
--- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, add_to, arm, fits, pace, reference_of, size_of
--- needs: sweep
 -- ARGV[3] how many at most
 -- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is. An item without a
 -- body, or with an id that is none, is damaged: nothing is left to visit, and it leaves the ring with its key.
+-- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, add_to, arm, fits, pace, reference_of, size_of, sweep
+--- @include "rotating/ring"
+--- @include "lib/wake_up"
+--- @include "lib/frames#size"
+--- @include "rotating/ring#reference_of"
+--- @include "lib/uploads"
+--- @include "lib/writes#add_to"
 call('ZREM', ARRIVALS, '') -- as in `drainable`
 local max = tonumber(ARGV[3])
 local next_due -- of the first visited item, with a pace
