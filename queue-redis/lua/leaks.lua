@@ -2,11 +2,11 @@
 -- gives: ADDS
 local ADDS = 0
 --- @include "lib/frames"
--- What is on a server that none of its queues' messages and letters, nor any once key, explains; and
--- places without a message. Looks at all keys at one instant; queue-redis' keys.rs tells what is in
--- each. Before it stands `shared/frames`.
--- ARGV[1] prefix of the keys
--- Returns a line for each.
+
+-- leaks: lists data that no message, dead letter, item or once key of its queue explains, and places without a
+-- message. It reads all keys at one instant; src/keys.rs describes them.
+-- ARGV[1] prefix: of the keys
+-- Returns a line for each leak.
 local lines = {}
 local queues = {}
 for _, key in ipairs(redis.call('KEYS', ARGV[1] .. ':{*}:*')) do
@@ -29,13 +29,13 @@ local function look(queue, keys)
   local function say(suffix, what, member)
     lines[#lines + 1] = queue .. ':' .. suffix .. ' ' .. what .. ' ' .. name(member)
   end
-  -- The messages of a run, as if each had its own lease.
-  local function split(run)
-    local first, token, count = struct.unpack('>I7I7B', run)
+  -- The leases of a batch lease's messages, as if each had its own.
+  local function leases_of(batch)
+    local first, token, count = struct.unpack('>I7I7B', batch)
     local own, least = { places = {} }, math.huge
-    local acked = redis.call('HGET', keys.frames, 'a' .. run) or ''
+    local acked = redis.call('HGET', keys.frames, 'a' .. batch) or ''
     for k = 1, count do
-      local id = #run > 15 and struct.unpack('>I7', run, 7 * k + 9) or first + k - 1
+      local id = #batch > 15 and struct.unpack('>I7', batch, 7 * k + 9) or first + k - 1
       least = math.min(least, id)
       if not string.find(acked, string.char(127 + k), 1, true) then
         own[#own + 1] = struct.pack('>I7I7', id, token + k - 1)
@@ -43,15 +43,15 @@ local function look(queue, keys)
       end
     end
     if least ~= first then
-      say('runs', 'does not begin with the least id of the run:', run)
+      say('runs', 'does not begin with the least id of the run:', batch)
     end
     if #own ~= count - #acked or not own[1] then
-      say('frames', 'has acks of others, or more than there are, of the run:', run)
+      say('frames', 'has acks of others, or more than there are, of the run:', batch)
     end
     return own
   end
-  -- The frames in these elements of a list, and how many more they are than the elements.
-  local function opened(elements)
+  -- The frames in elements of a list. Returns them, and their number minus the number of elements.
+  local function unpacked(elements)
     local frames, more = {}, 0
     local rest
     for place, element in ipairs(elements) do
@@ -83,15 +83,15 @@ local function look(queue, keys)
     end
     return frames, more
   end
-  local ready, packed = opened(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {})
-  local runs = {}
-  for _, run in ipairs(keys.runs and redis.call('ZRANGE', keys.runs, 0, -1) or {}) do
-    runs[run] = split(run)
+  local ready, packed = unpacked(keys.ready and redis.call('LRANGE', keys.ready, 0, -1) or {})
+  local batches = {}
+  for _, batch in ipairs(keys.runs and redis.call('ZRANGE', keys.runs, 0, -1) or {}) do
+    batches[batch] = leases_of(batch)
   end
   local function members(suffix)
     local found = {}
     for _, member in ipairs(keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, -1) or {}) do
-      for _, own in ipairs(suffix == 'leases' and runs[member] or { member }) do
+      for _, own in ipairs(suffix == 'leases' and batches[member] or { member }) do
         found[#found + 1] = own
       end
     end
@@ -101,14 +101,14 @@ local function look(queue, keys)
     local found, listed = {}, keys[suffix] and redis.call('HGETALL', keys[suffix]) or {}
     for k = 1, #listed, 2 do
       local field, value = listed[k], listed[k + 1]
-      local run = suffix == 'frames' and (runs[field] or runs[string.sub(field, 2)])
-      local letter = run ~= runs[field] and string.sub(field, 1, 1)
-      local frames = run and not letter and opened(cmsgpack.unpack(value))
-      for n, own in ipairs(letter ~= 'a' and run or {}) do
+      local batch = suffix == 'frames' and (batches[field] or batches[string.sub(field, 2)])
+      local letter = batch ~= batches[field] and string.sub(field, 1, 1)
+      local frames = batch and not letter and unpacked(cmsgpack.unpack(value))
+      for n, own in ipairs(letter ~= 'a' and batch or {}) do
         local id = string.sub(own, 1, 7)
-        found[frames and id or letter .. id] = frames and frames[run.places[n]] or value
+        found[frames and id or letter .. id] = frames and frames[batch.places[n]] or value
       end
-      if not run then
+      if not batch then
         found[field] = value
       end
     end
@@ -118,19 +118,19 @@ local function look(queue, keys)
     say('ready', 'has another number of messages in packs than is noted:', tostring(packed))
   end
   local left_out = 0
-  for run, own in pairs(runs) do
+  for batch, own in pairs(batches) do
     left_out = left_out + #own - 1
-    if not redis.call('ZSCORE', keys.leases, run) then
-      say('runs', 'keeps what is gone:', run)
-    elseif tonumber(redis.call('ZSCORE', keys.runs, run)) ~= struct.unpack('>I7', run, 8) then
-      say('runs', 'has another token than this:', run)
+    if not redis.call('ZSCORE', keys.leases, batch) then
+      say('runs', 'keeps what is gone:', batch)
+    elseif tonumber(redis.call('ZSCORE', keys.runs, batch)) ~= struct.unpack('>I7', batch, 8) then
+      say('runs', 'has another token than this:', batch)
     end
   end
   if left_out ~= (keys.meta and tonumber(redis.call('HGET', keys.meta, 'uncounted')) or 0) then
     say('leases', 'leaves out another number than is noted:', tostring(left_out))
   end
 
-  -- Where each message or item is: in one place.
+  -- Each message or item has one place.
   local places = {}
   local function stand(suffix, id)
     if places[id] then
@@ -138,7 +138,7 @@ local function look(queue, keys)
     end
     places[id] = suffix
   end
-  -- What is kept of each is there once, and nothing is kept of others.
+  -- Each message has one entry, and there are no other entries.
   local function explain(suffix, others)
     local kept = fields(suffix)
     for id in pairs(kept) do
@@ -152,7 +152,7 @@ local function look(queue, keys)
       end
     end
   end
-  -- Two hashes, each of which tells what the other does the other way round.
+  -- Two hashes, each of which reverses the other.
   local function agree(one, other)
     local forth, back = fields(one), fields(other)
     for key, id in pairs(forth) do
@@ -168,33 +168,33 @@ local function look(queue, keys)
     return back
   end
 
-  -- What else `frames` keeps: what stands before an id in the line, of some leases the holder, and of some
-  -- messages a dedup key, the end of their time to live, or where their body is.
-  local besides = {}
+  -- `frames` also has the beginnings of members of the line, holders of leases, and of some messages a dedup key, the
+  -- end of the time to live, or the reference of the body.
+  local extras = {}
   for _, frame in ipairs(ready) do
     local id = string.sub(frame, ID, SINCE - 1)
-    besides['u' .. id], besides['b' .. id] = #frame > HEAD, #frame > HEAD
+    extras['u' .. id], extras['b' .. id] = #frame > HEAD, #frame > HEAD
   end
   for _, suffix in ipairs({ 'line', 'delayed', 'leases', 'dead' }) do
     for _, member in ipairs(members(suffix)) do
-      -- A lease's token stands behind its id, the number of a place before it.
+      -- A lease's token is behind its id; a place's number is before it.
       local id = suffix == 'leases' and string.sub(member, 1, 7) or string.sub(member, -7)
       stand(suffix, id)
-      besides['u' .. id] = suffix ~= 'dead'
-      besides['e' .. id] = suffix ~= 'dead'
-      besides['b' .. id] = true
+      extras['u' .. id] = suffix ~= 'dead'
+      extras['e' .. id] = suffix ~= 'dead'
+      extras['b' .. id] = true
       if suffix == 'leases' then
-        besides['h' .. id] = true
+        extras['h' .. id] = true
       elseif #member > 7 then
-        besides['p' .. id] = true
+        extras['p' .. id] = true
         if redis.call('HGET', keys.frames, 'p' .. id) ~= string.sub(member, 1, -8) then
           say('line', 'has a place that is not known by its id:', id)
         end
       end
     end
   end
-  explain('frames', besides)
-  -- A large body is there as long as its message is, or waits for its push.
+  explain('frames', extras)
+  -- A large body exists as long as its message, or waits for its push.
   local config = keys.meta and redis.call('HGET', keys.meta, 'config') or ''
   local is_ring = string.find(config, '^kind=rotating') ~= nil
   local head = string.find(config, '^kind=priority') and 24 or 15
@@ -205,7 +205,7 @@ local function look(queue, keys)
   for _, reference in ipairs(members('uploads')) do
     bodies[reference] = nil
   end
-  local function look_apart(id, frame)
+  local function check_body(id, frame)
     local at = head + 1
     if string.byte(frame, 1) == WITH_PAST then
       at = at + 13 + struct.unpack('>I2', frame, at + 11)
@@ -226,18 +226,18 @@ local function look(queue, keys)
       frame = string.sub(frame, 11 + length)
     end
     if frame then
-      look_apart(id, frame)
+      check_body(id, frame)
     end
   end
   for _, frame in ipairs(ready) do
     if #frame > HEAD then
-      look_apart(string.sub(frame, ID, SINCE - 1), frame)
+      check_body(string.sub(frame, ID, SINCE - 1), frame)
     end
   end
   for reference, what in pairs(bodies) do
     say('bodies', what, reference)
   end
-  -- While nobody holds a message with a time to live, it stands in `ends` by its end.
+  -- While a message with a time to live is not leased, it is in `ends`, by its end.
   local ends, waits = keys.ends and redis.call('ZRANGE', keys.ends, 0, -1, 'WITHSCORES') or {}, {}
   for k = 1, #ends, 2 do
     waits[ends[k]] = tonumber(ends[k + 1])
@@ -252,11 +252,11 @@ local function look(queue, keys)
   for id in pairs(waits) do
     say('ends', 'keeps what is gone:', id)
   end
-  -- No call looks for what has to be done before the time that is noted as `quiet`.
-  local quiet = keys.meta and tonumber(redis.call('HGET', keys.meta, 'quiet')) or 0
+  -- No call searches for due work before `next_due`.
+  local next_due = keys.meta and tonumber(redis.call('HGET', keys.meta, 'next_due')) or 0
   for _, suffix in ipairs({ 'leases', 'delayed', 'ends' }) do
     local first = keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, 0, 'WITHSCORES') or {}
-    if first[1] and quiet > tonumber(first[2]) then
+    if first[1] and next_due > tonumber(first[2]) then
       say(suffix, 'is looked at too late for', first[1])
     end
   end
@@ -293,7 +293,7 @@ local function look(queue, keys)
     end
   end
   if is_ring then
-    -- A large body is there as long as its item is, or uploads for its insert.
+    -- A large body exists as long as its item, or waits for its insert.
     local kept, uploads, others = fields('bodies'), {}, {}
     for _, reference in ipairs(members('uploads')) do
       uploads[reference], others[reference] = true, true

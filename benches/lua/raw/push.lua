@@ -3,7 +3,7 @@
 -- KEYS and ARGV: as for the push  Returns a number.
 local call = redis.call
 call('TIME')
-call('HMGET', KEYS[1], 'config', 'accepted', 'flags', 'quiet')
+call('HMGET', KEYS[1], 'config', 'accepted', 'flags', 'next_due')
 call('ZINCRBY', KEYS[5], '-1', 'armed')
 call('HINCRBY', KEYS[1], 'accepted', '1')
 call('RPUSH', KEYS[8], ARGV[4])

@@ -3,7 +3,7 @@
 -- KEYS and ARGV: as for the turn, and behind them the next message's id  Returns the message.
 local call = redis.call
 call('TIME')
-call('HMGET', KEYS[1], 'config', 'accepted', 'flags', 'quiet', 'token', 'acked')
+call('HMGET', KEYS[1], 'config', 'accepted', 'flags', 'next_due', 'token', 'acked')
 call('ZREM', KEYS[2], ARGV[7])
 call('HDEL', KEYS[3], ARGV[7])
 call('EXISTS', KEYS[6])

@@ -141,7 +141,7 @@ impl BareQueue {
     }
 
     async fn prepare(&self, raw: &mut MultiplexedConnection, messages: usize) {
-        let fields = ["config", "accepted", "flags", "quiet", "token", "acked"];
+        let fields = ["config", "accepted", "flags", "next_due", "token", "acked"];
         let fields = fields.map(|field| (field, "1000000000000"));
         let () = raw
             .hset_multiple(&self.0[0], &fields)

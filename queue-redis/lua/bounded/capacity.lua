@@ -1,38 +1,38 @@
--- The capacity.
+-- The capacity of a bounded queue: `capacity` reads it, and `resize` changes it.
 --- @include "lib/call"
 --- @include "{kind}/queue"
 
 --- @part "unreadable"
--- What a call answers to a capacity that somebody damaged.
+-- The reply if the stored capacity is damaged.
 -- needs: META
 -- gives: unreadable
 local function unreadable(capacity)
-  local found = string.gsub(sub(capacity or '', 1, 200), '[^%w%p ]', '?') -- an error is text, in one line
+  local found = string.gsub(sub(capacity or '', 1, 200), '[^%w%p ]', '?') -- errors are one line of text
   return redis.error_reply('QKDAMAGED the field capacity of ' .. META .. ' is [' .. found
     .. '], which queue-kit did not write')
 end
 
 --- @part "shorten"
--- needs: META, disown, forget, take_out
+-- Shortens a queue to its capacity in steps, so that no call takes long (B5). `surplus` in META is the number of
+-- messages that the last resize still has to drop.
+-- needs: META, forget, free_keys, take_out
 -- gives: shorten
 --- @include "lib/line#take_out"
--- Trimming a bounded queue to its capacity, by steps, so that no call takes long (B5). META keeps, as `surplus`,
--- how many messages the last resize has still to drop.
 
--- Takes a step, if the queue, which holds so many messages, is still too long. Answers what it dropped, and how
--- many left their places.
+-- Drops up to 128 messages if the queue, which has `occupied` messages, is too long. Returns the numbers of the
+-- dropped messages, and the number of places that are free now.
 local function shorten(occupied)
-  local fixed = call('HMGET', META, 'capacity', 'surplus')
-  local surplus = math.min(tonumber(fixed[2]) or 0, occupied - tonumber(fixed[1]))
+  local stored = call('HMGET', META, 'capacity', 'surplus')
+  local surplus = math.min(tonumber(stored[2]) or 0, occupied - tonumber(stored[1]))
   local ids, removed, numbers = {}, 0, {}
   if surplus > 0 then
     ids, removed = take_out(surplus, 'evicted')
   end
-  if fixed[2] then
+  if stored[2] then
     call('HSET', META, 'surplus', removed == MANY and surplus - MANY or 0)
   end
   if ids[1] then
-    disown(ids)
+    free_keys(ids)
     forget(ids)
   end
   for k = 1, #ids do
@@ -42,59 +42,62 @@ local function shorten(occupied)
 end
 
 --- @part "capacity"
--- capacity: how many messages fit.
+-- capacity: reads the capacity.
+-- KEYS[…] the queue's keys, see `bounded/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
 -- Returns the stored capacity.
+-- Errors: QKDAMAGED  the capacity cannot be read.
 -- needs: META, unreadable
 -- gives: meta
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config"
 --- @include "bounded/capacity#unreadable"
 local capacity = call('HGET', META, 'capacity')
 return tonumber(capacity) or unreadable(capacity)
 
 --- @part "resize"
--- resize: changes how many fit; from then on the stored capacity wins, and the queue does not grow beyond it.
--- What is too many goes by steps (B5).
--- ARGV[3] capacity; '' for another step of the last resize, whoever made it
--- ARGV[4] for a reconfigure: the configuration to store with it. A capacity that is stored already stays as it is.
--- For an open '', see `bounded/same`
--- Returns the ids that this step dropped: in delivery order, delayed ones last, never what is leased. As many as
--- one call may means that there may be more. For a reconfigure, how many dead letters are left to trim comes first.
--- How a resize begins that belongs to an open: with the capacity that is stored it changes nothing, needs no
--- write, and tidies nothing.
--- ARGV[3] capacity
--- ARGV[4] '' for an open
--- needs: ARRIVALS, DELAYED, LEASES, META, ROOM, arm, config, in_line, shorten, tidy, trim
+-- resize: changes the capacity. From then on the stored capacity holds, and the queue does not grow beyond it.
+-- Messages above it are dropped in steps (B5).
+-- KEYS[…] the queue's keys, see `bounded/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] capacity: in messages; '' for another step of the last resize, by any caller
+-- ARGV[4] configuration: stored with the capacity by a reconfigure, which keeps a capacity that is stored already; ''
+--   from an open, which changes nothing if the capacity is the stored one
+-- Returns the ids that this step dropped: in delivery order, delayed ones last, never leased ones. If there are 128,
+-- there may be more. To a reconfigure, the number of dead letters that are left to trim comes first.
+-- needs: ARRIVALS, DELAYED, LEASES, META, ROOM, config, count_ready, reclaim, shorten, trim, wake_up
 -- gives: meta
 if ARGV[4] == '' and tonumber(call('HGET', META, 'capacity')) == tonumber(ARGV[3]) then
   return {}
 end
-call('ZREM', ARRIVALS, '')
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet', 'token', 'acked')
+call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config#state"
-local function slow_path()
+
+local function resize()
   --- @include "lib/reclaim"
   --- @include "bounded/capacity#shorten"
   --- @include "{kind}/queue#counts"
+
   local capacity = tonumber(ARGV[3])
   if capacity then
-    tidy()
+    reclaim()
   end
   local left = nil
   if ARGV[4] and ARGV[4] ~= '' then
-    config = ARGV[4] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `config`
+    config = ARGV[4] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `lib/config`
     call('HSET', META, 'config', config)
     left = trim()
     if tonumber(call('HGET', META, 'capacity')) == capacity then
       return { left }
     end
   end
-  local uncounted = tonumber(call('HGET', META, 'uncounted')) or 0 -- leased messages, see `runs`
-  local occupied = in_line() + call('ZCARD', LEASES) + uncounted + call('ZCARD', DELAYED)
+  local uncounted = tonumber(call('HGET', META, 'uncounted')) or 0 -- leased messages, see `lib/batch_leases`
+  local occupied = count_ready() + call('ZCARD', LEASES) + uncounted + call('ZCARD', DELAYED)
   if capacity then
     call('HSET', META, 'capacity', capacity, 'resized', 1, 'surplus', math.max(occupied - capacity, 0))
     if occupied < capacity then
-      arm(ROOM, math.min(MANY, capacity - occupied))
+      wake_up(ROOM, math.min(MANY, capacity - occupied))
     end
   end
   local dropped = shorten(occupied)
@@ -103,4 +106,5 @@ local function slow_path()
   end
   return dropped
 end
-return slow_path()
+
+return resize()

@@ -1,37 +1,41 @@
--- Bounded queues. DEDUP and what follows it are there only in calls that need them. KEYS[13] is the guard.
+-- A bounded queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
+-- `list/line`.
+-- KEYS[1] to KEYS[12] as below; KEYS[13] is the guard (see src/keys.rs); KEYS[14 …] only in calls that need them
 -- gives: ADDS, ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, FIRSTS, FRAMES, LEASES, LINE, META, OWNED
 -- gives: PROMOTED, READY, ROOM, RUNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
 local ROOM, DISTINCT, OWNED, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 10)
-local ADDS = 0 -- bytes to the head of a frame
-local PROMOTED = DELAYED -- what `promote` looks through
+local ADDS = 0 -- bytes that a frame's head has besides
+local PROMOTED = DELAYED -- the key that `promote_due` reads
 
 --- @part "fast_lease"
--- A usual turn of a bounded queue acks messages without distinct keys, and tells those who wait for room. Those of a
--- run have none.
--- needs: OWNED, ROOM, forgotten, makes_room, only_acks, plain, settlements, singles, usual
+-- The fast path acks messages without distinct keys, and wakes up producers that wait for room. Messages of a batch
+-- lease have no distinct keys.
+-- needs: OWNED, ROOM, fast, forgotten, only_acks, room_marker, settlements, singles, unattached
 if only_acks and settlements > 0 then
-  makes_room = ROOM
+  room_marker = ROOM
   if singles > 0 and call('EXISTS', OWNED) == 1 then
     for _, key in ipairs(call('HMGET', OWNED, unpack(forgotten))) do
-      plain = plain and not key
+      unattached = unattached and not key
     end
-    usual = usual and plain
+    fast = fast and unattached
   end
 end
+
 --- @include "list/fast_lease"
 
 --- @part "line"
--- needs: DISTINCT, OWNED, ROOM, arm, end_ties
--- gives: disown, gone
+-- Distinct keys (B7). DISTINCT has the id of the message that owns a key, and OWNED the key of an id. Messages with a
+-- key are never in READY, so replacing one costs O(log n).
+-- needs: DISTINCT, OWNED, ROOM, end_attachments, wake_up
+-- gives: free, free_keys
 --- @include "lib/wake_up"
 --- @include "lib/attachments"
--- Distinct keys (B7): DISTINCT is key → id of the message that owns it, OWNED is id → its key. Messages
--- with a key are never in READY, so that replacing one costs O(log n) wherever it is.
 
--- Frees the keys of messages that are gone or dead. Answers what `end_ties` does.
-local function disown(ids)
-  local ended = end_ties(ids)
+-- Frees the distinct keys of messages that are removed or dead, and ends their attachments. Returns the dedup keys
+-- whose marks end.
+local function free_keys(ids)
+  local ended = end_attachments(ids)
   local owned = call('HMGET', OWNED, unpack(ids))
   for k = 1, #ids do
     if owned[k] then
@@ -42,11 +46,12 @@ local function disown(ids)
   return ended
 end
 
--- These left for good, which makes room (B4).
-local function gone(ids)
-  disown(ids)
-  arm(ROOM, #ids)
+-- Messages are acked, dead or removed: ends their keys and attachments, and makes room (B4).
+local function free(ids)
+  free_keys(ids)
+  wake_up(ROOM, #ids)
 end
+
 --- @include "list/line"
 
 --- @part "moves"

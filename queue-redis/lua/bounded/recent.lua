@@ -1,15 +1,19 @@
--- recent: the newest ready messages, newest first, taking nothing (B6).
--- ARGV[3] how many at most
+-- recent: shows the newest ready messages, newest first, and takes none (B6).
+-- KEYS[…] the queue's keys, see `bounded/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] max: the number of messages at most
 -- Returns their frames.
--- needs: FRAMES, HEAD, ID, LINE, READY, apart, fits, is_sound, size_of, tidy, writable
+-- needs: FRAMES, HEAD, ID, LINE, READY, fits, has_large, is_valid, reclaim, size_of, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
 --- @include "lib/config#state"
-local function slow_path()
+
+local function recent()
   --- @include "lib/reclaim"
+
   if writable then
-    tidy()
+    reclaim()
   end
   local max = tonumber(ARGV[3])
   local frames, raw, listed, at = {}, 0, 0, 1
@@ -32,12 +36,12 @@ local function slow_path()
     else
       local id = sub(member, -7)
       frame = call('HGET', FRAMES, id)
-      frame = frame and is_sound(frame, id) and frame
+      frame = frame and is_valid(frame, id) and frame
       at = at + 2
     end
     if frame then
       frames[#frames + 1] = frame
-      raw = raw + (apart and size_of(frame) or #frame)
+      raw = raw + (has_large and size_of(frame) or #frame)
       if not fits(frames, raw) then
         frames[#frames] = nil
         break
@@ -46,4 +50,5 @@ local function slow_path()
   end
   return frames
 end
-return slow_path()
+
+return recent()

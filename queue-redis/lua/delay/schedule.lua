@@ -1,34 +1,34 @@
--- schedule: puts messages in, each with its due time.
--- ARGV[3] how many messages
--- ARGV[4] 8 bytes for each: 0 and ms from now, or 1 and ms since 1970
--- ARGV[5 …] their payloads
--- ARGV[5 + messages …] what else the push says of messages, see `terms`
--- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
--- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
--- needs: ARRIVALS, DEDUP, FRAME, FRAMES, LINE, META, accepted, add_many, arm, duplicate_of, finish_terms, mark
--- needs: quiet_until, read_terms, tidy
+-- schedule: stores messages, each with its due time.
+-- KEYS[…] the queue's keys, see `delay/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] count: the number of messages
+-- ARGV[4] due times: 8 bytes for each message, 0 and ms from now, or 1 and ms since 1970
+-- ARGV[5 …] payloads; then options, see `lib/push_options`
+-- Returns the last id if all messages were accepted, with consecutive ids. Otherwise an array with the id of each;
+-- for a duplicate, minus the id of the first message.
+-- Errors: OOM  the server is full. Nothing was written.
+-- needs: ARRIVALS, DEDUP, FRAME, FRAMES, LINE, META, accepted, add_many, duplicate_of, finish_options, mark, next_due
+-- needs: read_options, reclaim, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "lib/wake_up"
 --- @include "{kind}/queue"
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config#state"
 --- @include "lib/frames"
 --- @include "lib/writes#add_many"
--- schedule, as it mostly is: there is nothing to tidy, and no message says more than its payload and its due
--- time. Each function that follows costs a push as much as a command; this is before them all. The new frames are
--- put together here, by what `frames` tells.
--- ARGV and what it returns: as for `schedule`
-if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then
+
+-- The fast path: nothing to reclaim, and no options. It writes frames as `lib/frames` describes them.
+if now < next_due and not DEDUP and #ARGV == 4 + ARGV[3] then
   local count, frames, places, first_due, ready = tonumber(ARGV[3]), {}, {}, math.huge, 0
-  local since, told, due, due_text = pack('>I7', now), nil, nil, nil
+  local since, previous, due, due_text = pack('>I7', now), nil, nil, nil
   for k = 1, count do
-    -- Those of a batch are mostly due together.
+    -- Messages of a batch are mostly due together.
     local asked = sub(ARGV[4], 8 * k - 7, 8 * k)
-    if asked ~= told then
+    if asked ~= previous then
       local absolute, time = decode('>BI7', asked)
       due = absolute == 1 and math.max(time, now) or now + time
-      told, due_text, first_due = asked, string.format('%d', due), math.min(first_due, due)
+      previous, due_text, first_due = asked, string.format('%d', due), math.min(first_due, due)
     end
     local id = pack('>I7', accepted + k)
     frames[2 * k - 1], frames[2 * k] = id, '\0' .. id .. since .. ARGV[4 + k]
@@ -39,17 +39,19 @@ if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then
   call('HINCRBY', META, 'accepted', count)
   call('HSET', FRAMES, unpack(frames))
   add_many(LINE, places)
-  -- Tells those who sleep towards a later due time, or towards none (D5).
+  -- Wakes up processes that sleep until a later due time, or without one (D5).
   if not head or first_due < head or ready > 0 then
-    arm(ARRIVALS, math.max(1, ready))
+    wake_up(ARRIVALS, math.max(1, ready))
   end
   return accepted + count
 end
+
 local function slow_path()
   --- @include "lib/push_options"
-  local function act()
+
+  local function schedule()
     local count, dues = tonumber(ARGV[3]), ARGV[4]
-    read_terms(5 + count)
+    read_options(5 + count)
     local frames, places, ids, new, duplicates, first_due, ready = {}, {}, {}, 0, false, math.huge, 0
     for k = 1, count do
       local first = duplicate_of(k)
@@ -75,20 +77,22 @@ local function slow_path()
       call('HINCRBY', META, 'accepted', new)
       call('HSET', FRAMES, unpack(frames))
       add_many(LINE, places)
-      -- Tells those who sleep towards a later due time, or towards none (D5).
+      -- Wakes up processes that sleep until a later due time, or without one (D5).
       if not head or first_due < head or ready > 0 then
-        arm(ARRIVALS, math.max(1, ready))
+        wake_up(ARRIVALS, math.max(1, ready))
       end
     end
-    finish_terms()
+    finish_options()
     return duplicates and ids or accepted + new
   end
 
-  if now < quiet_until then
-    return act()
+  if now < next_due then
+    return schedule()
   end
   --- @include "lib/reclaim"
-  tidy()
-  return act()
+
+  reclaim()
+  return schedule()
 end
+
 return slow_path()

@@ -1,17 +1,22 @@
--- counters: what the queue holds and has done; `depth` is read from it too.
--- Returns JSON of queue_core::Counters. What is still expired or due counts as ready.
--- needs: DEAD, DEDUP, DELAYED, META, clear_marks, count_leases, flags, in_line, oldest_since, tidy, writable
+-- counters: reads what the queue has and has done; `depth` is read from it, too. Expired and due messages count as
+-- ready.
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- Returns JSON of queue_core::Counters.
+-- needs: DEAD, DEDUP, DELAYED, META, clear_marks, count_leases, count_ready, flags, oldest_since, reclaim, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
 --- @include "lib/config#state"
-local function slow_path()
+
+local function counters()
   --- @include "lib/reclaim"
   --- @include "lib/writes#clear_marks"
   --- @include "lib/batch_leases#count"
   --- @include "{kind}/queue#counts"
+
   if writable then
-    tidy()
+    reclaim()
     clear_marks()
   end
   local counted = {
@@ -21,10 +26,10 @@ local function slow_path()
   local counts = call('HMGET', META, unpack(counted))
   local leased, with_expired = count_leases()
   local delayed = call('ZCOUNT', DELAYED, '(' .. now_text, '+inf')
-  local ready = in_line() + with_expired - leased + call('ZCARD', DELAYED) - delayed
+  local ready = count_ready() + with_expired - leased + call('ZCARD', DELAYED) - delayed
   local since = oldest_since()
 
-  -- A number that somebody damaged counts as zero.
+  -- A damaged number counts as zero.
   local function whole(text)
     local number = tonumber(text) or 0
     return number >= 0 and number < 100000000000000 and math.floor(number) or 0
@@ -42,4 +47,5 @@ local function slow_path()
   end
   return cjson.encode(reply)
 end
-return slow_path()
+
+return counters()

@@ -1,20 +1,24 @@
--- extend: sets deadlines of live leases to now + lease_time (L10).
--- ARGV[3] lease_time in ms
--- ARGV[4 …] id and token (14 bytes), a member of LEASES
--- Returns one letter each: d extended, l lease lost.
--- needs: ARRIVALS, LEASES, META, arm, expect, separate, tidy
+-- extend: sets the deadlines of live leases to now + lease_time (L10).
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] lease_time: in ms
+-- ARGV[4 …] leases: id and token (14 bytes) each, as in LEASES
+-- Returns one letter for each lease: d extended, l lost.
+-- needs: ARRIVALS, LEASES, META, lower_next_due, reclaim, split_batches, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "{kind}/queue"
-call('ZREM', ARRIVALS, '')
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet', 'token', 'acked')
+call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config#state"
-local function slow_path()
+
+local function extend()
   --- @include "lib/reclaim"
-  tidy()
+
+  reclaim()
   local deadline = now + tonumber(ARGV[3])
   local members = { unpack(ARGV, 4) }
-  separate(members)
+  split_batches(members)
   local deadlines = call('ZMSCORE', LEASES, unpack(members))
   local first = tonumber(call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')[2])
   local answers, leases = {}, {}
@@ -29,12 +33,13 @@ local function slow_path()
   end
   if leases[1] then
     call('ZADD', LEASES, unpack(leases))
-    expect(deadline)
-    -- Told to those who sleep towards a later deadline.
+    lower_next_due(deadline)
+    -- Wakes up processes that sleep until a later deadline.
     if deadline < first then
-      arm(ARRIVALS, 1)
+      wake_up(ARRIVALS, 1)
     end
   end
   return table.concat(answers)
 end
-return slow_path()
+
+return extend()

@@ -1,29 +1,29 @@
--- Acks, while no lease is expired, so that whatever is in LEASES is live. Reading 128 deadlines costs the server
--- more than all the rest, so a receipt without a lease is told in another way: it is put there for a moment,
--- with a score that no lease has. Whoever acks a message of a run without naming the run, or a second time, goes the
--- long way (see `runs`).
--- Returns FEW as `settle_and_lease` does.
--- needs: FRAMES, LEASES, META, RUNS, acked_places, arm, ending, for_several, forgotten, makes_room, named, next_list
--- needs: only_acks, plain, reply, runs, singles, usual
+-- Acks on the fast path. No lease has expired, so all members of LEASES are live. Reading 128 deadlines would cost
+-- the server more than all other steps. Instead, a receipt without a lease is found by adding it for a moment, with a
+-- score that no lease has. Acks of single messages of a batch lease, and second acks, take the slow path (see
+-- `lib/batch_leases`).
+-- needs: FRAMES, LEASES, META, RUNS, acked_indexes, batches, ending, fast, for_several, forgotten, named_holders
+-- needs: next_list, only_acks, reply, room_marker, singles, unattached, wake_up
 -- gives: acked_now
-local acked_now = 0 -- how many were acked here
--- Nothing may be done for several callers before it is known whether there are enough.
-only_acks = only_acks and (usual or not for_several)
-local acked_fields, acked_before -- of the runs
-if only_acks and runs then
+local acked_now = 0 -- number of messages that are acked here
+
+-- A call for several callers does nothing before it is known whether there are enough messages.
+only_acks = only_acks and (fast or not for_several)
+local acked_fields, acked_before -- of the batch leases
+if only_acks and batches then
   acked_fields = {}
-  for k = 1, #runs do
-    acked_fields[k] = 'a' .. runs[k]
+  for k = 1, #batches do
+    acked_fields[k] = 'a' .. batches[k]
   end
   acked_before = call('HMGET', FRAMES, unpack(acked_fields))
-  for k, known in ipairs(call('ZMSCORE', LEASES, unpack(runs))) do
+  for k, known in ipairs(call('ZMSCORE', LEASES, unpack(batches))) do
     local before = acked_before[k]
-    local again = before and (acked_places[k] == '' or string.find(before, '[^\128-\255]')
-      or string.find(acked_places[k], '[' .. before .. ']'))
+    local again = before and (acked_indexes[k] == '' or string.find(before, '[^\128-\255]')
+      or string.find(acked_indexes[k], '[' .. before .. ']'))
     only_acks = only_acks and known and not again
   end
 end
-local lost -- receipts that have no lease of their own
+local lost -- receipts without a lease of their own
 if only_acks and singles > 1 then
   local probes = {}
   for k = 1, singles do
@@ -31,10 +31,10 @@ if only_acks and singles > 1 then
   end
   if call('ZADD', LEASES, 'NX', unpack(probes)) > 0 then
     lost = {}
-    local in_run = call('EXISTS', RUNS) == 1
+    local any_batches = call('EXISTS', RUNS) == 1
     for k, score in ipairs(call('ZMSCORE', LEASES, unpack(ending))) do
       lost[ending[k]] = score == '0'
-      if in_run and score == '0' then
+      if any_batches and score == '0' then
         call('ZREM', LEASES, ending[k])
         only_acks = false
       end
@@ -62,49 +62,49 @@ if only_acks and singles > 0 then
     answers = table.concat(each)
   end
   acked_now, reply[1] = done, answers
-  -- Of the others, more goes than this.
-  if done > 0 and plain then
-    for k = 1, named and done or 0 do
+  -- If messages have attachments, the slow path removes their data.
+  if done > 0 and unattached then
+    for k = 1, named_holders and done or 0 do
       forgotten[done + k] = 'h' .. forgotten[k]
     end
     call('HDEL', FRAMES, unpack(forgotten))
-    if makes_room then
-      arm(makes_room, done)
+    if room_marker then
+      wake_up(room_marker, done)
     end
   end
 end
-if only_acks and runs then
-  local count, over, fields, noted = 0, {}, {}, {}
-  for k = 1, #runs do
-    local run, own, before = runs[k], acked_places[k], acked_before[k] or ''
-    local id, _, messages = decode('>I7I7B', run)
+if only_acks and batches then
+  local count, finished, fields, noted = 0, {}, {}, {}
+  for k = 1, #batches do
+    local batch, own, before = batches[k], acked_indexes[k], acked_before[k] or ''
+    local id, _, messages = decode('>I7I7B', batch)
     local some = own == '' and messages or #own
     count = count + some
     if #before + some == messages then
-      over[#over + 1] = run
-      fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run, acked_fields[k]
+      finished[#finished + 1] = batch
+      fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = batch, 'h' .. batch, acked_fields[k]
     else
       noted[#noted + 1], noted[#noted + 2] = acked_fields[k], before .. own
     end
     for n = 1, next_list and 0 or some do
       local place = own == '' and n - 1 or byte(own, n) - 128
-      fields[#fields + 1] = #run > 15 and sub(run, 16 + 7 * place, 22 + 7 * place) or pack('>I7', id + place)
+      fields[#fields + 1] = #batch > 15 and sub(batch, 16 + 7 * place, 22 + 7 * place) or pack('>I7', id + place)
     end
   end
   if noted[1] then
     call('HSET', FRAMES, unpack(noted))
   end
-  if over[1] then
-    call('ZREM', LEASES, unpack(over))
-    call('ZREM', RUNS, unpack(over))
+  if finished[1] then
+    call('ZREM', LEASES, unpack(finished))
+    call('ZREM', RUNS, unpack(finished))
   end
   if fields[1] then
     call('HDEL', FRAMES, unpack(fields))
   end
-  call('HINCRBY', META, 'uncounted', #over - count)
+  call('HINCRBY', META, 'uncounted', #finished - count)
   acked_now, reply[1] = acked_now + count, string.rep('d', count) .. reply[1]
-  if makes_room then
-    arm(makes_room, count)
+  if room_marker then
+    wake_up(room_marker, count)
   end
 end
-usual = usual and only_acks
+fast = fast and only_acks

@@ -1,25 +1,24 @@
--- turn, as it mostly is (see `usual`), once its acks are done.
--- ARGV and what it returns: as for `settle_and_lease`
--- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, LINE, META, RUNS, SINCE, acked, acked_now, add_many, arm, deadline
--- needs: first_number, frames_back, gapless, lease_time, next_list, next_places, parts, quiet_until, reply, size
--- needs: taken, taken_elements, taken_packed, token, usual, wants
-if usual and taken > 0 then
-  local fields = { nil, nil, nil, nil } -- what FRAMES does not have yet
-  -- The server reads each byte of what a run keeps of a list once more, so it costs more than it saves where that is
-  -- long.
+-- Leases the messages that `{kind}/queue#fast_lease` found, or reads the time until the next change.
+-- needs: ARRIVALS, DELAYED, FRAMES, ID, LEASES, LINE, META, RUNS, SINCE, acked, acked_now, add_many, deadline, fast
+-- needs: first_number, frames_back, frames_in_pack, gapless, lease_time, next_due, next_list, next_places, reply
+-- needs: size, taken, taken_elements, taken_packed, token, wake_up, wants
+if fast and taken > 0 then
+  local fields = { nil, nil, nil, nil } -- fields that FRAMES does not have yet
+  -- A batch lease stores the frames of a list once more. The server reads each byte of them, so long ones cost more
+  -- than the batch lease saves.
   if ARGV[6] == '1' and taken >= 4 and (not next_list or gapless and size <= 1024 * taken) then
-    local run = pack('>I7I7B', first_number, token, taken)
+    local batch = pack('>I7I7B', first_number, token, taken)
     if not gapless then
-      run = run .. table.concat(next_places, '', 1, taken)
+      batch = batch .. table.concat(next_places, '', 1, taken)
     end
     if next_list then
-      fields[1], fields[2] = run, cmsgpack.pack({ unpack(reply, 4) })
+      fields[1], fields[2] = batch, cmsgpack.pack({ unpack(reply, 4) })
     end
     if ARGV[5] ~= '' then
-      fields[#fields + 1], fields[#fields + 2] = 'h' .. run, ARGV[5]
+      fields[#fields + 1], fields[#fields + 2] = 'h' .. batch, ARGV[5]
     end
-    call('ZADD', LEASES, deadline, run)
-    call('ZADD', RUNS, string.format('%d', token), run)
+    call('ZADD', LEASES, deadline, batch)
+    call('ZADD', RUNS, string.format('%d', token), batch)
     call('HINCRBY', META, 'uncounted', taken - 1)
     reply[3] = -2
   else
@@ -29,7 +28,7 @@ if usual and taken > 0 then
       frames, before_first = {}, 0
       local k = 4
       while reply[k] do
-        local own, used = parts(reply[k], reply[k + 1])
+        local own, used = frames_in_pack(reply[k], reply[k + 1])
         for _, frame in ipairs(own or { reply[k] }) do
           frames[#frames + 1] = frame
         end
@@ -65,15 +64,15 @@ if usual and taken > 0 then
     call('ZREM', LINE, unpack(next_places, 1, taken))
   end
   if call('EXISTS', next_list or LINE, DELAYED) > 0 then
-    arm(ARRIVALS, 1, true)
+    wake_up(ARRIVALS, 1, true)
   end
   local last = string.format('%d', token + taken - 1)
   call('HSET', META, 'token', last, 'acked', string.format('%d', acked + acked_now))
-  if now + lease_time < quiet_until then
-    call('HSET', META, 'quiet', deadline)
+  if now + lease_time < next_due then
+    call('HSET', META, 'next_due', deadline)
   end
   reply[2] = token
-elseif usual then
+elseif fast then
   if acked_now > 0 then
     call('HSET', META, 'acked', string.format('%d', acked + acked_now))
   end
@@ -82,9 +81,9 @@ elseif usual then
     local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2]) or math.huge
     local soonest = math.min(expires, due)
     reply[3] = soonest <= 9007199254740991 and math.max(soonest - now, 0) or -1
-    -- Something is over, and nobody looked: the noted time is damaged.
+    -- The time has come, and no call has searched: the stored `next_due` is damaged.
     if reply[3] == 0 then
-      call('HSET', META, 'quiet', '0')
+      call('HSET', META, 'next_due', '0')
     end
   end
 end

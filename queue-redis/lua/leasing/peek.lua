@@ -1,27 +1,30 @@
--- peek: shows the messages of one place, and changes nothing of them (L16).
--- ARGV[3] the place: r ready, d delayed, l leased
--- ARGV[4] how many of READY were shown before, holes too; or how many leased messages
--- ARGV[5] how many members of the other keys were, before those leased messages
--- ARGV[6] how many to show at most
--- Returns {now, ARGV[4] of the next page or -1 if there is none, ARGV[5] of it}, and for each message: its
--- frame, when it is due or its lease ends (0 if it is ready), and of a lease token (7 bytes) and holder.
--- needs: DELAYED, FRAMES, LEASES, RUNS, acked_of, apart, delayed_from, fits, frames_of, has_place, id_in, is_sound
--- needs: show, show_ready, size_of, tidy, writable
+-- peek: shows messages of one place, and changes none of them (L16).
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] place: r ready, d delayed, l leased
+-- ARGV[4] passed: the number of elements of READY that were shown, holes too; or the number of leased messages
+-- ARGV[5] lined: the number of members of the other keys that were shown; of LEASES, before these leased messages
+-- ARGV[6] limit: the number of messages at most
+-- Returns {now, ARGV[4] of the next page or -1 at the end, ARGV[5] of the next page}, and for each message: its
+-- frame; its due time or deadline (0 if it is ready); for a lease, token (7 bytes) and holder.
+-- needs: DELAYED, FRAMES, LEASES, RUNS, acked_of, delayed_from, fits, frames_of, has_index, has_large, id_in
+-- needs: is_valid, reclaim, show, show_ready, size_of, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
 --- @include "lib/config#state"
-local function slow_path()
+
+local function peek()
   --- @include "lib/reclaim"
   --- @include "{kind}/queue#lookup"
   --- @include "lib/line#show"
-  -- Showing leased messages, those of runs one by one.
 
-  -- Some leased messages from this rank in LEASES on, by (deadline, id): each with the frame if a run keeps it, and
-  -- under
-  -- what the holder's name is kept. They end with a deadline, since runs of one deadline may lie across each other. And
-  -- the rank behind them.
-  local function leased_from(rank)
+  -- Leased messages. Each message of a batch lease is shown by itself.
+
+  -- Reads leased messages from this rank in LEASES on, by (deadline, id). Each has its frame if a batch lease stores
+  -- it, and the field of its holder. They end with a deadline, because batch leases of one deadline may overlap.
+  -- Returns them, and the rank behind them.
+  local function read_leased(rank)
     local next_ones, messages, last = call('ZRANGE', LEASES, rank, rank + CHUNK - 1, 'WITHSCORES'), 0, nil
     for k = 1, #next_ones, 2 do
       if messages < CHUNK then
@@ -32,18 +35,18 @@ local function slow_path()
     local members = behind > rank and call('ZRANGE', LEASES, rank, behind - 1, 'WITHSCORES') or {}
     for k = 1, #members, 2 do
       local member, deadline = members[k], tonumber(members[k + 1])
-      local is_run = #member >= 15 and call('ZSCORE', RUNS, member)
-      local frames, acked = is_run and frames_of(member) or {}, is_run and acked_of(member) or ''
-      for n = 1, is_run and byte(member, 15) or #member == 14 and 1 or 0 do
+      local is_batch = #member >= 15 and call('ZSCORE', RUNS, member)
+      local frames, acked = is_batch and frames_of(member) or {}, is_batch and acked_of(member) or ''
+      for n = 1, is_batch and byte(member, 15) or #member == 14 and 1 or 0 do
         local id = id_in(member, n)
-        if #id == 7 and not has_place(acked, n) then
+        if #id == 7 and not has_index(acked, n) then
           found[#found + 1] = {
             deadline = deadline,
             id = id,
             number = decode('>I7', id),
             token = pack('>I7', decode('>I7', member, 8) + n - 1),
             frame = frames[n],
-            holder = 'h' .. (is_run and member or id),
+            holder = 'h' .. (is_batch and member or id),
           }
         end
       end
@@ -57,13 +60,12 @@ local function slow_path()
     return found, behind
   end
 
-  -- Gives `take` the leased messages by (deadline, id) with deadline, token (7 bytes) and holder, behind so many
-  -- members
-  -- of LEASES and so many messages of the next ones, until it has enough. Answers how many those were, of messages
-  -- first; nil at the end.
+  -- Passes the leased messages to `take` by (deadline, id), with deadline, token (7 bytes) and holder. Begins behind
+  -- `rank` members of LEASES and `passed` messages, and stops if `take` returns false. Returns the number of messages
+  -- and the rank for that message; nil at the end.
   local function show_leased(passed, rank, take)
     while true do
-      local leased, behind = leased_from(rank)
+      local leased, behind = read_leased(rank)
       if behind <= rank then
         return nil
       end
@@ -76,8 +78,8 @@ local function slow_path()
         for n = first, last do
           local own, at = leased[n], 2 * (n - first) + 1
           local frame = own.frame or kept[at]
-          -- What is damaged is not shown.
-          if type(frame) == 'string' and is_sound(frame, own.id)
+          -- Damaged messages are skipped.
+          if type(frame) == 'string' and is_valid(frame, own.id)
             and not take(frame, own.deadline, own.token .. (kept[at + 1] or '')) then
             return n - 1, rank
           end
@@ -87,19 +89,19 @@ local function slow_path()
     end
   end
   if writable then
-    tidy()
+    reclaim()
   end
   local limit, listed, lined = tonumber(ARGV[6]), tonumber(ARGV[4]), tonumber(ARGV[5])
   local reply, frames, raw = { now, -1, 0 }, {}, 0
 
   local function take(frame, time, lease)
     frames[#frames + 1] = frame
-    raw = raw + (apart and size_of(frame) or #frame)
+    raw = raw + (has_large and size_of(frame) or #frame)
     if #frames > limit or not fits(frames, raw) then
       return false
     end
     local at = #reply
-    -- A damaged time is as late as any can be.
+    -- A damaged time is shown as the latest possible time.
     reply[at + 1], reply[at + 2] = frame, math.max(math.min(tonumber(time), 9007199254740991), 0)
     reply[at + 3] = lease or ''
     return true
@@ -122,4 +124,5 @@ local function slow_path()
   reply[2], reply[3] = next_listed or -1, next_lined or 0
   return reply
 end
-return slow_path()
+
+return peek()

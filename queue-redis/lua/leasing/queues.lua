@@ -1,9 +1,9 @@
--- Queues as a whole.
+-- Queues of every kind, and stores of once keys: `open`, `listed` and `remove`.
 
 --- @part "types"
--- Refuses to touch what is not queue-kit's.
--- ARGV[4 …] the type that each key has
--- Errors: WRONGTYPE  a key holds another type.
+-- Refuses keys of other programs.
+-- ARGV[4 …] the type of each key
+-- Errors: WRONGTYPE  a key has another type. Nothing was done.
 for k = 1, #KEYS do
   local found = redis.call('TYPE', KEYS[k]).ok
   if found ~= 'none' and found ~= ARGV[k + 3] then
@@ -13,15 +13,16 @@ for k = 1, #KEYS do
 end
 
 --- @part "open"
--- open: stores the configuration of a queue that does not exist yet, or returns the stored one.
--- For a rotating queue and a store of once keys too.
---
--- KEYS[1] meta, KEYS[2 …] all others of the kind
--- ARGV[1] the time, not used
--- ARGV[2] the configuration, of a queue with the mark that `config` describes; '' creates nothing
--- ARGV[3] a bounded queue's capacity, '' otherwise
--- ARGV[4 …] the type that each key has
--- Returns {configuration, capacity or 0, 1 if it was resized}; nil if nothing is stored.
+-- open: stores the configuration of a queue that does not exist yet, or returns the stored one. Rotating queues and
+-- stores of once keys are opened by it, too.
+-- KEYS[1] meta
+-- KEYS[2 …] all other keys of the kind
+-- ARGV[1] not used
+-- ARGV[2] configuration: with the mark that `lib/config` describes; '' creates nothing
+-- ARGV[3] capacity: of a bounded queue, in messages; '' otherwise
+-- ARGV[4 …] the type of each key
+-- Returns {configuration, capacity or 0, 1 if the capacity was resized}; nil if nothing is stored.
+-- Errors: WRONGTYPE  a key has another type. Nothing was done.
 --- @include "leasing/queues#types"
 local call = redis.call
 local stored = call('HMGET', KEYS[1], 'config', 'capacity', 'resized')
@@ -38,11 +39,11 @@ end
 return { stored[1], tonumber(stored[2]) or 0, stored[3] and 1 or 0 }
 
 --- @part "listed"
--- listed: takes the mark off a queue that is in the list of queues now, see `config`.
---
--- The token keeps a late call from taking the mark off a later queue of this name.
+-- listed: removes the mark of a queue that is in the list of queues now; see `lib/config`. The token keeps a late
+-- call from removing the mark of a later queue with this name.
 -- KEYS[1] meta
--- ARGV[2] the token of the mark
+-- ARGV[1] not used
+-- ARGV[2] token: of the mark
 -- Returns 1.
 local call = redis.call
 local config = call('HGET', KEYS[1], 'config') or ''
@@ -53,26 +54,24 @@ end
 return 1
 
 --- @part "remove"
--- remove: takes a queue off the server, of whatever kind: all its keys, in one step.
---
--- UNLINK takes away a key's name, whatever the key holds, and a thread beside the server's own frees
--- its memory. So this costs the same for a million messages as for none, and needs no chunks.
---
--- KEYS[1] meta, KEYS[2] leases, KEYS[3] runs, KEYS[4] frames, KEYS[5] arrivals, KEYS[6] room, KEYS[7 …] all
--- others of every kind
--- ARGV[2] 1 if leased messages go too, 0 if they forbid it
--- ARGV[3] the version of the layout that the caller knows
--- ARGV[4 …] the type that each key has
--- Returns {what, live leases, configuration or ''}. What is a letter: r removed, a no key was there, l refused for
--- its leases, o refused since another layout may have other keys.
+-- remove: removes a queue of any kind: all its keys, in one step. UNLINK removes the names of the keys, and a thread
+-- of the server frees the memory. So a million messages cost the same as none, and no steps are needed.
+-- KEYS[1] meta, KEYS[2] leases, KEYS[3] runs, KEYS[4] frames, KEYS[5] arrivals, KEYS[6] room
+-- KEYS[7 …] all other keys of every kind
+-- ARGV[1] see `lib/call`
+-- ARGV[2] force: 1 removes leased messages, too; 0 refuses if there are any
+-- ARGV[3] layout: the version that the caller knows
+-- ARGV[4 …] the type of each key
+-- Returns {result, live leases, configuration or ''}. The result is a letter: r removed, a no key existed, l refused
+-- because of leases, o refused because another layout may have other keys.
+-- Errors: WRONGTYPE  a key has another type. Nothing was done.
 -- needs: count_leases
 -- gives: FRAMES, LEASES, META, RUNS
 --- @include "lib/call"
 --- @include "leasing/queues#types"
--- A queue of any kind, as `remove` knows it.
 local META, LEASES, RUNS, FRAMES = unpack(KEYS, 1, 4)
 --- @include "lib/batch_leases#count"
-local WAITING = 1000 -- processes to tell at one marker; others look by their timers
+local WAITING = 1000 -- processes that are woken up at a marker; others poll by their timers
 local config = call('HGET', KEYS[1], 'config')
 if config and string.match(config, 'layout=(%d+)') ~= ARGV[3] then
   return { 'o', 0, config }
@@ -85,12 +84,13 @@ local waiting = {}
 for marker = 5, 6 do
   waiting[marker] = call('ZRANGEBYSCORE', KEYS[marker], '(' .. now_text, '+inf', 'LIMIT', 0, WAITING)
 end
-local gone = call('UNLINK', unpack(KEYS))
--- No changes to look for, but the queue is gone, and with it the registrations. A user who may not
--- publish has them look by their timers.
+local removed = call('UNLINK', unpack(KEYS))
+
+-- Registrations are removed with the queue, so each process is woken up with zero changes. If the user may not
+-- publish, processes poll by their timers.
 for marker = 5, 6 do
   for _, registered in ipairs(waiting[marker]) do
     redis.pcall('PUBLISH', string.match(registered, '^%S+'), '0 ' .. KEYS[marker])
   end
 end
-return { gone > 0 and 'r' or 'a', leased, config or '' }
+return { removed > 0 and 'r' or 'a', leased, config or '' }

@@ -1,11 +1,11 @@
--- Times to live (L17). FRAMES keeps the end of a message's time under 'e' and the id (7 bytes), and what
--- becomes of the message then (1 byte: d dropped, b buried). While nobody holds the message, it stands in
--- ENDS by that end. It is never in READY, so that it can be taken out of its place wherever that is.
--- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, apart, flags, limited, uniques
--- gives: end_ties, fields_of, forget, holders, outdated_left
-local outdated_left = false -- whether more are outdated than one call ends
+-- Times to live (L17). FRAMES has the end of a message's time (7 bytes) and its fate (1 byte: d dropped, b buried) in
+-- the field 'e' and id. While the message is not leased, it is in ENDS, by that end. It is never in READY, so it can
+-- be removed from any place.
+-- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, flags, has_large, has_ttl, has_unique
+-- gives: end_attachments, fields_of, forget, holders, more_outdated
+local more_outdated = false -- whether more messages are past their end than one call may end
 
--- The fields under which FRAMES keeps this of messages: a letter and the id each.
+-- The fields of FRAMES that hold this kind of attachment for these messages: a letter, and the id.
 local function fields_of(letter, ids)
   local fields = {}
   for k = 1, #ids do
@@ -13,24 +13,25 @@ local function fields_of(letter, ids)
   end
   return fields
 end
--- Dedup marks that end with their messages (L9): FRAMES keeps the key of such a message under 'u' and the
+
+-- Unique dedup marks end with their messages (L9). FRAMES has the dedup key of such a message in the field 'u' and
 -- id.
 
--- These messages are done: what was to end with them ends. Answers the keys whose marks have.
-local function end_ties(ids)
+-- Ends the attachments of messages that are acked, dead or removed. Returns the dedup keys whose marks end.
+local function end_attachments(ids)
   local ended = {}
-  if limited then
+  if has_ttl then
     call('ZREM', ENDS, unpack(ids))
     call('HDEL', FRAMES, unpack(fields_of('e', ids)))
   end
-  if not uniques then
+  if not has_unique then
     return ended
   end
   local fields, known = fields_of('u', ids), {}
   for k, key in ipairs(call('HMGET', FRAMES, unpack(fields))) do
     if key then
       known[#known + 1] = fields[k]
-      -- Where the window is over, the key may have another message's mark.
+      -- The key belongs to another message if its window is over.
       if call('HGET', FIRSTS, key) == ids[k] then
         call('HDEL', FIRSTS, key)
         call('ZREM', DEDUP, key)
@@ -43,11 +44,11 @@ local function end_ties(ids)
   end
   return ended
 end
--- Who holds a lease, if its holder gave a name: FRAMES keeps it under 'h' and the id, as long as the lease
--- lives.
-local holders = string.find(flags, 'h', 1, true) -- whether any ever gave a name
 
--- These ids, and the names of who holds them, as fields of FRAMES.
+-- Holders. FRAMES has the name of a lease's holder in the field 'h' and id, as long as the lease lives.
+local holders = string.find(flags, 'h', 1, true) -- whether a holder ever gave its name
+
+-- The fields of FRAMES for these ids, with the fields of their holders.
 local with_holders = holders and function(ids)
   local fields = { unpack(ids) }
   for k = 1, #ids do
@@ -55,15 +56,12 @@ local with_holders = holders and function(ids)
   end
   return fields
 end
--- Large bodies. A script pays for each byte of each string that it sees, so headers and body of 16 KiB and
--- more are in BODIES, by a reference that the producer made up; the frame says so in their place, and
--- FRAMES keeps the reference under 'b' and the id. A producer uploads a body before its push, without a
--- script, and notes the reference in UPLOADS before that; the push takes it out (see `terms`). Consumers
--- read BODIES without a script.
 
--- These messages are gone for good, dead letters too: nothing is kept of them.
+-- Large bodies. FRAMES has the reference of a message's body in the field 'b' and id: see `lib/uploads`.
+
+-- Removes all data of these messages, also of dead letters.
 local function forget(ids)
-  if apart then
+  if has_large then
     local fields, known, references = fields_of('b', ids), {}, {}
     for k, reference in ipairs(call('HMGET', FRAMES, unpack(fields))) do
       if reference then
@@ -78,22 +76,21 @@ local function forget(ids)
   call('HDEL', FRAMES, unpack(with_holders and with_holders(ids) or ids))
 end
 
---- @part "wait_on"
--- needs: ENDS, FRAMES, expect, fields_of, limited
--- gives: wait_on
---- @include "lib/writes#expect"
--- Messages with a time to live wait for its end while nobody holds them (see `ends`).
+--- @part "add_ends"
+-- needs: ENDS, FRAMES, fields_of, has_ttl, lower_next_due
+-- gives: add_ends
+--- @include "lib/writes#lower_next_due"
 
--- Nobody holds these any more.
-local function wait_on(ids)
-  if not limited or not ids[1] then
+-- Adds messages with a time to live to ENDS: they are there while they are not leased.
+local function add_ends(ids)
+  if not has_ttl or not ids[1] then
     return
   end
   local places = {}
   for k, kept in ipairs(call('HMGET', FRAMES, unpack(fields_of('e', ids)))) do
     if kept and #kept == 8 then
       local over = decode('>I7', kept)
-      expect(over)
+      lower_next_due(over)
       places[#places + 1] = string.format('%d', over)
       places[#places + 1] = ids[k]
     end

@@ -1,71 +1,74 @@
--- Which messages of a run (see `runs`) are acked, by their places in it: 1 byte each, 128 for the first, under 'a' and
--- the run in FRAMES.
+-- Acked messages of a batch lease. FRAMES has their indexes in the field 'a' and the lease's member: 1 byte each, 128
+-- for the first.
 -- needs: FRAMES
--- gives: acked_of, has_place
-local function acked_of(run)
-  return call('HGET', FRAMES, 'a' .. run) or ''
+-- gives: acked_of, has_index
+local function acked_of(batch)
+  return call('HGET', FRAMES, 'a' .. batch) or ''
 end
 
--- Whether the message in this place is one of them.
-local function has_place(places, k)
-  return string.find(places, string.char(127 + k), 1, true)
+-- Whether the k-th message of a batch lease is among `indexes`.
+local function has_index(indexes, k)
+  return string.find(indexes, string.char(127 + k), 1, true)
 end
 
 --- @part "count"
--- Counting leased messages. A run is one member of LEASES, whatever it leases; META has how many messages that leaves
--- out. Which of them are of runs that have expired is seen only by looking at each run, where any lease has.
+-- The number of leased messages. A batch lease is one member of LEASES. `uncounted` in META is the number of messages
+-- that ZCARD of LEASES leaves out.
 -- needs: LEASES, META, RUNS, acked_of
 -- gives: count_leases
 
--- How many messages have live leases, and how many have any.
+-- The number of live leases, and of all leases. If any lease has expired, this reads each batch lease, because
+-- `uncounted` does not tell which batch leases have expired.
 local function count_leases()
   local live, left_out = call('ZCOUNT', LEASES, '(' .. now_text, '+inf'), call('HGET', META, 'uncounted')
   local total, uncounted = call('ZCARD', LEASES), tonumber(left_out) or 0
-  local rank, over = 0, 0
+  local rank, expired = 0, 0
   while live < total and uncounted > 0 do
-    local runs = call('ZRANGE', RUNS, rank, rank + 999)
-    if not runs[1] then
+    local batches = call('ZRANGE', RUNS, rank, rank + 999)
+    if not batches[1] then
       break
     end
-    for k, deadline in ipairs(call('ZMSCORE', LEASES, unpack(runs))) do
+    for k, deadline in ipairs(call('ZMSCORE', LEASES, unpack(batches))) do
       if deadline and tonumber(deadline) <= now then
-        over = over + byte(runs[k], 15) - #acked_of(runs[k]) - 1
+        expired = expired + byte(batches[k], 15) - #acked_of(batches[k]) - 1
       end
     end
     rank = rank + 1000
   end
-  return live + uncounted - over, total + uncounted
+  return live + uncounted - expired, total + uncounted
 end
 
---- @part "separate"
--- needs: FRAMES, LEASES, RUNS, acked_of, add_to, has_place, parts, try
--- gives: break_up, frames_of, id_in, separate
+--- @part "split"
+-- A batch lease is one lease of several messages, which have consecutive tokens. Its member of LEASES consists of the
+-- least id (7 bytes), the first token (7 bytes) and the number of messages (1 byte). All ids follow if they are not
+-- consecutive, as ids of one pushed batch are.
+-- RUNS has the same member by the first token, so a receipt finds its batch lease.
+-- FRAMES has under the member the elements that were taken out of READY, under 'h' and the member the holder, and
+-- under 'a' and the member the acked messages. `uncounted` in META is the number of messages that ZCARD of LEASES
+-- leaves out.
+-- A batch lease stays until all its messages are acked. Any other operation on one of them first gives the rest
+-- leases of their own.
+-- needs: FRAMES, LEASES, RUNS, acked_of, add_to, frames_in_pack, has_index, try
+-- gives: frames_of, id_in, split_batch, split_batches
 --- @include "lib/packs"
 --- @include "lib/writes#add_to"
--- Runs. A run is one lease of several messages, which have consecutive tokens. Its member of LEASES is the least of
--- their ids (7 bytes), the first token (7 bytes), and how many they are (1 byte); and behind that their ids, if these
--- are not consecutive, as those of a pushed batch are. RUNS has the same member by the first token, so that a receipt
--- finds its run. FRAMES keeps under it the elements that were taken out of a list; under 'h' and it, who holds it; and
--- under 'a' and it, which of its messages are acked (see `run_acks`). META keeps, as `uncounted`, how many messages
--- ZCARD of LEASES leaves out. A run stays as it is until all its messages are acked; before anything else happens to
--- one of them, the others get leases of their own.
 
--- The id of a run's message in this place.
-local function id_in(run, k)
-  return #run > 15 and sub(run, 7 * k + 9, 7 * k + 15) or pack('>I7', decode('>I7', run) + k - 1)
+-- The id of the k-th message of a batch lease.
+local function id_in(batch, k)
+  return #batch > 15 and sub(batch, 7 * k + 9, 7 * k + 15) or pack('>I7', decode('>I7', batch) + k - 1)
 end
 
--- The frames of a run that are kept with it, in order; what somebody damaged is none.
-local function frames_of(run)
-  local kept = call('HGET', FRAMES, run)
+-- The frames that FRAMES has for a batch lease, in order; none if they are damaged.
+local function frames_of(batch)
+  local kept = call('HGET', FRAMES, batch)
   local fine, elements = try(cmsgpack.unpack, kept or '')
   local frames = {}
   elements = fine and type(elements) == 'table' and elements or {}
   local at = 1
   while elements[at] do
     local own, used
-    if parts and type(elements[at]) == 'string' then
-      own, used = parts(elements[at], type(elements[at + 1]) == 'string' and elements[at + 1] or nil)
+    if frames_in_pack and type(elements[at]) == 'string' then
+      own, used = frames_in_pack(elements[at], type(elements[at + 1]) == 'string' and elements[at + 1] or nil)
     end
     for _, frame in ipairs(own or { elements[at] }) do
       frames[#frames + 1] = frame
@@ -75,15 +78,15 @@ local function frames_of(run)
   return frames
 end
 
--- Gives each message of a run a lease of its own, but for those that are acked.
-local function break_up(run)
-  local _, first_token, count = decode('>I7I7B', run)
-  local over, holder = call('ZSCORE', LEASES, run), call('HGET', FRAMES, 'h' .. run)
-  local places, frames, kept, own = acked_of(run), frames_of(run), {}, {}
-  for k = 1, over and count or 0 do
-    if not has_place(places, k) then
-      local message = id_in(run, k)
-      own[#own + 1], own[#own + 2] = over, message .. pack('>I7', first_token + k - 1)
+-- Gives each message of a batch lease a lease of its own, except for the acked ones.
+local function split_batch(batch)
+  local _, first_token, count = decode('>I7I7B', batch)
+  local expires, holder = call('ZSCORE', LEASES, batch), call('HGET', FRAMES, 'h' .. batch)
+  local indexes, frames, kept, own = acked_of(batch), frames_of(batch), {}, {}
+  for k = 1, expires and count or 0 do
+    if not has_index(indexes, k) then
+      local message = id_in(batch, k)
+      own[#own + 1], own[#own + 2] = expires, message .. pack('>I7', first_token + k - 1)
       if type(frames[k]) == 'string' then
         kept[#kept + 1], kept[#kept + 2] = message, frames[k]
       end
@@ -98,25 +101,25 @@ local function break_up(run)
   if own[1] then
     call('ZADD', LEASES, unpack(own))
   end
-  call('ZREM', LEASES, run)
-  call('ZREM', RUNS, run)
-  call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)
-  add_to('uncounted', 1 + #places - count)
+  call('ZREM', LEASES, batch)
+  call('ZREM', RUNS, batch)
+  call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)
+  add_to('uncounted', 1 + #indexes - count)
 end
 
--- Breaks up the runs that these leases belong to.
-local function separate(members)
+-- Splits the batch leases that these leases belong to.
+local function split_batches(members)
   if call('EXISTS', RUNS) == 0 then
     return
   end
   for k, own in ipairs(call('ZMSCORE', LEASES, unpack(members))) do
     local of_lease = decode('>I7', members[k], 8)
     local latest = string.format('%d', of_lease)
-    local run = not own and call('ZRANGE', RUNS, latest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1)[1]
-    if run then
-      local first_token, count = decode('>I7B', run, 8)
-      if of_lease - first_token < count and id_in(run, of_lease - first_token + 1) == sub(members[k], 1, 7) then
-        break_up(run)
+    local batch = not own and call('ZRANGE', RUNS, latest, '-inf', 'BYSCORE', 'REV', 'LIMIT', 0, 1)[1]
+    if batch then
+      local first_token, count = decode('>I7B', batch, 8)
+      if of_lease - first_token < count and id_in(batch, of_lease - first_token + 1) == sub(members[k], 1, 7) then
+        split_batch(batch)
       end
     end
   end

@@ -1,22 +1,20 @@
--- Every script begins here.
--- ARGV[1] the time in ms since 1970 if a clock is injected, '' for the server's
+-- call: the beginning of every script.
+-- ARGV[1] the time in ms since 1970 if a clock is injected; '' for the server's clock
 -- ARGV[2] the configuration that the caller's handle was opened with
--- Returns, instead of what the script says: nil if the queue does not exist (never opened, or the
--- server was flushed), and then nothing was done.
--- Errors: QKCONFIG  it is stored with another kind or layout; nothing was done.
+-- Returns, instead of the script's own result: nil if the queue does not exist. Then nothing was done.
+-- Errors: QKCONFIG  the queue is stored with another kind or layout. Nothing was done.
 -- gives: CHUNK, MANY, byte, call, decode, now, now_micros, now_text, pack, sub
 local call = redis.call
 local byte, sub = string.byte, string.sub
 local pack, decode = struct.pack, struct.unpack
 
-local MANY = 128 -- how many messages one call reclaims or promotes (L7)
-local CHUNK = 16 -- how many bodies are read at a time, so that large ones fit
+local MANY = 128 -- messages that one call reclaims or promotes at most (L7)
+local CHUNK = 16 -- frames that are read at a time: 16 large ones fit into memory
 
--- Milliseconds only: numbers of more than 14 digits do not survive concatenation. Numbers that
--- commands get on the usual path are strings, since each number costs the server as much to print
--- as a small command.
+-- Times are in milliseconds, because Lua prints only 14 digits of a number that it joins to a text. On the fast path,
+-- commands get numbers as text: printing a number costs the server as much as a small command.
 local now = tonumber(ARGV[1])
-local now_micros -- for tokens: the finer, the less likely does a lost history hand out one again (R1)
+local now_micros -- for tokens: after a lost history, a fine clock hardly gives out the same token again (R1)
 if now then
   now_micros = now * 1000
 else
@@ -27,9 +25,9 @@ end
 local now_text = string.format('%d', now)
 
 --- @part "read_only"
--- What `drainable` does, for a verb that only reads: where the server takes no writes for now, it
--- leaves out the tidying and answers by what is stored. Not on a replica: its data may be old, and
--- the error leads the client to the primary. What else is wrong is told as by `drainable`.
+-- The first write of a verb that only reads. It removes nothing; `lib/config` gives the reason. If the server refuses
+-- writes for now, the verb does not reclaim, and replies with the stored state. A replica's refusal is an error,
+-- because its data may be old: the error leads the client to the primary. Other errors are raised, too.
 -- needs: ARRIVALS, META
 -- gives: meta, writable
 local writable = true
@@ -40,4 +38,4 @@ if type(written) == 'table' and written.err then
   end
   writable = false
 end
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')

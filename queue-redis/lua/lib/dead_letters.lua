@@ -1,14 +1,14 @@
+-- A dead letter is a record in place of the message's frame: time of death in ms (7 bytes), cause (1 byte: b buried,
+-- r retried, e expired, o outdated), length of the reason (2 bytes), reason, frame. A damaged message becomes a dead
+-- letter, too, so it blocks no other message, and is not lost. Its cause is d, and in place of the frame are the id
+-- and the bytes that were found.
 -- needs: DEAD, FRAMES, add_to, config, forget
--- gives: RECORD, die, trim
+-- gives: RECORD, add_dead_letter, trim
 --- @include "lib/writes#add_to"
 --- @include "lib/attachments"
--- A dead letter's record stands in its place in FRAMES: ms of death (7 bytes), why (1 byte: b buried,
--- r retried, e expired, o outdated), length of the reason (2 bytes), reason, frame. What is damaged stands
--- there too, so that it blocks nothing and nobody loses it: why is d, and in place of the frame are the id and
--- the bytes that were found.
 local RECORD = '>I7c1I2'
 
--- Drops the oldest beyond the cap (L13), as many as one call may. Answers how many are left to drop.
+-- Drops the oldest dead letters above the cap (L13), up to 128. Returns the number that is left to drop.
 local function trim()
   local cap = tonumber(string.match(config, 'dead_letter_cap=(%d+)'))
   local excess = call('ZCARD', DEAD) - cap
@@ -22,10 +22,9 @@ local function trim()
   return excess - #oldest
 end
 
--- Puts a message among the dead letters, and drops the oldest beyond the cap (L13). The caller takes it
--- out of where it was. What cannot be a message dies by d, as it was found; if its id is not known it gets one
--- that no message has.
-local function die(id, frame, why, reason)
+-- Adds a dead letter, and drops the oldest above the cap (L13). The caller removes the message from its place. The
+-- cause of a damaged message is d. If its id is unknown, it gets an id that no message has.
+local function add_dead_letter(id, frame, why, reason)
   local died = add_to('died', 1)
   id = id or pack('>I7', 9007199254740991 - died)
   call('ZADD', DEAD, died, id)
@@ -33,19 +32,19 @@ local function die(id, frame, why, reason)
   trim()
 end
 
---- @part "frame_of"
--- needs: RECORD, is_sound
+--- @part "read"
+-- Records of dead letters.
+-- needs: RECORD, is_valid
 -- gives: frame_of
 --- @include "lib/frames#valid"
--- Reading dead letters' records, see `graves`.
 
--- The frame of a record. Or nil, if that is damaged, and a record that says so.
+-- The frame in a record. If the record is damaged: nil, and a record that says so.
 local function frame_of(id, record)
   local died = 0
   if #record >= 10 then
     local time, why, length, reason = decode(RECORD, record)
     local frame = sub(record, reason + length)
-    if why ~= 'd' and is_sound(frame, id) then
+    if why ~= 'd' and is_valid(frame, id) then
       return frame
     elseif why == 'd' and #record >= 17 then
       return nil, record

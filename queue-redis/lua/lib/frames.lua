@@ -1,33 +1,33 @@
--- A frame is all that is known of a message, in one string:
---   1 byte    attempts charged before its next delivery, less than TAGS; or a tag in their place:
---             WITH_PAST if the attempts follow the head. From TAGS on, no byte is a number of attempts
+-- A frame is one string with all that is stored of a message:
+--   1 byte    attempts that were charged, if they are fewer than TAGS; WITH_PAST if the attempts follow the head;
+--             other bytes from TAGS on are no attempts
 --   7 bytes   id
---   7 bytes   since when it is or will be ready, in ms; without a past, and on a delay queue, when it was
---             pushed
+--   7 bytes   the time in ms since which it is ready, or at which it will be. The time of the push if the frame has
+--             no past, and on a delay queue
 --   9 bytes   on a priority queue: priority + 32768 (2 bytes), arrival in ms (7 bytes)
---   a past    only if it has one: attempts (4 bytes), ms of the push (7 bytes), length of the reason of the
---             last retry (2 bytes), reason; see `reframe`. A message pushed with a due time has one, too
---   the rest  headers and body as the client wrote them, or where they are, see src/frame.rs
--- Numbers are big-endian, so that ids sort as strings. Whoever reads or writes a frame does so by what
--- is named here; it is names only, since a push pays for each function that it makes.
+--   a past    not in every frame: attempts (4 bytes), time of the push in ms (7 bytes), length of the reason of the
+--             last retry (2 bytes), reason; see `reframe`. A message that is pushed with a due time has a past, too
+--   the rest  headers and body as the client wrote them, or their reference; see src/frame.rs
+-- Numbers are big-endian, so ids sort as strings. All scripts that read or write a frame use these names. They are no
+-- functions, because each function costs a push as much as a command.
 -- needs: ADDS
 -- gives: BYTES, FRAME, HEAD, ID, PACK, PAST, SINCE, TAGS, WITH_PAST
 local FRAME = ADDS == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
-local HEAD = ADDS and 15 + ADDS or 0 -- how many bytes that is
-local ID, SINCE = 2, 9 -- where they begin, each an I7
-local TAGS = 253 -- the least tag. The long way writes WITH_PAST - 2, since it may use few names from outside
-local PACK = 254 -- how an element of READY begins that is no frame: see `packs`
+local HEAD = ADDS and 15 + ADDS or 0 -- length of the head
+local ID, SINCE = 2, 9 -- where these two begin in a frame, an I7 each
+-- The least tag. The slow path writes WITH_PAST - 2, because a function may use 60 names of the outer function only.
+local TAGS = 253
+local PACK = 254 -- first byte of an element of READY that is a pack: see `lib/packs`
 local WITH_PAST = 255
 local PAST = '>I4I7I2' -- 13 bytes, and then the reason
-local BYTES = 8388608 -- of headers and bodies that one call hands out
+local BYTES = 8388608 -- of headers and bodies that one call returns at most
 
 --- @part "size"
--- How much of what frames hold goes in one answer.
+-- The size of a reply.
 -- needs: BYTES, HEAD, WITH_PAST
 -- gives: fits, size_of
 
--- Bytes of headers and body of a sound frame, without what separates them; if they are apart, it says how
--- many.
+-- Bytes of headers and body in a valid frame, without separators. A reference says how long its headers and body are.
 local function size_of(frame)
   local at = HEAD + 1
   if HEAD > 0 and byte(frame, 1) == WITH_PAST then
@@ -42,8 +42,8 @@ local function size_of(frame)
   return math.max(#frame - at - 4 - 8 * decode('>I4', frame, at + 1), 0)
 end
 
--- Whether the last of these frames may be handed out with the others. `raw` are their bytes with
--- heads, and of what is apart, which settles nearly every case.
+-- Whether the last of these frames fits into the reply with the others. `raw` is the size of the whole frames and of
+-- their out-of-line bodies. It decides nearly every case.
 local function fits(frames, raw)
   if raw <= BYTES or #frames == 1 then
     return true
@@ -56,17 +56,16 @@ local function fits(frames, raw)
 end
 
 --- @part "valid"
+-- Other programs may have damaged a frame.
 -- needs: HEAD, ID, SINCE, WITH_PAST
--- gives: id_of, is_sound
+-- gives: id_of, is_valid
+
 local function id_of(frame)
   return sub(frame, ID, SINCE - 1)
 end
 
--- What somebody else damaged.
-
--- Whether this is the frame of the message with this id, as far as scripts read it. Headers and body are the
--- client's matter.
-local function is_sound(frame, id)
+-- Whether this is a frame of the message `id`, as far as scripts read it. Only clients read headers and body.
+local function is_valid(frame, id)
   if #frame <= HEAD or sub(frame, ID, SINCE - 1) ~= id then
     return false
   elseif byte(frame, 1) == WITH_PAST then
@@ -76,7 +75,7 @@ local function is_sound(frame, id)
 end
 
 --- @part "edit"
--- Changing what a frame says of its message.
+-- Attempts of a frame, and changes of it.
 -- needs: FRAME, HEAD, PAST, WITH_PAST
 -- gives: attempts_of, reframe
 
@@ -88,21 +87,22 @@ local function attempts_of(frame)
   return attempts
 end
 
--- The same message with other attempts, ready since another time; and, where a frame tells its arrival,
--- arrived at another time (P4). `failure` is why it failed, '' for nothing; nil leaves it as it is (L14).
+-- The frame of the same message with other attempts, and ready since another time. On a priority queue `arrival`
+-- replaces the stored arrival (P4). `failure` replaces the reason of the last retry: '' for none, nil for the same
+-- (L14).
 local function reframe(frame, attempts, since, arrival, failure)
   local rest, past = HEAD + 1, ''
   local head = { decode(FRAME, frame) }
-  local pushed, told = head[3], ''
+  local pushed, reason = head[3], ''
   if head[1] == WITH_PAST then
     local _, first, length = decode(PAST, frame, rest)
     rest = rest + 13 + length
-    pushed, told = first, sub(frame, rest - length, rest - 1)
+    pushed, reason = first, sub(frame, rest - length, rest - 1)
   end
-  told = failure or told
+  reason = failure or reason
   head[1], head[3], head[5] = attempts, since or head[3], arrival or head[5]
-  if attempts >= WITH_PAST - 2 or told ~= '' or head[3] ~= pushed then
-    head[1], past = WITH_PAST, pack(PAST, attempts, pushed, #told) .. told
+  if attempts >= WITH_PAST - 2 or reason ~= '' or head[3] ~= pushed then
+    head[1], past = WITH_PAST, pack(PAST, attempts, pushed, #reason) .. reason
   end
   return pack(FRAME, unpack(head, 1, 5)) .. past .. sub(frame, rest)
 end

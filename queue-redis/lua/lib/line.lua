@@ -1,10 +1,10 @@
--- Members of LINE that are longer than an id end in it. What stands before the id is kept in FRAMES, too,
--- under 'p' and the id, so that such a message is found by its id.
+-- A member of LINE that is longer than an id ends in the id. FRAMES has the rest of the member in the field 'p' and
+-- id, so the place is found by the id.
 -- needs: FRAMES, LINE
--- gives: leave_line
+-- gives: remove_from_line
 
--- Takes these members out of LINE.
-local function leave_line(members)
+-- Removes members from LINE.
+local function remove_from_line(members)
   local kept = {}
   for k = 1, #members do
     if #members[k] > 7 then
@@ -18,11 +18,11 @@ local function leave_line(members)
 end
 
 --- @part "place_of"
--- Finding an undelivered message by its id, unless it is in READY, and taking it out.
--- needs: DELAYED, FRAMES, LINE, leave_line
--- gives: leave, place_of
+-- The place of an undelivered message that is not in READY.
+-- needs: DELAYED, FRAMES, LINE, remove_from_line
+-- gives: place_of, remove_place
 
--- The key and the member by which it stands there; nothing if it does not.
+-- The key and the member of a message's place; nil if it has none.
 local function place_of(id)
   local before = call('HGET', FRAMES, 'p' .. id)
   if before and call('ZSCORE', LINE, before .. id) then
@@ -34,28 +34,28 @@ local function place_of(id)
   end
 end
 
--- Takes it out of where `place_of` found it.
-local function leave(key, member)
+-- Removes a place that `place_of` found.
+local function remove_place(key, member)
   if key == LINE then
-    leave_line({ member })
+    remove_from_line({ member })
   else
     call('ZREM', key, member)
   end
 end
 
 --- @part "show"
--- needs: DELAYED, FRAMES, LINE, is_sound
+-- Pages of messages in a sorted set.
+-- needs: DELAYED, FRAMES, LINE, is_valid
 -- gives: delayed_from, show
 --- @include "lib/frames#valid"
--- Showing messages whose place is in a sorted set.
 
--- The first of DELAYED that is not ready, by rank: on a delay queue it is LINE.
+-- The rank in DELAYED of the first message that is not due: ready and delayed messages of a delay queue share a set.
 local function delayed_from()
   return DELAYED == LINE and call('ZCOUNT', LINE, '-inf', now_text) or 0
 end
 
--- Gives `take` the messages of this key from one rank to before another (nil for the end), with their
--- scores, until it has enough. Answers 0 and the rank where that was, nil at the end.
+-- Passes the messages of a sorted set to `take`, with their scores, from `rank` to before `before` (nil for the end).
+-- Stops if `take` returns false. Returns 0 and the rank of that message; nil at the end.
 local function show(key, rank, before, take)
   while rank < (before or math.huge) do
     local till = math.min(rank + CHUNK, before or math.huge) - 1
@@ -69,8 +69,8 @@ local function show(key, rank, before, take)
     end
     local frames = call('HMGET', FRAMES, unpack(ids))
     for k = 1, #ids do
-      -- What is damaged is not shown.
-      if frames[k] and is_sound(frames[k], ids[k]) and not take(frames[k], members[2 * k]) then
+      -- Damaged messages are skipped.
+      if frames[k] and is_valid(frames[k], ids[k]) and not take(frames[k], members[2 * k]) then
         return 0, rank
       end
       rank = rank + 1
@@ -79,25 +79,25 @@ local function show(key, rank, before, take)
 end
 
 --- @part "take_out"
--- needs: BYTES, DELAYED, add_to, drop, pick
+-- Removes messages without delivering them.
+-- needs: BYTES, DELAYED, add_to, pick, remove_picked
 -- gives: take_out
 --- @include "{kind}/queue#line"
--- Taking out messages that nobody is to get.
 
--- Takes so many undelivered messages out of their places, as many as one call may: ready ones in delivery
--- order, then delayed ones, by (due, id). Counts them under that name. Answers their ids, and how many left
--- their places: what is damaged does, too.
+-- Removes up to `wanted` undelivered messages from their places, 128 at most: ready ones in delivery order, then
+-- delayed ones by (due, id). Adds their number to `counter`. Returns their ids, and the number of places that are
+-- free now, also of damaged messages.
 local function take_out(wanted, counter)
-  BYTES = math.huge -- it hands nothing out
+  BYTES = math.huge -- because it returns no bodies
   wanted = math.min(wanted, MANY)
   local picked = pick(wanted)
   local ids = picked.ids
   local left, aside = wanted - #ids - #picked.damaged, #picked.damaged
   if ids[1] then
-    -- The first write wants memory: on a full server an offer fails here, with nothing changed.
+    -- The first write needs memory: on a full server an offer fails here, before anything changed.
     add_to(counter, #ids)
   end
-  drop(picked)
+  remove_picked(picked)
   local delayed = left > 0 and call('ZRANGE', DELAYED, 0, left - 1) or {}
   if delayed[1] then
     add_to(counter, #delayed)

@@ -1,24 +1,26 @@
+-- A pack is a group of messages of one pushed batch, with consecutive ids. The server writes, reads and leases a pack
+-- for about the cost of one message. A pack is two elements of READY, because Lua reads each byte of a string that a
+-- script joins:
+--   its head  the head of a frame, with PACK in place of the attempts, and the first id; number of messages (1 byte)
+--   the rest  as the client sent it: MESSAGES (1 byte), number of messages (1 byte); for each message the length of
+--             its payload (2 bytes; zero if the message was cancelled) and its payload, as in a frame
+-- A lease of fewer messages splits the pack in two. Each half is one element: a head, with lengths and payloads
+-- behind it. Any operation on a single message first turns the pack into frames. `packed` in META is the number of
+-- messages that LLEN of READY leaves out. It is negative if packs have few messages left.
 -- needs: HEAD, ID, PACK, SINCE, TAGS, flags
--- gives: MESSAGES, parts, split, try
+-- gives: MESSAGES, frames_in_pack, split_pack, try
 --- @include "lib/frames"
--- Packs. A pack is several messages of a pushed batch, whose ids are consecutive: writing, reading and leasing it
--- costs the server about as much as one message. It is two elements of READY, since Lua reads each byte of a string
--- that a script puts together:
---   its head  the head of a frame, with PACK for the attempts, and the first id; 1 byte, how many messages
---   the rest  as the client sent it: MESSAGES (1 byte), how many messages (1 byte), and for each its payload's length
---             (2 bytes; zero if it was cancelled) and its payload, as in a frame of its own
--- What leases fewer than it has cuts it in two, each of which is one element: a head, and the lengths and payloads
--- behind it. What needs single messages makes frames of them. META keeps, as `packed`, how many messages LLEN of READY
--- leaves out. It is negative where packs have few messages left.
 
-local try = pcall -- of Lua, not of Redis
+local try = pcall -- Lua's, not Redis's
 local MESSAGES = TAGS
--- Functions cost every turn, and most queues have no packs. There are none while no pack was ever pushed.
-local parts, split
+
+-- These functions exist only if the queue ever had a pack. Most queues have none, and a function costs every call.
+local frames_in_pack, split_pack
 if string.find(flags, 'k', 1, true) then
-  -- The frames of a pack's messages, in order, and of how many elements they are; nil if this is none. `rest` is the
-  -- next element. What is damaged has frames that no client can read, so that whoever leases them has them set aside.
-  function parts(frame, rest)
+  -- The frames of a pack's messages, in order, and the number of the pack's elements. Nil if `frame` is no pack.
+  -- `rest` is the next element. A damaged pack gives frames that no client can read, so a client that leases them
+  -- sets them aside.
+  function frames_in_pack(frame, rest)
     local count, used = #frame > HEAD and byte(frame, 1) == PACK and byte(frame, HEAD + 1), 1
     if not count or count == 0 then
       return nil
@@ -28,11 +30,11 @@ if string.find(flags, 'k', 1, true) then
       messages, from, used = rest, 3, 2
     end
     local found = { try(decode, '>' .. string.rep('I2c0', count), messages, from) }
-    local sound = found[count + 2] == #messages + 1
+    local valid = found[count + 2] == #messages + 1
     local own, number, last = {}, decode('>I7', frame, ID), byte(frame, SINCE - 1)
     local before, since = '\0' .. sub(frame, ID, SINCE - 2), sub(frame, SINCE, HEAD)
     for k = 1, count do
-      local payload = sound and found[k + 1] or not sound and '\255' .. sub(messages, from)
+      local payload = valid and found[k + 1] or not valid and '\255' .. sub(messages, from)
       if payload ~= '' and last + k <= 256 then
         own[#own + 1] = before .. string.char(last + k - 1) .. since .. payload
       elseif payload ~= '' then
@@ -42,9 +44,9 @@ if string.find(flags, 'k', 1, true) then
     return own, used
   end
 
-  -- A pack as two of one element each: one of its first messages, so many, and one of the others. `rest` is the next
-  -- element if the pack is two.
-  function split(frame, rest, count)
+  -- Splits a pack in two, of one element each: the first `count` messages, and the others. `rest` is the second
+  -- element of a pack that is not split yet.
+  function split_pack(frame, rest, count)
     local messages, from = rest or frame, rest and 3 or HEAD + 2
     local at = from
     for _ = 1, count do

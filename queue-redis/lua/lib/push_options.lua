@@ -1,18 +1,19 @@
--- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, apart, clear_marks, expect, flags
--- gives: duplicate_of, finish_terms, first_ids, mark, read_terms, times_to_live, uploads, write_marks
---- @include "lib/writes#expect"
+-- A push may give options for single messages: dedup marks (L9), due times (D1), times to live (L17) and references
+-- of large bodies. DEDUP has each dedup key by the end of its window, and FIRSTS the id of its first message. A
+-- handle that never used a dedup key, a time to live or a large body leaves DEDUP and the keys behind it out of KEYS.
+-- ARGV[from …] triples: the entry's number, and one of
+--   window in ms, dedup key; with 'u' before the window if the mark ends with the message
+--   'due', time (8 bytes: 0 and ms from now, or 1 and ms since 1970)
+--   'live', fate (1 byte, see `lib/attachments`) and ms until then
+--   'body', reference
+-- Errors: QKUPLOAD  a body is not uploaded. Nothing was done.
+-- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, clear_marks, flags, has_large, lower_next_due
+-- gives: duplicate_of, finish_options, first_ids, mark, read_options, times_to_live, uploads, write_marks
+--- @include "lib/writes#lower_next_due"
 --- @include "lib/writes#clear_marks"
--- What a push says of some of its messages: dedup marks (L9), due times (D1), times to live (L17) and bodies
--- that are apart. DEDUP holds each dedup key by the end of its window, FIRSTS its first message's id.
--- ARGV[from …] are triples: entry's number, then window in ms and key (with a 'u' before the window if the
--- mark ends with the message, see `uniques`); or 'due' and the time (8 bytes: 0 and ms from now, or 1 and
--- ms since 1970); or 'live', and what becomes of the message (1 byte, see `ends`) after so many ms; or
--- 'body' and the reference of its body (see `bodies`). A handle that never pushed a dedup key, a time to live
--- or a large body leaves DEDUP and what follows it out of the KEYS.
--- Errors: QKUPLOAD  a body does not wait for its push; nothing was done.
-local marks, times_to_live, uploads, first_ids, new_marks, new_firsts, new_ties, new_ends, new_bodies
+local marks, times_to_live, uploads, first_ids, new_marks, new_firsts, new_attachments, new_ends, new_bodies
 
--- The bodies stand last. A push that runs twice, since something on its way sent it again, finds them taken.
+-- The references come last. If the network repeats a push, the second one finds the uploads taken, and fails.
 if UPLOADS and ARGV[#ARGV - 1] == 'body' then
   local references, at = {}, #ARGV
   while ARGV[at - 1] == 'body' do
@@ -23,17 +24,16 @@ if UPLOADS and ARGV[#ARGV - 1] == 'body' then
       return redis.error_reply('QKUPLOAD a body is not there: it was lost, or its push has run before')
     end
   end
-  apart = true
+  has_large = true
 end
 
--- Answers the due times of the entries that are due later than now, by their numbers; nil if no entry
--- says anything.
-local function read_terms(from)
+-- Reads the options from ARGV[from] on. Returns the due times after now, by entry; nil if there are no options.
+local function read_options(from)
   if not ARGV[from] then
     return nil
   end
-  marks, times_to_live, uploads = {}, {}, {} -- by the entries' numbers
-  first_ids, new_marks, new_firsts, new_ties, new_ends, new_bodies = {}, {}, {}, {}, {}, {}
+  marks, times_to_live, uploads = {}, {}, {} -- by entry
+  first_ids, new_marks, new_firsts, new_attachments, new_ends, new_bodies = {}, {}, {}, {}, {}, {}
   local keys, due_times = {}, {}
   for k = from, #ARGV, 3 do
     local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
@@ -54,7 +54,7 @@ local function read_terms(from)
   local ends = keys[1] and call('ZMSCORE', DEDUP, unpack(keys))
   local ids = keys[1] and call('HMGET', FIRSTS, unpack(keys))
   for k = 1, #keys do
-    -- A mark lives while now < its end. One whose id is damaged is none: better twice than never.
+    -- A mark lives while now < its end. A mark with a damaged id does not count: a message twice is better than none.
     if ends[k] and tonumber(ends[k]) > now and ids[k] and #ids[k] == 7 then
       first_ids[keys[k]] = (decode('>I7', ids[k]))
     end
@@ -62,13 +62,13 @@ local function read_terms(from)
   return due_times
 end
 
--- The first message's id, if this entry is a repeat.
+-- The id of the first message, if this entry is a duplicate.
 local function duplicate_of(entry)
   local mark = marks and marks[entry]
   return mark and first_ids[mark.key]
 end
 
--- Notes what is kept of this entry, which is accepted, beside the message.
+-- Notes the attachments of an accepted entry.
 local function mark(entry, id)
   local new, live, body = marks and marks[entry], marks and times_to_live[entry], marks and uploads[entry]
   if new then
@@ -78,37 +78,37 @@ local function mark(entry, id)
     new_firsts[#new_firsts + 1] = new.key
     new_firsts[#new_firsts + 1] = pack('>I7', id)
     if new.unique then
-      new_ties[#new_ties + 1] = 'u' .. pack('>I7', id)
-      new_ties[#new_ties + 1] = new.key
+      new_attachments[#new_attachments + 1] = 'u' .. pack('>I7', id)
+      new_attachments[#new_attachments + 1] = new.key
     end
   end
   if live then
-    local over = now + tonumber(sub(live, 2))
-    expect(over)
-    new_ends[#new_ends + 1] = string.format('%d', over)
+    local ends_at = now + tonumber(sub(live, 2))
+    lower_next_due(ends_at)
+    new_ends[#new_ends + 1] = string.format('%d', ends_at)
     new_ends[#new_ends + 1] = pack('>I7', id)
-    new_ties[#new_ties + 1] = 'e' .. pack('>I7', id)
-    new_ties[#new_ties + 1] = pack('>I7', over) .. sub(live, 1, 1)
+    new_attachments[#new_attachments + 1] = 'e' .. pack('>I7', id)
+    new_attachments[#new_attachments + 1] = pack('>I7', ends_at) .. sub(live, 1, 1)
   end
   if body then
     new_bodies[#new_bodies + 1], uploads[entry] = body, nil
-    new_ties[#new_ties + 1] = 'b' .. pack('>I7', id)
-    new_ties[#new_ties + 1] = body
+    new_attachments[#new_attachments + 1] = 'b' .. pack('>I7', id)
+    new_attachments[#new_attachments + 1] = body
   end
 end
 
--- Written after the messages: a mark without its message would lose the next push.
+-- Writes marks and attachments, after the messages: a mark without its message would lose the next push.
 local function write_marks()
   if marks and new_marks[1] then
     call('HSET', FIRSTS, unpack(new_firsts))
     call('ZADD', DEDUP, unpack(new_marks))
   end
-  if marks and new_ties[1] then
-    call('HSET', FRAMES, unpack(new_ties))
-    for k = 1, #new_ties, 2 do
-      local tie = sub(new_ties[k], 1, 1)
-      if not string.find(flags, tie, 1, true) then
-        flags = flags .. tie
+  if marks and new_attachments[1] then
+    call('HSET', FRAMES, unpack(new_attachments))
+    for k = 1, #new_attachments, 2 do
+      local letter = sub(new_attachments[k], 1, 1)
+      if not string.find(flags, letter, 1, true) then
+        flags = flags .. letter
         call('HSET', META, 'flags', flags)
       end
     end
@@ -120,12 +120,12 @@ local function write_marks()
     end
   end
   if marks then
-    new_marks, new_firsts, new_ties, new_ends, new_bodies = {}, {}, {}, {}, {}
+    new_marks, new_firsts, new_attachments, new_ends, new_bodies = {}, {}, {}, {}, {}
   end
 end
 
--- The last that a push does: there are marks to clear, and bodies of messages that it did not accept.
-local function finish_terms()
+-- Ends a push: removes old marks, and bodies of entries that were not accepted.
+local function finish_options()
   write_marks()
   local refused = {}
   for _, reference in pairs(uploads or {}) do
@@ -141,21 +141,21 @@ local function finish_terms()
 end
 
 --- @part "delayed"
--- needs: ARRIVALS, DELAYED, FRAME, FRAMES, PAST, WITH_PAST, add_many, arm, expect
--- gives: delay_new
---- @include "lib/writes#add_many"
 -- Messages that are pushed before they are due (D1).
+-- needs: ARRIVALS, DELAYED, FRAME, FRAMES, PAST, WITH_PAST, add_many, lower_next_due, wake_up
+-- gives: add_delayed
+--- @include "lib/writes#add_many"
 
--- Keeps these until they are due. An earlier first due time is told to those who sleep towards a later
--- one (D5). On a priority queue, each has its priority as a frame has it, and arrives when it is due.
-local function delay_new(messages)
+-- Stores messages among the delayed ones. Wakes up a process that sleeps until a later due time (D5). On a priority
+-- queue, a frame has the priority, and arrives when it is due.
+local function add_delayed(messages)
   local frames, places, arrived = {}, {}, false
   for k, message in ipairs(messages) do
     local id, due = pack('>I7', message.id), message.due
     local head = pack(FRAME, WITH_PAST, message.id, due, message.biased, due)
     frames[2 * k - 1], frames[2 * k] = id, head .. pack(PAST, 0, now, 0) .. message.payload
     places[2 * k - 1], places[2 * k] = due, id
-    expect(due)
+    lower_next_due(due)
   end
   call('HSET', FRAMES, unpack(frames))
   add_many(DELAYED, places)
@@ -164,19 +164,19 @@ local function delay_new(messages)
     arrived = arrived or places[k] == first
   end
   if arrived then
-    arm(ARRIVALS, 1)
+    wake_up(ARRIVALS, 1)
   end
 end
 
---- @part "lined"
+--- @part "tail"
+-- Messages at the tail that are not in READY: messages with a distinct key (B7) or with a time to live (L17). They
+-- are removed from LINE in O(log n).
 -- needs: FRAME, FRAMES, LINE, add_to
--- gives: line_new
+-- gives: add_to_line
 --- @include "lib/writes#add_to"
--- Messages that are pushed to the tail, and whose place is not in READY, so that they can be taken out of
--- it in O(log n): those with a distinct key (B7) or a time to live (L17).
 
--- Puts this message at the tail of those that were accepted before.
-local function line_new(id, payload)
+-- Stores a message behind all messages that were accepted before.
+local function add_to_line(id, payload)
   local member = pack('>I7', id)
   local before = pack('>I7', add_to('joins', 1))
   call('HSET', FRAMES, member, pack(FRAME, 0, id, now) .. payload, 'p' .. member, before)

@@ -1,16 +1,20 @@
--- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_to, arm, attempts_of, break_up
--- needs: config, die, fields_of, forget, give_back, gone, holders, is_sound, leave, limited, outdated_left, place_of
--- needs: promote, quiet_until, reframe, sweep, wait_on
--- gives: end_leases, tidy
+-- Every verb that reads or changes messages first reclaims (L7), if `next_due` has come: it takes back up to 128
+-- expired leases by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128
+-- messages past their time to live by (end, id).
+-- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_dead_letter, add_ends, add_to
+-- needs: attempts_of, config, fields_of, forget, free, give_back, has_ttl, holders, is_valid, more_outdated, next_due
+-- needs: place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
+-- gives: end_leases, reclaim
 --- @include "lib/wake_up"
 --- @include "{kind}/queue#line"
 --- @include "{kind}/queue#moves"
 --- @include "lib/line#place_of"
 --- @include "lib/frames#edit"
---- @include "lib/attachments#wait_on"
---- @include "lib/batch_leases#separate"
+--- @include "lib/attachments#add_ends"
+--- @include "lib/batch_leases#split"
 --- @include "lib/uploads"
--- Ending leases of messages that stay.
+
+-- Ends leases whose messages stay.
 local function end_leases(members)
   call('ZREM', LEASES, unpack(members))
   if holders then
@@ -21,12 +25,11 @@ local function end_leases(members)
     call('HDEL', FRAMES, unpack(names))
   end
 end
--- Ending what is outdated (L17).
 
--- Drops or buries up to 128 outdated messages, by (end, id).
-local function outdate()
+-- Drops or buries up to 128 messages past their time to live, by (end, id) (L17).
+local function end_outdated()
   local over = call('ZRANGEBYSCORE', ENDS, '-inf', now_text, 'LIMIT', 0, MANY)
-  outdated_left = false
+  more_outdated = false
   if not over[1] then
     return
   end
@@ -39,7 +42,7 @@ local function outdate()
     elseif fate == 98 then
       buried[id] = true
     else
-      -- Nobody knows any more what is to become of it, so it stays, and has no end.
+      -- The fate is damaged, so the message stays, without an end.
       call('ZREM', ENDS, id)
       call('HDEL', FRAMES, 'e' .. id)
     end
@@ -52,43 +55,41 @@ local function outdate()
   end
   for _, id in ipairs(ended) do
     local key, member = place_of(id)
-    -- An end without a message is a leftover of foreign hands: it is dropped.
+    -- An end without a message comes from another program, and is dropped.
     if key then
       local frame = buried[id] and (call('HGET', FRAMES, id) or '')
       if frame then
-        die(id, frame, is_sound(frame, id) and 'o' or 'd', '')
+        add_dead_letter(id, frame, is_valid(frame, id) and 'o' or 'd', '')
       end
-      leave(key, member)
+      remove_place(key, member)
     end
   end
   if ended[1] then
-    gone(ended)
+    free(ended)
   end
   if dropped[1] then
     forget(dropped)
   end
-  outdated_left = #over == MANY and call('ZCOUNT', ENDS, '-inf', now_text) > 0
+  more_outdated = #over == MANY and call('ZCOUNT', ENDS, '-inf', now_text) > 0
 end
--- What every verb does first (L7), once the time has come (see `quiet`): takes back up to 128 expired leases
--- by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128 outdated ones
--- by (end, id).
-local NEVER = 9007199254740991 -- in ms; no due time is as late
 
--- The first leases that have expired, and their deadlines.
+local NEVER = 9007199254740991 -- in ms; no due time is later
+
+-- The first expired leases, and their deadlines.
 local function first_expired()
   return call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES', 'LIMIT', 0, MANY)
 end
 
--- The same, each for one message. Runs of one deadline may have ids between those of another, so this looks again
+-- The same, with a lease for each message. Batch leases of one deadline may overlap by id, so this searches again
 -- until it finds none.
 local function find_expired()
   while true do
     local expired, messages, found = first_expired(), 0, {}
     for k = 1, #expired, 2 do
       local member = expired[k]
-      local is_run = messages < MANY and #member >= 15 and call('ZSCORE', RUNS, member)
-      messages = messages + (is_run and byte(member, 15) - #acked_of(member) or 1)
-      if is_run then
+      local is_batch = messages < MANY and #member >= 15 and call('ZSCORE', RUNS, member)
+      messages = messages + (is_batch and byte(member, 15) - #acked_of(member) or 1)
+      if is_batch then
         found[#found + 1] = member
       end
     end
@@ -96,18 +97,19 @@ local function find_expired()
       return expired
     end
     for k = 1, #found do
-      break_up(found[k])
+      split_batch(found[k])
     end
   end
 end
 
-local function reclaim()
+-- Takes back expired leases: their messages are ready again, or dead after the last attempt.
+local function reclaim_expired()
   local expired = find_expired()
   if not expired[1] then
     return
   end
   local count = #expired / 2
-  -- The first write wants memory: on a full server a push fails here, with nothing changed.
+  -- The first write needs memory: on a full server a push fails here, before anything changed.
   add_to('expired', count)
   local max_attempts = tonumber(string.match(config, 'max_attempts=(%d+)'))
   local members, dead = {}, {}
@@ -122,17 +124,17 @@ local function reclaim()
     local back, kept, waiting = {}, {}, {}
     for k = 1, #ids do
       local id, frame = ids[k], frames[k]
-      if not frame or not is_sound(frame, id) then
-        -- What is too short for an id was never a lease.
+      if not frame or not is_valid(frame, id) then
+        -- A member that is too short for an id was never a lease.
         if #id == 7 then
-          die(id, frame or '', 'd', '')
+          add_dead_letter(id, frame or '', 'd', '')
           dead[#dead + 1] = id
         end
       else
         local attempts = attempts_of(frame) + 1
         frame = reframe(frame, attempts)
         if attempts >= max_attempts then
-          die(id, frame, 'e', '')
+          add_dead_letter(id, frame, 'e', '')
           dead[#dead + 1] = id
         else
           kept[#kept + 1] = id
@@ -145,37 +147,38 @@ local function reclaim()
     if back[1] then
       call('HSET', FRAMES, unpack(kept))
       call('ZADD', LINE, unpack(back))
-      wait_on(waiting)
-      arm(ARRIVALS, #back / 2)
+      add_ends(waiting)
+      wake_up(ARRIVALS, #back / 2)
     end
   end
   if dead[1] then
-    gone(dead)
+    free(dead)
   end
   end_leases(members)
 end
 
--- The first time at which there will be something to do.
-local function look_ahead()
+-- The first time at which there is something to reclaim.
+local function find_next_due()
   local first = NEVER
-  for _, key in ipairs({ LEASES, PROMOTED or LEASES, limited and ENDS or LEASES }) do
+  for _, key in ipairs({ LEASES, PROMOTED or LEASES, has_ttl and ENDS or LEASES }) do
     first = math.min(first, tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or first)
   end
   return first
 end
 
-local function tidy()
-  if now < quiet_until then
+-- Reclaims, if `next_due` has come.
+local function reclaim()
+  if now < next_due then
     return
   end
-  reclaim()
-  promote()
-  if limited then
-    outdate()
+  reclaim_expired()
+  promote_due()
+  if has_ttl then
+    end_outdated()
   end
-  quiet_until = math.max(look_ahead(), 0)
-  -- On a full server a push fails here at the latest: this wants memory, as every first write has to.
-  call('HSET', META, 'quiet', string.format('%d', quiet_until))
+  next_due = math.max(find_next_due(), 0)
+  -- On a full server a push fails here at the latest: this write needs memory, as the first write of a script must.
+  call('HSET', META, 'next_due', string.format('%d', next_due))
   if sweep then
     sweep()
   end

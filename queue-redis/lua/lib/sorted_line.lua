@@ -1,15 +1,15 @@
--- Lines of delay and priority queues.
+-- The line of a delay or priority queue: all ready messages are in LINE, in delivery order.
 
 --- @part "fast_lease"
--- The next messages of a queue whose line is LINE alone, for a usual turn: each is sound, was never tried before,
--- and its place is its id.
--- needs: BYTES, FRAMES, HEAD, ID, SINCE, TAGS, first_number, gapless, next_places, reply, size, taken, usual
-while usual and taken < #next_places do
+-- The next messages on the fast path. Each frame is valid, and each place is the plain id, so no message was retried
+-- and none joined the tail.
+-- needs: BYTES, FRAMES, HEAD, ID, SINCE, TAGS, fast, first_number, gapless, next_places, reply, size, taken
+while fast and taken < #next_places do
   local frames = call('HMGET', FRAMES, unpack(next_places, taken + 1, math.min(taken + CHUNK, #next_places)))
   for k = 1, #frames do
     local frame, place = frames[k], next_places[taken + 1]
     if not frame or #frame <= HEAD or byte(frame, 1) >= TAGS or sub(frame, ID, SINCE - 1) ~= place then
-      usual = false
+      fast = false
       break
     end
     taken, size = taken + 1, size + #frame
@@ -20,20 +20,20 @@ while usual and taken < #next_places do
       first_number = number
     end
   end
-  usual = usual and size <= BYTES
+  fast = fast and size <= BYTES
 end
 
 --- @part "frames"
--- needs: FRAMES, apart, die, end_ties, fits, is_sound, leave_line, size_of
--- gives: drop, read_frames
+-- Frames of members of LINE; each member ends in the id.
+-- needs: FRAMES, add_dead_letter, end_attachments, fits, has_large, is_valid, remove_from_line, size_of
+-- gives: read_frames, remove_picked
 --- @include "lib/frames#size"
 --- @include "lib/frames#valid"
 --- @include "lib/dead_letters"
 --- @include "lib/line"
--- Reading messages whose place in LINE is a member that ends in the id.
 
--- The frames of these members and their ids, in their order, as many as one call may hand out. `damaged` are ids
--- and bytes of what is no message and stands among them: `drop` sets it aside.
+-- Reads the frames of these members, as many as fit into one reply. Returns them with their ids, in order. `damaged`
+-- are ids and bytes of damaged messages among them; `remove_picked` sets those aside.
 local function read_frames(places)
   local frames, ids, members, damaged, raw = {}, {}, {}, {}, 0
   for first = 1, #places, CHUNK do
@@ -44,10 +44,10 @@ local function read_frames(places)
     local read = call('HMGET', FRAMES, unpack(asked))
     for k = 1, #asked do
       local frame, id = read[k], asked[k]
-      if frame and is_sound(frame, id) then
+      if frame and is_valid(frame, id) then
         local got = #frames + 1
         frames[got], ids[got] = frame, id
-        raw = raw + (apart and size_of(frame) or #frame)
+        raw = raw + (has_large and size_of(frame) or #frame)
         if not fits(frames, raw) then
           frames[got], ids[got] = nil, nil
           return { frames = frames, ids = ids, fresh = {}, members = members, damaged = damaged }
@@ -61,36 +61,35 @@ local function read_frames(places)
   return { frames = frames, ids = ids, fresh = {}, members = members, damaged = damaged }
 end
 
--- Takes what was picked out of the line.
-local function drop(picked)
+-- Removes the picked messages from the line.
+local function remove_picked(picked)
   for _, each in ipairs(picked.damaged) do
-    die(each[1], each[2], 'd', '')
-    end_ties({ each[1] })
+    add_dead_letter(each[1], each[2], 'd', '')
+    end_attachments({ each[1] })
   end
   if picked.members[1] then
-    leave_line(picked.members)
+    remove_from_line(picked.members)
   end
 end
 
 --- @part "lookup"
--- needs: DELAYED, LINE, delayed_from, leave, place_of, show
+-- One message by its id, and pages of ready messages.
+-- needs: DELAYED, LINE, delayed_from, place_of, remove_place, show
 -- gives: show_ready, withdraw
 --- @include "lib/line#place_of"
 --- @include "lib/line#show"
--- Taking a single message out and showing all, where the undelivered have places in sorted sets and what is
--- ready stands in LINE in delivery order.
 
--- Takes an undelivered message out of its place. Answers whether there was one with this id.
+-- Removes an undelivered message from its place. Returns true if the queue had one with this id.
 local function withdraw(id)
   local key, member = place_of(id)
   if key then
-    leave(key, member)
+    remove_place(key, member)
   end
   return key ~= nil
 end
 
--- Gives `take` the ready messages in delivery order, behind so many, until it has enough. Answers 0 and
--- how many that were, nil at the end.
+-- Passes the ready messages to `take` in delivery order, from rank `lined` on. Stops if `take` returns false. Returns
+-- 0 and the rank of that message; nil at the end.
 local function show_ready(_, lined, _, take)
   return show(LINE, lined, DELAYED == LINE and delayed_from() or nil, take)
 end

@@ -1,9 +1,12 @@
--- Uploads without their push.
+-- Large bodies are stored out of line, because a script pays for each byte of each string that it reads. Headers and
+-- body of 16 KiB and more are in BODIES, by a reference that the producer made up. The frame contains the reference.
+-- A producer notes the reference in UPLOADS, and uploads the body without a script; then its push removes the note.
+-- Consumers read BODIES without a script, too.
 -- needs: BODIES, UPLOADS
 -- gives: sweep
 
--- Drops the uploads of producers that died before their push. UPLOADS has 0 for each until a sweep first
--- sees it, then that time: so only the server's clock counts.
+-- Drops uploads of producers that died before their push. The score of an upload is 0 until a sweep first sees it,
+-- and the time of that sweep from then on. So only the server's clock counts.
 local sweep = UPLOADS and function()
   local over = call('ZRANGEBYSCORE', UPLOADS, '(0', string.format('%d', now - 60000), 'LIMIT', 0, CHUNK)
   if over[1] then

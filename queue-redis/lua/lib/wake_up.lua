@@ -1,17 +1,17 @@
--- A marker is where a waiting process and a change meet. It is a sorted set of
---   a process's channel   it waits, until the score (ms): the next change is published to it. Behind a blank
---                         may follow the terms of the lease that a message may be handed over by, see `hand_over`
---   armed                 nobody waited: minus the score is how many changes nobody was told of
--- `armed` sorts first, and stands beside channels only where they cannot be published to. All in a
--- marker are hints; no message is ever in it.
--- gives: arm
+-- A marker is a sorted set by which a change wakes up a waiting process. Its members are:
+--   a process's channel   the process waits until the score (ms), and the next change is published to it. Behind a
+--                         blank may follow the lease that the process wants: see `hand_over`
+--   armed                 no process waited: minus the score is the number of changes that were not published
+-- `armed` sorts first. It is beside channels only if the user may not publish. Markers hold only hints, never
+-- messages.
+-- gives: wake_up
 
--- Tells processes that wait there of so many changes, and each how many are its share; or arms the
--- marker for who waits next. A channel that nobody listens to is a dead process's: it is passed over.
--- Whoever only finds work `left` behind does not count it: it was told of when it came, and counting costs a turn
--- a twentieth of its time, since the server prints the sum as a fraction. Whoever can hand a message over asks
--- for the registration of who waits longest, if that has terms: it is the answer, and nobody is told yet.
-local function arm(marker, changes, left, may_hand_over)
+-- Publishes `changes` to the waiting processes, split evenly. If none waits, arms the marker for the next one. A
+-- channel without a listener belongs to a dead process, and is removed. With `left`, the change is work that a call
+-- left behind. It was counted when it came, so it does not add up; printing a sum as a fraction would also cost a
+-- lease a twentieth of its time. With `may_hand_over`, returns the registration of the longest waiting process if it
+-- wants a lease. Then nothing is published yet.
+local function wake_up(marker, changes, left, may_hand_over)
   if left then
     if call('ZADD', marker, 'LT', changes == 1 and '-1' or -changes, 'armed') == 0 then
       return
@@ -30,7 +30,7 @@ local function arm(marker, changes, left, may_hand_over)
     for k = 1, #waiting do
       if changes > 0 then
         share = math.min(share, changes)
-        -- A user who may not publish keeps the marker armed, and who waits looks by a timer.
+        -- A user who may not publish leaves the marker armed, and waiting processes poll by a timer.
         local channel = string.match(waiting[k], '^%S+')
         local listening = redis.pcall('PUBLISH', channel, share .. ' ' .. marker)
         if type(listening) == 'table' then
@@ -45,23 +45,23 @@ local function arm(marker, changes, left, may_hand_over)
 end
 
 --- @part "hand_over"
--- A wake-up of one trip: the push itself leases its message to who waits longest, if that waits for a message to
--- lease, and publishes it to that one's process. So the message was never ready, and is leased as a turn at this
--- instant would lease it.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, arm, flags, quiet_until
+-- Handing over saves a round trip. The push itself leases its message to the process that waits longest, and
+-- publishes the message to that process only. The message was never ready. Its lease is the same as by
+-- `settle_and_lease` at this instant.
+-- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, META, flags, next_due, wake_up
 -- gives: hand_over
-local SHORT = 4096 -- bytes of a frame: what is published goes to replicas, and to all nodes of a cluster
+local SHORT = 4096 -- bytes of a frame: a published message goes to replicas, and to all nodes of a cluster
 
--- Leases a new message that nothing stands before, or tells of it. Answers whether it is leased. `ready` is where it
--- stands otherwise. The message that is published begins with what the process needs to find out for whom it is, and
+-- Leases a new message to a waiting process, or wakes up a process. Returns true if the message is leased. `ready` is
+-- the key that the message belongs in otherwise. The published text begins with the registration that it is for;
 -- `src/waiting/watch.rs` reads it.
 local function hand_over(number, frame, ready)
-  local who = arm(ARRIVALS, 1, false, true)
-  if not who then
+  local registration = wake_up(ARRIVALS, 1, false, true)
+  if not registration then
     return false
   end
-  local channel, serial, lease_time, holder = string.match(who, '^(%S+) (%d+) (%d+) (.*)$')
-  local listening -- at this server: what is published reaches others, too, and is too late there
+  local channel, serial, lease_time, holder = string.match(registration, '^(%S+) (%d+) (%d+) (.*)$')
+  local listening -- at this server: a listener at another server gets the text too late
   if channel and #frame <= SHORT and not string.find(flags, 'p', 1, true) and call('EXISTS', LINE, ready) == 0 then
     listening = redis.pcall('PUBSUB', 'NUMSUB', channel)[2]
   end
@@ -75,23 +75,23 @@ local function hand_over(number, frame, ready)
     if holder ~= '' then
       call('HSET', FRAMES, 'h' .. id, holder)
     end
-    local left = call('ZSCORE', ARRIVALS, who) - now
+    local left = call('ZSCORE', ARRIVALS, registration) - now
     local head = string.format('lease %s %d %d %s', serial, left, #ARRIVALS, ARRIVALS)
     local published = redis.pcall('PUBLISH', channel, head .. pack('>I7', token) .. frame)
     if type(published) == 'number' then
-      call('ZREM', ARRIVALS, 'armed', who)
+      call('ZREM', ARRIVALS, 'armed', registration)
       call('HSET', META, 'token', string.format('%d', token))
       if holder ~= '' and not string.find(flags, 'h', 1, true) then
         flags = flags .. 'h'
         call('HSET', META, 'flags', flags)
       end
-      if deadline < quiet_until then
-        quiet_until = deadline
-        call('HSET', META, 'quiet', string.format('%d', deadline))
+      if deadline < next_due then
+        next_due = deadline
+        call('HSET', META, 'next_due', string.format('%d', deadline))
       end
       if call('EXISTS', DELAYED) == 1 then
-        -- As after a turn: another has to know when the next is due.
-        arm(ARRIVALS, 1, true)
+        -- As after each lease: another process must learn the next due time.
+        wake_up(ARRIVALS, 1, true)
       end
       return true
     end
@@ -100,6 +100,6 @@ local function hand_over(number, frame, ready)
     call('HDEL', FRAMES, id, 'h' .. id)
   end
   call('ZREM', ARRIVALS, 'armed')
-  arm(ARRIVALS, 1)
+  wake_up(ARRIVALS, 1)
   return false
 end

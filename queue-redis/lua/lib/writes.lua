@@ -1,9 +1,9 @@
--- Small writes that several scripts share.
+-- Writes that several scripts share.
 
 --- @part "add_many"
--- ZADD. A zset of up to 128 members is searched one by one, for each of a batch anew, and 100 cost
--- four times as much. A member that is too long for a small zset (`zset-max-listpack-value`) has it
--- searched as a larger one is, until it is empty.
+-- Adds many members to a sorted set. Redis searches a set of up to 128 members from its beginning for each new
+-- member: adding 100 costs four times as much. The long member turns the set into a skip list, because it exceeds
+-- `zset-max-listpack-value`. The set stays one until it is empty.
 -- gives: add_many
 local function add_many(key, places)
   if #places < 32 then
@@ -15,25 +15,25 @@ local function add_many(key, places)
   end
 end
 
---- @part "expect"
--- Noting when something is to be done (see `quiet`).
--- needs: META, quiet_until
--- gives: expect
+--- @part "lower_next_due"
+-- Lowers `next_due` (see `lib/config#state`).
+-- needs: META, next_due
+-- gives: lower_next_due
 
--- At this time something is to be reclaimed, promoted or ended.
-local function expect(time)
-  if time < quiet_until then
-    quiet_until = time
-    call('HSET', META, 'quiet', string.format('%d', time))
+-- Notes that a message is to be reclaimed, promoted or ended at `time`.
+local function lower_next_due(time)
+  if time < next_due then
+    next_due = time
+    call('HSET', META, 'next_due', string.format('%d', time))
   end
 end
 
 --- @part "add_to"
--- Counting in META.
+-- Counters in META.
 -- needs: META
 -- gives: add_to
 
--- Adds to a number in META, and answers it. One that is none any more begins anew.
+-- Adds to a counter, and returns the sum. A damaged counter starts again.
 local function add_to(field, by)
   local counted = redis.pcall('HINCRBY', META, field, by)
   if type(counted) ~= 'table' then
@@ -46,11 +46,11 @@ local function add_to(field, by)
 end
 
 --- @part "clear_marks"
--- Dedup marks whose window is over (L9).
+-- Dedup marks past their window (L9).
 -- needs: DEDUP, FIRSTS
 -- gives: clear_marks
 
--- Clears away dedup marks whose window is over, as many as one call may.
+-- Removes dedup marks past their window, up to 128.
 local function clear_marks()
   local over = call('ZRANGEBYSCORE', DEDUP, '-inf', now_text, 'LIMIT', '0', MANY)
   if over[1] then

@@ -1,14 +1,14 @@
--- The next messages of a list, for a usual turn: the first of READY, if nothing comes before them, and if all are
--- sound and none is a hole. Of a pack that has too many, the others go back.
--- needs: BYTES, HEAD, LINE, MESSAGES, PACK, READY, accepted, first_number, frames_back, gapless, parts, reply, size
--- needs: split, taken, taken_elements, taken_packed, usual, wants
+-- The next messages of READY on the fast path. LINE must be empty, every element valid, and none a hole. The rest of
+-- a pack that has more messages than wanted is put back.
+-- needs: BYTES, HEAD, LINE, MESSAGES, PACK, READY, accepted, fast, first_number, frames_back, frames_in_pack, gapless
+-- needs: reply, size, split_pack, taken, taken_elements, taken_packed, wants
 -- gives: next_list, next_places
-local next_list, next_places = READY, nil -- where they are
-if usual and wants > 0 then
-  usual = call('EXISTS', LINE) == 0
+local next_list, next_places = READY, nil -- where the next messages are
+if fast and wants > 0 then
+  fast = call('EXISTS', LINE) == 0
   local before, more, entries, has_packs = 0, true, 3, false
-  local full = parts and 16 or 1 -- messages of a pack, if packs may come next
-  while usual and more and taken < wants do
+  local full = frames_in_pack and 16 or 1 -- messages of an element, if packs may come next
+  while fast and more and taken < wants do
     local elements
     local asked = wants - taken
     if full > 1 and asked > 1 then
@@ -27,8 +27,8 @@ if usual and wants > 0 then
       if #frame > HEAD then
         attempts, number = decode('>BI7', frame)
       end
-      if number <= before or number > accepted or attempts ~= 0 and not (attempts == PACK and parts) then
-        usual = false
+      if number <= before or number > accepted or attempts ~= 0 and not (attempts == PACK and frames_in_pack) then
+        fast = false
         break
       end
       first_number = first_number or number
@@ -46,16 +46,16 @@ if usual and wants > 0 then
         local some = math.min(count, wants - taken)
         before = number + count - 1
         if count == 0 or before > accepted then
-          usual = false
+          fast = false
           break
         elseif some == count then
           reply[entries], reply[entries + 1] = frame, rest
           entries = rest and entries + 1 or entries
         elseif wants >= 4 and count - some > 1 then
-          reply[entries], frames_back = split(frame, rest, some)
+          reply[entries], frames_back = split_pack(frame, rest, some)
           frames_back = { frames_back }
         else
-          local own = parts(frame, rest)
+          local own = frames_in_pack(frame, rest)
           for n = 1, some do
             reply[entries + n - 1] = own[n]
           end
@@ -67,7 +67,7 @@ if usual and wants > 0 then
         taken, before = taken + some, number + some - 1
       end
     end
-    usual = usual and size <= BYTES
+    fast = fast and size <= BYTES
   end
   taken_packed = has_packs and taken_elements - taken - (frames_back and #frames_back or 0)
   gapless = taken > 0 and before - first_number == taken - 1

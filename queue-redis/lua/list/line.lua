@@ -1,21 +1,21 @@
--- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, accepted, add_to, apart, die, fits, flags, gone, id_of
--- needs: is_sound, leave_line, parts, size_of
--- gives: any_ahead, drop, holes, pick
+-- The line of a reliable or bounded queue. READY is a list of frames, in the order of their ids; only pushes add to
+-- it. A message that is cancelled there leaves the head of its frame, a hole. The first element is never a hole.
+-- Messages with another place are in LINE, with their frames in FRAMES:
+--   score -1, member id           came back by release or expiry: first of all, by id (L11)
+--   score n, member number + id   joined the tail when n messages had been accepted (promoted, revived, or with a
+--                                 distinct key): after id n, by number
+-- `pick` merges both places. It returns up to `max` next messages in delivery order, as many as fit into one reply,
+-- and moves nothing: `frames` and their `ids`; `fresh`, ids and frames that FRAMES does not have; `damaged`, ids and
+-- bytes of damaged messages among them, which `remove_picked` sets aside.
+-- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, accepted, add_dead_letter, add_to, fits, flags
+-- needs: frames_in_pack, free, has_large, id_of, is_valid, remove_from_line, size_of
+-- gives: any_left, holes, pick, remove_picked
 --- @include "lib/frames#size"
 --- @include "lib/packs"
 --- @include "lib/frames#valid"
 --- @include "lib/dead_letters"
 --- @include "lib/line"
--- The line of a reliable or bounded queue: READY is a list of frames, in the order of their ids,
--- that only pushes add to. A message cancelled there leaves the head of its frame behind, a hole, which
--- is never the first. What has another place is in LINE, its frame in FRAMES:
---   score -1, member id           came back by release or expiry: first of all, by id (L11)
---   score n, member number + id   joined the tail when n messages had been accepted (promoted,
---                                 revived, or with a distinct key): after id n, by number
--- The next up to `max` messages in delivery order, as many as one call may hand out, merged from
--- both places; moves nothing. `ids` are those of `frames`. `fresh` are ids and frames of those that FRAMES does
--- not have. `damaged` are ids and bytes of what is no message and stands among them: `drop` sets it aside.
-local holes = 0 -- how many there are in READY
+local holes = 0 -- number of holes in READY
 if string.find(flags, 'o', 1, true) then
   holes = tonumber(call('HGET', META, 'holes')) or 0
   if not (holes > 0 and holes < 9007199254740991) then
@@ -23,12 +23,12 @@ if string.find(flags, 'o', 1, true) then
   end
 end
 
--- The number of the message with this frame in READY, behind the one with another number; or nil, and the id if
--- that is known.
+-- The number of the message with this frame in READY. It must be above `before`. If the frame is damaged: nil, and
+-- its id if that is known.
 local function number_of(frame, before)
   local number = #frame >= HEAD and decode('>I7', frame, ID)
   local known = number and number > 0 and number <= accepted
-  -- READY is in order, and has what FRAMES has not.
+  -- READY is in order, and has no frame that is in FRAMES.
   if known and number <= before and call('HEXISTS', FRAMES, id_of(frame)) == 1 then
     known = false
   end
@@ -38,17 +38,17 @@ local function number_of(frame, before)
   return nil, known and id_of(frame) or nil
 end
 
--- Makes frames of the packs that READY begins with, until so many messages, or as many as one call may hand out,
--- are frames. Answers the first elements of READY then, which are no packs.
+-- Turns the first packs of READY into frames, for `wanted` messages at least or one full reply. Returns the first
+-- elements of READY, which are no packs now.
 local function open_packs(wanted)
   local heads, from, bytes, opened = {}, 0, 0, false
-  local full = 8 -- messages of an element, if packs may come next: a pack of 16 is two
+  local full = 8 -- messages of an element, if packs may come next: a pack of 16 is two elements
   repeat
     local asked = math.min(CHUNK, math.ceil(wanted / full))
     local elements = call('LRANGE', READY, from, from + asked - 1)
     local k = 1
     while elements[k] and wanted > 0 do
-      local own, used = parts(elements[k], elements[k + 1] or call('LINDEX', READY, from + 1))
+      local own, used = frames_in_pack(elements[k], elements[k + 1] or call('LINDEX', READY, from + 1))
       opened, full = opened or own, own and 8 or 1
       own = own or { elements[k] }
       for n = 1, #own do
@@ -60,7 +60,7 @@ local function open_packs(wanted)
   until #elements < asked or wanted <= 0 or not fits(heads, bytes)
   if opened then
     call('LTRIM', READY, from, '-1')
-    -- By steps, since holes among them may be any number.
+    -- In steps, because there may be any number of holes among them.
     for last = #heads, 1, -MANY do
       local back = {}
       for k = last, math.max(last - MANY, 0) + 1, -1 do
@@ -76,8 +76,8 @@ end
 local function pick(max)
   local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
   local listed, raw, at, passed, got = 0, 0, 1, 0, 0
-  local heads = parts and open_packs(max) or {}
-  local next_head, more = 1, not parts
+  local heads = frames_in_pack and open_packs(max) or {}
+  local next_head, more = 1, not frames_in_pack
   local line = call('ZRANGE', LINE, '0', max == 1 and '0' or max - 1, 'WITHSCORES')
 
   while got + #damaged < max do
@@ -102,7 +102,7 @@ local function pick(max)
       if #frame > HEAD then
         first, number = decode('>BI7', frame)
       end
-      -- Nearly every one is sound, which is seen at once.
+      -- Nearly every frame passes this quick check.
       if first ~= 0 or number <= before or number > accepted then
         number, known = number_of(frame, before)
       end
@@ -118,15 +118,15 @@ local function pick(max)
       known = sub(member, -7)
       frame = call('HGET', FRAMES, known)
       found = frame or ''
-      number = frame and is_sound(frame, known)
+      number = frame and is_valid(frame, known)
     end
     if not number then
-      -- What is too short for an id was never a message's place.
+      -- A member that is too short for an id was never a place.
       if not own or #known == 7 then
         damaged[#damaged + 1] = { known, found }
       end
     else
-      raw = raw + (apart and size_of(frame) or #frame)
+      raw = raw + (has_large and size_of(frame) or #frame)
       got = got + 1
       frames[got] = frame
       if raw > BYTES and not fits(frames, raw) then
@@ -150,11 +150,11 @@ local function pick(max)
     passed = passed }
 end
 
--- Takes what was picked out of the line, and the holes that are first then.
-local function drop(picked)
+-- Removes the picked messages from the line, and the holes that are first then.
+local function remove_picked(picked)
   for _, each in ipairs(picked.damaged) do
-    die(each[1], each[2], 'd', '')
-    gone({ each[1] or '' })
+    add_dead_letter(each[1], each[2], 'd', '')
+    free({ each[1] or '' })
   end
   if picked.listed > 0 then
     call('LTRIM', READY, picked.listed == 1 and '1' or picked.listed, '-1')
@@ -180,29 +180,30 @@ local function drop(picked)
     end
   end
   if picked.members[1] then
-    leave_line(picked.members)
+    remove_from_line(picked.members)
   end
 end
 
--- Whether anything is ready, or will be.
-local function any_ahead()
+-- Whether messages are ready, or will be.
+local function any_left()
   return call('EXISTS', READY, LINE, DELAYED) > 0
 end
 
 --- @part "moves"
--- needs: ARRIVALS, DELAYED, FRAMES, LINE, accepted, add_to, arm
--- gives: give_back, join, promote
+-- Moves into the line of a reliable or bounded queue.
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, accepted, add_to, wake_up
+-- gives: give_back, join_tail, promote_due
 --- @include "lib/wake_up"
 --- @include "lib/writes#add_to"
--- What moves messages into the line of a reliable or bounded queue.
 
+-- Adds the score and the member of a returned message to `back`.
 local function give_back(back, id)
   back[#back + 1] = -1
   back[#back + 1] = id
 end
 
--- Puts these at the tail, in this order.
-local function join(ids)
+-- Puts messages at the tail, in this order.
+local function join_tail(ids)
   local number = add_to('joins', #ids) - #ids
   local places, kept = {}, {}
   for k = 1, #ids do
@@ -212,19 +213,20 @@ local function join(ids)
   end
   call('HSET', FRAMES, unpack(kept))
   call('ZADD', LINE, unpack(places))
-  arm(ARRIVALS, #ids)
+  wake_up(ARRIVALS, #ids)
 end
 
-local function promote()
+-- Moves due messages to the tail.
+local function promote_due()
   local over, due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY), {}
   for k = 1, #over do
-    -- Behind the number of a place, what is no id could look like another message's.
+    -- A member that is no id is dropped: behind a place's number, it could look like another message's id.
     if #over[k] == 7 then
       due[#due + 1] = over[k]
     end
   end
   if due[1] then
-    join(due)
+    join_tail(due)
   end
   if over[1] then
     call('ZREM', DELAYED, unpack(over))

@@ -1,12 +1,12 @@
--- Looking into the line.
+-- Reads the line of a reliable or bounded queue.
 
 --- @part "counts"
--- What is counted of the line of a reliable or bounded queue.
--- needs: FRAMES, HEAD, ID, LINE, META, READY, SINCE, holes, parts
--- gives: in_line, oldest_since
+-- Counts the line.
+-- needs: FRAMES, HEAD, ID, LINE, META, READY, SINCE, frames_in_pack, holes
+-- gives: count_ready, oldest_since
 
--- How many are in line.
-local function in_line()
+-- The number of ready messages in the line.
+local function count_ready()
   local listed = math.max(call('LLEN', READY) - holes, 0)
   if listed > 0 then
     listed = math.max(listed + (tonumber(call('HGET', META, 'packed')) or 0), 0)
@@ -14,7 +14,7 @@ local function in_line()
   return listed + call('ZCARD', LINE)
 end
 
--- Since when the heads of the two lines have been ready, the longest of both; nil if none is.
+-- The longest time since which the head of either line has been ready; nil if none is.
 local function oldest_since()
   local since
   local function older(frame)
@@ -28,7 +28,7 @@ local function oldest_since()
     older(call('HGET', FRAMES, back[1]))
   end
   local head = call('LINDEX', READY, 0)
-  head = head and parts and (parts(head, call('LINDEX', READY, 1)) or { head })[1] or head
+  head = head and frames_in_pack and (frames_in_pack(head, call('LINDEX', READY, 1)) or { head })[1] or head
   local joined = call('ZRANGEBYSCORE', LINE, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if joined[1] and not (head and #head > HEAD and decode('>I7', head, ID) <= tonumber(joined[2])) then
     head = call('HGET', FRAMES, sub(joined[1], -7))
@@ -38,17 +38,17 @@ local function oldest_since()
 end
 
 --- @part "lookup"
--- needs: FRAME, FRAMES, HEAD, ID, LINE, MESSAGES, META, PACK, READY, add_to, drop, flags, holes, is_sound, leave
--- needs: parts, place_of
+-- Finds and shows undelivered messages.
+-- needs: FRAME, FRAMES, HEAD, ID, LINE, MESSAGES, META, PACK, READY, add_to, flags, frames_in_pack, holes, is_valid
+-- needs: place_of, remove_picked, remove_place
 -- gives: show_ready, withdraw
 --- @include "lib/line#place_of"
--- Finding and showing the undelivered messages of a reliable or bounded queue.
 
--- Where in READY the message with this number is, nil if it is not there. The ids grow, mostly by one, so
--- a guess by the distance is mostly right.
+-- The index in READY of the message with this number; nil if it is not there. Ids mostly grow by one, so
+-- interpolation finds most indexes at once.
 local function listed_at(number)
   local low, high = 0, call('LLEN', READY) - 1
-  -- The first number of an element, and the last; of a pack's messages, those of its head. And where that is.
+  -- The first and the last number of an element, and its index. A pack counts by its head.
   local function numbers_at(index)
     local frame = call('LINDEX', READY, index)
     if index > 0 and byte(frame, 1) == MESSAGES then
@@ -62,7 +62,7 @@ local function listed_at(number)
   while low <= high do
     local first, _ = numbers_at(low)
     local _, last = numbers_at(high)
-    -- Something damaged hides what stands behind it, and a lease sets it aside.
+    -- A damaged element hides the elements behind it until a lease sets it aside.
     if not first or not last or number < first or number > last then
       return nil
     end
@@ -92,11 +92,11 @@ local function leave_out(frame, nth)
   return length > 0 and sub(frame, 1, at - 3) .. pack('>I2', 0) .. sub(frame, at + length) or nil
 end
 
--- Takes an undelivered message out of its place. Answers whether there was one with this id.
+-- Removes an undelivered message from its place. Returns true if the queue had one with this id.
 local function withdraw(id)
   local key, member = place_of(id)
   if key then
-    leave(key, member)
+    remove_place(key, member)
     return true
   elseif call('HEXISTS', FRAMES, id) == 1 then
     return false -- leased or dead
@@ -108,9 +108,9 @@ local function withdraw(id)
     return false
   end
   local rest, own, used
-  if parts then
+  if frames_in_pack then
     rest = call('LINDEX', READY, index + 1)
-    own, used = parts(frame, rest)
+    own, used = frames_in_pack(frame, rest)
   end
   local first = own and decode('>I7', frame, ID) or number
   local others = own and leave_out(used == 2 and frame .. sub(rest, 3) or frame, number - first + 1)
@@ -136,14 +136,15 @@ local function withdraw(id)
   end
   holes = add_to('holes', used or 1)
   if index == 0 then
-    drop({ listed = 0, passed = 0, members = {}, damaged = {} })
+    remove_picked({ listed = 0, passed = 0, members = {}, damaged = {} })
   end
   return true
 end
 
--- Gives `take` the ready messages in delivery order, behind so many of READY and of LINE, until it has
--- enough. Answers where that was, nil at the end. An element of READY counts 256, and a message in it 1: if its pack is
--- gone meanwhile, as many of the messages that stand there now are passed over.
+-- Passes the ready messages to `take` in delivery order. Begins behind `passed` of READY and `lined` of LINE, and
+-- stops if `take` returns false. Returns both numbers for that message; nil at the end. In `passed`, an element
+-- counts 256, and a message in it 1. If its pack is gone meanwhile, the page skips as many of the messages that are
+-- there now.
 local function show_ready(passed, lined, limit, take)
   local line = call('ZRANGE', LINE, lined, lined + limit, 'WITHSCORES')
   local heads, places, next_head, more, at = {}, {}, 1, true, 1
@@ -155,8 +156,8 @@ local function show_ready(passed, lined, limit, take)
       local k = 1
       while listed[k] do
         local own, used
-        if parts then
-          own, used = parts(listed[k], listed[k + 1] or call('LINDEX', READY, read + 1))
+        if frames_in_pack then
+          own, used = frames_in_pack(listed[k], listed[k + 1] or call('LINDEX', READY, read + 1))
         end
         for n, frame in ipairs(own or { listed[k] }) do
           if passes > 0 then
@@ -181,7 +182,7 @@ local function show_ready(passed, lined, limit, take)
     else
       local id = sub(member, -7)
       frame = call('HGET', FRAMES, id)
-      if frame and is_sound(frame, id) and not take(frame) then
+      if frame and is_valid(frame, id) and not take(frame) then
         return places[next_head] or read * 256, lined
       end
       lined, at = lined + 1, at + 2

@@ -1,34 +1,34 @@
--- enqueue: puts messages in, each with its priority.
--- ARGV[3] how many messages
--- ARGV[4] priority + 32768 of each, 2 bytes
--- ARGV[5 …] their payloads
--- ARGV[5 + messages …] what else the push says of messages, see `terms`
--- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
--- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
--- needs: ARRIVALS, DEDUP, FRAME, FRAMES, LINE, META, accepted, add_many, ageing, arm, delay_new, duplicate_of
--- needs: finish_terms, hand_over, mark, quiet_until, read_terms, tidy, times_to_live, uploads
+-- enqueue: stores messages, each with its priority.
+-- KEYS[…] the queue's keys, see `priority/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] count: the number of messages
+-- ARGV[4] priorities: priority + 32768 of each message, 2 bytes
+-- ARGV[5 …] payloads; then options, see `lib/push_options`
+-- Returns the last id if all messages were accepted, with consecutive ids. Otherwise an array with the id of each;
+-- for a duplicate, minus the id of the first message.
+-- Errors: OOM  the server is full. Nothing was written.
+-- needs: ARRIVALS, DEDUP, FRAME, FRAMES, LINE, META, accepted, add_delayed, add_many, ageing, duplicate_of
+-- needs: finish_options, hand_over, mark, next_due, read_options, reclaim, times_to_live, uploads, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "lib/wake_up"
 --- @include "{kind}/queue"
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config#state"
 --- @include "lib/frames"
 --- @include "lib/writes#add_many"
 --- @include "lib/wake_up#hand_over"
---- @include "{kind}/queue#settings"
--- enqueue, as it mostly is: there is nothing to tidy, and no message says more than its payload and its
--- priority. Each function that follows costs a push as much as a command; this is before them all. The new frames
--- are put together here, by what `frames` tells.
--- ARGV and what it returns: as for `enqueue`
-if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then
+--- @include "priority/queue#settings"
+
+-- The fast path: nothing to reclaim, and no options. It writes frames as `lib/frames` describes them.
+if now < next_due and not DEDUP and #ARGV == 4 + ARGV[3] then
   local count, frames, places = tonumber(ARGV[3]), {}, {}
-  local since, told, place = pack('>I7', now), nil, nil
+  local since, previous, place = pack('>I7', now), nil, nil
   for k = 1, count do
     local id, biased = pack('>I7', accepted + k), sub(ARGV[4], 2 * k - 1, 2 * k)
-    if biased ~= told then
+    if biased ~= previous then
       local priority = decode('>I2', biased) - 32768
-      told, place = biased, string.format('%d', ageing and now - priority * ageing or -2 * priority)
+      previous, place = biased, string.format('%d', ageing and now - priority * ageing or -2 * priority)
     end
     frames[2 * k - 1], frames[2 * k] = id, '\0' .. id .. since .. biased .. since .. ARGV[4 + k]
     places[2 * k - 1], places[2 * k] = place, id
@@ -40,17 +40,19 @@ if now < quiet_until and not DEDUP and #ARGV == 4 + ARGV[3] then
     add_many(LINE, places)
   end
   if count > 1 then
-    arm(ARRIVALS, count)
+    wake_up(ARRIVALS, count)
   end
   return accepted + count
 end
+
 local function slow_path()
   --- @include "lib/push_options#delayed"
-  local function act()
+
+  local function enqueue()
     local count, priorities = tonumber(ARGV[3]), ARGV[4]
-    local due_times = read_terms(5 + count)
-    -- One that ends by itself waits for its end until it is leased (see `wait_on`).
-    local alone = count == 1 and now < quiet_until and not (due_times and (uploads[1] or times_to_live[1]))
+    local due_times = read_options(5 + count)
+    -- A message with a time to live must be in ENDS until it is leased (see `add_ends`), so it is not handed over.
+    local can_hand_over = count == 1 and now < next_due and not (due_times and (uploads[1] or times_to_live[1]))
     local frames, places, ids, new, duplicates = {}, {}, {}, 0, false
     local delayed, at = due_times and {}, 0
     for k = 1, count do
@@ -76,25 +78,27 @@ local function slow_path()
     if new > 0 then
       call('HINCRBY', META, 'accepted', new)
     end
-    if frames[1] and not (alone and hand_over(accepted + 1, frames[2], LINE)) then
+    if frames[1] and not (can_hand_over and hand_over(accepted + 1, frames[2], LINE)) then
       call('HSET', FRAMES, unpack(frames))
       add_many(LINE, places)
     end
-    if frames[1] and not alone then
-      arm(ARRIVALS, at / 2)
+    if frames[1] and not can_hand_over then
+      wake_up(ARRIVALS, at / 2)
     end
     if delayed and delayed[1] then
-      delay_new(delayed)
+      add_delayed(delayed)
     end
-    finish_terms()
+    finish_options()
     return duplicates and ids or accepted + new
   end
 
-  if now < quiet_until then
-    return act()
+  if now < next_due then
+    return enqueue()
   end
   --- @include "lib/reclaim"
-  tidy()
-  return act()
+
+  reclaim()
+  return enqueue()
 end
+
 return slow_path()

@@ -1,52 +1,53 @@
--- Priority queues. DEDUP and what follows it are there only in calls that need them. KEYS[9] is the guard.
+-- A priority queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`.
+-- KEYS[1] to KEYS[8] as below; KEYS[9] is the guard (see src/keys.rs); KEYS[10 …] only in calls that need them
 -- gives: ADDS, ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS
 -- gives: UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, RUNS = unpack(KEYS)
 local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 10)
-local ADDS = 9 -- bytes to the head of a frame
-local PROMOTED = DELAYED -- what `promote` looks through
+local ADDS = 9 -- bytes that a frame's head has besides
+local PROMOTED = DELAYED -- the key that `promote_due` reads
 
 --- @part "fast_lease"
--- Where the next messages are, for a usual turn, if all that is ready stands in LINE in delivery order.
--- needs: LINE, usual, wants
+-- The next messages of a priority queue, on the fast path.
+-- needs: LINE, fast, wants
 -- gives: next_list, next_places
 local next_list, next_places = nil, {}
-if usual and wants > 0 then
+if fast and wants > 0 then
   next_places = call('ZRANGE', LINE, '0', wants == 1 and '0' or wants - 1)
 end
+
 --- @include "lib/sorted_line#fast_lease"
 
 --- @part "line"
--- needs: DELAYED, LINE, end_ties, read_frames
--- gives: any_ahead, gone, pick
---- @include "lib/attachments"
---- @include "lib/sorted_line#frames"
--- The line of a priority queue: LINE holds what is ready, FRAMES the frames.
--- Without ageing the score names one of the two lines of a priority, and its order is by member:
+-- The line of a priority queue. LINE has the ready messages, FRAMES their frames. Without ageing a priority has two
+-- lines, and the score tells which; a line's order is by member:
 --   score -2p - 1, member id                 came back by release or expiry: first, by id (L11)
 --   score -2p, member id                     pushed
---   score -2p, member last + number + id     joined the tail when `last` was the last id given:
---                                            after it, by number
+--   score -2p, member last + number + id     joined the tail when `last` was the last id: after it, by number
 -- With ageing the score is arrival - p * ageing, and the member is the id (P4).
-local gone = end_ties
+-- needs: DELAYED, LINE, end_attachments, read_frames
+-- gives: any_left, free, pick
+--- @include "lib/attachments"
+--- @include "lib/sorted_line#frames"
+local free = end_attachments
 
--- The next up to `max` messages in delivery order, as many as one call may hand out; moves nothing.
+-- The next up to `max` messages in delivery order, as many as fit into one reply; moves nothing.
 local function pick(max)
   return read_frames(call('ZRANGE', LINE, '0', max == 1 and '0' or max - 1))
 end
 
--- Whether anything is ready, or will be.
-local function any_ahead()
+-- Whether messages are ready, or will be.
+local function any_left()
   return call('EXISTS', LINE, DELAYED) > 0
 end
 
 --- @part "moves"
--- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, accepted, add_to, ageing, arm, die, gone, is_sound
--- gives: give_back, join, promote
+-- Moves into the line of a priority queue.
+-- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, accepted, add_dead_letter, add_to, ageing, free, is_valid, wake_up
+-- gives: give_back, join_tail, promote_due
 --- @include "lib/wake_up"
 --- @include "lib/writes#add_to"
---- @include "{kind}/queue#settings"
--- What moves messages into the line of a priority queue.
+--- @include "priority/queue#settings"
 
 local function urgency_of(frame)
   local _, _, _, biased = decode(FRAME, frame)
@@ -58,13 +59,14 @@ local function aged_score(frame)
   return arrival - urgency_of(frame) * ageing
 end
 
+-- Adds the score and the member of a returned message to `back`.
 local function give_back(back, id, frame)
   back[#back + 1] = ageing and aged_score(frame) or -2 * urgency_of(frame) - 1
   back[#back + 1] = id
 end
 
--- Puts these at the tail of their priorities, in this order.
-local function join(ids, frames)
+-- Puts messages at the tails of their priorities, in this order.
+local function join_tail(ids, frames)
   local number = add_to('joins', #ids) - #ids
   local last = pack('>I7', accepted)
   local places, kept = {}, {}
@@ -78,25 +80,26 @@ local function join(ids, frames)
     call('HSET', FRAMES, unpack(kept))
   end
   call('ZADD', LINE, unpack(places))
-  arm(ARRIVALS, #ids)
+  wake_up(ARRIVALS, #ids)
 end
 
-local function promote()
+-- Moves due messages to the tails of their priorities.
+local function promote_due()
   local due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY)
   for first = 1, #due, CHUNK do
     local ids, frames = {}, {}
     local chunk = { unpack(due, first, math.min(first + CHUNK - 1, #due)) }
     local read = call('HMGET', FRAMES, unpack(chunk))
     for k = 1, #chunk do
-      if read[k] and is_sound(read[k], chunk[k]) then
+      if read[k] and is_valid(read[k], chunk[k]) then
         ids[#ids + 1], frames[#frames + 1] = chunk[k], read[k]
       elseif #chunk[k] == 7 then
-        die(chunk[k], read[k] or '', 'd', '')
-        gone({ chunk[k] })
+        add_dead_letter(chunk[k], read[k] or '', 'd', '')
+        free({ chunk[k] })
       end
     end
     if ids[1] then
-      join(ids, frames)
+      join_tail(ids, frames)
     end
   end
   if due[1] then
@@ -107,20 +110,20 @@ end
 --- @part "settings"
 -- needs: config
 -- gives: ageing
-local ageing = tonumber(string.match(config, 'ageing=(%d+)')) -- ms that weigh as much as a step (P4)
+local ageing = tonumber(string.match(config, 'ageing=(%d+)')) -- ms that weigh as much as one priority (P4)
 
 --- @part "counts"
+-- Counts the line of a priority queue.
 -- needs: FRAMES, HEAD, LINE, SINCE, ageing
--- gives: in_line, oldest_since
---- @include "{kind}/queue#settings"
--- What is counted of the line of a priority queue.
+-- gives: count_ready, oldest_since
+--- @include "priority/queue#settings"
 
-local function in_line()
+local function count_ready()
   return call('ZCARD', LINE)
 end
 
--- Since when the heads of the lines have been ready, the longest of all; nil if none is. Of more
--- than 1,000 lines it reads the most urgent ones.
+-- The longest time since which the head of a line has been ready; nil if none is. Of more than 1,000 lines, this
+-- reads the most urgent ones.
 local function oldest_since()
   local since
   local head = call('ZRANGE', LINE, 0, 0, 'WITHSCORES')

@@ -1,24 +1,25 @@
--- push: puts messages at the tail, or among the delayed ones.
--- ARGV[3] how many messages, or packs
--- ARGV[4 …] their payloads; or packs without their heads, see `packs`, and nothing behind them
--- ARGV[4 + messages …] what else the push says of messages, see `terms`
--- Returns the last id if all were accepted, which then have consecutive ids; or an array with the
--- id of each, negative for the first message's id of a duplicate. OOM: nothing was written.
--- needs: ARRIVALS, DEDUP, FRAME, META, PACK, READY, accepted, arm, delay_new, duplicate_of, finish_terms, flags
--- needs: hand_over, line_new, mark, quiet_until, read_terms, tidy, times_to_live, uploads
+-- push: stores messages at the tail, or among the delayed ones.
+-- KEYS[…] the queue's keys, see `reliable/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] count: the number of messages; or 'packs'
+-- ARGV[4 …] payloads; then options, see `lib/push_options`. Or packs without their heads, see `lib/packs`
+-- Returns the last id if all messages were accepted, with consecutive ids. Otherwise an array with the id of each;
+-- for a duplicate, minus the id of the first message.
+-- Errors: OOM  the server is full. Nothing was written.
+-- needs: ARRIVALS, DEDUP, FRAME, META, PACK, READY, accepted, add_delayed, add_to_line, duplicate_of, finish_options
+-- needs: flags, hand_over, mark, next_due, read_options, reclaim, times_to_live, uploads, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "lib/wake_up"
 --- @include "{kind}/queue"
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config#state"
 --- @include "lib/frames"
 --- @include "lib/wake_up#hand_over"
--- push, as it mostly is: there is nothing to tidy, and no message says more than its payload. Each function
--- that follows costs a push as much as a command; this is before them all.
--- ARGV and what it returns: as for `push`
+
+-- The fast path: nothing to reclaim, and no options.
 local packs = ARGV[3] == 'packs'
-if now < quiet_until and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
+if now < next_due and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
   local frames, last = {}, accepted
   for k = 4, #ARGV do
     if packs then
@@ -43,16 +44,18 @@ if now < quiet_until and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
     call('RPUSH', READY, unpack(frames))
   end
   if not one then
-    arm(ARRIVALS, last - accepted)
+    wake_up(ARRIVALS, last - accepted)
   end
   return last
 end
+
 local function slow_path()
   --- @include "lib/push_options#delayed"
-  --- @include "lib/push_options#lined"
+  --- @include "lib/push_options#tail"
+
   local payloads = { unpack(ARGV, 4) }
   if ARGV[3] == 'packs' then
-    -- Here they go in one by one.
+    -- On the slow path, messages of packs are stored one by one.
     payloads = {}
     for k = 4, #ARGV do
       for _, payload in ipairs({ decode('>' .. string.rep('I2c0', byte(ARGV[k], 2)), ARGV[k], 3) }) do
@@ -60,10 +63,10 @@ local function slow_path()
       end
     end
   end
-  local function act()
+  local function push()
     local count = tonumber(ARGV[3]) or #payloads
-    local due_times = read_terms(4 + count)
-    local alone = count == 1 and now < quiet_until and not (due_times and uploads[1])
+    local due_times = read_options(4 + count)
+    local can_hand_over = count == 1 and now < next_due and not (due_times and uploads[1])
     local frames, ids, new, duplicates = {}, {}, 0, false
     local delayed, lined = due_times and {}, due_times and {}
     for k = 1, count do
@@ -87,32 +90,34 @@ local function slow_path()
     if new > 0 then
       call('HINCRBY', META, 'accepted', new)
     end
-    if frames[1] and alone then
+    if frames[1] and can_hand_over then
       if not hand_over(accepted + 1, frames[1], READY) then
         call('RPUSH', READY, frames[1])
       end
     elseif frames[1] then
       call('RPUSH', READY, unpack(frames))
-      arm(ARRIVALS, #frames)
+      wake_up(ARRIVALS, #frames)
     end
     if lined and lined[1] then
       for k = 1, #lined do
-        line_new(unpack(lined[k]))
+        add_to_line(unpack(lined[k]))
       end
-      arm(ARRIVALS, #lined)
+      wake_up(ARRIVALS, #lined)
     end
     if delayed and delayed[1] then
-      delay_new(delayed)
+      add_delayed(delayed)
     end
-    finish_terms()
+    finish_options()
     return duplicates and ids or accepted + new
   end
 
-  if now < quiet_until then
-    return act()
+  if now < next_due then
+    return push()
   end
   --- @include "lib/reclaim"
-  tidy()
-  return act()
+
+  reclaim()
+  return push()
 end
+
 return slow_path()

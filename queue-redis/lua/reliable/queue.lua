@@ -1,19 +1,21 @@
--- Reliable queues. DEDUP and what follows it are there only in calls that need them. KEYS[10] is the guard.
+-- A reliable queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
+-- `list/line`.
+-- KEYS[1] to KEYS[9] as below; KEYS[10] is the guard (see src/keys.rs); KEYS[11 …] only in calls that need them
 -- gives: ADDS, ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, READY
 -- gives: RUNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
 local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 11)
-local ADDS = 0 -- bytes to the head of a frame
-local PROMOTED = DELAYED -- what `promote` looks through
+local ADDS = 0 -- bytes that a frame's head has besides
+local PROMOTED = DELAYED -- the key that `promote_due` reads
 
 --- @part "fast_lease"
 --- @include "list/fast_lease"
 
 --- @part "line"
--- needs: end_ties
--- gives: gone
+-- needs: end_attachments
+-- gives: free
 --- @include "lib/attachments"
-local gone = end_ties
+local free = end_attachments
 --- @include "list/line"
 
 --- @part "moves"

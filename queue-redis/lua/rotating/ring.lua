@@ -1,36 +1,35 @@
+-- A rotating queue: its keys, and its short verbs. RING has ids by the number of their place. BODIES has headers and
+-- bodies, KEYED the id of a key, NAMED the key of an id. With a pace, FRESH has the items without a visit in place of
+-- RING, by the same numbers. DUE has the next due times of visited items. These are due in the ring's order, so the
+-- heads of both sets give the due items, and no other item is read.
+-- KEYS[1] to KEYS[8] as below; KEYS[9] is the guard (see src/keys.rs); KEYS[10] only in calls that need it
+-- ARGV[1], ARGV[2] see `lib/call`
 -- needs: config
 -- gives: ADDS, ARRIVALS, BODIES, DUE, FRESH, KEYED, META, NAMED, RING, UPLOADS, meta, pace
 --- @include "lib/call"
--- Rotating queues. RING holds ids by the number of their place, BODIES their headers and bodies (see
--- `rotating/apart` for large ones), KEYED key → id and NAMED id → key. With a pace, what was never
--- visited is in FRESH instead of RING, numbered alike, and DUE holds when each of the visited ones
--- is due again: the visited are due in the ring's order, so both heads together give what is due
--- without reading past what is not.
--- UPLOADS is there only in calls that need it. KEYS[9] is the guard.
 local META, RING, BODIES, ARRIVALS, KEYED, NAMED, FRESH, DUE, _, UPLOADS = unpack(KEYS)
-local ADDS = nil -- its bodies have no frame
-local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'quiet')
+local ADDS = nil -- no frames
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config"
 local pace = tonumber(string.match(config, 'pace=(%d+)')) -- ms from a visit to the next (T4)
 
 --- @part "reference_of"
--- Large items. A script pays for each byte of each string that it sees, so headers and body of 16 KiB and more
--- are in BODIES under a reference that the producer made up, and what stands there under the id tells the
--- reference (see src/frame.rs). They come and go as those of messages do (see `shared/bodies`).
+-- Large items. BODIES has a reference under the id, and headers and body under the reference: see `lib/uploads` and
+-- src/frame.rs.
 -- needs: flags
 -- gives: reference_of
 
--- Where the large body is that this stands for; false if this is headers and body. Nil in a ring that never
--- had a large item.
+-- The reference in an item's entry; false if the entry is headers and body. Nil if the ring never had a large item.
 local reference_of = flags ~= '' and function(body)
   return byte(body, 1) == 2 and #body == 21 and sub(body, 6)
 end or nil
 
 --- @part "list"
--- list: a page of items from the head on, moving nothing.
--- ARGV[3] number of the last place read, 0 for the first page
--- ARGV[4] how many at most
--- Returns {number to go on after or -1 at the end, id, payload, …}.
+-- list: shows a page of items from the head on, and moves none.
+-- KEYS[…], ARGV[1], ARGV[2] see above
+-- ARGV[3] after: the number of the last place that was shown, 0 for the first page
+-- ARGV[4] limit: the number of items at most
+-- Returns {number to continue after, or -1 at the end, id, payload, …}.
 -- needs: BODIES, FRESH, RING, fits, pace, reference_of, size_of
 --- @include "lib/frames#size"
 --- @include "rotating/ring#reference_of"
@@ -51,12 +50,12 @@ while visited[v] or fresh[f] do
   end
   local body = call('HGET', BODIES, id)
   local reference = reference_of and body and reference_of(body)
-  -- What is damaged is not shown.
+  -- Damaged items are skipped.
   if body and #id == 7 and not (reference and call('HEXISTS', BODIES, reference) == 0) then
     bodies[#bodies + 1] = body
     raw = raw + (reference and size_of(body) or #body)
     if #bodies > limit or not fits(bodies, raw) then
-      -- A page that shows anything ends behind where it began.
+      -- A page that shows anything ends after its beginning.
       reply[1] = math.max(math.floor(last), ARGV[3] + 1)
       break
     end
@@ -68,12 +67,13 @@ end
 return reply
 
 --- @part "remove"
--- remove: takes items out for good (T2).
+-- remove: removes items for good (T2).
+-- KEYS[…], ARGV[1], ARGV[2] see above
 -- ARGV[3 …] ids
--- Returns how many were there.
+-- Returns the number of removed items.
 -- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, pace, reference_of
 --- @include "rotating/ring#reference_of"
-call('ZREM', ARRIVALS, '') -- as in `drainable`
+call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
 local removed = 0
 for k = 3, #ARGV do
   local id = ARGV[k]
@@ -100,13 +100,14 @@ end
 return removed
 
 --- @part "reconfigure"
--- reconfigure: stores another configuration. With another pace each item is due, in its place.
--- ARGV[3] the configuration
--- ARGV[4] how many items the ring may have
--- Returns 0; or -n if it has n items, which are too many.
--- needs: ARRIVALS, DUE, FRESH, META, RING, arm, config
+-- reconfigure: stores another configuration. With another pace, each item is due, in its place.
+-- KEYS[…], ARGV[1], ARGV[2] see above
+-- ARGV[3] configuration
+-- ARGV[4] limit: the number of items that the ring may have
+-- Returns 0; or -n if the ring has n items, which are too many.
+-- needs: ARRIVALS, DUE, FRESH, META, RING, config, wake_up
 --- @include "lib/wake_up"
-local new = ARGV[3] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `config`
+local new = ARGV[3] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `lib/config`
 if config == new then
   return 0
 end
@@ -114,7 +115,8 @@ local items = call('ZCARD', RING) + call('ZCARD', FRESH)
 if items > tonumber(ARGV[4]) then
   return -items
 end
--- The first write wants memory: on a full server this fails here, with nothing changed.
+
+-- The first write needs memory: on a full server this fails here, before anything changed.
 local from, to = FRESH, RING
 if string.match(ARGV[3], 'pace=%d') then
   from, to = RING, FRESH
@@ -133,12 +135,13 @@ end
 call('UNLINK', DUE)
 call('HSET', META, 'config', new)
 if items > 0 then
-  arm(ARRIVALS, math.min(items, MANY))
+  wake_up(ARRIVALS, math.min(items, MANY))
 end
 return 0
 
 --- @part "len"
--- len: how many items the ring has.
+-- len: counts the items of the ring.
+-- KEYS[…], ARGV[1], ARGV[2] see above
 -- Returns the number.
 -- needs: FRESH, RING
 return call('ZCARD', RING) + call('ZCARD', FRESH)

@@ -73,10 +73,10 @@ mod redis {
             "bounded/capacity": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
         }
         OFFER_WAKES_NOBODY {
-            "bounded/offer": "arm(ARRIVALS, ready)" => "";
+            "bounded/offer": "wake_up(ARRIVALS, ready)" => "";
         }
         ROOM_WAKES_NOBODY {
-            "bounded/queue": "arm(ROOM, #ids)" => "";
+            "bounded/queue": "wake_up(ROOM, #ids)" => "";
         }
         EVICTION_LEAVES_THE_BODY {
             "bounded/offer": "forget({ victim })" => "";
@@ -91,8 +91,8 @@ mod redis {
             "bounded/capacity": "    forget(ids)\n" => "";
         }
         OFFER_COUNTS_A_RUN_AS_ONE {
-            "bounded/offer": "occupied + (tonumber(fixed[3]) or 0)" => "occupied";
-            "bounded/offer": "call('ZCARD', LEASES) + (tonumber(fixed[3]) or 0)" => "call('ZCARD', LEASES)";
+            "bounded/offer": "occupied + (tonumber(stored[3]) or 0)" => "occupied";
+            "bounded/offer": "call('ZCARD', LEASES) + (tonumber(stored[3]) or 0)" => "call('ZCARD', LEASES)";
         }
         USUAL_TURN_LEAVES_THE_KEY {
             "bounded/queue": "if singles > 0 and call('EXISTS', OWNED) == 1 then" => "if false then";

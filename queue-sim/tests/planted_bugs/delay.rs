@@ -30,8 +30,8 @@ mod redis {
                 "call('ZREVRANGEBYSCORE', LINE, now_text, '-inf', 'LIMIT', '0', max)";
         }
         SCHEDULE_WAKES_NOBODY {
-            "delay/schedule": "\n    arm(ARRIVALS, math.max(1, ready))" => "";
-            "delay/schedule": "\n        arm(ARRIVALS, math.max(1, ready))" => "";
+            "delay/schedule": "\n    wake_up(ARRIVALS, math.max(1, ready))" => "";
+            "delay/schedule": "\n        wake_up(ARRIVALS, math.max(1, ready))" => "";
         }
         EARLIER_WAKES_NOBODY {
             "delay/schedule": "\n  if not head or first_due < head or" => "\n  if not head or";

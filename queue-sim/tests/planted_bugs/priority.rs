@@ -44,8 +44,8 @@ mod redis {
                 "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
         }
         ENQUEUE_WAKES_NOBODY {
-            "priority/enqueue": "arm(ARRIVALS, at / 2)" => "";
-            "priority/enqueue": "arm(ARRIVALS, count)" => "";
+            "priority/enqueue": "wake_up(ARRIVALS, at / 2)" => "";
+            "priority/enqueue": "wake_up(ARRIVALS, count)" => "";
         }
     }
 

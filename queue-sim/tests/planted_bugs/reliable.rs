@@ -34,9 +34,9 @@ mod redis {
                 "call('LPUSH', READY, unpack(frames))";
         }
         PUSH_WAKES_NOBODY {
-            "reliable/push": "arm(ARRIVALS, #frames)" => "";
-            "reliable/push": "arm(ARRIVALS, last - accepted)" => "";
-            "lib/wake_up": "arm(ARRIVALS, 1, false, true)" => "nil";
+            "reliable/push": "wake_up(ARRIVALS, #frames)" => "";
+            "reliable/push": "wake_up(ARRIVALS, last - accepted)" => "";
+            "lib/wake_up": "wake_up(ARRIVALS, 1, false, true)" => "nil";
         }
     }
 
@@ -67,7 +67,7 @@ mod redis {
             "lib/packs": "if payload ~= '' and last" => "if last";
         }
         PEEK_SHOWS_THE_ACKED_OF_A_RUN {
-            "leasing/peek": " and not has_place(acked, n)" => "";
+            "leasing/peek": " and not has_index(acked, n)" => "";
         }
         RUN_OF_PACKS_LOSES_FRAMES {
             "lib/batch_leases": "ipairs(own or { elements[at] })" => "ipairs({ elements[at] })";

@@ -51,7 +51,7 @@ mod redis {
                 "if not (pace and to == FRESH) then call('UNLINK', DUE) end";
         }
         INSERT_WAKES_NOBODY {
-            "rotating/insert": "arm(ARRIVALS, new)" => "";
+            "rotating/insert": "wake_up(ARRIVALS, new)" => "";
         }
         DUE_ITEMS_WAKE_NOBODY {
             "rotating/rotate": "if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)" =>

@@ -113,9 +113,9 @@ impl Meddling for ReclaimsInTwoSteps {
     const EDITS: Edits = &[
         PHASES,
         LONG_WAY,
-        edit!("leasing/settle_and_lease": "if now < quiet_until and (" => "if now < quiet_until and not phase and ("),
+        edit!("leasing/settle_and_lease": "if now < next_due and (" => "if now < next_due and not phase and ("),
         edit!("leasing/settle_and_lease": "if wants > 0 and not (flags" => "if wants > 0 and phase ~= 'look' and not (flags"),
-        edit!("lib/reclaim": "if now < quiet_until then" => "if now < quiet_until and phase ~= 'act' then"),
+        edit!("lib/reclaim": "if now < next_due then" => "if now < next_due and phase ~= 'act' then"),
         edit!("lib/reclaim": "  local expired = find_expired()" =>
             "  local seen = phase == 'act' and call('GET', memory)
                if seen then call('DEL', memory) end

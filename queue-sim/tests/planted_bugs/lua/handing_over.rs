@@ -27,12 +27,12 @@ edits! {
         "lib/wake_up": "    call('HSET', FRAMES, id, frame)\n" => "";
     }
     HANDED_OVER_AND_NOT_EXPECTED {
-        "lib/wake_up": "if deadline < quiet_until then" => "if false then";
+        "lib/wake_up": "if deadline < next_due then" => "if false then";
     }
     HANDED_OVER_FOR_AN_HOUR {
         "lib/wake_up": "now + lease_time" => "now + 3600000";
     }
     PUSH_OF_ONE_WAKES_NOBODY {
-        "lib/wake_up": "  call('ZREM', ARRIVALS, 'armed')\n  arm(ARRIVALS, 1)\n" => "";
+        "lib/wake_up": "  call('ZREM', ARRIVALS, 'armed')\n  wake_up(ARRIVALS, 1)\n" => "";
     }
 }

@@ -4,7 +4,7 @@ use super::edit::{Edit, Edits, edits};
 
 edits! {
     DEATH_MAKES_NO_ROOM {
-        "lib/reclaim": "gone(dead)" => "disown(dead)";
+        "lib/reclaim": "free(dead)" => "free_keys(dead)";
     }
     /// On a list each of the two hides the other's bug: a call that promotes sends one hint more than it
     /// takes messages.
@@ -13,38 +13,38 @@ edits! {
             "call('EXISTS', READY, LINE) > 0";
         "leasing/fast_lease": "call('EXISTS', next_list or LINE, DELAYED)" => "call('EXISTS', next_list or LINE)";
         "list/line": "  call('ZADD', LINE, unpack(places))
-  arm(ARRIVALS, #ids)" =>
+  wake_up(ARRIVALS, #ids)" =>
             "  call('ZADD', LINE, unpack(places))";
     }
     EXPIRY_WAKES_NOBODY {
-        "lib/reclaim": "arm(ARRIVALS, #back / 2)" => "";
+        "lib/reclaim": "wake_up(ARRIVALS, #back / 2)" => "";
     }
     DELAYED_PUSH_WAKES_NOBODY {
-        "lib/push_options": "arm(ARRIVALS, 1)" => "";
+        "lib/push_options": "wake_up(ARRIVALS, 1)" => "";
     }
     OUTDATED_MAKES_NO_ROOM {
-        "lib/reclaim": "gone(ended)" => "disown(ended)";
+        "lib/reclaim": "free(ended)" => "free_keys(ended)";
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
-        "leasing/settle_and_lease": "    expect(now + lease_time)\n" => "";
-        "leasing/fast_lease": "if now + lease_time < quiet_until then" => "if false then";
+        "leasing/settle_and_lease": "    lower_next_due(now + lease_time)\n" => "";
+        "leasing/fast_lease": "if now + lease_time < next_due then" => "if false then";
     }
     RETRY_IS_NOT_EXPECTED {
-        "leasing/settle": "    expect(due)\n" => "";
+        "leasing/settle": "    lower_next_due(due)\n" => "";
     }
     DELAYED_PUSH_IS_NOT_EXPECTED {
-        "lib/push_options": "    expect(due)\n" => "";
+        "lib/push_options": "    lower_next_due(due)\n" => "";
     }
     EXTENSION_IS_NOT_EXPECTED_TO_END {
-        "leasing/extend": "  expect(deadline)\n" => "";
+        "leasing/extend": "  lower_next_due(deadline)\n" => "";
     }
     USUAL_TURN_WAKES_NOBODY {
         "leasing/fast_lease": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
     }
     USUAL_TURN_TELLS_OF_NO_ROOM {
-        "leasing/fast_acks": "arm(makes_room, done)" => "";
+        "leasing/fast_acks": "wake_up(room_marker, done)" => "";
     }
     TOLD_AND_GONE {
-        "waiting/marker": "arm(KEYS[1], tonumber(ARGV[2]))" => "";
+        "waiting/marker": "wake_up(KEYS[1], tonumber(ARGV[2]))" => "";
     }
 }

@@ -35,7 +35,7 @@ edits! {
         "lib/reclaim": "call('HDEL', FRAMES, unpack(names))" => "";
     }
     OUTDATED_STAYS_AFTER_RETURN {
-        "lib/attachments": "if not limited or not ids[1] then" => "if true then";
+        "lib/attachments": "if not has_ttl or not ids[1] then" => "if true then";
     }
     LEASED_STAYS_AMONG_ENDS {
         "leasing/settle_and_lease": "call('ZREM', ENDS, unpack(ids))" => "";
@@ -47,8 +47,8 @@ edits! {
         "lib/attachments": "call('HDEL', BODIES, unpack(references))" => "";
     }
     BODY_GOES_WITH_DEATH {
-        "lib/dead_letters": "local function die(id, frame, why, reason)" =>
-            "local function die(id, frame, why, reason)
+        "lib/dead_letters": "local function add_dead_letter(id, frame, why, reason)" =>
+            "local function add_dead_letter(id, frame, why, reason)
              forget({ id })";
     }
     REFUSED_BODY_STAYS {
@@ -59,37 +59,37 @@ edits! {
             "    if false then\n      return redis";
     }
     USUAL_TURN_LEAVES_THE_HOLDER {
-        "leasing/fast_acks": "named and done or 0" => "0";
+        "leasing/fast_acks": "named_holders and done or 0" => "0";
     }
     ACKED_RUN_STAYS {
-        "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>
-            "fields[#fields + 1], fields[#fields + 2] = 'h' .. run,";
+        "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = batch, 'h' .. batch," =>
+            "fields[#fields + 1], fields[#fields + 2] = 'h' .. batch,";
         "leasing/fast_acks": "local place = own == '' and n - 1 or byte(own, n) - 128\n      fields[#fields + 1] =" =>
             "local place = own == '' and n - 1 or byte(own, n) - 128\n      local _ =";
     }
     ACKED_RUN_LEAVES_THE_HOLDER {
-        "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>
-            "fields[#fields + 1], fields[#fields + 2] = run,";
+        "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = batch, 'h' .. batch," =>
+            "fields[#fields + 1], fields[#fields + 2] = batch,";
     }
     ACKED_RUN_LEAVES_ITS_ACKS {
-        "leasing/fast_acks": "fields[#fields + 3] = run, 'h' .. run, acked_fields[k]" => "fields[#fields + 3] = run, 'h' .. run";
+        "leasing/fast_acks": "fields[#fields + 3] = batch, 'h' .. batch, acked_fields[k]" => "fields[#fields + 3] = batch, 'h' .. batch";
     }
     ACKED_RUN_IS_COUNTED {
-        "leasing/fast_acks": "call('HINCRBY', META, 'uncounted', #over - count)" => "";
+        "leasing/fast_acks": "call('HINCRBY', META, 'uncounted', #finished - count)" => "";
     }
     BROKEN_RUN_IS_COUNTED {
-        "lib/batch_leases": "add_to('uncounted', 1 + #places - count)" => "";
+        "lib/batch_leases": "add_to('uncounted', 1 + #indexes - count)" => "";
     }
     BROKEN_RUN_COUNTS_THE_ACKED {
-        "lib/batch_leases": "add_to('uncounted', 1 + #places - count)" => "add_to('uncounted', 1 - count)";
+        "lib/batch_leases": "add_to('uncounted', 1 + #indexes - count)" => "add_to('uncounted', 1 - count)";
     }
     BROKEN_RUN_STAYS {
-        "lib/batch_leases": "  call('ZREM', LEASES, run)\n" => "";
+        "lib/batch_leases": "  call('ZREM', LEASES, batch)\n" => "";
     }
     BROKEN_RUN_LEAVES_THE_HOLDER {
-        "lib/batch_leases": "call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)" => "call('HDEL', FRAMES, run, 'a' .. run)";
+        "lib/batch_leases": "call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)" => "call('HDEL', FRAMES, batch, 'a' .. batch)";
     }
     BROKEN_RUN_LEAVES_ITS_ACKS {
-        "lib/batch_leases": "call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)" => "call('HDEL', FRAMES, run, 'h' .. run)";
+        "lib/batch_leases": "call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)" => "call('HDEL', FRAMES, batch, 'h' .. batch)";
     }
 }

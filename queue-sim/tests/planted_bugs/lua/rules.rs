@@ -22,20 +22,20 @@ edits! {
         "leasing/extend": "tonumber(deadlines[k]) > now" => "tonumber(deadlines[k]) >= now";
     }
     ACK_AFTER_EXPIRY {
-        "leasing/settle_and_lease": "  tidy()\n  return act(settle" =>
-            "if settlements == 0 then tidy() end\nreturn act(settle";
+        "leasing/settle_and_lease": "  reclaim()\n  return run(settle" =>
+            "if settlements == 0 then reclaim() end\nreturn run(settle";
         "leasing/settle": " or tonumber(deadlines[k]) <= now" => "";
     }
     EXTEND_REVIVES_THE_EXPIRED {
-        "leasing/extend": "tidy()\n  local deadline" => "local deadline";
+        "leasing/extend": "reclaim()\n  local deadline" => "local deadline";
         "leasing/extend": "deadlines[k] and tonumber(deadlines[k]) > now" => "deadlines[k]";
     }
     TOKEN_REUSED {
         "leasing/settle_and_lease": "math.max(last_token + 1, now_micros)" => "now_micros";
     }
     NACK_KEEPS_ITS_LEASE {
-        "leasing/settle": "over[#over + 1] = member" =>
-            "over[#over + 1] = byte(ARGV[from + k - 1], 1) == 97 and member or nil";
+        "leasing/settle": "ended[#ended + 1] = member" =>
+            "ended[#ended + 1] = byte(ARGV[from + k - 1], 1) == 97 and member or nil";
     }
     POP_WITHOUT_A_LEASE {
         "leasing/settle_and_lease": "string.format('%d', now + lease_time)" => "'9007199254740991'";
@@ -45,8 +45,8 @@ edits! {
             "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + lease_time)";
         "leasing/fast_lease": "leases[2 * k] = deadline, id" =>
             "leases[2 * k] = string.format('%d', decode('>I7', frame, 9) + lease_time), id";
-        "leasing/fast_lease": "call('ZADD', LEASES, deadline, run)" =>
-            "call('ZADD', LEASES, string.format('%d', decode('>I7', reply[4], 9) + lease_time), run)";
+        "leasing/fast_lease": "call('ZADD', LEASES, deadline, batch)" =>
+            "call('ZADD', LEASES, string.format('%d', decode('>I7', reply[4], 9) + lease_time), batch)";
     }
     EXTEND_TAKES_THE_LATER {
         "leasing/extend": "leases[#leases + 1] = deadline" =>
@@ -56,11 +56,11 @@ edits! {
         "list/line": "back[#back + 1] = -1" => "back[#back + 1] = accepted";
     }
     PROMOTED_TO_THE_HEAD {
-        "list/line": "  join(due)" =>
+        "list/line": "  join_tail(due)" =>
             "  local back = {}
                for k = 1, #due do give_back(back, due[k]) end
                call('ZADD', LINE, unpack(back))
-               arm(ARRIVALS, #due)";
+               wake_up(ARRIVALS, #due)";
     }
     EXPIRY_IS_FREE {
         "lib/reclaim": "attempts_of(frame) + 1" => "attempts_of(frame)";
@@ -105,7 +105,7 @@ edits! {
         "leasing/dead_letters": "now, now, '')" => "now, now)";
     }
     RETRY_FORGETS_THE_PUSH {
-        "lib/frames": "pushed, told = first," => "pushed, told = head[3],";
+        "lib/frames": "pushed, reason = first," => "pushed, reason = head[3],";
     }
     REVIVAL_LOSES_PRIORITY {
         "leasing/dead_letters": "call('HSET', FRAMES, id, frame)" =>
@@ -141,7 +141,7 @@ edits! {
     KEY_FREED_AT_DELIVERY {
         "leasing/settle_and_lease": "    local fields = picked.fresh" =>
             "    local fields = picked.fresh
-                 disown(ids)";
+                 free_keys(ids)";
     }
     DUE_IS_IGNORED {
         "lib/push_options": "due > now and due or nil" => "nil";
@@ -173,7 +173,7 @@ edits! {
             "tonumber((string.gsub(what, 'u', '')))";
     }
     OUTDATED_IS_DELIVERED {
-        "lib/reclaim": "  if limited then\n    outdate()" => "  if false then\n    outdate()";
+        "lib/reclaim": "  if has_ttl then\n    end_outdated()" => "  if false then\n    end_outdated()";
     }
     BURIED_IS_DROPPED {
         "lib/push_options": ".. sub(live, 1, 1)" => ".. 'd'";
@@ -197,10 +197,10 @@ edits! {
             "each[k], done = 'd', done + 1";
     }
     USUAL_TURN_PASSES_THE_RETURNED {
-        "list/fast_lease": "usual = call('EXISTS', LINE) == 0" => "";
+        "list/fast_lease": "fast = call('EXISTS', LINE) == 0" => "";
     }
     USUAL_TURN_OVERLOOKS_THE_RETURNED {
-        "list/fast_lease": "usual = call('EXISTS', LINE) == 0" => "usual = call('EXISTS', LINE, READY) < 2";
+        "list/fast_lease": "fast = call('EXISTS', LINE) == 0" => "fast = call('EXISTS', LINE, READY) < 2";
     }
     USUAL_TURN_TELLS_NO_TIME {
         "leasing/fast_lease": "math.min(expires, due)" => "math.huge";
@@ -209,17 +209,17 @@ edits! {
         "leasing/fast_lease": "math.min(expires, due)" => "expires";
     }
     RUN_EXPIRES_AS_ONE {
-        "lib/reclaim": "if is_run then" => "if false then";
+        "lib/reclaim": "if is_batch then" => "if false then";
     }
     RUN_SETTLES_AS_A_WHOLE_ALONE {
-        "leasing/settle": "separate(members)" => "";
+        "leasing/settle": "split_batches(members)" => "";
     }
     BROKEN_RUN_LIVES_LONGER {
-        "lib/batch_leases": "own[#own + 1], own[#own + 2] = over, message" =>
-            "own[#own + 1], own[#own + 2] = over + 1, message";
+        "lib/batch_leases": "own[#own + 1], own[#own + 2] = expires, message" =>
+            "own[#own + 1], own[#own + 2] = expires + 1, message";
     }
     RUN_FORGETS_ITS_ACKS {
-        "lib/batch_leases": "if not has_place(places, k) then" => "if true then";
+        "lib/batch_leases": "if not has_index(indexes, k) then" => "if true then";
     }
     RUN_FORGETS_EARLIER_ACKS {
         "leasing/fast_acks": "acked_fields[k], before .. own" => "acked_fields[k], own";
@@ -238,6 +238,6 @@ edits! {
         "leasing/fast_lease": "if not gapless then" => "if false then";
     }
     RUN_IS_SETTLED_BY_THE_NEXT_ID {
-        "lib/batch_leases": "id_in(run, of_lease - first_token + 1) ==" => "id_in(run, of_lease - first_token + 2) ==";
+        "lib/batch_leases": "id_in(batch, of_lease - first_token + 1) ==" => "id_in(batch, of_lease - first_token + 2) ==";
     }
 }
