@@ -1,12 +1,11 @@
--- needs: HEAD, ID, PACK, SINCE, WITH_PAST
--- gives: ADDS
-local ADDS = 0
---- @include "lib/frames"
-
 -- leaks: lists data that no message, dead letter, item or once key of its queue explains, and places without a
 -- message. It reads all keys at one instant; src/keys.rs describes them.
 -- ARGV[1] prefix: of the keys
 -- Returns a line for each leak.
+-- needs: HEAD, ID, PACK, SINCE, WITH_PAST
+-- gives: ADDS
+local ADDS = 0
+--- @include "lib/frames"
 local lines = {}
 local queues = {}
 for _, key in ipairs(redis.call('KEYS', ARGV[1] .. ':{*}:*')) do
@@ -43,10 +42,10 @@ local function look(queue, keys)
       end
     end
     if least ~= first then
-      say('runs', 'does not begin with the least id of the run:', batch)
+      say('runs', 'does not begin with the least id of the batch lease:', batch)
     end
     if #own ~= count - #acked or not own[1] then
-      say('frames', 'has acks of others, or more than there are, of the run:', batch)
+      say('frames', 'has acks of other messages, or too many, in the batch lease:', batch)
     end
     return own
   end
@@ -75,7 +74,7 @@ local function look(queue, keys)
           at = at + 2 + length
         end
         if #frames == before then
-          say('ready', 'keeps a pack without messages:', struct.pack('>I7', id))
+          say('ready', 'has a pack without messages:', struct.pack('>I7', id))
         end
       else
         frames[#frames + 1] = element
@@ -115,26 +114,26 @@ local function look(queue, keys)
     return found
   end
   if packed ~= (keys.meta and tonumber(redis.call('HGET', keys.meta, 'packed')) or 0) then
-    say('ready', 'has another number of messages in packs than is noted:', tostring(packed))
+    say('ready', 'has a number of packed messages that differs from `packed`:', tostring(packed))
   end
   local left_out = 0
   for batch, own in pairs(batches) do
     left_out = left_out + #own - 1
     if not redis.call('ZSCORE', keys.leases, batch) then
-      say('runs', 'keeps what is gone:', batch)
+      say('runs', 'has an entry without an owner:', batch)
     elseif tonumber(redis.call('ZSCORE', keys.runs, batch)) ~= struct.unpack('>I7', batch, 8) then
-      say('runs', 'has another token than this:', batch)
+      say('runs', 'has a token that differs from its member:', batch)
     end
   end
   if left_out ~= (keys.meta and tonumber(redis.call('HGET', keys.meta, 'uncounted')) or 0) then
-    say('leases', 'leaves out another number than is noted:', tostring(left_out))
+    say('leases', 'leaves out a number that differs from `uncounted`:', tostring(left_out))
   end
 
   -- Each message or item has one place.
   local places = {}
   local function stand(suffix, id)
     if places[id] then
-      say(suffix, 'has what is also in ' .. places[id] .. ':', id)
+      say(suffix, 'has an entry that is also in ' .. places[id] .. ':', id)
     end
     places[id] = suffix
   end
@@ -143,12 +142,12 @@ local function look(queue, keys)
     local kept = fields(suffix)
     for id in pairs(kept) do
       if not places[id] and not (others and others[id]) then
-        say(suffix, 'keeps what is gone:', id)
+        say(suffix, 'has an entry without an owner:', id)
       end
     end
     for id, place in pairs(places) do
       if not kept[id] then
-        say(place, 'has a place for what is not there:', id)
+        say(place, 'has a place without an entry:', id)
       end
     end
   end
@@ -157,19 +156,19 @@ local function look(queue, keys)
     local forth, back = fields(one), fields(other)
     for key, id in pairs(forth) do
       if back[id] ~= key then
-        say(one, 'keeps a key for what does not have it:', key)
+        say(one, 'has a key of an owner that does not have it:', key)
       end
     end
     for id, key in pairs(back) do
       if forth[key] ~= id then
-        say(other, 'keeps a key that is not its own:', id)
+        say(other, 'has a key of another owner:', id)
       end
     end
     return back
   end
 
-  -- `frames` also has the beginnings of members of the line, holders of leases, and of some messages a dedup key, the
-  -- end of the time to live, or the reference of the body.
+  -- `frames` also has the beginnings of members of the line, and the holders of leases. Some messages have a dedup
+  -- key, the end of a time to live, or the reference of a body there.
   local extras = {}
   for _, frame in ipairs(ready) do
     local id = string.sub(frame, ID, SINCE - 1)
@@ -188,7 +187,7 @@ local function look(queue, keys)
       elseif #member > 7 then
         extras['p' .. id] = true
         if redis.call('HGET', keys.frames, 'p' .. id) ~= string.sub(member, 1, -8) then
-          say('line', 'has a place that is not known by its id:', id)
+          say('line', 'has a place that its id does not find:', id)
         end
       end
     end
@@ -200,7 +199,7 @@ local function look(queue, keys)
   local head = string.find(config, '^kind=priority') and 24 or 15
   local frames, bodies = fields('frames'), {}
   for _, reference in ipairs(keys.bodies and not is_ring and redis.call('HKEYS', keys.bodies) or {}) do
-    bodies[reference] = 'keeps what is gone:'
+    bodies[reference] = 'has an entry without an owner:'
   end
   for _, reference in ipairs(members('uploads')) do
     bodies[reference] = nil
@@ -212,7 +211,7 @@ local function look(queue, keys)
     end
     local reference = string.byte(frame, at) == 2 and string.sub(frame, at + 5)
     if (frames['b' .. id] or false) ~= reference then
-      say('frames', 'tells of another body than the frame of', id)
+      say('frames', 'has a reference that differs from the frame of', id)
     elseif reference and not bodies[reference] then
       say('bodies', 'lacks the body of', id)
     elseif reference then
@@ -245,19 +244,19 @@ local function look(queue, keys)
   for id, place in pairs(places) do
     local kept = (place == 'line' or place == 'delayed') and redis.call('HGET', keys.frames, 'e' .. id)
     if waits[id] ~= (kept and struct.unpack('>I7', kept) or nil) then
-      say('ends', 'has another end than is kept:', id)
+      say('ends', 'has an end that differs from the stored one of', id)
     end
     waits[id] = nil
   end
   for id in pairs(waits) do
-    say('ends', 'keeps what is gone:', id)
+    say('ends', 'has an entry without an owner:', id)
   end
   -- No call searches for due work before `next_due`.
   local next_due = keys.meta and tonumber(redis.call('HGET', keys.meta, 'next_due')) or 0
   for _, suffix in ipairs({ 'leases', 'delayed', 'ends' }) do
     local first = keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, 0, 'WITHSCORES') or {}
     if first[1] and next_due > tonumber(first[2]) then
-      say(suffix, 'is looked at too late for', first[1])
+      say(suffix, 'is searched too late for', first[1])
     end
   end
   local holes = 0
@@ -272,12 +271,12 @@ local function look(queue, keys)
     end
   end
   if keys.ready and holes ~= (tonumber(redis.call('HGET', keys.meta, 'holes')) or 0) then
-    say('ready', 'has another number of holes than is noted:', tostring(holes))
+    say('ready', 'has a number of holes that differs from `holes`:', tostring(holes))
   end
   local owners = agree('distinct', 'owned')
   for id in pairs(owners) do
     if not places[id] or places[id] == 'dead' then
-      say('owned', 'keeps the key of what is gone:', id)
+      say('owned', 'has the key of an owner that does not exist:', id)
     end
   end
 
@@ -289,7 +288,7 @@ local function look(queue, keys)
   end
   for _, id in ipairs(members('due')) do
     if places[id] ~= 'ring' then
-      say('due', 'keeps what is gone:', id)
+      say('due', 'has an entry without an owner:', id)
     end
   end
   if is_ring then
@@ -309,7 +308,7 @@ local function look(queue, keys)
   end
   for id in pairs(agree('keyed', 'named')) do
     if not places[id] then
-      say('named', 'keeps the key of what is gone:', id)
+      say('named', 'has the key of an owner that does not exist:', id)
     end
   end
 
@@ -339,9 +338,9 @@ end
 for queue, keys in pairs(queues) do
   for suffix, key in pairs(keys) do
     if not known[suffix] then
-      lines[#lines + 1] = key .. ' is a key that nobody knows'
+      lines[#lines + 1] = key .. ' is an unknown key'
     elseif not keys.meta and string.sub(suffix, 1, 4) ~= 'once' then
-      lines[#lines + 1] = key .. ' is a key of a queue that is not there'
+      lines[#lines + 1] = key .. ' is a key of a queue that does not exist'
     end
   end
   look(queue, keys)

@@ -1,8 +1,8 @@
 //! The table of scripts: what each is called, and the file or the part of `lua/` that it begins with.
 //!
-//! [`script`](crate::script) tells how a file includes others. Each file's header, and each part's, lists the names that
-//! it needs from texts before it, and the names that it gives to texts behind it. The names of `lib/call`, with which
-//! most scripts begin, are known everywhere.
+//! [`script`](crate::script) describes how a file includes others. The header of each file and of each part lists the
+//! names that it needs from texts before it, and the names that it gives to texts behind it. Most scripts begin with
+//! `lib/call`, so no header lists its names.
 
 use std::sync::LazyLock;
 
@@ -139,7 +139,7 @@ mod tests {
         code.flat_map(names)
     }
 
-    /// What a header lists, and what the text behind it uses of texts before it.
+    /// The names that a header lists, and the names that its text defines and uses.
     #[derive(Default)]
     struct Header<'a> {
         needs: Names<'a>,

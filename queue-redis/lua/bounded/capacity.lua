@@ -61,9 +61,9 @@ return tonumber(capacity) or unreadable(capacity)
 -- KEYS[…] the queue's keys, see `bounded/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
 -- ARGV[3] capacity: in messages; '' for another step of the last resize, by any caller
--- ARGV[4] configuration: stored with the capacity by a reconfigure, which keeps a capacity that is stored already; ''
---   from an open, which changes nothing if the capacity is the stored one
--- Returns the ids that this step dropped: in delivery order, delayed ones last, never leased ones. If there are 128,
+-- ARGV[4] configuration: from a reconfigure, which keeps a stored capacity; '' from an open, which changes nothing if
+--   the capacity is stored
+-- Returns the ids that this step dropped, in delivery order, delayed ones last, never leased ones. If there are 128,
 -- there may be more. To a reconfigure, the number of dead letters that are left to trim comes first.
 -- needs: ARRIVALS, DELAYED, LEASES, META, ROOM, config, count_ready, reclaim, shorten, trim, wake_up
 -- gives: meta

@@ -6,8 +6,8 @@
 -- ARGV[5] keyed: the number of messages with a distinct key
 -- ARGV[6 …] payloads; then pairs of an entry's number and its distinct key; then options, see `lib/push_options`
 -- Returns the last id if all messages were accepted with consecutive ids, and nothing else happened. Otherwise an
--- array of three numbers for each message: what happened (0 accepted, 1 accepted and another evicted, 2 replaced
--- another, 3 duplicate, 4 full), id, the other's id.
+-- array of three numbers for each message: result, id, the other message's id. Results are 0 accepted, 1 accepted and
+-- another evicted, 2 replaced another, 3 duplicate, 4 full.
 -- Errors: OOM  the server is full. Nothing was written.
 -- needs: ARRIVALS, DEDUP, DELAYED, DISTINCT, FRAME, LEASES, LINE, META, OWNED, READY, ROOM, accepted, add_delayed
 -- needs: add_to, add_to_line, duplicate_of, end_attachments, finish_options, first_ids, flags, forget, free_keys
@@ -48,6 +48,7 @@ if now < next_due and not DEDUP and #ARGV == 5 + ARGV[3] and not string.find(fla
   end
 end
 
+-- The slow path: options, too little room, or something to reclaim.
 local function slow_path()
   --- @include "{kind}/queue#line"
   --- @include "lib/line#place_of"

@@ -46,6 +46,7 @@ if now < next_due and not DEDUP and #ARGV == 4 + ARGV[3] then
   return accepted + count
 end
 
+-- The slow path: options, or something to reclaim.
 local function slow_path()
   --- @include "lib/push_options"
 

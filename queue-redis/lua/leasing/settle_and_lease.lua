@@ -7,12 +7,15 @@
 -- ARGV[4] lease_time: in ms
 -- ARGV[5] holder: '' for none
 -- ARGV[6] batch: 1 if the messages may get a batch lease (see `lib/batch_leases`), 0 if not
--- ARGV[7 …] settlements: first byte and lease (14 bytes) each. First acks of batch leases (A, or B if the ids
---   follow), with the indexes of the acked messages unless all are acked; then a ack, l release, d defer, r retry, b
---   bury
--- Returns {a letter for each settlement, first token, ms until the next change or -1, frame …}. Tokens count up from
--- the first. The time is there only if no message is leased; -2 means a batch lease. Returns FEW if several callers
--- ask for more messages than are ready. Then the call only reclaimed, and each caller must call alone.
+-- ARGV[7 …] settlements, acks of batch leases first:
+-- - A, batch lease (15 bytes), indexes of the acked messages, none for all
+-- - B, batch lease with its ids, indexes of the acked messages, none for all
+-- - a ack, l release, d defer, r retry, b bury: lease (14 bytes); then delay (7 bytes) of d and r, reason of r and b
+--
+-- Returns {a letter for each settled message, first token, ms until the next change or -1, frame …}. Tokens count up
+-- from the first. The time is there only if no message is leased; -2 means a batch lease.
+-- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
+-- must call alone.
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, any_left, flags, forget, free, has_ttl
 -- needs: holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, wake_up
 -- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
@@ -66,19 +69,20 @@ local room_marker = nil -- the marker of producers that wait for room
 -- gaps.
 local taken, size, reply, first_number, gapless = 0, 0, { '', 0, -1, nil }, nil, true
 
--- For a list: the number of elements of READY; the change of `packed` in META if packs are among them; frames to put
--- back, the last first.
+-- For a list: the number of elements of READY; the change of `packed` if packs are among them; frames to put back,
+-- the last first.
 local taken_elements, taken_packed, frames_back = 0, nil, nil
 
 -- One token for each µs (Token::PER_MILLI). With fewer, a busy queue would run ahead of the clock. After a failover
 -- it would give out tokens of the lost history again (R1).
 local token = math.max(last_token + 1, now_micros)
 local deadline = wants > 0 and string.format('%d', now + lease_time)
+
+-- The fast path finds the next messages, acks, and leases. Each step clears `fast` if the slow path must do the rest.
 --- @include "{kind}/queue#fast_lease"
 if for_several and fast and taken < wants then
   return redis.status_reply('FEW')
 end
-
 --- @include "leasing/fast_acks"
 --- @include "lib/writes#add_many"
 --- @include "leasing/fast_lease"
@@ -86,6 +90,7 @@ if fast then
   return reply
 end
 
+-- The slow path: other settlements, other messages, or something to reclaim.
 local function slow_path()
   --- @include "lib/writes#lower_next_due"
   --- @include "{kind}/queue#line"
@@ -126,7 +131,7 @@ local function slow_path()
       lower_next_due(now + lease_time)
     end
     remove_picked(picked)
-    -- A call that leaves work behind wakes up the next process, also for work that is due later: the leasing process
+    -- A call that leaves work behind wakes up the next process, also if the work is due later. The leasing process
     -- may have been the only one that knew the due time (D5).
     if count > 0 and any_left() then
       wake_up(ARRIVALS, 1, true)
@@ -142,7 +147,7 @@ local function slow_path()
     return first <= 9007199254740991 and math.max(first - now, 0) or -1
   end
 
-  -- The call after its acks on the fast path. `settle` and `reclaim` are nil if it needs neither.
+  -- The rest of the call, after acks on the fast path. `settle` and `reclaim` are nil if it needs neither.
   local function run(settle, reclaim)
     if for_several then
       for_all = now < next_due and not string.find(flags, '[pe]') and pick(wants)

@@ -42,10 +42,12 @@ end
 -- A batch lease is one lease of several messages, which have consecutive tokens. Its member of LEASES consists of the
 -- least id (7 bytes), the first token (7 bytes) and the number of messages (1 byte). All ids follow if they are not
 -- consecutive, as ids of one pushed batch are.
--- RUNS has the same member by the first token, so a receipt finds its batch lease.
--- FRAMES has under the member the elements that were taken out of READY, under 'h' and the member the holder, and
--- under 'a' and the member the acked messages. `uncounted` in META is the number of messages that ZCARD of LEASES
--- leaves out.
+-- RUNS has the same member by the first token, so a receipt finds its batch lease. `uncounted` in META is the number
+-- of messages that ZCARD of LEASES leaves out. FRAMES has three fields for it:
+-- - the member            the elements that were taken out of READY
+-- - 'h' and the member    the holder
+-- - 'a' and the member    the indexes of the acked messages
+--
 -- A batch lease stays until all its messages are acked. Any other operation on one of them first gives the rest
 -- leases of their own.
 -- needs: FRAMES, LEASES, RUNS, acked_of, add_to, frames_in_pack, has_index, try

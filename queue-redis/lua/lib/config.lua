@@ -1,10 +1,13 @@
 -- Checks that the stored configuration fits the caller's, and reads the fields of META that every script needs. The
 -- rest of a script uses the stored configuration: another program may have changed it since the handle was opened.
+--
 -- Scripts that free memory begin with a ZREM that removes nothing. A server over its `maxmemory` lets a script write
 -- if its first write needs no memory. So consumers can empty a full queue (L12).
--- A new queue has a mark in its configuration, ` unlisted=<token>`, until it is in the list of queues, which is in
+--
+-- A new queue has a mark in its configuration, ` unlisted=<token>`, until it is in the list of queues. The list is in
 -- another slot (see `src/queue/opening.rs`). Other queues pay nothing for the mark: the script looks for it only if
 -- the configurations differ.
+--
 -- Returns, instead of the script's own result: `UNLISTED <token>` if the queue has the mark and the caller does not
 -- send it. Then nothing was done.
 -- Errors: QKDAMAGED  the stored configuration or the last id cannot be read. Nothing was done.
@@ -43,13 +46,14 @@ if not (accepted and accepted >= 0 and accepted < 9007199254740000) then
 end
 
 -- Flags are letters for features that few queues use. Other queues pay for one field only.
---   p  the queue is paused
---   h  a lease had a holder's name
---   u  a dedup mark was to end with its message
---   e  a message had a time to live
---   b  a message had a large body
---   o  a message was cancelled in READY and left a hole
---   k  there was a pack
+-- - p  the queue is paused
+-- - h  a lease had a holder's name
+-- - u  a dedup mark was to end with its message
+-- - e  a message had a time to live
+-- - b  a message had a large body
+-- - o  a message was cancelled in READY and left a hole
+-- - k  there was a pack
+--
 -- A flag is never removed, except for `p`.
 local flags = meta[3] or ''
 
@@ -69,11 +73,11 @@ if flags ~= '' then
   end
 end
 
--- `next_due` saves most calls the search for messages to reclaim, to promote or to end. META stores it: a time that
--- is not later than the first deadline in LEASES, the first due time in DELAYED and the first end in ENDS. A script
--- that writes an earlier time lowers `next_due`. A script that removes a time leaves it, because a search that finds
--- nothing does no harm. The first call after `next_due` searches, and stores the next time. While bodies wait in
--- UPLOADS, which producers fill without a script, each call searches.
+-- `next_due` saves most calls the search for messages to reclaim, to promote or to end. META stores it: a time before
+-- or at the first deadline in LEASES, due time in DELAYED and end in ENDS. A script that writes an earlier time
+-- lowers `next_due`. A script that removes a time leaves it, because a search that finds nothing does no harm. The
+-- first call after `next_due` searches, and stores the next time. While bodies wait in UPLOADS, which producers fill
+-- without a script, each call searches.
 local next_due = tonumber(meta[4]) or 0
 if UPLOADS and call('EXISTS', UPLOADS) == 1 then
   next_due = 0

@@ -1,7 +1,11 @@
--- A dead letter is a record in place of the message's frame: time of death in ms (7 bytes), cause (1 byte: b buried,
--- r retried, e expired, o outdated), length of the reason (2 bytes), reason, frame. A damaged message becomes a dead
--- letter, too, so it blocks no other message, and is not lost. Its cause is d, and in place of the frame are the id
--- and the bytes that were found.
+-- A dead letter is a record in place of the message's frame:
+-- - 7 bytes   time of death in ms
+-- - 1 byte    cause: b buried, r retried, e expired, o outdated, d damaged
+-- - 2 bytes   length of the reason
+-- - the rest  reason, frame
+--
+-- A damaged message becomes a dead letter, too, so it blocks no other message, and is not lost. In place of the frame
+-- are the id and the bytes that were found.
 -- needs: DEAD, FRAMES, add_to, config, forget
 -- gives: RECORD, add_dead_letter, trim
 --- @include "lib/writes#add_to"

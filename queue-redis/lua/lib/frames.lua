@@ -1,13 +1,13 @@
 -- A frame is one string with all that is stored of a message:
---   1 byte    attempts that were charged, if they are fewer than TAGS; WITH_PAST if the attempts follow the head;
---             other bytes from TAGS on are no attempts
---   7 bytes   id
---   7 bytes   the time in ms since which it is ready, or at which it will be. The time of the push if the frame has
---             no past, and on a delay queue
---   9 bytes   on a priority queue: priority + 32768 (2 bytes), arrival in ms (7 bytes)
---   a past    not in every frame: attempts (4 bytes), time of the push in ms (7 bytes), length of the reason of the
---             last retry (2 bytes), reason; see `reframe`. A message that is pushed with a due time has a past, too
---   the rest  headers and body as the client wrote them, or their reference; see src/frame.rs
+-- - 1 byte    attempts that were charged, if fewer than TAGS; WITH_PAST if the attempts follow the head
+-- - 7 bytes   id
+-- - 7 bytes   time in ms since which the message is ready, or at which it will be. On a delay queue, and in a frame
+--             without a past, the time of the push
+-- - 9 bytes   on a priority queue only: priority + 32768 (2 bytes), arrival in ms (7 bytes)
+-- - a past    in some frames: attempts (4 bytes), time of the push in ms (7 bytes), length of the reason of the last
+--             retry (2 bytes), reason; see `reframe`. A message that is pushed with a due time has a past, too
+-- - the rest  headers and body as the client wrote them, or their reference; see src/frame.rs
+--
 -- Numbers are big-endian, so ids sort as strings. All scripts that read or write a frame use these names. They are no
 -- functions, because each function costs a push as much as a command.
 -- needs: ADDS

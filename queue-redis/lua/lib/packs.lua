@@ -1,9 +1,10 @@
 -- A pack is a group of messages of one pushed batch, with consecutive ids. The server writes, reads and leases a pack
 -- for about the cost of one message. A pack is two elements of READY, because Lua reads each byte of a string that a
 -- script joins:
---   its head  the head of a frame, with PACK in place of the attempts, and the first id; number of messages (1 byte)
---   the rest  as the client sent it: MESSAGES (1 byte), number of messages (1 byte); for each message the length of
---             its payload (2 bytes; zero if the message was cancelled) and its payload, as in a frame
+-- - its head  the head of a frame, with PACK in place of the attempts, and the first id; number of messages (1 byte)
+-- - the rest  as the client sent it: MESSAGES (1 byte), number of messages (1 byte). For each message: length of its
+--             payload (2 bytes; zero if it was cancelled), payload as in a frame
+--
 -- A lease of fewer messages splits the pack in two. Each half is one element: a head, with lengths and payloads
 -- behind it. Any operation on a single message first turns the pack into frames. `packed` in META is the number of
 -- messages that LLEN of READY leaves out. It is negative if packs have few messages left.

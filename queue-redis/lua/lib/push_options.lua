@@ -1,11 +1,12 @@
 -- A push may give options for single messages: dedup marks (L9), due times (D1), times to live (L17) and references
--- of large bodies. DEDUP has each dedup key by the end of its window, and FIRSTS the id of its first message. A
--- handle that never used a dedup key, a time to live or a large body leaves DEDUP and the keys behind it out of KEYS.
+-- of large bodies. DEDUP has each dedup key by the end of its window, and FIRSTS the id of its first message. DEDUP
+-- and the keys behind it are in KEYS only if the handle ever used such an option.
 -- ARGV[from …] triples: the entry's number, and one of
---   window in ms, dedup key; with 'u' before the window if the mark ends with the message
---   'due', time (8 bytes: 0 and ms from now, or 1 and ms since 1970)
---   'live', fate (1 byte, see `lib/attachments`) and ms until then
---   'body', reference
+-- - window in ms, dedup key; with 'u' before the window if the mark ends with the message
+-- - 'due', time (8 bytes: 0 and ms from now, or 1 and ms since 1970)
+-- - 'live', fate (1 byte, see `lib/attachments`) and ms until then
+-- - 'body', reference
+--
 -- Errors: QKUPLOAD  a body is not uploaded. Nothing was done.
 -- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, clear_marks, flags, has_large, lower_next_due
 -- gives: duplicate_of, finish_options, first_ids, mark, read_options, times_to_live, uploads, write_marks

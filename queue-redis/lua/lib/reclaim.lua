@@ -1,6 +1,7 @@
--- Every verb that reads or changes messages first reclaims (L7), if `next_due` has come: it takes back up to 128
--- expired leases by (deadline, id), then promotes up to 128 delayed messages by (due, id), then ends up to 128
--- messages past their time to live by (end, id).
+-- Every verb that reads or changes messages first reclaims (L7), if `next_due` has come:
+-- - takes back up to 128 expired leases, by (deadline, id)
+-- - promotes up to 128 delayed messages, by (due, id)
+-- - ends up to 128 messages past their time to live, by (end, id)
 -- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_dead_letter, add_ends, add_to
 -- needs: attempts_of, config, fields_of, forget, free, give_back, has_ttl, holders, is_valid, more_outdated, next_due
 -- needs: place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up

@@ -1,14 +1,15 @@
 -- A marker is a sorted set by which a change wakes up a waiting process. Its members are:
---   a process's channel   the process waits until the score (ms), and the next change is published to it. Behind a
+-- - a process's channel   the process waits until the score (ms), and the next change is published to it. Behind a
 --                         blank may follow the lease that the process wants: see `hand_over`
---   armed                 no process waited: minus the score is the number of changes that were not published
+-- - armed                 no process waited: minus the score is the number of changes that were not published
+--
 -- `armed` sorts first. It is beside channels only if the user may not publish. Markers hold only hints, never
 -- messages.
 -- gives: wake_up
 
 -- Publishes `changes` to the waiting processes, split evenly. If none waits, arms the marker for the next one. A
 -- channel without a listener belongs to a dead process, and is removed. With `left`, the change is work that a call
--- left behind. It was counted when it came, so it does not add up; printing a sum as a fraction would also cost a
+-- left behind. It was counted when it came, so it does not add up. Printing a sum as a fraction would also cost a
 -- lease a twentieth of its time. With `may_hand_over`, returns the registration of the longest waiting process if it
 -- wants a lease. Then nothing is published yet.
 local function wake_up(marker, changes, left, may_hand_over)

@@ -1,12 +1,15 @@
 -- The line of a reliable or bounded queue. READY is a list of frames, in the order of their ids; only pushes add to
 -- it. A message that is cancelled there leaves the head of its frame, a hole. The first element is never a hole.
 -- Messages with another place are in LINE, with their frames in FRAMES:
---   score -1, member id           came back by release or expiry: first of all, by id (L11)
---   score n, member number + id   joined the tail when n messages had been accepted (promoted, revived, or with a
+-- - score -1, member id           came back by release or expiry: first of all, by id (L11)
+-- - score n, member number + id   joined the tail when n messages had been accepted (promoted, revived, or with a
 --                                 distinct key): after id n, by number
+--
 -- `pick` merges both places. It returns up to `max` next messages in delivery order, as many as fit into one reply,
--- and moves nothing: `frames` and their `ids`; `fresh`, ids and frames that FRAMES does not have; `damaged`, ids and
--- bytes of damaged messages among them, which `remove_picked` sets aside.
+-- and moves nothing:
+-- - frames, ids   the messages
+-- - fresh         ids and frames that FRAMES does not have
+-- - damaged       ids and bytes of damaged messages among them; `remove_picked` sets these aside
 -- needs: BYTES, DELAYED, FRAMES, HEAD, ID, LINE, META, READY, accepted, add_dead_letter, add_to, fits, flags
 -- needs: frames_in_pack, free, has_large, id_of, is_valid, remove_from_line, size_of
 -- gives: any_left, holes, pick, remove_picked

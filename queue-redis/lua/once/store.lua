@@ -26,8 +26,8 @@ end
 -- KEYS[…], ARGV[1], ARGV[2] see above
 -- ARGV[3] key
 -- ARGV[4] claim_time: in ms
--- Returns {0, token} if the caller has the claim now; {1, ms until the claim ends} if another has it; {2, 0} if the
--- key is done.
+-- Returns {0, token} if the caller has the claim now. Returns {1, ms until the claim ends} if another has it, and {2,
+-- 0} if the key is done.
 -- Errors: OOM  the server is full. Nothing was written.
 -- needs: CLAIMED, DONE, META, TOKENS, live, meta
 local key = ARGV[3]

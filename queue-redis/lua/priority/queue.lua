@@ -20,10 +20,11 @@ end
 
 --- @part "line"
 -- The line of a priority queue. LINE has the ready messages, FRAMES their frames. Without ageing a priority has two
--- lines, and the score tells which; a line's order is by member:
---   score -2p - 1, member id                 came back by release or expiry: first, by id (L11)
---   score -2p, member id                     pushed
---   score -2p, member last + number + id     joined the tail when `last` was the last id: after it, by number
+-- lines, and the score tells which. A line's order is by member:
+-- - score -2p - 1, member id                 came back by release or expiry: first, by id (L11)
+-- - score -2p, member id                     pushed
+-- - score -2p, member last + number + id     joined the tail when `last` was the last id: after it, by number
+--
 -- With ageing the score is arrival - p * ageing, and the member is the id (P4).
 -- needs: DELAYED, LINE, end_attachments, read_frames
 -- gives: any_left, free, pick

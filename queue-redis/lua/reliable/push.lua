@@ -49,6 +49,7 @@ if now < next_due and not DEDUP and (packs or #ARGV == 3 + ARGV[3]) then
   return last
 end
 
+-- The slow path: options, or something to reclaim.
 local function slow_path()
   --- @include "lib/push_options#delayed"
   --- @include "lib/push_options#tail"

@@ -63,7 +63,7 @@ pub(crate) fn with(edits: Edits, only: &str) -> BTreeMap<&'static str, String> {
     scripts
 }
 
-/// The pieces of a file that scripts have in them: what is between its includes and the beginnings of its parts.
+/// The pieces of a file that are in scripts as a whole: its text between includes and beginnings of parts.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for line in text.split_inclusive('\n') {
