@@ -28,10 +28,10 @@ mod redis {
 
     edits! {
         LAST_IN_FIRST_OUT {
-            "bounded/offer": "call('RPUSH', READY, unpack(frames))" =>
-                "call('LPUSH', READY, unpack(frames))";
-            "bounded/offer": "call('RPUSH', READY, unpack(frames))" =>
-                "call('LPUSH', READY, unpack(frames))";
+            "reliable/push": "if not handed_over then\n    call('RPUSH', READY," =>
+                "if not handed_over then\n    call('LPUSH', READY,";
+            "reliable/push": "elseif frames[1] then\n      call('RPUSH', READY," =>
+                "elseif frames[1] then\n      call('LPUSH', READY,";
         }
         PUSH_WAKES_NOBODY {
             "reliable/push": "wake_up(ARRIVALS, #frames)" => "";
