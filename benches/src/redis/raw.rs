@@ -18,7 +18,7 @@ use crate::{kinds::BODY, pairs::Work};
 static PUSH: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/push.lua")));
 static TURN: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("../../lua/raw/turn.lua")));
+    LazyLock::new(|| Script::new(include_str!("../../lua/raw/settle_and_lease.lua")));
 
 /// One `LPUSH`, or one `RPUSH` of many bodies.
 pub fn list_push(fixture: &Fixture, shape: Shape) -> Work<'_> {

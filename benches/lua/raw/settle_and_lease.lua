@@ -1,6 +1,6 @@
--- The commands of a reliable queue's turn that acks one message and leases the next, as it mostly is, and nothing
--- beside them: what that turn costs at the least, however its script is written.
--- KEYS and ARGV: as for the turn, and behind them the next message's id  Returns the message.
+-- The commands of a reliable queue's `settle_and_lease` on the fast path, and nothing else. It acks one message and
+-- leases the next. No script of such a call costs less.
+-- KEYS and ARGV: as for the call, and behind them the next message's id  Returns the message.
 local call = redis.call
 call('TIME')
 call('HMGET', KEYS[1], 'config', 'accepted', 'flags', 'next_due', 'token', 'acked')
