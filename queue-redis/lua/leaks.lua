@@ -3,8 +3,8 @@
 -- ARGV[1] prefix: of the keys
 -- Returns a line for each leak.
 -- needs: HEAD, ID, PACK, SINCE, WITH_PAST
--- gives: ADDS
-local ADDS = 0
+-- gives: EXTRA_HEAD
+local EXTRA_HEAD = 0
 --- @include "lib/frames"
 local lines = {}
 local queues = {}
@@ -131,7 +131,7 @@ local function look(queue, keys)
 
   -- Each message or item has one place.
   local places = {}
-  local function stand(suffix, id)
+  local function note_place(suffix, id)
     if places[id] then
       say(suffix, 'has an entry that is also in ' .. places[id] .. ':', id)
     end
@@ -178,7 +178,7 @@ local function look(queue, keys)
     for _, member in ipairs(members(suffix)) do
       -- A lease's token is behind its id; a place's number is before it.
       local id = suffix == 'leases' and string.sub(member, 1, 7) or string.sub(member, -7)
-      stand(suffix, id)
+      note_place(suffix, id)
       extras['u' .. id] = suffix ~= 'dead'
       extras['e' .. id] = suffix ~= 'dead'
       extras['b' .. id] = true
@@ -262,7 +262,7 @@ local function look(queue, keys)
   local holes = 0
   for k, frame in ipairs(ready) do
     if #frame > HEAD then
-      stand('ready', string.sub(frame, ID, SINCE - 1))
+      note_place('ready', string.sub(frame, ID, SINCE - 1))
     else
       holes = holes + 1
       if k == 1 then
@@ -283,7 +283,7 @@ local function look(queue, keys)
   places = {}
   for _, suffix in ipairs({ 'ring', 'fresh' }) do
     for _, id in ipairs(members(suffix)) do
-      stand(suffix, id)
+      note_place(suffix, id)
     end
   end
   for _, id in ipairs(members('due')) do
@@ -314,14 +314,14 @@ local function look(queue, keys)
 
   places = {}
   for _, key in ipairs(members('dedup')) do
-    stand('dedup', key)
+    note_place('dedup', key)
   end
   explain('firsts')
 
   places = {}
   for _, suffix in ipairs({ 'once-claimed', 'once-done' }) do
     for _, key in ipairs(members(suffix)) do
-      stand(suffix, key)
+      note_place(suffix, key)
     end
   end
   explain('once-tokens')

@@ -1,11 +1,11 @@
 -- A bounded queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
 -- `list/line`.
 -- KEYS[1] to KEYS[12] as below; KEYS[13] is the guard (see src/keys.rs); KEYS[14 …] only in calls that need them
--- gives: ADDS, ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, FIRSTS, FRAMES, LEASES, LINE, META, OWNED
--- gives: PROMOTED, READY, ROOM, RUNS, UPLOADS
+-- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
+-- gives: OWNED, PROMOTED, READY, ROOM, RUNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
 local ROOM, DISTINCT, OWNED, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 10)
-local ADDS = 0 -- bytes that a frame's head has besides
+local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
 
 --- @part "fast_lease"

@@ -1,12 +1,12 @@
 -- A delay queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. Ready and delayed messages
 -- share one line, by due time.
 -- KEYS[1] to KEYS[7] as below; KEYS[8] is the guard (see src/keys.rs); KEYS[9 …] only in calls that need them
--- gives: ADDS, ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS
+-- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS
 -- gives: UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, RUNS, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS =
   unpack(KEYS)
 local DELAYED = LINE
-local ADDS = 0 -- bytes that a frame's head has besides
+local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = nil -- nothing to promote: due messages are in their place already
 
 --- @part "fast_lease"

@@ -89,9 +89,9 @@ local function add_ends(ids)
   local places = {}
   for k, kept in ipairs(call('HMGET', FRAMES, unpack(fields_of('e', ids)))) do
     if kept and #kept == 8 then
-      local over = decode('>I7', kept)
-      lower_next_due(over)
-      places[#places + 1] = string.format('%d', over)
+      local ends_at = decode('>I7', kept)
+      lower_next_due(ends_at)
+      places[#places + 1] = string.format('%d', ends_at)
       places[#places + 1] = ids[k]
     end
   end

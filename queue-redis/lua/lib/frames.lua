@@ -10,10 +10,10 @@
 --
 -- Numbers are big-endian, so ids sort as strings. All scripts that read or write a frame use these names. They are no
 -- functions, because each function costs a push as much as a command.
--- needs: ADDS
+-- needs: EXTRA_HEAD
 -- gives: BYTES, FRAME, HEAD, ID, PACK, PAST, SINCE, TAGS, WITH_PAST
-local FRAME = ADDS == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
-local HEAD = ADDS and 15 + ADDS or 0 -- length of the head
+local FRAME = EXTRA_HEAD == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
+local HEAD = EXTRA_HEAD and 15 + EXTRA_HEAD or 0 -- length of the head
 local ID, SINCE = 2, 9 -- where these two begin in a frame, an I7 each
 -- The least tag. The slow path writes WITH_PAST - 2, because a function may use 60 names of the outer function only.
 local TAGS = 253

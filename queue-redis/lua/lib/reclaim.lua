@@ -29,14 +29,14 @@ end
 
 -- Drops or buries up to 128 messages past their time to live, by (end, id) (L17).
 local function end_outdated()
-  local over = call('ZRANGEBYSCORE', ENDS, '-inf', now_text, 'LIMIT', 0, MANY)
+  local outdated = call('ZRANGEBYSCORE', ENDS, '-inf', now_text, 'LIMIT', 0, MANY)
   more_outdated = false
-  if not over[1] then
+  if not outdated[1] then
     return
   end
-  local kept = call('HMGET', FRAMES, unpack(fields_of('e', over)))
+  local kept = call('HMGET', FRAMES, unpack(fields_of('e', outdated)))
   local dropped, buried, ended = {}, {}, {}
-  for k, id in ipairs(over) do
+  for k, id in ipairs(outdated) do
     local fate = kept[k] and #kept[k] == 8 and byte(kept[k], 8)
     if fate == 100 then
       dropped[#dropped + 1] = id
@@ -71,7 +71,7 @@ local function end_outdated()
   if dropped[1] then
     forget(dropped)
   end
-  more_outdated = #over == MANY and call('ZCOUNT', ENDS, '-inf', now_text) > 0
+  more_outdated = #outdated == MANY and call('ZCOUNT', ENDS, '-inf', now_text) > 0
 end
 
 local NEVER = 9007199254740991 -- in ms; no due time is later

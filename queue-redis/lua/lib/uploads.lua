@@ -8,10 +8,10 @@
 -- Drops uploads of producers that died before their push. The score of an upload is 0 until a sweep first sees it,
 -- and the time of that sweep from then on. So only the server's clock counts.
 local sweep = UPLOADS and function()
-  local over = call('ZRANGEBYSCORE', UPLOADS, '(0', string.format('%d', now - 60000), 'LIMIT', 0, CHUNK)
-  if over[1] then
-    call('HDEL', BODIES, unpack(over))
-    call('ZREM', UPLOADS, unpack(over))
+  local dropped = call('ZRANGEBYSCORE', UPLOADS, '(0', string.format('%d', now - 60000), 'LIMIT', 0, CHUNK)
+  if dropped[1] then
+    call('HDEL', BODIES, unpack(dropped))
+    call('ZREM', UPLOADS, unpack(dropped))
   end
   local seen = {}
   for k, reference in ipairs(call('ZRANGEBYSCORE', UPLOADS, 0, 0, 'LIMIT', 0, MANY)) do

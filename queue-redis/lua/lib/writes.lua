@@ -52,9 +52,9 @@ end
 
 -- Removes dedup marks past their window, up to 128.
 local function clear_marks()
-  local over = call('ZRANGEBYSCORE', DEDUP, '-inf', now_text, 'LIMIT', '0', MANY)
-  if over[1] then
-    call('HDEL', FIRSTS, unpack(over))
-    call('ZREM', DEDUP, unpack(over))
+  local ended = call('ZRANGEBYSCORE', DEDUP, '-inf', now_text, 'LIMIT', '0', MANY)
+  if ended[1] then
+    call('HDEL', FIRSTS, unpack(ended))
+    call('ZREM', DEDUP, unpack(ended))
   end
 end

@@ -221,17 +221,17 @@ end
 
 -- Moves due messages to the tail.
 local function promote_due()
-  local over, due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY), {}
-  for k = 1, #over do
+  local found, due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY), {}
+  for k = 1, #found do
     -- A member that is no id is dropped: behind a place's number, it could look like another message's id.
-    if #over[k] == 7 then
-      due[#due + 1] = over[k]
+    if #found[k] == 7 then
+      due[#due + 1] = found[k]
     end
   end
   if due[1] then
     join_tail(due)
   end
-  if over[1] then
-    call('ZREM', DELAYED, unpack(over))
+  if found[1] then
+    call('ZREM', DELAYED, unpack(found))
   end
 end

@@ -34,10 +34,10 @@ local key = ARGV[3]
 
 -- Removes keys whose claims or done marks have ended, up to 128 (O4).
 local function clear_ended(ends)
-  local over = call('ZRANGEBYSCORE', ends, '-inf', now_text, 'LIMIT', '0', MANY)
-  if over[1] then
-    call('HDEL', TOKENS, unpack(over))
-    call('ZREM', ends, unpack(over))
+  local ended = call('ZRANGEBYSCORE', ends, '-inf', now_text, 'LIMIT', '0', MANY)
+  if ended[1] then
+    call('HDEL', TOKENS, unpack(ended))
+    call('ZREM', ends, unpack(ended))
   end
 end
 

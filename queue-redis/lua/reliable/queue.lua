@@ -1,11 +1,11 @@
 -- A reliable queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
 -- `list/line`.
 -- KEYS[1] to KEYS[9] as below; KEYS[10] is the guard (see src/keys.rs); KEYS[11 …] only in calls that need them
--- gives: ADDS, ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, READY
--- gives: RUNS, UPLOADS
+-- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED
+-- gives: READY, RUNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
 local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 11)
-local ADDS = 0 -- bytes that a frame's head has besides
+local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
 
 --- @part "fast_lease"

@@ -5,10 +5,10 @@
 -- KEYS[1] to KEYS[8] as below; KEYS[9] is the guard (see src/keys.rs); KEYS[10] only in calls that need it
 -- ARGV[1], ARGV[2] see `lib/call`
 -- needs: config
--- gives: ADDS, ARRIVALS, BODIES, DUE, FRESH, KEYED, META, NAMED, RING, UPLOADS, meta, pace
+-- gives: ARRIVALS, BODIES, DUE, EXTRA_HEAD, FRESH, KEYED, META, NAMED, RING, UPLOADS, meta, pace
 --- @include "lib/call"
 local META, RING, BODIES, ARRIVALS, KEYED, NAMED, FRESH, DUE, _, UPLOADS = unpack(KEYS)
-local ADDS = nil -- no frames
+local EXTRA_HEAD = nil -- no frames
 local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config"
 local pace = tonumber(string.match(config, 'pace=(%d+)')) -- ms from a visit to the next (T4)
