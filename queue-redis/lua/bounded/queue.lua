@@ -1,6 +1,7 @@
 -- A bounded queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
 -- `list/line`.
--- KEYS[1] to KEYS[12] as below; KEYS[13] is the guard (see src/keys.rs); KEYS[14 …] only in calls that need them
+-- KEYS[1] to KEYS[12] as below; KEYS[13] is the guard; KEYS[14 …] only in calls that need them
+-- src/keys.rs describes each key.
 -- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
 -- gives: OWNED, PROMOTED, READY, ROOM, RUNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)

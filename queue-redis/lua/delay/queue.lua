@@ -1,6 +1,7 @@
 -- A delay queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. Ready and delayed messages
 -- share one line, by due time.
--- KEYS[1] to KEYS[7] as below; KEYS[8] is the guard (see src/keys.rs); KEYS[9 …] only in calls that need them
+-- KEYS[1] to KEYS[7] as below; KEYS[8] is the guard; KEYS[9 …] only in calls that need them
+-- src/keys.rs describes each key.
 -- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS
 -- gives: UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, RUNS, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS =

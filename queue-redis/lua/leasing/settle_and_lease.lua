@@ -38,7 +38,7 @@ end
 local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6
 local for_several = wants < 0 -- callers
 wants = for_several and -wants or wants
-local only_acks = now < next_due
+local only_acks = now < next_due -- whether the call has acks only, and nothing to reclaim
 
 -- The leases to ack: batch leases and their acked indexes ('' for all); single leases, and their ids. The tables have
 -- room for one message, so they do not grow for it.
@@ -62,7 +62,7 @@ local named_holders, unattached = false, true
 if flags ~= '' then
   named_holders, unattached = string.find(flags, 'h', 1, true) ~= nil, not string.find(flags, '[^hk]')
 end
-local fast = only_acks and unattached and (named_holders or ARGV[5] == '')
+local fast = only_acks and unattached and (named_holders or ARGV[5] == '') -- whether it is on the fast path
 local room_marker = nil -- the marker of producers that wait for room
 
 -- The messages to lease: their number and bytes, and the reply; their least number, and whether their numbers have no

@@ -37,7 +37,7 @@ if meta[1] ~= ARGV[2] then
       .. '], which queue-kit did not write')
   end
 end
-local config = meta[1]
+local config = meta[1] -- the stored configuration
 local accepted = tonumber(meta[2] or 0) -- number of accepted messages, and the last id
 
 -- With a wrong number, ids would be given twice, and messages overwritten.

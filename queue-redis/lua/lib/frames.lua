@@ -18,7 +18,7 @@ local ID, SINCE = 2, 9 -- where these two begin in a frame, an I7 each
 -- The least tag. The slow path writes WITH_PAST - 2, because a function may use 60 names of the outer function only.
 local TAGS = 253
 local PACK = 254 -- first byte of an element of READY that is a pack: see `lib/packs`
-local WITH_PAST = 255
+local WITH_PAST = 255 -- first byte of a frame with a past
 local PAST = '>I4I7I2' -- 13 bytes, and then the reason
 local BYTES = 8388608 -- of headers and bodies that one call returns at most
 
@@ -56,10 +56,11 @@ local function fits(frames, raw)
 end
 
 --- @part "valid"
--- Other programs may have damaged a frame.
+-- Checks of frames, which other programs may have damaged.
 -- needs: HEAD, ID, SINCE, WITH_PAST
 -- gives: id_of, is_valid
 
+-- The id in a frame, 7 bytes.
 local function id_of(frame)
   return sub(frame, ID, SINCE - 1)
 end
@@ -79,6 +80,7 @@ end
 -- needs: FRAME, HEAD, PAST, WITH_PAST
 -- gives: attempts_of, reframe
 
+-- The attempts that were charged.
 local function attempts_of(frame)
   local attempts = byte(frame, 1)
   if attempts == WITH_PAST then

@@ -13,7 +13,7 @@
 --- @include "lib/frames"
 
 local try = pcall -- Lua's, not Redis's
-local MESSAGES = TAGS
+local MESSAGES = TAGS -- first byte of a pack's second element
 
 -- These functions exist only if the queue ever had a pack. Most queues have none, and a function costs every call.
 local frames_in_pack, split_pack

@@ -76,6 +76,7 @@ local function open_packs(wanted)
   return heads
 end
 
+-- The next messages, see above.
 local function pick(max)
   local frames, ids, fresh, members, damaged, before = {}, {}, {}, {}, {}, 0
   local listed, raw, at, passed, got = 0, 0, 1, 0, 0

@@ -78,7 +78,7 @@ local key = ARGV[3]
 
 -- Compared as text, because Lua's numbers do not tell the largest tokens apart.
 local ours = call('HGET', TOKENS, key) == ARGV[4]
-local held = ours and live(CLAIMED, key)
+local held = ours and live(CLAIMED, key) -- whether the claim is live
 
 --- @part "extend"
 -- extend: sets the end of a live claim to now + claim_time.

@@ -1,5 +1,6 @@
 -- A priority queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`.
--- KEYS[1] to KEYS[8] as below; KEYS[9] is the guard (see src/keys.rs); KEYS[10 …] only in calls that need them
+-- KEYS[1] to KEYS[8] as below; KEYS[9] is the guard; KEYS[10 …] only in calls that need them
+-- src/keys.rs describes each key.
 -- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS
 -- gives: UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, RUNS = unpack(KEYS)
@@ -50,11 +51,13 @@ end
 --- @include "lib/writes#add_to"
 --- @include "priority/queue#settings"
 
+-- The priority of a message.
 local function urgency_of(frame)
   local _, _, _, biased = decode(FRAME, frame)
   return biased - 32768
 end
 
+-- The score of a message with ageing (P4).
 local function aged_score(frame)
   local _, _, _, _, arrival = decode(FRAME, frame)
   return arrival - urgency_of(frame) * ageing
@@ -119,6 +122,7 @@ local ageing = tonumber(string.match(config, 'ageing=(%d+)')) -- ms that weigh a
 -- gives: count_ready, oldest_since
 --- @include "priority/queue#settings"
 
+-- The number of ready messages.
 local function count_ready()
   return call('ZCARD', LINE)
 end

@@ -1,6 +1,7 @@
 -- A reliable queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
 -- `list/line`.
--- KEYS[1] to KEYS[9] as below; KEYS[10] is the guard (see src/keys.rs); KEYS[11 …] only in calls that need them
+-- KEYS[1] to KEYS[9] as below; KEYS[10] is the guard; KEYS[11 …] only in calls that need them
+-- src/keys.rs describes each key.
 -- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED
 -- gives: READY, RUNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
