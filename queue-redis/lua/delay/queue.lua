@@ -42,7 +42,7 @@ local function any_left()
 end
 
 --- @part "moves"
--- Moves into the line of a delay queue.
+-- Moves messages into the line of a delay queue.
 -- needs: ARRIVALS, LINE, wake_up
 -- gives: give_back, join_tail, promote_due
 --- @include "lib/wake_up"

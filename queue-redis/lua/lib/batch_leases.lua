@@ -1,7 +1,18 @@
--- Acked messages of a batch lease. FRAMES has their indexes in the field 'a' and the lease's member: 1 byte each, 128
--- for the first.
+-- A batch lease is one lease of several messages, which have consecutive tokens. Its member of LEASES consists of the
+-- least id (7 bytes), the first token (7 bytes) and the number of messages (1 byte). All ids follow if they are not
+-- consecutive, as ids of one pushed batch are.
+-- RUNS has the same member by the first token, so a receipt finds its batch lease. `uncounted` in META is the number
+-- of messages that ZCARD of LEASES leaves out. FRAMES has three fields for it:
+-- - the member            the elements that were taken out of READY
+-- - 'h' and the member    the holder
+-- - 'a' and the member    the indexes of the acked messages
+--
+-- A batch lease stays until all its messages are acked. Any other operation on one of them first gives the rest
+-- leases of their own.
 -- needs: FRAMES
 -- gives: acked_of, has_index
+
+-- The indexes of the acked messages: 1 byte each, 128 for the first.
 local function acked_of(batch)
   return call('HGET', FRAMES, 'a' .. batch) or ''
 end
@@ -12,8 +23,7 @@ local function has_index(indexes, k)
 end
 
 --- @part "count"
--- The number of leased messages. A batch lease is one member of LEASES. `uncounted` in META is the number of messages
--- that ZCARD of LEASES leaves out.
+-- Counts leased messages.
 -- needs: LEASES, META, RUNS, acked_of
 -- gives: count_leases
 
@@ -39,17 +49,7 @@ local function count_leases()
 end
 
 --- @part "split"
--- A batch lease is one lease of several messages, which have consecutive tokens. Its member of LEASES consists of the
--- least id (7 bytes), the first token (7 bytes) and the number of messages (1 byte). All ids follow if they are not
--- consecutive, as ids of one pushed batch are.
--- RUNS has the same member by the first token, so a receipt finds its batch lease. `uncounted` in META is the number
--- of messages that ZCARD of LEASES leaves out. FRAMES has three fields for it:
--- - the member            the elements that were taken out of READY
--- - 'h' and the member    the holder
--- - 'a' and the member    the indexes of the acked messages
---
--- A batch lease stays until all its messages are acked. Any other operation on one of them first gives the rest
--- leases of their own.
+-- Splits batch leases into single leases.
 -- needs: FRAMES, LEASES, RUNS, acked_of, add_to, frames_in_pack, has_index, try
 -- gives: frames_of, id_in, split_batch, split_batches
 --- @include "lib/packs"

@@ -76,7 +76,7 @@ local function is_valid(frame, id)
 end
 
 --- @part "edit"
--- Attempts of a frame, and changes of it.
+-- Reads the attempts of a frame, and changes a frame.
 -- needs: FRAME, HEAD, PAST, WITH_PAST
 -- gives: attempts_of, reframe
 

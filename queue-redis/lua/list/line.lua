@@ -194,7 +194,7 @@ local function any_left()
 end
 
 --- @part "moves"
--- Moves into the line of a reliable or bounded queue.
+-- Moves messages into the line of a reliable or bounded queue.
 -- needs: ARRIVALS, DELAYED, FRAMES, LINE, accepted, add_to, wake_up
 -- gives: give_back, join_tail, promote_due
 --- @include "lib/wake_up"

@@ -58,7 +58,7 @@ local token = math.max(last + 1, now_micros)
 local token_text = string.format('%d', token)
 call('HSET', META, 'config', ARGV[2], 'token', token_text)
 
--- This comes before the clearing, which would remove the new claim with the old one.
+-- The new claim is stored before old ones are cleared: clearing an old claim of this key would remove the new token.
 call('ZADD', CLAIMED, now + tonumber(ARGV[4]), key)
 call('HSET', TOKENS, key, token_text)
 call('ZREM', DONE, key)

@@ -44,7 +44,7 @@ local function any_left()
 end
 
 --- @part "moves"
--- Moves into the line of a priority queue.
+-- Moves messages into the line of a priority queue.
 -- needs: ARRIVALS, DELAYED, FRAME, FRAMES, LINE, accepted, add_dead_letter, add_to, ageing, free, is_valid, wake_up
 -- gives: give_back, join_tail, promote_due
 --- @include "lib/wake_up"
