@@ -170,9 +170,8 @@ impl Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Kind;
 
-    static SCRIPT: Script = Script::new(&Kind::NONE, "test", &[]);
+    static SCRIPT: Script = Script::new("", "test", "lib/call");
 
     #[test]
     fn ids_come_one_by_one_or_by_the_last() {

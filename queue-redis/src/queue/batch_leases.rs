@@ -12,14 +12,14 @@ use queue_core::{Disposition, MessageId, Receipt, Settlement, Token};
 
 use crate::frame;
 
-/// The fewest messages in a batch lease, as in `lua/leasing/usual_turn.lua`.
+/// The fewest messages in a batch lease, as in `lua/leasing/fast_lease.lua`.
 const SHORTEST: usize = 4;
 /// The most batch leases to remember: consumers that settle nothing must not fill the memory.
 const KNOWN: usize = 1024;
 /// Number of calls that ask for no batch lease after a call that settled part of one.
 const PAUSE: u32 = 16;
 
-/// The batch leases that the calls of a queue's handle took, see `lua/shared/runs.lua`.
+/// The batch leases that the calls of a queue's handle took, see `lua/lib/batch_leases.lua`.
 ///
 /// One call that acks many messages of a batch lease costs the server as much as one that acks a few. Each partial ack
 /// reads and writes the indexes of all acked messages. Any other operation on one of its messages splits the batch

@@ -1,5 +1,5 @@
 //! Large bodies. A script costs time for each byte that it handles, so large bodies are transferred by plain commands,
-//! and scripts handle only references to them. `lua/shared/bodies.lua` has the details.
+//! and scripts handle only references to them. `lua/lib/uploads.lua` has the details.
 
 use std::{
     collections::hash_map::RandomState,

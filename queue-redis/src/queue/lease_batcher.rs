@@ -201,7 +201,7 @@ impl LeaseSender {
         Ok(Some((settled, leased)))
     }
 
-    /// The message that `lua/shared/hand_over.lua` leased for `lease_time`: the token, and the frame. `None` if it
+    /// The message that `lua/lib/wake_up.lua` leased for `lease_time`: the token, and the frame. `None` if it
     /// cannot be read; then its lease expires, and the next client that leases it buries it.
     pub(super) fn handed_over(&self, mut handed: Bytes, lease_time: Duration) -> Option<Delivery> {
         let token = frame::token(&mut handed)?;
@@ -373,7 +373,7 @@ impl SendBatch for LeaseSender {
     }
 }
 
-/// A settlement as `lua/shared/settle.lua` reads it. Its delays were checked before.
+/// A settlement as `lua/leasing/settle.lua` reads it. Its delays were checked before.
 fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
     let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
     let (what, rest) = match &settlement.disposition {

@@ -85,7 +85,7 @@ impl<P: PushEntry> SendBatch for PushSender<P> {
             P::add_before(batch, self.mode, call);
             uploads.add_payloads(payloads(), call);
             P::add_behind(batch, call);
-            // The triples that `lua/shared/terms.lua` reads. The windows and limits were checked
+            // The triples that `lua/lib/push_options.lua` reads. The windows and limits were checked
             // before.
             for (entry, push) in pushes().enumerate() {
                 if let Some(dedup) = &push.dedup {

@@ -22,8 +22,8 @@ enum Event {
     End,
 }
 
-/// A marker with the behaviour of `lua/shared/arm.lua`, `lua/shared/hand_over.lua` and
-/// `lua/waiting/join.lua`, and the number of messages in its queue.
+/// A marker with the behaviour of `lua/lib/wake_up.lua` and `lua/waiting/marker.lua`, and the
+/// number of messages in its queue.
 #[derive(Debug)]
 struct FakeServer {
     ready: AtomicUsize,

@@ -3,14 +3,14 @@
 //!
 //! A *marker* is a sorted set on the server, one for each kind of hint of a queue. A waiting client registers its
 //! process there. A script that makes messages ready notifies as many registered processes as it has messages for, each
-//! once. If none is registered, it *arms* the marker for the next process that waits (`lua/shared/arm.lua`). So a
+//! once. If none is registered, it *arms* the marker for the next process that waits (`lua/lib/wake_up.lua`). So a
 //! wake-up costs the same for any number of queues, and the longest waiting processes go first. If nobody listens to a
 //! process's channel any more, the script notices that when it publishes. A marker holds only hints, so a lost marker
 //! delays consumers by at most the fall-back interval.
 //!
 //! A waiting client may also request a handoff. The process is then registered with the terms of its lease. A push of a
 //! short message that is next leases it by these terms, and publishes the message instead of the hint
-//! (`lua/shared/hand_over.lua`). The registry gives the message to a caller that was already waiting for it when it was
+//! (`lua/lib/wake_up.lua`). The registry gives the message to a caller that was already waiting for it when it was
 //! leased. If there is none, the message goes back to the queue. If the message is lost on its way, its lease expires.
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ pub(crate) struct HandoffRequest {
 }
 
 impl HandoffRequest {
-    /// The terms as `hand_over.lua` reads them.
+    /// The terms as `lua/lib/wake_up.lua` reads them.
     fn terms(self) -> HandoffTerms {
         let holder = self.holder.as_ref().map_or("", Holder::as_str);
         HandoffTerms {

@@ -262,8 +262,8 @@ enum ServerMessage {
     HandedOver(Bytes, HandedOver),
 }
 
-/// Reads a message of `lua/shared/arm.lua`: the number of changes, a blank, the marker. The number is zero if
-/// `lua/leasing/remove.lua` published it. Also reads a message of `lua/shared/hand_over.lua`, where `patience` is the
+/// Reads a message of `lua/lib/wake_up.lua`: the number of changes, a blank, the marker. The number is zero if
+/// `lua/leasing/queues.lua` published it. Also reads a message of `lua/lib/wake_up.lua`, where `patience` is the
 /// lifetime that the registration had left at its beginning.
 fn read(push: &PushInfo, patience: Duration) -> Option<ServerMessage> {
     let (PushKind::Message, [.., Value::BulkString(message)]) = (&push.kind, &*push.data) else {
