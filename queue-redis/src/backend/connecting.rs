@@ -21,7 +21,7 @@ use redis_link::{
 use super::RedisBackend;
 use crate::{
     keys,
-    waiting::{self, Waiter},
+    waiting::{self, NodeWaiter},
 };
 
 /// The servers, and how to connect to them.
@@ -67,7 +67,7 @@ impl Connecting {
         let (prefix, fall_back) = (Arc::clone(&self.prefix), self.fall_back);
         Box::new(move |node| {
             let channel = keys::channel(&prefix, node.seed).into();
-            Arc::new(Waiter::new(waiting::Settings {
+            Arc::new(NodeWaiter::new(waiting::Settings {
                 node,
                 fall_back,
                 channel,

@@ -37,10 +37,9 @@ impl BoundedQueue for Queue<Bounded> {
         self.checked(Offer::check_all(messages, self.max_body))?;
         match overflow {
             Overflow::Reject => {
-                let room = self.handle.room();
+                let poll = self.handle.room.poll();
                 let offered = self.push_batchers[REJECTING].submit(messages).await?;
-                room.used();
-                self.handle.offered();
+                poll.succeeded(None);
                 Ok(offered)
             }
             Overflow::DropOldest => self.push_batchers[DROPPING_OLDEST].submit(messages).await,
@@ -51,7 +50,7 @@ impl BoundedQueue for Queue<Bounded> {
     }
 
     async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_room(timeout).await
+        self.handle.room.wait(timeout, None).await.map(drop)
     }
 
     async fn recent(&self, n: usize) -> Result<Vec<Message>> {

@@ -3,26 +3,17 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    time::Duration,
 };
 
-use bytes::Bytes;
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
 use redis_link::{Client, Confirmer, Fill, error::is_wrong_type};
-use tokio::time::Instant;
 
-use super::{config, poll_timer::PollTimer};
-use crate::{
-    backend::RedisBackend,
-    keys::Keys,
-    reply::Reply,
-    script::Script,
-    waiting::{self, HandoffRequest, Hint},
-};
+use super::config;
+use crate::{backend::RedisBackend, keys::Keys, reply::Reply, script::Script, waiting::Waiter};
 
 /// One plain push out of this number clears away expired marks and abandoned staged bodies.
 const CLEARS: u32 = 64;
@@ -35,7 +26,10 @@ pub(crate) struct Handle {
     pub(super) name: QueueName,
     pub(super) kind: QueueKind,
     keys: Keys,
-    arrivals: Bytes,
+    /// Waits for messages or items that are ready.
+    pub(super) arrivals: Waiter,
+    /// Waits for room in a bounded queue.
+    pub(super) room: Waiter,
     pub(super) config: String,
     pub(super) capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is, instead of creating it.
@@ -46,19 +40,6 @@ pub(crate) struct Handle {
     sends_all: AtomicBool,
     /// The number of plain pushes.
     plain_pushes: AtomicU32,
-    poll_state: Mutex<PollState>,
-}
-
-/// The results of polls and waits.
-#[derive(Debug, Default)]
-struct PollState {
-    /// The time of the next change that needs no call, as far as the last poll knew.
-    next_due: Option<Instant>,
-    /// Whether a wait has ended since the last poll: no other caller may have got its wake-up.
-    has_waited: bool,
-    poll_timer: PollTimer,
-    /// The same for room, for which offers poll.
-    room_timer: PollTimer,
 }
 
 impl Handle {
@@ -71,20 +52,20 @@ impl Handle {
         capacity: Option<usize>,
     ) -> Self {
         let keys = Keys::new(backend.prefix(), name, kind);
-        let arrivals = Bytes::copy_from_slice(keys.arrivals().as_bytes());
+        let client = backend.client().at(keys.arrivals());
         Self {
             backend: backend.clone(),
-            client: backend.client().at(keys.arrivals()),
+            arrivals: Waiter::new(&client, name, keys.arrivals()),
+            room: Waiter::new(&client, name, &keys.room()),
+            client,
             name: name.clone(),
             kind,
             keys,
-            arrivals,
             config,
             capacity,
             only_looks: false,
             sends_all: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
-            poll_state: Mutex::default(),
         }
     }
 
@@ -172,7 +153,7 @@ impl Handle {
                 Ok(Value::Nil) if self.only_looks => return Ok(None),
                 Ok(Value::Nil) => {
                     left -= 1;
-                    waiting::at(&self.client.node()).forget(&self.arrivals);
+                    self.arrivals.forget();
                     drop(self.open().await?);
                 }
                 Ok(value) => {
@@ -236,79 +217,6 @@ impl Handle {
             client: self.client.clone(),
             key: self.keys.confirm().into(),
         }))
-    }
-
-    /// The arrival that may lead to a call: if the call fails or is dropped half-way, another caller is notified.
-    pub(crate) fn arrival(&self) -> Hint {
-        let marker = self.arrivals.clone();
-        waiting::at(&self.client.node()).hint(marker)
-    }
-
-    /// The room that may lead to a call, in the same way.
-    pub(crate) fn room(&self) -> Hint {
-        let marker = self.room_marker();
-        waiting::at(&self.client.node()).hint(marker)
-    }
-
-    /// Remembers a poll's result: the time until the next change that needs no call.
-    pub(crate) fn polled(&self, next: Option<Duration>) {
-        let change = next.and_then(|next| Instant::now().checked_add(next));
-        let mut state = self.lock_poll_state();
-        state.next_due = change;
-        state.poll_timer.polled();
-        let has_waited = std::mem::take(&mut state.has_waited);
-        drop(state);
-        if let (Some(change), true) = (change, has_waited) {
-            waiting::at(&self.client.node()).found(&self.arrivals, change);
-        }
-    }
-
-    /// Remembers that an offer polled for room.
-    pub(super) fn offered(&self) {
-        self.lock_poll_state().room_timer.polled();
-    }
-
-    fn lock_poll_state(&self) -> MutexGuard<'_, PollState> {
-        // No code panics while it holds this lock.
-        self.poll_state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a message or an item that may be ready. With a handoff request, the message itself may be handed over.
-    pub(crate) async fn wait_for_arrival(
-        &self,
-        timeout: Duration,
-        wish: Option<HandoffRequest>,
-    ) -> Result<Option<Bytes>> {
-        let node = self.client.node();
-        let fall_back = waiting::at(&node).fall_back();
-        let (change, longest) = {
-            let mut state = self.lock_poll_state();
-            (state.next_due, state.poll_timer.waits(fall_back))
-        };
-        let longest = timeout.min(longest);
-        let wait = waiting::at(&node).wait(&self.arrivals, longest, change, wish);
-        let wait = wait.await;
-        let mut state = self.lock_poll_state();
-        state.has_waited = true;
-        state.poll_timer.waited(fall_back);
-        drop(state);
-        wait.map_err(|error| self.name(error))
-    }
-
-    /// Waits for room in a bounded queue.
-    pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        let (room, node) = (self.room_marker(), self.client.node());
-        let fall_back = waiting::at(&node).fall_back();
-        let longest = timeout.min(self.lock_poll_state().room_timer.waits(fall_back));
-        let wait = waiting::at(&node).wait(&room, longest, None, None).await;
-        self.lock_poll_state().room_timer.waited(fall_back);
-        wait.map(drop).map_err(|error| self.name(error))
-    }
-
-    fn room_marker(&self) -> Bytes {
-        Bytes::copy_from_slice(self.keys.room().as_bytes())
     }
 
     /// Names the queue in an error of this handle.

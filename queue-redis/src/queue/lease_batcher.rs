@@ -3,20 +3,26 @@
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::{self, BoxFuture, FutureExt};
 use queue_core::{
-    Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
-    Token, limits,
+    Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Running, Settled,
+    Settlement, Token, limits,
 };
 use redis_link::{
     ScriptCall,
     batching::{Batcher, SMALL, SendBatch},
 };
-use tokio::time::Instant;
+use tokio::{
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    time::Instant,
+};
 
 use super::{
     Handle,
@@ -25,7 +31,6 @@ use super::{
 use crate::{
     frame::{self, DAMAGED, Frame},
     script::Script,
-    waiting::ReturnLease,
 };
 
 /// A reply has this instead of the time until the next change if the messages were leased as one batch lease.
@@ -213,6 +218,17 @@ impl LeaseSender {
         self.runs.part(receipts);
     }
 
+    /// Releases at once messages whose callers are gone. If this fails, their leases expire.
+    async fn release(&self, deliveries: Vec<Delivery>) {
+        let releases = deliveries.iter();
+        let releases: Vec<_> = releases
+            .map(|delivery| Settlement::release(delivery.receipt))
+            .collect();
+        for settlements in releases.chunks(limits::MAX_BATCH) {
+            drop(self.send_direct(LeaseCall::settling(settlements)).await);
+        }
+    }
+
     /// Buries unreadable messages, so that they block nothing. If this fails, their leases expire, and the next client
     /// that leases them buries them.
     fn bury<'a>(&'a self, damaged: &'a [Settlement]) -> BoxFuture<'a, ()> {
@@ -314,12 +330,33 @@ fn deal(
     shares.iter().map(deal).collect()
 }
 
-impl ReturnLease for Batcher<LeaseSender> {
-    fn give_back(&self, handed: Bytes) {
-        if let Some(delivery) = self.sender().handed_over(handed, Duration::ZERO) {
-            let answer = (Vec::new(), Leased::of(vec![delivery]));
-            Self::give_back(self, vec![Ok(answer)]);
-        }
+/// Releases messages that were handed over to callers that are gone.
+#[derive(Debug, Default)]
+pub(super) struct Releaser(OnceLock<(UnboundedSender<Bytes>, Running)>);
+
+impl Releaser {
+    /// The channel for such messages. The first call starts the task that releases them.
+    pub(super) fn unwanted(&self, leases: &Arc<Batcher<LeaseSender>>) -> UnboundedSender<Bytes> {
+        let (unwanted, _running) = self.0.get_or_init(|| {
+            let (unwanted, returned) = mpsc::unbounded_channel();
+            let task = release_all(Arc::downgrade(leases), returned);
+            let spawn = leases.sender().handle.backend().spawn();
+            (unwanted, spawn.spawn(Box::pin(task)))
+        });
+        unwanted.clone()
+    }
+}
+
+async fn release_all(leases: Weak<Batcher<LeaseSender>>, mut returned: UnboundedReceiver<Bytes>) {
+    let mut some = Vec::new();
+    while returned.recv_many(&mut some, limits::MAX_BATCH).await > 0 {
+        let Some(leases) = leases.upgrade() else {
+            return;
+        };
+        let sender = leases.sender();
+        let handed = some.drain(..);
+        let deliveries = handed.filter_map(|handed| sender.handed_over(handed, Duration::ZERO));
+        sender.release(deliveries.collect()).await;
     }
 }
 
@@ -345,18 +382,10 @@ impl SendBatch for LeaseSender {
         size_of_val(&share.acks[..])
     }
 
-    /// Releases leases at once whose callers are gone. If this fails, the leases expire.
     async fn give_back(&self, answers: Vec<Result<SettledAndLeased>>) {
-        let deliveries = answers
-            .into_iter()
-            .flatten()
-            .flat_map(|(_, leased)| leased.deliveries);
-        let releases: Vec<_> = deliveries
-            .map(|delivery| Settlement::release(delivery.receipt))
-            .collect();
-        for settlements in releases.chunks(limits::MAX_BATCH) {
-            drop(self.send_direct(LeaseCall::settling(settlements)).await);
-        }
+        let leased = answers.into_iter().flatten();
+        let deliveries = leased.flat_map(|(_, leased)| leased.deliveries);
+        self.release(deliveries.collect()).await;
     }
 
     async fn ready(&self) -> Result<()> {

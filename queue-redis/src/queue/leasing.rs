@@ -21,14 +21,14 @@ use redis_link::{ScriptCall, batching::Batcher};
 use super::{
     Handle,
     cursors::{cursor, shown_before, shown_by_now},
-    lease_batcher::{BatchedCall, LeaseCall, LeaseSender, SettledAndLeased},
+    lease_batcher::{BatchedCall, LeaseCall, LeaseSender, Releaser, SettledAndLeased},
     push_batcher::{PushBatcher, PushEntry, PushSender},
 };
 use crate::{
     frame::{self, Dead, Shown},
     reply::Reply,
     scripts::LeasingScripts,
-    waiting::HandoffRequest,
+    waiting::{HandoffTerms, Woken},
 };
 
 /// A kind of queue that leases.
@@ -50,6 +50,7 @@ pub(crate) struct Queue<K: LeasingKind> {
     pub(super) max_body: usize,
     pub(super) push_batchers: Vec<PushBatcher<K::Entry>>,
     leases: Arc<Batcher<LeaseSender>>,
+    releaser: Releaser,
     has_solo_call: AtomicBool,
 }
 
@@ -82,6 +83,7 @@ impl<K: LeasingKind> Queue<K> {
                 &K::SCRIPTS.settle_and_lease,
                 K::HEAD,
             )),
+            releaser: Releaser::default(),
             has_solo_call: AtomicBool::new(false),
             handle,
             max_body,
@@ -94,7 +96,7 @@ impl<K: LeasingKind> Queue<K> {
     }
 
     async fn call(&self, turn: LeaseCall<'_>) -> Result<SettledAndLeased> {
-        let arrival = (turn.max > 0).then(|| self.handle.arrival());
+        let poll = (turn.max > 0).then(|| self.handle.arrivals.poll());
         let lone = match self.leases.is_busy() {
             true => None,
             false => SoloGuard::first(&self.has_solo_call),
@@ -114,9 +116,8 @@ impl<K: LeasingKind> Queue<K> {
                 Box::pin(alone).await?
             }
         };
-        if let Some(arrival) = arrival {
-            arrival.used();
-            self.handle.polled(leased.next);
+        if let Some(poll) = poll {
+            poll.succeeded(leased.next);
         }
         Ok((settled, leased))
     }
@@ -176,7 +177,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout, None).await.map(drop)
+        self.handle.arrivals.wait(timeout, None).await.map(drop)
     }
 
     async fn wait_to_lease(
@@ -186,15 +187,15 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         timeout: Duration,
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let turns = Arc::downgrade(&self.leases);
-        let wish = HandoffRequest {
-            lease_time: millis,
-            holder,
-            returns: turns,
+        let unwanted = self.releaser.unwanted(&self.leases);
+        let terms = HandoffTerms::new(millis, holder.as_ref(), unwanted);
+        let delivery = match self.handle.arrivals.wait(timeout, Some(terms)).await? {
+            Woken::Message(handed) => {
+                let lease = Duration::from_millis(millis);
+                self.leases.sender().handed_over(handed, lease)
+            }
+            Woken::Poll => None,
         };
-        let handed = self.handle.wait_for_arrival(timeout, Some(wish)).await?;
-        let lease = Duration::from_millis(millis);
-        let delivery = handed.and_then(|handed| self.leases.sender().handed_over(handed, lease));
         Ok(Leased::of(delivery.into_iter().collect()))
     }
 

@@ -10,7 +10,6 @@ mod handle;
 mod lease_batcher;
 mod leasing;
 mod opening;
-mod poll_timer;
 mod priority;
 mod push_batcher;
 mod reliable;

@@ -74,7 +74,7 @@ impl RotatingQueue for Ring {
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
         self.checked(limits::check_max(max.get()))?;
         let fill = |call: &mut ScriptCall| call.push(max.get());
-        let arrival = self.handle.arrival();
+        let poll = self.handle.arrivals.poll();
         let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, &fill).await?;
         let mut next = reply.time()?;
         let mut visited = items(reply)?;
@@ -85,7 +85,6 @@ impl RotatingQueue for Ring {
         let brought = self.handle.bring_bodies(apart).await;
         // The items have been visited already.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
-        arrival.used();
         let found_any = !visited.is_empty();
         // Items that were removed before their bodies were fetched are left out, and so are damaged ones.
         let items: Vec<Message> = visited.into_iter().filter_map(Item::message).collect();
@@ -93,12 +92,12 @@ impl RotatingQueue for Ring {
             // There may be others behind the damaged items.
             next = Some(Duration::ZERO);
         }
-        self.handle.polled(next);
+        poll.succeeded(next);
         Ok(Rotated { items, next })
     }
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout, None).await.map(drop)
+        self.handle.arrivals.wait(timeout, None).await.map(drop)
     }
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {
