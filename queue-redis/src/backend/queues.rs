@@ -9,7 +9,6 @@ use queue_core::{
     PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
     RotatingConfig, StoredQueue, limits,
 };
-use redis_link::ScriptCall;
 
 use super::RedisBackend;
 use crate::{
@@ -231,16 +230,13 @@ impl Backend for RedisBackend {
 async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
     let new = queue::config::text(config);
     let script = queue::reconfigure_script(config.kind());
-    let asking = |new: &str| {
-        let new = new.to_owned();
-        move |call: &mut ScriptCall| {
-            call.push(&new);
-            call.push(limits::MAX_REPACED);
-        }
+    let call = |new: &str| {
+        let call = handle.prepare(script).with(new);
+        call.with(limits::MAX_REPACED)
     };
     let first = match config {
         QueueConfig::Bounded(config) => queue::reconfigure(handle, config, &new).await?,
-        _ => match handle.call_if_there(script, &asking(&new)).await? {
+        _ => match handle.run_if_there(&call(&new)).await? {
             Some(mut reply) => Some(reply.number()?),
             None => None,
         },
@@ -251,7 +247,7 @@ async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
     // One call trims only as many dead letters as the server can in a moment. The first call has stored the
     // configuration, so a later failure leaves the change half-done.
     while left > 0 {
-        let called = handle.call_if_there(script, &asking("")).await;
+        let called = handle.run_if_there(&call("")).await;
         let called = called.map_err(|error| error.with_outcome(Outcome::Unknown));
         left = match called? {
             Some(mut reply) => reply.number()?,

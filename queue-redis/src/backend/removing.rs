@@ -35,7 +35,7 @@ impl RedisBackend {
         for kind in keys.types() {
             call.push(kind);
         }
-        let reply = Reply::new(&scripts::REMOVE, client.run(call).await?);
+        let reply = Reply::new(&scripts::REMOVE, client.run(&call).await?);
         let mut reply = reply.by(&client);
         let (what, leased, config) = (reply.text()?, reply.count()?, reply.text()?);
         match &*what {

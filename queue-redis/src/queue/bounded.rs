@@ -55,16 +55,15 @@ impl BoundedQueue for Queue<Bounded> {
 
     async fn recent(&self, n: usize) -> Result<Vec<Message>> {
         self.checked(limits::check_page(n))?;
-        let script = &scripts::BOUNDED_RECENT;
+        let call = self.handle.prepare(&scripts::BOUNDED_RECENT).with(n);
         let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
-        let fill = |call: &mut ScriptCall| call.push(n);
-        let (frames, ()) = self.handle.look(script, &fill, read).await?;
+        let (frames, ()) = self.handle.look(call, read).await?;
         Ok(frames.into_iter().filter_map(Frame::message).collect())
     }
 
     async fn capacity(&self) -> Result<NonZeroUsize> {
-        let script = &scripts::BOUNDED_CAPACITY;
-        let mut reply = self.handle.call(script, &|_| {}).await?;
+        let call = self.handle.prepare(&scripts::BOUNDED_CAPACITY);
+        let mut reply = self.handle.run(&call).await?;
         let capacity = usize::try_from(reply.count()?).ok();
         capacity
             .and_then(NonZeroUsize::new)
@@ -73,9 +72,8 @@ impl BoundedQueue for Queue<Bounded> {
 
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
         self.checked(check_capacity(capacity.get()))?;
-        let script = &scripts::BOUNDED_RESIZE;
-        let fill = |call: &mut ScriptCall| call.push(capacity.get());
-        let first = self.handle.call(script, &fill).await?;
+        let call = self.handle.prepare(&scripts::BOUNDED_RESIZE);
+        let first = self.handle.run(&call.with(capacity.get())).await?;
         shorten(&self.handle, first).await
     }
 }
@@ -87,12 +85,9 @@ pub(crate) async fn reconfigure(
     config: &BoundedConfig,
     text: &str,
 ) -> Result<Option<i64>> {
-    let fill = |call: &mut ScriptCall| {
-        call.push(config.capacity);
-        call.push(text);
-    };
-    let first = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
-    let Some(mut first) = first.await? else {
+    let call = handle.prepare(&scripts::BOUNDED_RESIZE);
+    let call = call.with(config.capacity).with(text);
+    let Some(mut first) = handle.run_if_there(&call).await? else {
         return Ok(None);
     };
     let letters = first.number()?;
@@ -102,11 +97,8 @@ pub(crate) async fn reconfigure(
 
 /// Sets the capacity if needed, in one step, and drops messages beyond the capacity.
 pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<()> {
-    let fill = |call: &mut ScriptCall| {
-        call.push(capacity);
-        call.push("");
-    };
-    let first = handle.call(&scripts::BOUNDED_RESIZE, &fill).await?;
+    let call = handle.prepare(&scripts::BOUNDED_RESIZE);
+    let first = handle.run(&call.with(capacity).with("")).await?;
     shorten(handle, first).await.map(drop)
 }
 
@@ -121,12 +113,10 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
         if count < limits::MAX_BATCH {
             return Ok(dropped);
         }
-        let fill = |call: &mut ScriptCall| call.push("");
-        let next = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
+        let call = handle.prepare(&scripts::BOUNDED_RESIZE).with("");
+        let next = handle.run_if_there(&call).await;
         // The earlier steps are done even if this one fails; later offers do the remaining ones.
-        let next = next
-            .await
-            .map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        let next = next.map_err(|error| error.with_outcome(Outcome::Unknown))?;
         let Some(next) = next else {
             return Ok(dropped);
         };

@@ -8,6 +8,7 @@ use redis_link::ScriptCall;
 
 use super::{
     LeasingKind, Queue,
+    leasing::with_ids,
     push_batcher::{self, PushEntry},
 };
 use crate::{
@@ -35,12 +36,9 @@ impl DelayQueue for Queue<Delay> {
 
     async fn reschedule(&self, id: MessageId, to: Due) -> Result<Rescheduled> {
         self.checked(to.check())?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(&frame::wide(id.get())[..]);
-            call.push(&frame::due(to)[..]);
-        };
-        let script = &scripts::DELAY_RESCHEDULE;
-        let mut reply = self.handle.call(script, &fill).await?;
+        let call = self.handle.prepare(&scripts::DELAY_RESCHEDULE);
+        let call = with_ids(call, &[id]).with(&frame::due(to)[..]);
+        let mut reply = self.handle.run(&call).await?;
         match reply.number()? {
             1 => Ok(Rescheduled::Moved),
             0 => Ok(Rescheduled::TooLate),
@@ -49,8 +47,8 @@ impl DelayQueue for Queue<Delay> {
     }
 
     async fn next_due(&self) -> Result<Option<Duration>> {
-        let script = &scripts::DELAY_NEXT_DUE;
-        self.handle.call(script, &|_| {}).await?.time()
+        let call = self.handle.prepare(&scripts::DELAY_NEXT_DUE);
+        self.handle.run(&call).await?.time()
     }
 }
 

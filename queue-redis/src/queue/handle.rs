@@ -10,10 +10,10 @@ use std::{
 
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
-use redis_link::{Client, Confirmer, Fill, error::is_wrong_type};
+use redis_link::{Client, Confirmer, Script, ScriptCall, error::is_wrong_type};
 
 use super::config;
-use crate::{backend::RedisBackend, keys::Keys, reply::Reply, script::Script, waiting::Waiter};
+use crate::{backend::RedisBackend, keys::Keys, reply::Reply, waiting::Waiter};
 
 /// One plain push out of this number clears away expired marks and abandoned staged bodies.
 const CLEARS: u32 = 64;
@@ -75,22 +75,21 @@ impl Handle {
         self
     }
 
-    /// Calls a script with the keys of the queue, and the arguments that `fill` adds. While the handle knows of no
+    /// Begins a call of a script with the keys of the queue; [`run`](Self::run) sends it. While the handle knows of no
     /// dedup marks, times to live or large bodies, their keys are left out, because each key costs the server some
     /// time.
-    pub(crate) async fn call(&self, script: &'static Script, fill: Fill<'_>) -> Result<Reply> {
-        let all = self.sends_all.load(Ordering::Relaxed);
-        self.call_with(script, all, fill).await
+    pub(crate) fn prepare(&self, script: &'static Script) -> ScriptCall {
+        self.begin(script, self.sends_all.load(Ordering::Relaxed), &self.config)
     }
 
-    /// Calls the script of a push; `all` if a message has a dedup key, a time to live or a large body. While the handle
+    /// Begins a call with all keys, as [`prepare`](Self::prepare) does.
+    pub(crate) fn prepare_with_all_keys(&self, script: &'static Script) -> ScriptCall {
+        self.begin(script, true, &self.config)
+    }
+
+    /// Begins the call of a push; `all` if a message has a dedup key, a time to live or a large body. While the handle
     /// knows of none, one push in [`CLEARS`] clears away what dead producers have left.
-    pub(crate) async fn call_push(
-        &self,
-        script: &'static Script,
-        all: bool,
-        fill: Fill<'_>,
-    ) -> Result<Reply> {
+    pub(crate) fn prepare_push(&self, script: &'static Script, all: bool) -> ScriptCall {
         if all {
             self.sends_all.store(true, Ordering::Relaxed);
         }
@@ -99,7 +98,32 @@ impl Handle {
             before.is_multiple_of(CLEARS)
         };
         let all = self.sends_all.load(Ordering::Relaxed) || clears();
-        self.call_with(script, all, fill).await
+        self.begin(script, all, &self.config)
+    }
+
+    fn begin(&self, script: &'static Script, all: bool, config: &str) -> ScriptCall {
+        let keys = match all {
+            true => self.keys.all(),
+            false => self.keys.usual(self.client.is_clustered()),
+        };
+        self.client.prepare(script, keys).with(config)
+    }
+
+    /// Begins the same call again, at the present time.
+    pub(super) fn prepare_again(&self, call: &ScriptCall) -> ScriptCall {
+        let all = self.has_all_keys(call) || self.sends_all.load(Ordering::Relaxed);
+        self.again(call, all, &self.config)
+    }
+
+    fn again(&self, call: &ScriptCall, all: bool, config: &str) -> ScriptCall {
+        let mut again = self.begin(call.script(), all, config);
+        // The time and the configuration come first.
+        again.push_arguments_of(call, 3);
+        again
+    }
+
+    fn has_all_keys(&self, call: &ScriptCall) -> bool {
+        call.keys() == self.keys.all().len()
     }
 
     /// Remembers that the queue has large bodies: from now on this handle's calls look for abandoned staged bodies.
@@ -107,49 +131,33 @@ impl Handle {
         self.sends_all.store(true, Ordering::Relaxed);
     }
 
-    /// Calls a script, with `all` keys or only with those that every call needs.
-    pub(crate) async fn call_with(
-        &self,
-        script: &'static Script,
-        all: bool,
-        fill: Fill<'_>,
-    ) -> Result<Reply> {
-        let called = self.ask(script, all, fill).await?;
-        called.ok_or_else(|| {
+    /// Sends a call, and creates the queue again if it is gone.
+    pub(crate) async fn run(&self, call: &ScriptCall) -> Result<Reply> {
+        let reply = self.run_if_there(call).await?;
+        reply.ok_or_else(|| {
             let gone = Error::new(ErrorKind::Configuration, "the queue is gone");
             self.name(gone)
         })
     }
 
-    /// Calls a script, as [`call`](Self::call) does; `None` if the queue is gone and the handle does not create it.
-    pub(crate) async fn call_if_there(
-        &self,
-        script: &'static Script,
-        fill: Fill<'_>,
-    ) -> Result<Option<Reply>> {
-        let all = self.sends_all.load(Ordering::Relaxed);
-        self.ask(script, all, fill).await
-    }
-
-    async fn ask(
-        &self,
-        script: &'static Script,
-        mut all: bool,
-        fill: Fill<'_>,
-    ) -> Result<Option<Reply>> {
+    /// Sends a call, as [`run`](Self::run) does; `None` if the queue is gone and the handle does not create it.
+    pub(crate) async fn run_if_there(&self, call: &ScriptCall) -> Result<Option<Reply>> {
+        let script = call.script();
+        // The call as it is sent: the given one, or the same again.
+        let mut again: Option<ScriptCall> = None;
         let mut config = Cow::Borrowed(&*self.config);
         // The queue does not exist: the server was flushed, or somebody removed the queue. So this call creates it
         // again. This repeats only if another caller keeps removing the queue.
         let mut left = 3;
         while left > 0 {
-            let mut value = self.try_call(script, all, &config, fill).await;
-            if !all && matches!(&value, Ok(Value::SimpleString(more)) if more == "KEYS") {
+            let call = again.as_ref().unwrap_or(call);
+            let mut all = self.has_all_keys(call);
+            match self.client.run(call).await {
                 // A message has data that ends with it, so the script did nothing without the keys of that data.
-                self.sends_all.store(true, Ordering::Relaxed);
-                all = true;
-                value = self.try_call(script, all, &config, fill).await;
-            }
-            match value {
+                Ok(Value::SimpleString(status)) if status == "KEYS" && !all => {
+                    self.sends_all.store(true, Ordering::Relaxed);
+                    all = true;
+                }
                 Ok(Value::Nil) if self.only_looks => return Ok(None),
                 Ok(Value::Nil) => {
                     left -= 1;
@@ -157,45 +165,28 @@ impl Handle {
                     drop(self.open().await?);
                 }
                 Ok(value) => {
-                    if let Some(token) = unlisted(&value) {
-                        // The caller that created the queue was dropped, or is about to list it. If the list cannot be
-                        // written now, the queue still works.
-                        if self.list(token).await.is_err() {
-                            config = Cow::Owned(config::marked(&self.config, token));
-                        }
-                        continue;
+                    let Some(token) = unlisted(&value) else {
+                        let reply = Reply::new(script, value).by(&self.client);
+                        return Ok(Some(reply.of(&self.name)));
+                    };
+                    // The caller that created the queue was dropped, or is about to list it. If the list cannot be
+                    // written now, the queue still works.
+                    if self.list(token).await.is_err() {
+                        config = Cow::Owned(config::marked(&self.config, token));
                     }
-                    let reply = Reply::new(script, value).by(&self.client);
-                    return Ok(Some(reply.of(&self.name)));
                 }
                 Err(error) if is_wrong_type(&error) => {
                     return Err(self.name(self.name_key(error).await));
                 }
                 Err(error) => return Err(self.name(error)),
             }
+            again = Some(self.again(call, all, &config));
         }
         Err(self.name(Error::new(
             ErrorKind::Unavailable,
             "the queue vanishes as soon as it is created: somebody keeps flushing the server, or \
              removing the queue",
         )))
-    }
-
-    async fn try_call(
-        &self,
-        script: &'static Script,
-        all: bool,
-        config: &str,
-        fill: Fill<'_>,
-    ) -> Result<Value> {
-        let keys = match all {
-            true => self.keys.all(),
-            false => self.keys.usual(self.client.is_clustered()),
-        };
-        let mut call = self.client.prepare(script, keys);
-        call.push(config);
-        fill(&mut call);
-        self.client.run(call).await
     }
 
     /// Sends plain commands in one round trip, not as a transaction; the first that fails is the error.

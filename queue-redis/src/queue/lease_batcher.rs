@@ -15,10 +15,7 @@ use queue_core::{
     Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Running, Settled,
     Settlement, Token, limits,
 };
-use redis_link::{
-    ScriptCall,
-    batching::{Batcher, SMALL, SendBatch},
-};
+use redis_link::batching::{Batcher, SMALL, SendBatch};
 use tokio::{
     sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
     time::Instant,
@@ -144,22 +141,21 @@ impl LeaseSender {
         } = turn;
         let millis = limits::lease_millis(lease_time).unwrap_or(0);
         let order = self.runs.order(settlements);
-        let fill = |call: &mut ScriptCall| {
-            match all_or_nothing {
-                true => call.push(format!("-{max}")),
-                false => call.push(max),
-            }
-            call.push(millis);
-            call.push(holder.map_or("", Holder::as_str));
-            call.push(i32::from(self.runs.may_lease(max)));
-            for part in &order.parts {
-                call.push(part.argument());
-            }
-            for settlement in order.singles(settlements) {
-                call.push(&settlement_argument(settlement)[..]);
-            }
-        };
-        let reply = self.handle.call(self.script, &fill).await;
+        let mut call = self.handle.prepare(self.script);
+        match all_or_nothing {
+            true => call.push(format!("-{max}")),
+            false => call.push(max),
+        }
+        call.push(millis);
+        call.push(holder.map_or("", Holder::as_str));
+        call.push(i32::from(self.runs.may_lease(max)));
+        for part in &order.parts {
+            call.push(part.argument());
+        }
+        for settlement in order.singles(settlements) {
+            call.push(&settlement_argument(settlement)[..]);
+        }
+        let reply = self.handle.run(&call).await;
         let mut reply = reply.inspect_err(|_| self.runs.note_again(&order))?;
         if reply.is_status("FEW") {
             self.runs.note_again(&order);

@@ -160,15 +160,12 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
         self.checked(limits::check_batch(receipts.len()))?;
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(millis);
-            for receipt in receipts {
-                call.push(&frame::lease(*receipt)[..]);
-            }
-        };
+        let mut call = self.handle.prepare(&K::SCRIPTS.extend).with(millis);
+        for receipt in receipts {
+            call.push(&frame::lease(*receipt)[..]);
+        }
         self.leases.sender().split(receipts.iter().copied());
-        let extend = &K::SCRIPTS.extend;
-        let mut reply = self.handle.call(extend, &fill).await?;
+        let mut reply = self.handle.run(&call).await?;
         reply.statuses(receipts.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),
             b'l' => Some(Extended::LeaseLost),
@@ -205,31 +202,28 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn counters(&self) -> Result<Counters> {
         // The script reads the dedup marks.
-        let counted = self.handle.call_with(&K::SCRIPTS.counters, true, &|_| {});
-        counted.await?.counters()
+        let call = self.handle.prepare_with_all_keys(&K::SCRIPTS.counters);
+        self.handle.run(&call).await?.counters()
     }
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
         self.checked(page.check())?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(page.after.map_or(0, Cursor::get));
-            call.push(page.limit);
-        };
+        let call = self.handle.prepare(&K::SCRIPTS.dead_letters);
+        let after = page.after.map_or(0, Cursor::get);
+        let call = call.with(after).with(page.limit);
         let read = |mut reply: Reply| {
             let next = cursor(&mut reply)?;
             Ok((reply.rest(|bytes| Dead::read(bytes, K::HEAD))?, next))
         };
-        let script = &K::SCRIPTS.dead_letters;
-        let (dead, next) = self.handle.look(script, &fill, read).await?;
+        let (dead, next) = self.handle.look(call, read).await?;
         let entries = dead.into_iter().map(Dead::letter).collect();
         Ok(Paged { entries, next })
     }
 
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
         self.checked(limits::check_batch(ids.len()))?;
-        let script = &K::SCRIPTS.revive;
-        let fill = |call: &mut ScriptCall| add_ids(call, ids);
-        let mut reply = self.handle.call(script, &fill).await?;
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.revive), ids);
+        let mut reply = self.handle.run(&call).await?;
         reply.statuses(ids.len(), |letter| match letter {
             b'r' => Some(Revived::Revived),
             b'n' => Some(Revived::NotFound),
@@ -240,21 +234,18 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
         self.checked(limits::check_batch(ids.len()))?;
-        let script = &K::SCRIPTS.discard;
-        let fill = |call: &mut ScriptCall| add_ids(call, ids);
-        self.handle.call(script, &fill).await?.count()
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.discard), ids);
+        self.handle.run(&call).await?.count()
     }
 
     async fn pause(&self) -> Result<()> {
-        let script = &K::SCRIPTS.pause;
-        let mut reply = self.handle.call(script, &|_| {}).await?;
-        reply.count().map(drop)
+        let call = self.handle.prepare(&K::SCRIPTS.pause);
+        self.handle.run(&call).await?.count().map(drop)
     }
 
     async fn resume(&self) -> Result<()> {
-        let script = &K::SCRIPTS.resume;
-        let mut reply = self.handle.call(script, &|_| {}).await?;
-        reply.count().map(drop)
+        let call = self.handle.prepare(&K::SCRIPTS.resume);
+        self.handle.run(&call).await?.count().map(drop)
     }
 
     fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
@@ -263,17 +254,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
         self.checked(limits::check_page(max.get()))?;
-        let script = &K::SCRIPTS.purge;
         let (mut purged, mut left) = (0, max.get());
         while left > 0 {
             let step = left.min(limits::MAX_BATCH);
-            let fill = |call: &mut ScriptCall| {
-                call.push(step);
-                if left < max.get() {
-                    call.push("");
-                }
-            };
-            let removed = match self.handle.call(script, &fill).await {
+            let mut call = self.handle.prepare(&K::SCRIPTS.purge).with(step);
+            if left < max.get() {
+                call.push("");
+            }
+            let removed = match self.handle.run(&call).await {
                 Ok(mut reply) => reply.count()?,
                 // Some messages are purged already.
                 Err(error) if purged > 0 => return Err(error.with_outcome(Outcome::Unknown)),
@@ -290,9 +278,8 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
         self.checked(limits::check_batch(ids.len()))?;
-        let script = &K::SCRIPTS.cancel;
-        let fill = |call: &mut ScriptCall| add_ids(call, ids);
-        let mut reply = self.handle.call(script, &fill).await?;
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.cancel), ids);
+        let mut reply = self.handle.run(&call).await?;
         reply.statuses(ids.len(), |letter| match letter {
             b'c' => Some(Cancelled::Cancelled),
             b't' => Some(Cancelled::TooLate),
@@ -304,16 +291,12 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
         self.checked(page.check())?;
         let (listed, lined) = shown_before(page.after);
-        let fill = |call: &mut ScriptCall| {
-            call.push(match place {
-                Place::Ready => "r",
-                Place::Delayed => "d",
-                Place::Leased => "l",
-            });
-            call.push(listed);
-            call.push(lined);
-            call.push(page.limit);
-        };
+        let call = self.handle.prepare(&K::SCRIPTS.peek).with(match place {
+            Place::Ready => "r",
+            Place::Delayed => "d",
+            Place::Leased => "l",
+        });
+        let call = call.with(listed).with(lined).with(page.limit);
         let read = |mut reply: Reply| {
             let now = Timestamp::from_millis(reply.count()?);
             let listed = u64::try_from(reply.number()?).ok();
@@ -328,16 +311,16 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             let next = listed.map(|listed| shown_by_now(listed, lined));
             Ok((shown, next.transpose()?))
         };
-        let script = &K::SCRIPTS.peek;
-        let (shown, next) = self.handle.look(script, &fill, read).await?;
+        let (shown, next) = self.handle.look(call, read).await?;
         let entries = shown.into_iter().filter_map(Shown::peeked).collect();
         Ok(Paged { entries, next })
     }
 }
 
-/// Adds ids, one argument each.
-pub(super) fn add_ids(call: &mut ScriptCall, ids: &[MessageId]) {
+/// The call with these ids, one argument each.
+pub(super) fn with_ids(mut call: ScriptCall, ids: &[MessageId]) -> ScriptCall {
     for id in ids {
         call.push(&frame::wide(id.get())[..]);
     }
+    call
 }

@@ -125,7 +125,7 @@ impl Handle {
         let keys = self.keys().of_mark(self.client().is_clustered());
         let mut call = self.client().prepare(&scripts::LISTED, keys);
         call.push(token);
-        self.client().run(call).await.map(drop)
+        self.client().run(&call).await.map(drop)
     }
 
     fn list_of_queues(&self) -> (&redis_link::Client, String) {
@@ -145,7 +145,7 @@ impl Handle {
         for kind in self.keys().types() {
             call.push(kind);
         }
-        let value = self.client().run(call).await?;
+        let value = self.client().run(&call).await?;
         if value == redis::Value::Nil {
             return Ok(None);
         }

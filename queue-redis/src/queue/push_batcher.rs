@@ -75,50 +75,28 @@ impl<P: PushEntry> SendBatch for PushSender<P> {
             true => payloads().collect(),
             false => Vec::new(),
         };
-        let fill = |call: &mut ScriptCall| {
-            if let Some(packs) = Pack::several(&packable) {
-                call.push("packs");
-                packs.for_each(|pack| call.push(pack));
-                return;
-            }
+        let all = pushes().any(|push| push.dedup.is_some() || push.time_to_live.is_some());
+        let handle = &self.handle;
+        handle.upload(&uploads, payloads()).await?;
+        let mut call = handle.prepare_push(P::SCRIPT, all || !uploads.is_empty());
+        if let Some(packs) = Pack::several(&packable) {
+            call.push("packs");
+            packs.for_each(|pack| call.push(pack));
+        } else {
             call.push(batch.len());
-            P::add_before(batch, self.mode, call);
-            uploads.add_payloads(payloads(), call);
-            P::add_behind(batch, call);
-            // The triples that `lua/shared/terms.lua` reads. The windows and limits were checked
-            // before.
-            for (entry, push) in pushes().enumerate() {
-                if let Some(dedup) = &push.dedup {
-                    call.push(entry + 1);
-                    let window = limits::window_millis(dedup.window).unwrap_or(1);
-                    match dedup.until_done {
-                        true => call.push(format!("u{window}")),
-                        false => call.push(window),
-                    }
-                    call.push(&dedup.key[..]);
-                }
-                if let Some(TimeToLive { limit, then }) = push.time_to_live {
-                    call.push(entry + 1);
-                    call.push("live");
-                    let limit = limits::time_to_live_millis(limit).unwrap_or(1);
-                    call.push(format!("{}{limit}", frame::outdated(then)));
-                }
-                if let Some(due) = push.due {
-                    call.push(entry + 1);
-                    call.push("due");
-                    call.push(&frame::due(due)[..]);
-                }
-            }
+            P::add_before(batch, self.mode, &mut call);
+            uploads.add_payloads(payloads(), &mut call);
+            P::add_behind(batch, &mut call);
+            add_terms(pushes(), &mut call);
             for (entry, reference) in uploads.iter() {
                 call.push(entry + 1);
                 call.push("body");
                 call.push(&reference[..]);
             }
-        };
-        let all = pushes().any(|push| push.dedup.is_some() || push.time_to_live.is_some());
-        let handle = &self.handle;
-        let put = handle.call_with_bodies(P::SCRIPT, all, &uploads, payloads(), &fill);
-        P::replies(put.await?, batch.len())
+        }
+        let reply = handle.run(&call).await;
+        handle.take_back_if_refused(&uploads, &reply).await;
+        P::replies(reply?, batch.len())
     }
 
     fn size(message: &P) -> usize {
@@ -136,6 +114,32 @@ impl<P: PushEntry> SendBatch for PushSender<P> {
 
     fn unsent(&self) -> Error {
         self.handle.name(self.handle.client().unsent())
+    }
+}
+
+/// Adds the terms of single messages, as `lua/shared/terms.lua` reads them. The windows and limits were checked before.
+fn add_terms<'a>(pushes: impl Iterator<Item = &'a Push>, call: &mut ScriptCall) {
+    for (entry, push) in pushes.enumerate() {
+        if let Some(dedup) = &push.dedup {
+            call.push(entry + 1);
+            let window = limits::window_millis(dedup.window).unwrap_or(1);
+            match dedup.until_done {
+                true => call.push(format!("u{window}")),
+                false => call.push(window),
+            }
+            call.push(&dedup.key[..]);
+        }
+        if let Some(TimeToLive { limit, then }) = push.time_to_live {
+            call.push(entry + 1);
+            call.push("live");
+            let limit = limits::time_to_live_millis(limit).unwrap_or(1);
+            call.push(format!("{}{limit}", frame::outdated(then)));
+        }
+        if let Some(due) = push.due {
+            call.push(entry + 1);
+            call.push("due");
+            call.push(&frame::due(due)[..]);
+        }
     }
 }
 

@@ -157,7 +157,7 @@ impl Watch {
         requests: &[ServerRequest],
     ) -> Result<Vec<Result<Value, Failure>>, Failure> {
         let calls: Vec<ScriptCall> = requests.iter().map(|request| self.call(request)).collect();
-        let commands = calls.iter().map(|call| call.command.clone());
+        let commands = calls.iter().map(|call| call.command().clone());
         let mut answers = channel.request_each(commands).await?;
         let forgotten = |answer: &Result<Value, Failure>| matches!(answer, Err(failure) if failure.is_unknown_script());
         let again: Vec<usize> = (0..answers.len())
