@@ -58,14 +58,13 @@ mod frame;
 #[cfg(test)]
 mod fuzz;
 mod keys;
-mod listing;
-mod once;
 mod queue;
 pub mod recipes;
 mod reply;
 mod rights;
 mod script;
 mod scripts;
+mod verbs;
 mod waiting;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.

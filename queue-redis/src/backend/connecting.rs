@@ -82,10 +82,9 @@ impl RedisBackend {
         confirmation.check()?;
         // Connecting needs the timers of a runtime.
         TokioSpawn::current()?;
-        Ok(Self {
-            client: self.connecting.connect(Some(confirmation)).await?,
-            ..self.clone()
-        })
+        let mut confirming = self.clone();
+        confirming.context.client = self.connecting.connect(Some(confirmation)).await?;
+        Ok(confirming)
     }
 }
 

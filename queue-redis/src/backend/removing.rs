@@ -5,7 +5,7 @@ use queue_core::{Error, ErrorKind, LAYOUT_VERSION, Outcome, QueueName, Removal, 
 use super::RedisBackend;
 use crate::{
     keys::{self, Keys},
-    listing,
+    queue::listing,
     reply::Reply,
     scripts,
 };

@@ -73,8 +73,17 @@ impl StagedBodies {
         self.0.is_empty()
     }
 
+    /// Adds a triple of arguments for each large body: the message's number, `body`, and the reference.
+    pub(crate) fn add_references(&self, call: &mut ScriptCall) {
+        for (entry, reference) in &self.0 {
+            call.push(entry + 1);
+            call.push("body");
+            call.push(&reference[..]);
+        }
+    }
+
     /// All references, each with its message's index.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(usize, Reference)> {
+    fn iter(&self) -> impl Iterator<Item = &(usize, Reference)> {
         self.0.iter()
     }
 }

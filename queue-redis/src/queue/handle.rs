@@ -12,8 +12,8 @@ use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
 use redis_link::{Client, Confirmer, Script, ScriptCall, error::is_wrong_type};
 
-use super::config;
-use crate::{backend::RedisBackend, keys::Keys, reply::Reply, waiting::Waiter};
+use super::{Context, config};
+use crate::{keys::Keys, reply::Reply, waiting::Waiter};
 
 /// One plain push out of this number clears away expired marks and abandoned staged bodies.
 const CLEARS: u32 = 64;
@@ -21,15 +21,15 @@ const CLEARS: u32 = 64;
 /// A queue on its server.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    backend: RedisBackend,
+    context: Context,
     client: Client,
     pub(super) name: QueueName,
     pub(super) kind: QueueKind,
     keys: Keys,
     /// Waits for messages or items that are ready.
-    pub(super) arrivals: Waiter,
+    pub(crate) arrivals: Waiter,
     /// Waits for room in a bounded queue.
-    pub(super) room: Waiter,
+    pub(crate) room: Waiter,
     pub(super) config: String,
     pub(super) capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is, instead of creating it.
@@ -45,16 +45,16 @@ pub(crate) struct Handle {
 impl Handle {
     /// A handle to a queue that is not opened yet. Every call carries `config`; `capacity` is for bounded queues.
     pub(crate) fn new(
-        backend: &RedisBackend,
+        context: &Context,
         name: &QueueName,
         kind: QueueKind,
         config: String,
         capacity: Option<usize>,
     ) -> Self {
-        let keys = Keys::new(backend.prefix(), name, kind);
-        let client = backend.client().at(keys.arrivals());
+        let keys = Keys::new(&context.prefix, name, kind);
+        let client = context.client.at(keys.arrivals());
         Self {
-            backend: backend.clone(),
+            context: context.clone(),
             arrivals: Waiter::new(&client, name, keys.arrivals()),
             room: Waiter::new(&client, name, &keys.room()),
             client,
@@ -215,8 +215,19 @@ impl Handle {
         error.with_queue(&self.name)
     }
 
-    pub(crate) const fn backend(&self) -> &RedisBackend {
-        &self.backend
+    /// Waits until a call can expect a reply; an error means that there will never be one.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        let ready = self.client.ready().await;
+        ready.map_err(|error| self.name(error))
+    }
+
+    /// The error for a call that could not be sent in time.
+    pub(crate) fn unsent(&self) -> Error {
+        self.name(self.client.unsent())
+    }
+
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
     }
 
     pub(crate) const fn keys(&self) -> &Keys {

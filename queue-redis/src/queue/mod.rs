@@ -1,56 +1,10 @@
-//! The kinds of queue: each operation is one call of one script.
+//! A queue on its server: its handle, its stored configuration, and its entry in the list of queues.
 
-mod batch_leases;
 mod bodies;
-mod bounded;
 pub(crate) mod config;
-mod cursors;
-mod delay;
+mod context;
 mod handle;
-mod lease_batcher;
-mod leasing;
+pub(crate) mod listing;
 mod opening;
-mod priority;
-mod push_batcher;
-mod reliable;
-mod rotating;
 
-use std::sync::Arc;
-
-use queue_core::{AnyQueue, QueueConfig, QueueKind};
-
-pub(crate) use self::{
-    bounded::{Bounded, ensure_capacity, reconfigure},
-    config::Stored,
-    handle::Handle,
-    leasing::{LeasingKind, Queue},
-};
-use self::{delay::Delay, priority::Priority, reliable::Reliable, rotating::Ring};
-use crate::{script::Script, scripts};
-
-/// The queue of this configuration behind an opened handle.
-pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> AnyQueue {
-    let max_body = config.max_body();
-    match config.kind() {
-        QueueKind::Reliable => {
-            AnyQueue::Reliable(Arc::new(Queue::<Reliable>::new(handle, max_body)))
-        }
-        QueueKind::Delay => AnyQueue::Delay(Arc::new(Queue::<Delay>::new(handle, max_body))),
-        QueueKind::Priority => {
-            AnyQueue::Priority(Arc::new(Queue::<Priority>::new(handle, max_body)))
-        }
-        QueueKind::Bounded => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(handle, max_body))),
-        QueueKind::Rotating => AnyQueue::Rotating(Arc::new(Ring::new(handle, max_body))),
-    }
-}
-
-/// The script that stores another configuration of this kind.
-pub(crate) fn reconfigure_script(kind: QueueKind) -> &'static Script {
-    match kind {
-        QueueKind::Reliable => &scripts::RELIABLE.reconfigure,
-        QueueKind::Delay => &scripts::DELAY.reconfigure,
-        QueueKind::Priority => &scripts::PRIORITY.reconfigure,
-        QueueKind::Bounded => &scripts::BOUNDED.reconfigure,
-        QueueKind::Rotating => &scripts::ROTATING_RECONFIGURE,
-    }
-}
+pub(crate) use self::{bodies::StagedBodies, config::Stored, context::Context, handle::Handle};

@@ -22,8 +22,9 @@ use redis_link::error::is_wrong_type;
 use super::{
     Handle,
     config::{self, Stored},
+    listing,
 };
-use crate::{keys, listing, reply::Reply, scripts};
+use crate::{keys, reply::Reply, scripts};
 
 impl Handle {
     /// Creates the queue, or returns its stored configuration, and adds it to the list of queues.
@@ -129,8 +130,8 @@ impl Handle {
     }
 
     fn list_of_queues(&self) -> (&redis_link::Client, String) {
-        let backend = self.backend();
-        (backend.client(), keys::registry(backend.prefix()))
+        let context = self.context();
+        (&context.client, keys::registry(&context.prefix))
     }
 
     /// The stored configuration. If there is none, stores `config`; if `config` is empty, stores nothing and returns

@@ -1,73 +1,36 @@
 //! Leasing, and the parts that all kinds share.
 
-use std::{
-    fmt::Debug,
-    num::NonZeroUsize,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased,
-    Leasing, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled,
-    Settlement, Timestamp, limits,
+    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Extended, Holder, Leased, Leasing,
+    MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
+    Timestamp, limits,
 };
-use redis_link::{ScriptCall, batching::Batcher};
+use redis_link::ScriptCall;
 
 use super::{
-    Handle,
     cursors::{cursor, shown_before, shown_by_now},
-    lease_batcher::{BatchedCall, LeaseCall, LeaseSender, Releaser, SettledAndLeased},
-    push_batcher::{PushBatcher, PushEntry, PushSender},
+    kind::LeasingKind,
+    lease_batcher::LeaseBatcher,
+    push::{PushBatcher, PushSender},
+    settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased},
 };
 use crate::{
     frame::{self, Dead, Shown},
+    queue::Handle,
     reply::Reply,
-    scripts::LeasingScripts,
     waiting::{HandoffTerms, Woken},
 };
-
-/// A kind of queue that leases.
-pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
-    /// Bytes of a frame before headers and body.
-    const HEAD: usize = frame::HEAD;
-    /// The scripts that every leasing queue has.
-    const SCRIPTS: &LeasingScripts;
-    /// The message that a producer pushes.
-    type Entry: PushEntry;
-    /// The number of modes of a push. A mode is a number from zero on.
-    const PUSH_MODES: usize = 1;
-}
 
 /// A queue of this kind.
 #[derive(Debug)]
 pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
-    pub(super) push_batchers: Vec<PushBatcher<K::Entry>>,
-    leases: Arc<Batcher<LeaseSender>>,
-    releaser: Releaser,
-    has_solo_call: AtomicBool,
-}
-
-/// Marks a direct call in progress. A request that comes while there is none is sent directly, so a lone consumer does
-/// not pay for batching.
-struct SoloGuard<'a>(&'a AtomicBool);
-
-impl<'a> SoloGuard<'a> {
-    fn first(has_one: &'a AtomicBool) -> Option<Self> {
-        (!has_one.swap(true, Ordering::Relaxed)).then(|| Self(has_one))
-    }
-}
-
-impl Drop for SoloGuard<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
+    pub(super) push_batchers: Vec<PushBatcher<K>>,
+    leases: LeaseBatcher,
 }
 
 impl<K: LeasingKind> Queue<K> {
@@ -76,15 +39,13 @@ impl<K: LeasingKind> Queue<K> {
         let handle = Arc::new(handle);
         Self {
             push_batchers: (0..K::PUSH_MODES)
-                .map(|way| PushSender::batcher(&handle, way))
+                .map(|mode| PushSender::batcher(&handle, mode))
                 .collect(),
-            leases: Arc::new(LeaseSender::new(
+            leases: LeaseBatcher::new(SettleAndLease::new(
                 &handle,
                 &K::SCRIPTS.settle_and_lease,
                 K::HEAD,
             )),
-            releaser: Releaser::default(),
-            has_solo_call: AtomicBool::new(false),
             handle,
             max_body,
         }
@@ -95,27 +56,9 @@ impl<K: LeasingKind> Queue<K> {
         check.map_err(|error| self.handle.name(error))
     }
 
-    async fn call(&self, turn: LeaseCall<'_>) -> Result<SettledAndLeased> {
-        let poll = (turn.max > 0).then(|| self.handle.arrivals.poll());
-        let lone = match self.leases.is_busy() {
-            true => None,
-            false => SoloGuard::first(&self.has_solo_call),
-        };
-        let share = match lone {
-            Some(_) => None,
-            None => BatchedCall::of(turn),
-        };
-        let (settled, leased) = match share {
-            Some(share) => {
-                let answer = self.leases.submit(vec![share]).await?.pop();
-                answer.ok_or_else(Error::unanswered)??
-            }
-            None => {
-                let alone = self.leases.sender().send_direct(turn);
-                // Boxed, so that the futures of the other callers are small.
-                Box::pin(alone).await?
-            }
-        };
+    async fn settle_or_lease(&self, request: LeaseCall<'_>) -> Result<SettledAndLeased> {
+        let poll = (request.max > 0).then(|| self.handle.arrivals.poll());
+        let (settled, leased) = self.leases.submit(request).await?;
         if let Some(poll) = poll {
             poll.succeeded(leased.next);
         }
@@ -134,7 +77,9 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.checked(limits::check_batch(settlements.len()))?;
         self.checked(Settlement::check_all(settlements))?;
-        let (settled, _) = self.call(LeaseCall::settling(settlements)).await?;
+        let (settled, _) = self
+            .settle_or_lease(LeaseCall::settling(settlements))
+            .await?;
         Ok(settled)
     }
 
@@ -148,13 +93,13 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(Settlement::check_all(settlements))?;
         self.checked(limits::check_max(max.get()))?;
         self.checked(limits::lease_millis(lease_time))?;
-        let turn = LeaseCall {
+        let request = LeaseCall {
             settlements,
             max: max.get(),
             lease_time,
             holder: holder.as_ref(),
         };
-        self.call(turn).await
+        self.settle_or_lease(request).await
     }
 
     async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
@@ -164,7 +109,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         for receipt in receipts {
             call.push(&frame::lease(*receipt)[..]);
         }
-        self.leases.sender().split(receipts.iter().copied());
+        self.leases.verb().split(receipts.iter().copied());
         let mut reply = self.handle.run(&call).await?;
         reply.statuses(receipts.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),
@@ -184,12 +129,12 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         timeout: Duration,
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let unwanted = self.releaser.unwanted(&self.leases);
+        let unwanted = self.leases.unwanted();
         let terms = HandoffTerms::new(millis, holder.as_ref(), unwanted);
         let delivery = match self.handle.arrivals.wait(timeout, Some(terms)).await? {
             Woken::Message(handed) => {
                 let lease = Duration::from_millis(millis);
-                self.leases.sender().handed_over(handed, lease)
+                self.leases.verb().handed_over(handed, lease)
             }
             Woken::Poll => None,
         };

@@ -9,9 +9,10 @@ use queue_core::{
 };
 use redis_link::ScriptCall;
 
-use super::{Handle, LeasingKind, Queue, push_batcher::PushEntry};
+use super::{Queue, kind::LeasingKind};
 use crate::{
     frame::Frame,
+    queue::Handle,
     reply::Reply,
     script::Script,
     scripts::{self, LeasingScripts},
@@ -26,9 +27,60 @@ const DROPPING_OLDEST: usize = 1;
 pub(crate) enum Bounded {}
 
 impl LeasingKind for Bounded {
+    type Message = Offer;
+    type Pushed = Offered;
+
     const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
-    type Entry = Offer;
+    const PUSH: &Script = &scripts::BOUNDED_OFFER;
     const PUSH_MODES: usize = 2;
+
+    fn push(message: &Offer) -> &Push {
+        &message.push
+    }
+
+    fn add_before(batch: &[Offer], mode: usize, call: &mut ScriptCall) {
+        call.push(mode);
+        call.push(distinct(batch).count());
+    }
+
+    fn add_behind(batch: &[Offer], call: &mut ScriptCall) {
+        for (entry, key) in distinct(batch) {
+            call.push(entry + 1);
+            call.push(key);
+        }
+    }
+
+    fn replies(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
+        if reply.len() != 3 * entries {
+            let ids = reply.ids(entries)?.into_iter();
+            let accepted = ids.map(|id| Offered::Accepted {
+                id: MessageId::new(id.unsigned_abs()),
+                evicted: None,
+            });
+            return Ok(accepted.collect());
+        }
+        let mut offered = Vec::with_capacity(entries);
+        for _ in 0..entries {
+            let what = reply.count()?;
+            let id = MessageId::new(reply.count()?);
+            let other = MessageId::new(reply.count()?);
+            offered.push(match what {
+                0 => Offered::Accepted { id, evicted: None },
+                1 => Offered::Accepted {
+                    id,
+                    evicted: Some(other),
+                },
+                2 => Offered::Replaced {
+                    id,
+                    replaced: other,
+                },
+                3 => Offered::Duplicate(id),
+                4 => Offered::Full,
+                _ => return Err(reply.unexpected()),
+            });
+        }
+        Ok(offered)
+    }
 }
 
 #[async_trait]
@@ -121,60 +173,6 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
             return Ok(dropped);
         };
         step = next;
-    }
-}
-
-impl PushEntry for Offer {
-    type Reply = Offered;
-
-    const SCRIPT: &Script = &scripts::BOUNDED_OFFER;
-
-    fn push(&self) -> &Push {
-        &self.push
-    }
-
-    fn add_before(batch: &[Self], way: usize, call: &mut ScriptCall) {
-        call.push(way);
-        call.push(distinct(batch).count());
-    }
-
-    fn add_behind(batch: &[Self], call: &mut ScriptCall) {
-        for (entry, key) in distinct(batch) {
-            call.push(entry + 1);
-            call.push(key);
-        }
-    }
-
-    fn replies(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
-        if reply.len() != 3 * entries {
-            let ids = reply.ids(entries)?.into_iter();
-            let accepted = ids.map(|id| Offered::Accepted {
-                id: MessageId::new(id.unsigned_abs()),
-                evicted: None,
-            });
-            return Ok(accepted.collect());
-        }
-        let mut offered = Vec::with_capacity(entries);
-        for _ in 0..entries {
-            let what = reply.count()?;
-            let id = MessageId::new(reply.count()?);
-            let other = MessageId::new(reply.count()?);
-            offered.push(match what {
-                0 => Offered::Accepted { id, evicted: None },
-                1 => Offered::Accepted {
-                    id,
-                    evicted: Some(other),
-                },
-                2 => Offered::Replaced {
-                    id,
-                    replaced: other,
-                },
-                3 => Offered::Duplicate(id),
-                4 => Offered::Full,
-                _ => return Err(reply.unexpected()),
-            });
-        }
-        Ok(offered)
     }
 }
 

@@ -6,11 +6,7 @@ use async_trait::async_trait;
 use queue_core::{DelayQueue, Due, MessageId, Push, Pushed, Rescheduled, Result, Scheduled};
 use redis_link::ScriptCall;
 
-use super::{
-    LeasingKind, Queue,
-    leasing::with_ids,
-    push_batcher::{self, PushEntry},
-};
+use super::{Queue, kind::LeasingKind, leasing::with_ids, push};
 use crate::{
     frame,
     reply::Reply,
@@ -23,8 +19,27 @@ use crate::{
 pub(crate) enum Delay {}
 
 impl LeasingKind for Delay {
+    type Message = Scheduled;
+    type Pushed = Pushed;
+
     const SCRIPTS: &LeasingScripts = &scripts::DELAY;
-    type Entry = Scheduled;
+    const PUSH: &Script = &scripts::DELAY_SCHEDULE;
+
+    fn push(message: &Scheduled) -> &Push {
+        &message.push
+    }
+
+    fn add_before(batch: &[Scheduled], _mode: usize, call: &mut ScriptCall) {
+        let dues: Vec<u8> = batch
+            .iter()
+            .flat_map(|message| frame::due(message.due))
+            .collect();
+        call.push(&dues[..]);
+    }
+
+    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        push::pushed(reply, messages)
+    }
 }
 
 #[async_trait]
@@ -49,27 +64,5 @@ impl DelayQueue for Queue<Delay> {
     async fn next_due(&self) -> Result<Option<Duration>> {
         let call = self.handle.prepare(&scripts::DELAY_NEXT_DUE);
         self.handle.run(&call).await?.time()
-    }
-}
-
-impl PushEntry for Scheduled {
-    type Reply = Pushed;
-
-    const SCRIPT: &Script = &scripts::DELAY_SCHEDULE;
-
-    fn push(&self) -> &Push {
-        &self.push
-    }
-
-    fn add_before(batch: &[Self], _: usize, call: &mut ScriptCall) {
-        let dues: Vec<u8> = batch
-            .iter()
-            .flat_map(|message| frame::due(message.due))
-            .collect();
-        call.push(&dues[..]);
-    }
-
-    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        push_batcher::pushed(reply, messages)
     }
 }

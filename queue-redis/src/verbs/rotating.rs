@@ -2,9 +2,10 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use super::{Handle, bodies::StagedBodies, cursors::cursor, leasing::with_ids};
+use super::{cursors::cursor, leasing::with_ids};
 use crate::{
     frame::{self, Content, Payload},
+    queue::{Handle, StagedBodies},
     reply::Reply,
     scripts,
 };
@@ -41,7 +42,7 @@ impl RotatingQueue for Ring {
             items.map(|Insert { headers, body, .. }| Payload { headers, body })
         };
         let handle = &self.handle;
-        let uploads = StagedBodies::of(payloads(), handle.backend().large());
+        let uploads = StagedBodies::of(payloads(), handle.context().large);
         handle.upload(&uploads, payloads()).await?;
         let mut call = handle.prepare_push(&scripts::ROTATING_INSERT, !uploads.is_empty());
         call.push(items.len());

@@ -9,7 +9,7 @@ use queue_core::{
 };
 use redis_link::{Client, Script, ScriptCall, error::is_wrong_type};
 
-use crate::{backend::RedisBackend, keys::Keys, reply::Reply, scripts};
+use crate::{keys::Keys, queue::Context, reply::Reply, scripts};
 
 /// A store on its server.
 ///
@@ -24,10 +24,10 @@ pub(crate) struct Once {
 
 impl Once {
     /// Opens the store: checks that its keys are its own, and of this layout.
-    pub(crate) async fn open(backend: &RedisBackend, name: &QueueName) -> Result<Self> {
-        let keys = Keys::of_once(backend.prefix(), name);
+    pub(crate) async fn open(context: &Context, name: &QueueName) -> Result<Self> {
+        let keys = Keys::of_once(&context.prefix, name);
         let store = Self {
-            client: backend.client().at(&keys.all()[0]),
+            client: context.client.at(&keys.all()[0]),
             name: name.clone(),
             keys,
             config: format!("once layout={LAYOUT_VERSION}"),
