@@ -109,7 +109,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         for receipt in receipts {
             call.push(&frame::lease(*receipt)[..]);
         }
-        self.leases.verb().split(receipts.iter().copied());
+        self.leases.verb().break_up(receipts.iter().copied());
         let mut reply = self.handle.run(&call).await?;
         reply.statuses(receipts.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),

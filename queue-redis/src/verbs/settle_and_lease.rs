@@ -13,11 +13,12 @@ use super::batch_leases::{BatchLease, BatchLeases};
 use crate::{
     frame::{self, DAMAGED, Frame},
     queue::Handle,
+    reply::Reply,
     script::Script,
 };
 
 /// A reply has this instead of the time until the next change if the messages were leased as one batch lease.
-const AS_A_RUN: i64 = -2;
+const AS_BATCH_LEASE: i64 = -2;
 
 /// The reply to one caller.
 pub(crate) type SettledAndLeased = (Vec<Settled>, Leased);
@@ -49,7 +50,7 @@ pub(crate) struct SettleAndLease {
     handle: Arc<Handle>,
     script: &'static Script,
     head: usize,
-    runs: BatchLeases,
+    batch_leases: BatchLeases,
 }
 
 impl SettleAndLease {
@@ -59,7 +60,7 @@ impl SettleAndLease {
             handle: Arc::clone(handle),
             script,
             head,
-            runs: BatchLeases::default(),
+            batch_leases: BatchLeases::default(),
         }
     }
 
@@ -80,32 +81,27 @@ impl SettleAndLease {
         request: LeaseCall<'_>,
         all_or_nothing: bool,
     ) -> Result<Option<SettledAndLeased>> {
-        let LeaseCall {
-            settlements,
-            max,
-            lease_time,
-            holder,
-        } = request;
-        let millis = limits::lease_millis(lease_time).unwrap_or(0);
-        let order = self.runs.order(settlements);
+        let settlements = request.settlements;
+        let lease_time = limits::lease_millis(request.lease_time).unwrap_or(0);
+        let split = self.batch_leases.split(settlements);
         let mut call = self.handle.prepare(self.script);
         match all_or_nothing {
-            true => call.push(format!("-{max}")),
-            false => call.push(max),
+            true => call.push(format!("-{}", request.max)),
+            false => call.push(request.max),
         }
-        call.push(millis);
-        call.push(holder.map_or("", Holder::as_str));
-        call.push(i32::from(self.runs.may_lease(max)));
-        for part in &order.parts {
+        call.push(lease_time);
+        call.push(request.holder.map_or("", Holder::as_str));
+        call.push(i32::from(self.batch_leases.may_lease(request.max)));
+        for part in &split.parts {
             call.push(part.argument());
         }
-        for settlement in order.singles(settlements) {
+        for settlement in split.singles(settlements) {
             call.push(&settlement_argument(settlement)[..]);
         }
         let reply = self.handle.run(&call).await;
-        let mut reply = reply.inspect_err(|_| self.runs.note_again(&order))?;
+        let mut reply = reply.inspect_err(|_| self.batch_leases.note_again(&split))?;
         if reply.is_status("FEW") {
-            self.runs.note_again(&order);
+            self.batch_leases.note_again(&split);
             return Ok(None);
         }
         let settled = reply.statuses(settlements.len(), |letter| match letter {
@@ -114,26 +110,34 @@ impl SettleAndLease {
             b'l' => Some(Settled::LeaseLost),
             _ => None,
         })?;
-        let settled = order.restore(settled);
+        let settled = split.restore(settled);
+        let leased = self
+            .leased(reply, Duration::from_millis(lease_time))
+            .await?;
+        Ok(Some((settled, leased)))
+    }
+
+    /// Reads the part of a reply behind the settlements: the first token, the time until the next change, and the
+    /// frames of the messages.
+    async fn leased(&self, mut reply: Reply, lease_time: Duration) -> Result<Leased> {
         let first = reply.count()?;
         let changes = reply.number()?;
         let next = u64::try_from(changes).ok().map(Duration::from_millis);
         let mut frames = reply
             .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
-        if changes == AS_A_RUN
-            && let Some(run) =
+        if changes == AS_BATCH_LEASE
+            && let Some(lease) =
                 BatchLease::new(Token::new(first), frames.iter().map(|frame| frame.id))
         {
-            self.runs.note(run);
+            self.batch_leases.note(lease);
         }
         let brought = self.bring_bodies(&mut frames, first).await;
         // The settlements are done, and the leases expire.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
-        let lease = Duration::from_millis(millis);
         let (mut deliveries, mut damaged) = (Vec::with_capacity(frames.len()), Vec::new());
         for (frame, token) in frames.into_iter().zip(first..) {
             let receipt = Receipt::new(frame.id, Token::new(token));
-            match frame.delivery(token, lease) {
+            match frame.delivery(token, lease_time) {
                 Some(delivery) => deliveries.push(delivery),
                 None => damaged.push(Settlement::bury(receipt, DAMAGED)),
             }
@@ -146,7 +150,7 @@ impl SettleAndLease {
                 leased.next = Some(Duration::ZERO);
             }
         }
-        Ok(Some((settled, leased)))
+        Ok(leased)
     }
 
     /// The message that `lua/shared/hand_over.lua` leased for `lease_time`: the token, and the frame. `None` if it
@@ -157,8 +161,8 @@ impl SettleAndLease {
     }
 
     /// Notes that these leases are settled other than by an ack.
-    pub(super) fn split(&self, receipts: impl Iterator<Item = Receipt>) {
-        self.runs.part(receipts);
+    pub(super) fn break_up(&self, receipts: impl Iterator<Item = Receipt>) {
+        self.batch_leases.break_up(receipts);
     }
 
     /// Releases at once messages whose callers are gone. If this fails, their leases expire.

@@ -246,7 +246,7 @@ impl Drop for KnownChange<'_> {
 fn deaf(reason: &Arc<Error>, fall_back: Duration, outcome: Outcome) -> Error {
     let fall_back = in_millis(fall_back);
     let message = format!(
-        "nobody can be told of changes at present, so who waits looks each {fall_back}: {reason}"
+        "the server cannot notify waiting callers at present, so they poll every {fall_back}: {reason}"
     );
     Error::new(ErrorKind::Unavailable, message)
         .with_transient(true)
