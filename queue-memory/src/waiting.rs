@@ -1,9 +1,9 @@
 //! Waiting without polling, and without a task.
 //!
 //! A caller polls, and leaves its waker, under one hold of the queue's lock, so that it misses no event. If
-//! it finds nothing, it sleeps until an event wakes it, or until its timer does. One of the waiting callers is
-//! the *watcher*: its timer is set to the next change without a call, a due time or a deadline. So one event
-//! wakes one of any number of waiting callers:
+//! it finds nothing, it sleeps until an event wakes it, or until its timer does. One waiting caller is the
+//! *watcher*. The watcher's timer is set to the next change without a call, a due time or a deadline. So one
+//! event wakes one of any number of waiting callers:
 //!
 //! - An arrival wakes the caller that has waited longest, and the watcher only if there is no other. That
 //!   caller leaves in the same hold of the lock as the poll that finds the arrival. Until then no arrival

@@ -13,7 +13,7 @@ use redis_link::Client;
 
 pub(crate) use self::{bodies::StagedBodies, config::Stored, handle::Handle};
 
-/// What all queues of a backend share: the servers, and the settings.
+/// The servers and settings that all queues of a backend share.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
     /// Sends to the list of queues.

@@ -38,7 +38,7 @@ pub(crate) enum Woken {
     Message(Bytes),
 }
 
-/// What the handle knows from the polls and waits of its callers.
+/// Results of the polls and waits of a handle's callers.
 #[derive(Debug, Default)]
 struct PollState {
     /// The time of the next change that needs no call, as far as the last poll knew.
@@ -97,8 +97,10 @@ impl Waiter {
     ///
     /// This process times the wait, not the server. It may return without a reason. A wait that is dropped, or times
     /// out at the same moment, forwards a received wake-up. The wake-up goes to another waiting caller at this marker,
-    /// here or in another process. If the wait ends before the next change that the last poll found, and no other wait
-    /// begins here, another caller is woken to poll, because nobody else may know of the change.
+    /// here or in another process.
+    ///
+    /// The last poll may have found the time of the next change, and nobody else may know of it. If this wait ends
+    /// before the change, and no other wait begins here, another caller is woken to poll.
     ///
     /// # Errors
     ///
