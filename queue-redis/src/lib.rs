@@ -59,6 +59,7 @@ mod frame;
 mod fuzz;
 mod keys;
 mod queue;
+#[cfg(feature = "recipes")]
 pub mod recipes;
 mod reply;
 mod rights;

@@ -312,8 +312,8 @@ impl Builder {
                 large: self.large,
                 packs: self.packs,
             },
-            seed,
-            drawn: Arc::default(),
+            #[cfg(feature = "recipes")]
+            draws: Arc::new(super::draws::Draws::new(seed)),
             connecting: ErasedArc::new(connecting),
         })
     }

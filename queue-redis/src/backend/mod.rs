@@ -2,17 +2,16 @@
 
 mod builder;
 mod connecting;
+#[cfg(feature = "recipes")]
+mod draws;
 mod health;
 mod queues;
 mod removing;
 mod startup;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
-use queue_core::{Result, Spawn};
+use queue_core::Result;
 use redis_link::{
     Client, ErasedArc, Servers,
     connection::{Connector, Warning},
@@ -30,10 +29,8 @@ use crate::{queue::Context, waiting};
 #[derive(Debug, Clone)]
 pub struct RedisBackend {
     context: Context,
-    /// Random; no other backend has it.
-    seed: u64,
-    /// How many names were drawn from the seed.
-    drawn: Arc<AtomicU64>,
+    #[cfg(feature = "recipes")]
+    draws: Arc<draws::Draws>,
     connecting: ErasedArc<Connecting>,
 }
 
@@ -124,16 +121,13 @@ impl RedisBackend {
         &self.context.prefix
     }
 
-    pub(crate) const fn seed(&self) -> u64 {
-        self.seed
+    #[cfg(feature = "recipes")]
+    pub(crate) fn draws(&self) -> &draws::Draws {
+        &self.draws
     }
 
-    /// The next number of this backend. Each number is given out once, whichever handle asks.
-    pub(crate) fn draw(&self) -> u64 {
-        self.drawn.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {
+    #[cfg(feature = "recipes")]
+    pub(crate) const fn spawn(&self) -> &Arc<dyn queue_core::Spawn> {
         &self.context.spawn
     }
 }

@@ -106,7 +106,7 @@ fn add_terms<'a>(pushes: impl Iterator<Item = &'a Push>, call: &mut ScriptCall) 
     for (entry, push) in pushes.enumerate() {
         if let Some(dedup) = &push.dedup {
             call.push(entry + 1);
-            let window = limits::window_millis(dedup.window).unwrap_or(1);
+            let window = dedup.window_millis().unwrap_or(1);
             match dedup.until_done {
                 true => call.push(format!("u{window}")),
                 false => call.push(window),

@@ -14,7 +14,7 @@ use std::{
 use bytes::Bytes;
 use queue_core::Running;
 use redis_link::{
-    connection::{ConnectionHealth, Connector, Supervised, Timeouts},
+    connection::{ConnectionHealth, Supervised},
     node::{Companion, NewNode},
 };
 
@@ -36,7 +36,7 @@ pub(crate) struct NodeWaiter {
 
 /// The settings of a node's waiter.
 pub(crate) struct Settings {
-    /// The node, and how to connect to it.
+    /// How its connections are opened.
     pub(crate) node: NewNode,
     /// The time after which a waiting caller polls.
     pub(crate) fall_back: Duration,
@@ -121,13 +121,10 @@ impl NodeWaiter {
         self.settings.node.connector.address()
     }
 
-    /// The connector that opens its connection.
-    pub(crate) fn connector(&self) -> &dyn Connector {
-        &*self.settings.node.connector
-    }
-
-    pub(crate) fn timeouts(&self) -> Timeouts {
-        self.settings.node.settings.timeouts
+    /// The settings of its node's connections.
+    #[cfg(feature = "recipes")]
+    pub(crate) fn node_settings(&self) -> &NewNode {
+        &self.settings.node
     }
 
     pub(crate) fn health(&self) -> ConnectionHealth {
