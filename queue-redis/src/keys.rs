@@ -191,9 +191,9 @@ impl Keys {
         self.named("arrivals")
     }
 
-    /// The marker for room.
-    pub(crate) fn room(&self) -> &str {
-        self.named("room")
+    /// The marker for room. Only a bounded queue has one.
+    pub(crate) fn room(&self) -> String {
+        self.beside("room")
     }
 
     /// The leases.
@@ -203,7 +203,7 @@ impl Keys {
 
     /// A key for a write that leaves nothing behind: the key exists only within that step.
     pub(crate) fn confirm(&self) -> String {
-        self.named("meta").replace(":meta", ":confirm")
+        self.beside("confirm")
     }
 
     /// The large bodies.
@@ -214,6 +214,11 @@ impl Keys {
     /// The staged bodies, which wait for their push.
     pub(crate) fn uploads(&self) -> &str {
         self.named("uploads")
+    }
+
+    fn beside(&self, suffix: &str) -> String {
+        let meta = self.named("meta");
+        format!("{}{suffix}", meta.trim_end_matches("meta"))
     }
 
     fn named(&self, suffix: &str) -> &str {
@@ -298,10 +303,17 @@ mod tests {
     }
 
     #[test]
+    fn the_key_for_confirmations_shares_the_hash_tag_whatever_the_queues_name() {
+        let name = QueueName::new("shop:meta").unwrap();
+        let keys = Keys::new("qk", &name, QueueKind::Delay);
+        assert_eq!(keys.confirm(), "qk:{shop:meta}:confirm");
+    }
+
+    #[test]
     fn a_markers_queue_is_known_by_its_configuration() {
         let name = QueueName::new("shop:orders").unwrap();
         let keys = Keys::new("qk", &name, QueueKind::Bounded);
-        for marker in [keys.arrivals(), keys.room()] {
+        for marker in [keys.arrivals(), &keys.room()] {
             let beside = meta_beside(marker.as_bytes());
             assert_eq!(beside, meta("qk", &name).as_bytes());
             let guard = guard_beside(marker.as_bytes());

@@ -58,8 +58,6 @@ mod frame;
 #[cfg(test)]
 mod fuzz;
 mod keys;
-mod listing;
-mod once;
 mod queue;
 #[cfg(feature = "recipes")]
 pub mod recipes;
@@ -67,6 +65,7 @@ mod reply;
 mod rights;
 mod script;
 mod scripts;
+mod verbs;
 mod waiting;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.

@@ -55,7 +55,6 @@ mod blocking_list;
 mod companions;
 mod declared;
 mod distinct_zset;
-mod draws;
 mod fixed_length;
 mod json;
 mod key_lock;
@@ -76,7 +75,6 @@ mod zset_json;
 mod zset_string;
 mod zsets;
 
-pub(crate) use self::draws::Draws;
 pub use self::{
     blocking_list::BlockingList,
     distinct_zset::DistinctZset,

@@ -1,37 +1,42 @@
-//! The marker queues, and the requests that they lead to.
+//! The markers at one node: their waiting callers, and the requests and wake-ups that they lead to.
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Weak},
+    sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
 use queue_core::Error;
-use tokio::time::Instant;
+use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 
-use super::marker_queue::{HandedOver, MarkerQueue, Registration, ReturnLease, WaitingCaller};
+use super::{
+    marker_queue::{HandedOver, MarkerQueue, Registration, WaitingCaller},
+    pending_wakeups::PendingWakeups,
+};
 
 /// The number of marker queues from which to look for those without waiting callers.
 pub(super) const SWEEP: usize = 1024;
 
 #[derive(Debug, Default)]
-pub(super) struct RegistryState {
+pub(super) struct Markers {
     // Ordered, so that the registry wakes callers in the same order each time.
-    pub(super) lines: BTreeMap<Bytes, MarkerQueue>,
+    pub(super) queues: BTreeMap<Bytes, MarkerQueue>,
     /// The markers that need a registration, each once, in the order of arrival.
-    pub(super) to_join: VecDeque<Bytes>,
+    pub(super) to_register: VecDeque<Bytes>,
     /// Changes that no caller here can use.
     pub(super) unclaimed: BTreeMap<Bytes, usize>,
-    /// Takes back messages that were handed over at these markers.
-    pub(super) returns: BTreeMap<Bytes, Weak<dyn ReturnLease>>,
-    pub(super) next_place: u64,
+    /// Changes that only this process knows of.
+    pub(super) pending: PendingWakeups,
+    /// Takes messages that were handed over at these markers, and whose callers are gone.
+    pub(super) unwanted: BTreeMap<Bytes, UnboundedSender<Bytes>>,
+    pub(super) next_ticket: u64,
     pub(super) next_serial: u64,
     sweep_at: usize,
     pub(super) trouble: Option<(Bytes, Arc<Error>)>,
 }
 
-impl RegistryState {
+impl Markers {
     /// Numbers registrations from this number on.
     pub(super) fn numbering_from(next_serial: u64) -> Self {
         Self {
@@ -41,13 +46,15 @@ impl RegistryState {
     }
 
     pub(super) fn waiting_at(&self, marker: &Bytes) -> usize {
-        self.lines.get(marker).map_or(0, |line| line.waiting.len())
+        self.queues
+            .get(marker)
+            .map_or(0, |queue| queue.waiting.len())
     }
 
     /// Notifies one waiting caller for each change. Changes beyond the callers here stay unclaimed.
-    pub(super) fn hand(&mut self, marker: &Bytes, changes: usize) {
-        let line = self.lines.get_mut(marker);
-        let left = line.map_or(changes, |line| line.notify(changes));
+    pub(super) fn notify(&mut self, marker: &Bytes, changes: usize) {
+        let queue = self.queues.get_mut(marker);
+        let left = queue.map_or(changes, |queue| queue.notify(changes));
         if left > 0 {
             *self.unclaimed.entry(marker.clone()).or_default() += left;
         }
@@ -59,59 +66,59 @@ impl RegistryState {
         marker: &Bytes,
         handed: &HandedOver,
     ) -> Option<WaitingCaller> {
-        self.lines.get_mut(marker)?.take_recipient(handed)
+        self.queues.get_mut(marker)?.take_recipient(handed)
     }
 
     /// Wakes all callers at a marker to poll. There is nothing to forward.
-    pub(super) fn have_all_look(&mut self, marker: &Bytes) {
+    pub(super) fn wake_all(&mut self, marker: &Bytes) {
         self.unclaimed.remove(marker);
-        if let Some(line) = self.lines.get_mut(marker) {
-            line.have_all_look();
+        if let Some(queue) = self.queues.get_mut(marker) {
+            queue.wake_all();
         }
-        self.want(marker);
+        self.register_if_needed(marker);
     }
 
     /// Requests a registration if a caller waits and no registration is certain.
-    pub(super) fn want(&mut self, marker: &Bytes) {
-        let Some(line) = self.lines.get_mut(marker) else {
+    pub(super) fn register_if_needed(&mut self, marker: &Bytes) {
+        let Some(queue) = self.queues.get_mut(marker) else {
             return;
         };
-        if line.is_registered() {
+        if queue.is_registered() {
             return;
         }
-        if line.waiting.is_empty() {
-            if !line.may_stand() {
-                self.lines.remove(marker);
+        if queue.waiting.is_empty() {
+            if !queue.may_be_registered() {
+                self.queues.remove(marker);
             }
         } else {
-            line.registration = Registration::Wanted;
-            self.to_join.push_back(marker.clone());
+            queue.registration = Registration::Wanted;
+            self.to_register.push_back(marker.clone());
         }
     }
 
     /// Notes that the server has used up the process's registration.
     pub(super) fn end_registration(&mut self, marker: &Bytes) {
-        if let Some(line) = self.lines.get_mut(marker) {
-            line.end_registration();
+        if let Some(queue) = self.queues.get_mut(marker) {
+            queue.end_registration();
         }
     }
 
     pub(super) fn forget(&mut self, marker: &Bytes) {
-        if let Some(line) = self.lines.get_mut(marker)
-            && line.registration != Registration::Wanted
+        if let Some(queue) = self.queues.get_mut(marker)
+            && queue.registration != Registration::Wanted
         {
-            line.registration = Registration::None;
+            queue.registration = Registration::None;
         }
     }
 
     /// Drops handles that are gone. Drops marker queues without callers whose registration has ended on the server,
     /// which keeps it for `patience`.
     pub(super) fn sweep(&mut self, patience: Duration) {
-        let size = |state: &Self| state.lines.len().max(state.returns.len());
+        let size = |state: &Self| state.queues.len().max(state.unwanted.len());
         if size(self) >= self.sweep_at.max(SWEEP) {
             let now = Instant::now();
-            self.lines.retain(|_, line| !line.is_over(now, patience));
-            self.returns.retain(|_, returns| returns.strong_count() > 0);
+            self.queues.retain(|_, queue| !queue.is_over(now, patience));
+            self.unwanted.retain(|_, unwanted| !unwanted.is_closed());
             self.sweep_at = 2 * size(self);
         }
     }

@@ -1,72 +1,36 @@
 //! Leasing, and the parts that all kinds share.
 
-use std::{
-    fmt::Debug,
-    num::NonZeroUsize,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Error, Extended, Holder, Leased,
-    Leasing, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled,
-    Settlement, Timestamp, limits,
+    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Extended, Holder, Leased, Leasing,
+    MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
+    Timestamp, limits,
 };
-use redis_link::{ScriptCall, batching::Batcher};
+use redis_link::ScriptCall;
 
 use super::{
-    Handle,
     cursors::{cursor, shown_before, shown_by_now},
-    lease_batcher::{BatchedCall, LeaseCall, LeaseSender, SettledAndLeased},
-    push_batcher::{PushBatcher, PushEntry, PushSender},
+    kind::LeasingKind,
+    lease_batcher::LeaseBatcher,
+    push::{PushBatcher, PushSender},
+    settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased},
 };
 use crate::{
     frame::{self, Dead, Shown},
+    queue::Handle,
     reply::Reply,
-    scripts::LeasingScripts,
-    waiting::HandoffRequest,
+    waiting::{HandoffTerms, Woken},
 };
-
-/// A kind of queue that leases.
-pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
-    /// Bytes of a frame before headers and body.
-    const HEAD: usize = frame::HEAD;
-    /// The scripts that every leasing queue has.
-    const SCRIPTS: &LeasingScripts;
-    /// The message that a producer pushes.
-    type Entry: PushEntry;
-    /// The number of modes of a push. A mode is a number from zero on.
-    const PUSH_MODES: usize = 1;
-}
 
 /// A queue of this kind.
 #[derive(Debug)]
 pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
-    pub(super) push_batchers: Vec<PushBatcher<K::Entry>>,
-    leases: Arc<Batcher<LeaseSender>>,
-    has_solo_call: AtomicBool,
-}
-
-/// Marks a direct call in progress. A request that comes while there is none is sent directly, so a lone consumer does
-/// not pay for batching.
-struct SoloGuard<'a>(&'a AtomicBool);
-
-impl<'a> SoloGuard<'a> {
-    fn first(has_one: &'a AtomicBool) -> Option<Self> {
-        (!has_one.swap(true, Ordering::Relaxed)).then(|| Self(has_one))
-    }
-}
-
-impl Drop for SoloGuard<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
-    }
+    pub(super) push_batchers: Vec<PushBatcher<K>>,
+    leases: LeaseBatcher,
 }
 
 impl<K: LeasingKind> Queue<K> {
@@ -75,14 +39,13 @@ impl<K: LeasingKind> Queue<K> {
         let handle = Arc::new(handle);
         Self {
             push_batchers: (0..K::PUSH_MODES)
-                .map(|way| PushSender::batcher(&handle, way))
+                .map(|mode| PushSender::batcher(&handle, mode))
                 .collect(),
-            leases: Arc::new(LeaseSender::new(
+            leases: LeaseBatcher::new(SettleAndLease::new(
                 &handle,
                 &K::SCRIPTS.settle_and_lease,
                 K::HEAD,
             )),
-            has_solo_call: AtomicBool::new(false),
             handle,
             max_body,
         }
@@ -93,30 +56,11 @@ impl<K: LeasingKind> Queue<K> {
         check.map_err(|error| self.handle.name(error))
     }
 
-    async fn call(&self, turn: LeaseCall<'_>) -> Result<SettledAndLeased> {
-        let arrival = (turn.max > 0).then(|| self.handle.arrival());
-        let lone = match self.leases.is_busy() {
-            true => None,
-            false => SoloGuard::first(&self.has_solo_call),
-        };
-        let share = match lone {
-            Some(_) => None,
-            None => BatchedCall::of(turn),
-        };
-        let (settled, leased) = match share {
-            Some(share) => {
-                let answer = self.leases.submit(vec![share]).await?.pop();
-                answer.ok_or_else(Error::unanswered)??
-            }
-            None => {
-                let alone = self.leases.sender().send_direct(turn);
-                // Boxed, so that the futures of the other callers are small.
-                Box::pin(alone).await?
-            }
-        };
-        if let Some(arrival) = arrival {
-            arrival.used();
-            self.handle.polled(leased.next);
+    async fn settle_or_lease(&self, request: LeaseCall<'_>) -> Result<SettledAndLeased> {
+        let poll = (request.max > 0).then(|| self.handle.arrivals.poll());
+        let (settled, leased) = self.leases.submit(request).await?;
+        if let Some(poll) = poll {
+            poll.succeeded(leased.next);
         }
         Ok((settled, leased))
     }
@@ -133,7 +77,9 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.checked(limits::check_batch(settlements.len()))?;
         self.checked(Settlement::check_all(settlements))?;
-        let (settled, _) = self.call(LeaseCall::settling(settlements)).await?;
+        let (settled, _) = self
+            .settle_or_lease(LeaseCall::settling(settlements))
+            .await?;
         Ok(settled)
     }
 
@@ -147,27 +93,24 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(Settlement::check_all(settlements))?;
         self.checked(limits::check_max(max.get()))?;
         self.checked(limits::lease_millis(lease_time))?;
-        let turn = LeaseCall {
+        let request = LeaseCall {
             settlements,
             max: max.get(),
             lease_time,
             holder: holder.as_ref(),
         };
-        self.call(turn).await
+        self.settle_or_lease(request).await
     }
 
     async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
         self.checked(limits::check_batch(receipts.len()))?;
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(millis);
-            for receipt in receipts {
-                call.push(&frame::lease(*receipt)[..]);
-            }
-        };
-        self.leases.sender().split(receipts.iter().copied());
-        let extend = &K::SCRIPTS.extend;
-        let mut reply = self.handle.call(extend, &fill).await?;
+        let mut call = self.handle.prepare(&K::SCRIPTS.extend).with(millis);
+        for receipt in receipts {
+            call.push(&frame::lease(*receipt)[..]);
+        }
+        self.leases.verb().break_up(receipts.iter().copied());
+        let mut reply = self.handle.run(&call).await?;
         reply.statuses(receipts.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),
             b'l' => Some(Extended::LeaseLost),
@@ -176,7 +119,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     }
 
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout, None).await.map(drop)
+        self.handle.arrivals.wait(timeout, None).await.map(drop)
     }
 
     async fn wait_to_lease(
@@ -186,15 +129,15 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         timeout: Duration,
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let turns = Arc::downgrade(&self.leases);
-        let wish = HandoffRequest {
-            lease_time: millis,
-            holder,
-            returns: turns,
+        let unwanted = self.leases.unwanted();
+        let terms = HandoffTerms::new(millis, holder.as_ref(), unwanted);
+        let delivery = match self.handle.arrivals.wait(timeout, Some(terms)).await? {
+            Woken::Message(handed) => {
+                let lease = Duration::from_millis(millis);
+                self.leases.verb().handed_over(handed, lease)
+            }
+            Woken::Poll => None,
         };
-        let handed = self.handle.wait_for_arrival(timeout, Some(wish)).await?;
-        let lease = Duration::from_millis(millis);
-        let delivery = handed.and_then(|handed| self.leases.sender().handed_over(handed, lease));
         Ok(Leased::of(delivery.into_iter().collect()))
     }
 
@@ -204,31 +147,28 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn counters(&self) -> Result<Counters> {
         // The script reads the dedup marks.
-        let counted = self.handle.call_with(&K::SCRIPTS.counters, true, &|_| {});
-        counted.await?.counters()
+        let call = self.handle.prepare_with_all_keys(&K::SCRIPTS.counters);
+        self.handle.run(&call).await?.counters()
     }
 
     async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
         self.checked(page.check())?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(page.after.map_or(0, Cursor::get));
-            call.push(page.limit);
-        };
+        let call = self.handle.prepare(&K::SCRIPTS.dead_letters);
+        let after = page.after.map_or(0, Cursor::get);
+        let call = call.with(after).with(page.limit);
         let read = |mut reply: Reply| {
             let next = cursor(&mut reply)?;
             Ok((reply.rest(|bytes| Dead::read(bytes, K::HEAD))?, next))
         };
-        let script = &K::SCRIPTS.dead_letters;
-        let (dead, next) = self.handle.look(script, &fill, read).await?;
+        let (dead, next) = self.handle.look(call, read).await?;
         let entries = dead.into_iter().map(Dead::letter).collect();
         Ok(Paged { entries, next })
     }
 
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
         self.checked(limits::check_batch(ids.len()))?;
-        let script = &K::SCRIPTS.revive;
-        let fill = |call: &mut ScriptCall| add_ids(call, ids);
-        let mut reply = self.handle.call(script, &fill).await?;
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.revive), ids);
+        let mut reply = self.handle.run(&call).await?;
         reply.statuses(ids.len(), |letter| match letter {
             b'r' => Some(Revived::Revived),
             b'n' => Some(Revived::NotFound),
@@ -239,21 +179,18 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
         self.checked(limits::check_batch(ids.len()))?;
-        let script = &K::SCRIPTS.discard;
-        let fill = |call: &mut ScriptCall| add_ids(call, ids);
-        self.handle.call(script, &fill).await?.count()
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.discard), ids);
+        self.handle.run(&call).await?.count()
     }
 
     async fn pause(&self) -> Result<()> {
-        let script = &K::SCRIPTS.pause;
-        let mut reply = self.handle.call(script, &|_| {}).await?;
-        reply.count().map(drop)
+        let call = self.handle.prepare(&K::SCRIPTS.pause);
+        self.handle.run(&call).await?.count().map(drop)
     }
 
     async fn resume(&self) -> Result<()> {
-        let script = &K::SCRIPTS.resume;
-        let mut reply = self.handle.call(script, &|_| {}).await?;
-        reply.count().map(drop)
+        let call = self.handle.prepare(&K::SCRIPTS.resume);
+        self.handle.run(&call).await?.count().map(drop)
     }
 
     fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
@@ -262,17 +199,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
         self.checked(limits::check_page(max.get()))?;
-        let script = &K::SCRIPTS.purge;
         let (mut purged, mut left) = (0, max.get());
         while left > 0 {
             let step = left.min(limits::MAX_BATCH);
-            let fill = |call: &mut ScriptCall| {
-                call.push(step);
-                if left < max.get() {
-                    call.push("");
-                }
-            };
-            let removed = match self.handle.call(script, &fill).await {
+            let mut call = self.handle.prepare(&K::SCRIPTS.purge).with(step);
+            if left < max.get() {
+                call.push("");
+            }
+            let removed = match self.handle.run(&call).await {
                 Ok(mut reply) => reply.count()?,
                 // Some messages are purged already.
                 Err(error) if purged > 0 => return Err(error.with_outcome(Outcome::Unknown)),
@@ -289,9 +223,8 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
         self.checked(limits::check_batch(ids.len()))?;
-        let script = &K::SCRIPTS.cancel;
-        let fill = |call: &mut ScriptCall| add_ids(call, ids);
-        let mut reply = self.handle.call(script, &fill).await?;
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.cancel), ids);
+        let mut reply = self.handle.run(&call).await?;
         reply.statuses(ids.len(), |letter| match letter {
             b'c' => Some(Cancelled::Cancelled),
             b't' => Some(Cancelled::TooLate),
@@ -303,16 +236,12 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
         self.checked(page.check())?;
         let (listed, lined) = shown_before(page.after);
-        let fill = |call: &mut ScriptCall| {
-            call.push(match place {
-                Place::Ready => "r",
-                Place::Delayed => "d",
-                Place::Leased => "l",
-            });
-            call.push(listed);
-            call.push(lined);
-            call.push(page.limit);
-        };
+        let call = self.handle.prepare(&K::SCRIPTS.peek).with(match place {
+            Place::Ready => "r",
+            Place::Delayed => "d",
+            Place::Leased => "l",
+        });
+        let call = call.with(listed).with(lined).with(page.limit);
         let read = |mut reply: Reply| {
             let now = Timestamp::from_millis(reply.count()?);
             let listed = u64::try_from(reply.number()?).ok();
@@ -327,16 +256,16 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             let next = listed.map(|listed| shown_by_now(listed, lined));
             Ok((shown, next.transpose()?))
         };
-        let script = &K::SCRIPTS.peek;
-        let (shown, next) = self.handle.look(script, &fill, read).await?;
+        let (shown, next) = self.handle.look(call, read).await?;
         let entries = shown.into_iter().filter_map(Shown::peeked).collect();
         Ok(Paged { entries, next })
     }
 }
 
-/// Adds ids, one argument each.
-pub(super) fn add_ids(call: &mut ScriptCall, ids: &[MessageId]) {
+/// The call with these ids, one argument each.
+pub(super) fn with_ids(mut call: ScriptCall, ids: &[MessageId]) -> ScriptCall {
     for id in ids {
         call.push(&frame::wide(id.get())[..]);
     }
+    call
 }

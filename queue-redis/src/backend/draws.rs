@@ -1,4 +1,4 @@
-//! Numbers from which a backend's strategies make names that nobody else has.
+//! Numbers from which recipes make names that nobody else has.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,12 +18,12 @@ impl Draws {
     }
 
     /// Random, and no other backend's.
-    pub(super) const fn seed(&self) -> u64 {
+    pub(crate) const fn seed(&self) -> u64 {
         self.seed
     }
 
     /// The next number of this backend. Each number is given out once, whichever handle asks.
-    pub(super) fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.given.fetch_add(1, Ordering::Relaxed)
     }
 }

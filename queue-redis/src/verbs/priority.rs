@@ -4,10 +4,7 @@ use async_trait::async_trait;
 use queue_core::{Prioritized, PriorityQueue, Push, Pushed, Result};
 use redis_link::ScriptCall;
 
-use super::{
-    LeasingKind, Queue,
-    push_batcher::{self, PushEntry},
-};
+use super::{Queue, kind::LeasingKind, push};
 use crate::{
     frame,
     reply::Reply,
@@ -20,9 +17,26 @@ use crate::{
 pub(crate) enum Priority {}
 
 impl LeasingKind for Priority {
+    type Message = Prioritized;
+    type Pushed = Pushed;
+
     const HEAD: usize = frame::PRIORITY_HEAD;
     const SCRIPTS: &LeasingScripts = &scripts::PRIORITY;
-    type Entry = Prioritized;
+    const PUSH: &Script = &scripts::PRIORITY_ENQUEUE;
+
+    fn push(message: &Prioritized) -> &Push {
+        &message.push
+    }
+
+    fn add_before(batch: &[Prioritized], _mode: usize, call: &mut ScriptCall) {
+        let priorities = batch.iter().map(|message| biased(message.priority));
+        let priorities: Vec<u8> = priorities.flat_map(u16::to_be_bytes).collect();
+        call.push(&priorities[..]);
+    }
+
+    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        push::pushed(reply, messages)
+    }
 }
 
 #[async_trait]
@@ -30,26 +44,6 @@ impl PriorityQueue for Queue<Priority> {
     async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
         self.checked(Prioritized::check_all(messages, self.max_body))?;
         self.push_batchers[0].submit(messages).await
-    }
-}
-
-impl PushEntry for Prioritized {
-    type Reply = Pushed;
-
-    const SCRIPT: &Script = &scripts::PRIORITY_ENQUEUE;
-
-    fn push(&self) -> &Push {
-        &self.push
-    }
-
-    fn add_before(batch: &[Self], _: usize, call: &mut ScriptCall) {
-        let priorities = batch.iter().map(|message| biased(message.priority));
-        let priorities: Vec<u8> = priorities.flat_map(u16::to_be_bytes).collect();
-        call.push(&priorities[..]);
-    }
-
-    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        push_batcher::pushed(reply, messages)
     }
 }
 

@@ -9,9 +9,10 @@ use queue_core::{
 };
 use redis_link::ScriptCall;
 
-use super::{Handle, LeasingKind, Queue, push_batcher::PushEntry};
+use super::{Queue, kind::LeasingKind};
 use crate::{
     frame::Frame,
+    queue::Handle,
     reply::Reply,
     script::Script,
     scripts::{self, LeasingScripts},
@@ -26,130 +27,23 @@ const DROPPING_OLDEST: usize = 1;
 pub(crate) enum Bounded {}
 
 impl LeasingKind for Bounded {
+    type Message = Offer;
+    type Pushed = Offered;
+
     const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
-    type Entry = Offer;
+    const PUSH: &Script = &scripts::BOUNDED_OFFER;
     const PUSH_MODES: usize = 2;
-}
 
-#[async_trait]
-impl BoundedQueue for Queue<Bounded> {
-    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
-        self.checked(Offer::check_all(messages, self.max_body))?;
-        match overflow {
-            Overflow::Reject => {
-                let room = self.handle.room();
-                let offered = self.push_batchers[REJECTING].submit(messages).await?;
-                room.used();
-                self.handle.offered();
-                Ok(offered)
-            }
-            Overflow::DropOldest => self.push_batchers[DROPPING_OLDEST].submit(messages).await,
-            other => Err(self.handle.name(Error::invalid(format!(
-                "the overflow {other:?} is not known here"
-            )))),
-        }
+    fn push(message: &Offer) -> &Push {
+        &message.push
     }
 
-    async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_room(timeout).await
-    }
-
-    async fn recent(&self, n: usize) -> Result<Vec<Message>> {
-        self.checked(limits::check_page(n))?;
-        let script = &scripts::BOUNDED_RECENT;
-        let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
-        let fill = |call: &mut ScriptCall| call.push(n);
-        let (frames, ()) = self.handle.look(script, &fill, read).await?;
-        Ok(frames.into_iter().filter_map(Frame::message).collect())
-    }
-
-    async fn capacity(&self) -> Result<NonZeroUsize> {
-        let script = &scripts::BOUNDED_CAPACITY;
-        let mut reply = self.handle.call(script, &|_| {}).await?;
-        let capacity = usize::try_from(reply.count()?).ok();
-        capacity
-            .and_then(NonZeroUsize::new)
-            .ok_or_else(|| reply.unexpected())
-    }
-
-    async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
-        self.checked(check_capacity(capacity.get()))?;
-        let script = &scripts::BOUNDED_RESIZE;
-        let fill = |call: &mut ScriptCall| call.push(capacity.get());
-        let first = self.handle.call(script, &fill).await?;
-        shorten(&self.handle, first).await
-    }
-}
-
-/// Stores another configuration with its capacity, in one step, and drops messages beyond the capacity. Returns how
-/// many dead letters are left to trim; `None` if the queue is gone and the handle does not create it.
-pub(crate) async fn reconfigure(
-    handle: &Handle,
-    config: &BoundedConfig,
-    text: &str,
-) -> Result<Option<i64>> {
-    let fill = |call: &mut ScriptCall| {
-        call.push(config.capacity);
-        call.push(text);
-    };
-    let first = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
-    let Some(mut first) = first.await? else {
-        return Ok(None);
-    };
-    let letters = first.number()?;
-    shorten(handle, first).await?;
-    Ok(Some(letters))
-}
-
-/// Sets the capacity if needed, in one step, and drops messages beyond the capacity.
-pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<()> {
-    let fill = |call: &mut ScriptCall| {
-        call.push(capacity);
-        call.push("");
-    };
-    let first = handle.call(&scripts::BOUNDED_RESIZE, &fill).await?;
-    shorten(handle, first).await.map(drop)
-}
-
-/// Runs the remaining steps of a resize, if the queue still exists. Returns all ids that the steps dropped.
-async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
-    let mut dropped = Vec::new();
-    loop {
-        let count = step.len();
-        for _ in 0..count {
-            dropped.push(MessageId::new(step.count()?));
-        }
-        if count < limits::MAX_BATCH {
-            return Ok(dropped);
-        }
-        let fill = |call: &mut ScriptCall| call.push("");
-        let next = handle.call_if_there(&scripts::BOUNDED_RESIZE, &fill);
-        // The earlier steps are done even if this one fails; later offers do the remaining ones.
-        let next = next
-            .await
-            .map_err(|error| error.with_outcome(Outcome::Unknown))?;
-        let Some(next) = next else {
-            return Ok(dropped);
-        };
-        step = next;
-    }
-}
-
-impl PushEntry for Offer {
-    type Reply = Offered;
-
-    const SCRIPT: &Script = &scripts::BOUNDED_OFFER;
-
-    fn push(&self) -> &Push {
-        &self.push
-    }
-
-    fn add_before(batch: &[Self], way: usize, call: &mut ScriptCall) {
-        call.push(way);
+    fn add_before(batch: &[Offer], mode: usize, call: &mut ScriptCall) {
+        call.push(mode);
         call.push(distinct(batch).count());
     }
 
-    fn add_behind(batch: &[Self], call: &mut ScriptCall) {
+    fn add_behind(batch: &[Offer], call: &mut ScriptCall) {
         for (entry, key) in distinct(batch) {
             call.push(entry + 1);
             call.push(key);
@@ -186,6 +80,99 @@ impl PushEntry for Offer {
             });
         }
         Ok(offered)
+    }
+}
+
+#[async_trait]
+impl BoundedQueue for Queue<Bounded> {
+    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
+        self.checked(Offer::check_all(messages, self.max_body))?;
+        match overflow {
+            Overflow::Reject => {
+                let poll = self.handle.room.poll();
+                let offered = self.push_batchers[REJECTING].submit(messages).await?;
+                poll.succeeded(None);
+                Ok(offered)
+            }
+            Overflow::DropOldest => self.push_batchers[DROPPING_OLDEST].submit(messages).await,
+            other => Err(self.handle.name(Error::invalid(format!(
+                "the overflow {other:?} is not known here"
+            )))),
+        }
+    }
+
+    async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
+        self.handle.room.wait(timeout, None).await.map(drop)
+    }
+
+    async fn recent(&self, n: usize) -> Result<Vec<Message>> {
+        self.checked(limits::check_page(n))?;
+        let call = self.handle.prepare(&scripts::BOUNDED_RECENT).with(n);
+        let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
+        let (frames, ()) = self.handle.look(call, read).await?;
+        Ok(frames.into_iter().filter_map(Frame::message).collect())
+    }
+
+    async fn capacity(&self) -> Result<NonZeroUsize> {
+        let call = self.handle.prepare(&scripts::BOUNDED_CAPACITY);
+        let mut reply = self.handle.run(&call).await?;
+        let capacity = usize::try_from(reply.count()?).ok();
+        capacity
+            .and_then(NonZeroUsize::new)
+            .ok_or_else(|| reply.unexpected())
+    }
+
+    async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
+        self.checked(check_capacity(capacity.get()))?;
+        let call = self.handle.prepare(&scripts::BOUNDED_RESIZE);
+        let first = self.handle.run(&call.with(capacity.get())).await?;
+        shorten(&self.handle, first).await
+    }
+}
+
+/// Stores another configuration with its capacity, in one step, and drops messages beyond the capacity. Returns how
+/// many dead letters are left to trim; `None` if the queue is gone and the handle does not create it.
+pub(crate) async fn reconfigure(
+    handle: &Handle,
+    config: &BoundedConfig,
+    text: &str,
+) -> Result<Option<i64>> {
+    let call = handle.prepare(&scripts::BOUNDED_RESIZE);
+    let call = call.with(config.capacity).with(text);
+    let Some(mut first) = handle.run_if_there(&call).await? else {
+        return Ok(None);
+    };
+    let letters = first.number()?;
+    shorten(handle, first).await?;
+    Ok(Some(letters))
+}
+
+/// Sets the capacity if needed, in one step, and drops messages beyond the capacity.
+pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<()> {
+    let call = handle.prepare(&scripts::BOUNDED_RESIZE);
+    let first = handle.run(&call.with(capacity).with("")).await?;
+    shorten(handle, first).await.map(drop)
+}
+
+/// Runs the remaining steps of a resize, if the queue still exists. Returns all ids that the steps dropped.
+async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
+    let mut dropped = Vec::new();
+    loop {
+        let count = step.len();
+        for _ in 0..count {
+            dropped.push(MessageId::new(step.count()?));
+        }
+        if count < limits::MAX_BATCH {
+            return Ok(dropped);
+        }
+        let call = handle.prepare(&scripts::BOUNDED_RESIZE).with("");
+        let next = handle.run_if_there(&call).await;
+        // The earlier steps are done even if this one fails; later offers do the remaining ones.
+        let next = next.map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        let Some(next) = next else {
+            return Ok(dropped);
+        };
+        step = next;
     }
 }
 

@@ -26,19 +26,19 @@ const PAUSE: u32 = 16;
 /// lease up. So a handle whose callers ack few messages at a time, or split batch leases, asks for none for a while.
 /// This state affects only speed.
 #[derive(Debug, Default)]
-pub(super) struct BatchLeases(Mutex<RunsState>);
+pub(super) struct BatchLeases(Mutex<KnownLeases>);
 
 #[derive(Debug, Default)]
-struct RunsState {
+struct KnownLeases {
     /// By the first token.
-    known: BTreeMap<u64, KnownRun>,
+    known: BTreeMap<u64, KnownLease>,
     /// The number of coming calls that ask for no batch lease.
     pause: u32,
 }
 
 #[derive(Debug)]
-struct KnownRun {
-    run: BatchLease,
+struct KnownLease {
+    lease: BatchLease,
     acked: usize,
     /// The number of calls that acked the `acked` messages.
     calls: usize,
@@ -57,7 +57,7 @@ pub(super) struct BatchLease {
 /// The acks of one call for one batch lease.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    run: BatchLease,
+    lease: BatchLease,
     /// The indexes of the acked messages in the batch lease, in order.
     places: Vec<usize>,
 }
@@ -119,8 +119,8 @@ impl Part {
     /// As a settlement: the batch lease and the indexes of the acked messages, one byte each from 128 on; no indexes if
     /// all are acked.
     pub(super) fn argument(&self) -> Vec<u8> {
-        let mut argument = self.run.name();
-        if self.places.len() < self.run.count {
+        let mut argument = self.lease.name();
+        if self.places.len() < self.lease.count {
             argument.extend(self.places.iter().map(|place| byte(128 + place)));
         }
         argument
@@ -149,32 +149,32 @@ impl SplitSettlements {
     }
 }
 
-impl RunsState {
+impl KnownLeases {
     /// The batch lease of this receipt.
     fn find(&self, receipt: Receipt) -> Option<BatchLease> {
         let (_, known) = self.known.range(..=receipt.token.get()).next_back()?;
-        known.run.place_of(receipt)?;
-        Some(known.run.clone())
+        known.lease.place_of(receipt)?;
+        Some(known.lease.clone())
     }
 
     /// Forgets a batch lease that an operation other than a large ack touches.
-    fn break_up(&mut self, run: &BatchLease) {
-        self.known.remove(&run.first.token.get());
+    fn break_up(&mut self, lease: &BatchLease) {
+        self.known.remove(&lease.first.token.get());
         self.pause = PAUSE;
     }
 
     /// Notes that a call acks `count` messages of a batch lease.
-    fn ack(&mut self, run: &BatchLease, count: usize) {
-        let token = run.first.token.get();
+    fn ack(&mut self, lease: &BatchLease, count: usize) {
+        let token = lease.first.token.get();
         let Some(known) = self.known.get_mut(&token) else {
             return;
         };
         known.acked += count;
         known.calls += 1;
-        if known.calls * SHORTEST > run.count {
+        if known.calls * SHORTEST > lease.count {
             self.pause = PAUSE;
         }
-        if known.acked >= run.count {
+        if known.acked >= lease.count {
             self.known.remove(&token);
         }
     }
@@ -182,7 +182,7 @@ impl RunsState {
 
 impl BatchLeases {
     // No code panics half-way while it holds this lock.
-    fn lock(&self) -> MutexGuard<'_, RunsState> {
+    fn lock(&self) -> MutexGuard<'_, KnownLeases> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -198,11 +198,11 @@ impl BatchLeases {
     }
 
     /// Notes a batch lease that the server has.
-    pub(super) fn note(&self, run: BatchLease) {
+    pub(super) fn note(&self, lease: BatchLease) {
         let mut state = self.lock();
-        let token = run.first.token.get();
-        let known = KnownRun {
-            run,
+        let token = lease.first.token.get();
+        let known = KnownLease {
+            lease,
             acked: 0,
             calls: 0,
         };
@@ -213,31 +213,31 @@ impl BatchLeases {
     }
 
     /// Notes that the server may still have the batch leases that a call acked.
-    pub(super) fn note_again(&self, order: &SplitSettlements) {
-        for part in &order.parts {
-            self.note(part.run.clone());
+    pub(super) fn note_again(&self, split: &SplitSettlements) {
+        for part in &split.parts {
+            self.note(part.lease.clone());
         }
     }
 
     /// Notes that these leases are used other than by acks.
-    pub(super) fn part(&self, receipts: impl Iterator<Item = Receipt>) {
+    pub(super) fn break_up(&self, receipts: impl Iterator<Item = Receipt>) {
         let mut state = self.lock();
         for receipt in receipts {
-            if let Some(run) = state.find(receipt) {
-                state.break_up(&run);
+            if let Some(lease) = state.find(receipt) {
+                state.break_up(&lease);
             }
         }
     }
 
     /// The order in which a call sends these settlements.
-    pub(super) fn order(&self, settlements: &[Settlement]) -> SplitSettlements {
-        let mut order = SplitSettlements {
+    pub(super) fn split(&self, settlements: &[Settlement]) -> SplitSettlements {
+        let mut split = SplitSettlements {
             parts: Vec::new(),
             numbers: (0..settlements.len()).collect(),
         };
         let mut state = self.lock();
         if state.known.is_empty() {
-            return order;
+            return split;
         }
         // For each batch lease, pairs of an index in it and the number of the settlement.
         let mut touched: Vec<(BatchLease, Vec<(usize, usize)>)> = Vec::new();
@@ -245,33 +245,35 @@ impl BatchLeases {
             let receipt = settlement.receipt;
             let mut latest_first = touched.iter_mut().rev();
             let known =
-                latest_first.find_map(|(run, entries)| Some((run.place_of(receipt)?, entries)));
+                latest_first.find_map(|(lease, entries)| Some((lease.place_of(receipt)?, entries)));
             if let Some((place, entries)) = known {
                 entries.push((place, number));
-            } else if let Some(run) = state.find(receipt) {
-                let place = run.place_of(receipt).unwrap_or(0);
-                touched.push((run, vec![(place, number)]));
+            } else if let Some(lease) = state.find(receipt) {
+                let place = lease.place_of(receipt).unwrap_or(0);
+                touched.push((lease, vec![(place, number)]));
             }
         }
         let mut dispositions = settlements.iter().map(|each| &each.disposition);
         if !dispositions.all(|each| *each == Disposition::Ack) {
-            touched.drain(..).for_each(|(run, _)| state.break_up(&run));
+            touched
+                .drain(..)
+                .for_each(|(lease, _)| state.break_up(&lease));
         }
         let (mut numbers, mut is_single) = (Vec::new(), vec![true; settlements.len()]);
-        for (run, mut entries) in touched {
+        for (lease, mut entries) in touched {
             entries.sort_unstable();
             // Of two acks of the same message, the first counts, and the second is sent as a single settlement.
             entries.dedup_by_key(|(place, _)| *place);
-            state.ack(&run, entries.len());
+            state.ack(&lease, entries.len());
             for (_, number) in &entries {
                 numbers.push(*number);
                 is_single[*number] = false;
             }
             let places = entries.into_iter().map(|(place, _)| place).collect();
-            order.parts.push(Part { run, places });
+            split.parts.push(Part { lease, places });
         }
         numbers.extend((0..settlements.len()).filter(|number| is_single[*number]));
-        order.numbers = numbers;
-        order
+        split.numbers = numbers;
+        split
     }
 }

@@ -6,10 +6,7 @@ use async_trait::async_trait;
 use queue_core::{DelayQueue, Due, MessageId, Push, Pushed, Rescheduled, Result, Scheduled};
 use redis_link::ScriptCall;
 
-use super::{
-    LeasingKind, Queue,
-    push_batcher::{self, PushEntry},
-};
+use super::{Queue, kind::LeasingKind, leasing::with_ids, push};
 use crate::{
     frame,
     reply::Reply,
@@ -22,8 +19,27 @@ use crate::{
 pub(crate) enum Delay {}
 
 impl LeasingKind for Delay {
+    type Message = Scheduled;
+    type Pushed = Pushed;
+
     const SCRIPTS: &LeasingScripts = &scripts::DELAY;
-    type Entry = Scheduled;
+    const PUSH: &Script = &scripts::DELAY_SCHEDULE;
+
+    fn push(message: &Scheduled) -> &Push {
+        &message.push
+    }
+
+    fn add_before(batch: &[Scheduled], _mode: usize, call: &mut ScriptCall) {
+        let dues: Vec<u8> = batch
+            .iter()
+            .flat_map(|message| frame::due(message.due))
+            .collect();
+        call.push(&dues[..]);
+    }
+
+    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        push::pushed(reply, messages)
+    }
 }
 
 #[async_trait]
@@ -35,12 +51,9 @@ impl DelayQueue for Queue<Delay> {
 
     async fn reschedule(&self, id: MessageId, to: Due) -> Result<Rescheduled> {
         self.checked(to.check())?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(&frame::wide(id.get())[..]);
-            call.push(&frame::due(to)[..]);
-        };
-        let script = &scripts::DELAY_RESCHEDULE;
-        let mut reply = self.handle.call(script, &fill).await?;
+        let call = self.handle.prepare(&scripts::DELAY_RESCHEDULE);
+        let call = with_ids(call, &[id]).with(&frame::due(to)[..]);
+        let mut reply = self.handle.run(&call).await?;
         match reply.number()? {
             1 => Ok(Rescheduled::Moved),
             0 => Ok(Rescheduled::TooLate),
@@ -49,29 +62,7 @@ impl DelayQueue for Queue<Delay> {
     }
 
     async fn next_due(&self) -> Result<Option<Duration>> {
-        let script = &scripts::DELAY_NEXT_DUE;
-        self.handle.call(script, &|_| {}).await?.time()
-    }
-}
-
-impl PushEntry for Scheduled {
-    type Reply = Pushed;
-
-    const SCRIPT: &Script = &scripts::DELAY_SCHEDULE;
-
-    fn push(&self) -> &Push {
-        &self.push
-    }
-
-    fn add_before(batch: &[Self], _: usize, call: &mut ScriptCall) {
-        let dues: Vec<u8> = batch
-            .iter()
-            .flat_map(|message| frame::due(message.due))
-            .collect();
-        call.push(&dues[..]);
-    }
-
-    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        push_batcher::pushed(reply, messages)
+        let call = self.handle.prepare(&scripts::DELAY_NEXT_DUE);
+        self.handle.run(&call).await?.time()
     }
 }

@@ -1,27 +1,23 @@
-//! The waiting callers of this process, and the markers at which they wait.
+//! The waiting callers at one node, behind one lock: the only place that knows who has to poll, and when.
 
-mod marker_queue;
-mod state;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use bytes::Bytes;
 use queue_core::Error;
 use tokio::{
-    sync::{Notify, oneshot},
-    time::Instant,
+    sync::{Notify, mpsc::UnboundedSender, oneshot},
+    time::{Instant, sleep_until},
 };
 
-pub(crate) use self::marker_queue::ReturnLease;
-pub(super) use self::marker_queue::{HandedOver, HandoffTerms, Wake};
-use self::{
-    marker_queue::{Registration, WaitingCaller},
-    state::RegistryState,
+use super::{
+    marker_queue::{HandedOver, HandoffTerms, Registration, WaitingCaller, Wake},
+    markers::Markers,
 };
 
 /// The server keeps a registration this many times as long as the registry trusts it.
@@ -42,12 +38,16 @@ pub(super) enum ServerRequest {
     Forward { marker: Bytes, changes: usize },
 }
 
-/// The marker queues with their waiting callers, in the order of arrival, and the requests to the server.
+/// The marker queues with their waiting callers, in the order of arrival; the requests to the server; and the changes
+/// for which this process has to wake a caller.
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
     // A std mutex: a call holds it briefly, and never across an await.
-    state: Mutex<RegistryState>,
-    changed: Notify,
+    state: Mutex<Markers>,
+    /// Notified when there may be a request to the server.
+    has_requests: Notify,
+    /// Notified when a pending wake-up was added.
+    has_pending: Notify,
     /// How long the registry trusts a registration.
     trusted: Duration,
     first_serial: u64,
@@ -61,50 +61,95 @@ pub(super) struct Ticket {
     marker: Bytes,
     number: u64,
     wake: oneshot::Receiver<Wake>,
-    terms: Option<HandoffTerms>,
+    /// Takes a message that was handed over to a caller that is gone, if the caller requested one.
+    unwanted: Option<UnboundedSender<Bytes>>,
 }
 
 impl WaiterRegistry {
     /// A registry that trusts a registration for `trusted`, and numbers its own from `first_serial` on.
     pub(super) fn new(trusted: Duration, first_serial: u64) -> Self {
         Self {
-            state: Mutex::new(RegistryState::numbering_from(first_serial)),
-            changed: Notify::new(),
+            state: Mutex::new(Markers::numbering_from(first_serial)),
+            has_requests: Notify::new(),
+            has_pending: Notify::new(),
             trusted,
             first_serial,
         }
     }
 
-    /// Joins a marker queue, with the terms under which the caller accepts a message, if it does.
-    pub(super) fn join(self: &Arc<Self>, marker: &Bytes, terms: Option<HandoffTerms>) -> Ticket {
-        let (tell, wake) = oneshot::channel();
+    /// Joins a marker queue, with the terms under which the caller accepts a message, if it does, and the next change
+    /// that it knows of.
+    pub(super) fn join(
+        self: &Arc<Self>,
+        marker: &Bytes,
+        terms: Option<HandoffTerms>,
+        next_due: Option<Instant>,
+    ) -> Ticket {
+        let (wake, woken) = oneshot::channel();
+        let (terms, unwanted) = match terms {
+            Some(terms) => (Some(terms.text), Some(terms.unwanted)),
+            None => (None, None),
+        };
         let mut state = self.lock();
-        let number = state.next_place;
-        state.next_place += 1;
+        let number = state.next_ticket;
+        state.next_ticket += 1;
         state.sweep(self.trusted * KEPT);
-        if let Some(terms) = &terms {
-            let returns = terms.returns.clone();
-            state.returns.insert(marker.clone(), returns);
+        if let Some(next_due) = next_due {
+            state.pending.take_over(marker, next_due);
         }
-        let line = state.lines.entry(marker.clone()).or_default();
+        if let Some(unwanted) = &unwanted {
+            state.unwanted.insert(marker.clone(), unwanted.clone());
+        }
+        let queue = state.queues.entry(marker.clone()).or_default();
         let waiting = WaitingCaller {
-            tell,
-            terms: terms.as_ref().map(|terms| Arc::clone(&terms.text)),
+            wake,
+            terms,
             since: Instant::now(),
         };
-        line.waiting.insert(number, waiting);
+        queue.waiting.insert(number, waiting);
         if let Some(changes) = state.unclaimed.remove(marker) {
-            state.hand(marker, changes);
+            state.notify(marker, changes);
         }
-        state.want(marker);
+        state.register_if_needed(marker);
         drop(state);
-        self.changed.notify_one();
+        self.has_requests.notify_one();
         Ticket {
             registry: Arc::clone(self),
             marker: marker.clone(),
             number,
-            wake,
-            terms,
+            wake: woken,
+            unwanted,
+        }
+    }
+
+    /// Remembers a change that nobody else may know of. If no caller that knows of it joins by `notify_at`, a caller is
+    /// woken to poll.
+    pub(super) fn remember(&self, marker: &Bytes, change: Instant, notify_at: Instant) {
+        self.lock().pending.add(marker, change, notify_at);
+        self.has_pending.notify_one();
+    }
+
+    /// Waits until the remembered changes have to be notified, and wakes a caller for each. If it is dropped before
+    /// that, it does nothing.
+    pub(super) async fn wake_pending(&self) {
+        loop {
+            let next = self.lock().pending.next();
+            let Some(next) = next else {
+                self.has_pending.notified().await;
+                continue;
+            };
+            tokio::select! {
+                biased;
+                () = self.has_pending.notified() => {}
+                () = sleep_until(next) => {
+                    let mut state = self.lock();
+                    for marker in state.pending.take_due(next) {
+                        state.notify(&marker, 1);
+                    }
+                    drop(state);
+                    return self.has_requests.notify_one();
+                }
+            }
         }
     }
 
@@ -118,15 +163,15 @@ impl WaiterRegistry {
         }
         let waiter = state.take_recipient(marker, &handed);
         let unused = match waiter {
-            Some(waiter) => waiter.tell.send(Wake::HandedOver(handed.lease)).err(),
+            Some(waiter) => waiter.wake.send(Wake::HandedOver(handed.lease)).err(),
             None => Some(Wake::HandedOver(handed.lease)),
         };
-        state.want(marker);
-        let returns = state.returns.get(marker).and_then(Weak::upgrade);
+        state.register_if_needed(marker);
+        let unwanted = state.unwanted.get(marker).cloned();
         drop(state);
-        self.changed.notify_one();
-        if let (Some(Wake::HandedOver(lease)), Some(returns)) = (unused, returns) {
-            returns.give_back(lease);
+        self.has_requests.notify_one();
+        if let (Some(Wake::HandedOver(lease)), Some(unwanted)) = (unused, unwanted) {
+            give_back(&unwanted, lease);
         }
     }
 
@@ -134,10 +179,10 @@ impl WaiterRegistry {
     pub(super) fn notify(&self, marker: &Bytes, changes: usize) {
         let mut state = self.lock();
         state.end_registration(marker);
-        state.hand(marker, changes);
-        state.want(marker);
+        state.notify(marker, changes);
+        state.register_if_needed(marker);
         drop(state);
-        self.changed.notify_one();
+        self.has_requests.notify_one();
     }
 
     /// Wakes all callers at a marker to poll, because the marker's queue was removed from the server. There is nothing
@@ -145,33 +190,33 @@ impl WaiterRegistry {
     pub(super) fn gone(&self, marker: &Bytes) {
         let mut state = self.lock();
         state.end_registration(marker);
-        state.have_all_look(marker);
+        state.wake_all(marker);
     }
 
     /// Handles a reply that another node has the queue, or will soon: callers waiting there poll, and find the other
     /// node. A caller that comes here again is registered again.
     pub(super) fn moved(&self, marker: &Bytes) {
         let mut state = self.lock();
-        if let Some(line) = state.lines.get_mut(marker) {
-            line.registration = Registration::None;
+        if let Some(queue) = state.queues.get_mut(marker) {
+            queue.registration = Registration::None;
         }
-        state.have_all_look(marker);
+        state.wake_all(marker);
     }
 
     /// Forwards one change that a caller here was notified of and does not use.
-    pub(super) fn give_up(&self, marker: &Bytes) {
-        self.lock().hand(marker, 1);
-        self.changed.notify_one();
+    pub(super) fn forward(&self, marker: &Bytes) {
+        self.lock().notify(marker, 1);
+        self.has_requests.notify_one();
     }
 
     /// Handles the server's reply to a registration: the number of changes that no process was notified of. The
     /// marker's earlier error is over.
-    pub(super) fn joined(&self, marker: &Bytes, asked_for: usize, changes: usize) {
+    pub(super) fn registered(&self, marker: &Bytes, asked_for: usize, changes: usize) {
         let mut state = self.lock();
-        state.trouble.take_if(|(minded, _)| minded == marker);
-        if let Some(line) = state.lines.get_mut(marker) {
-            let sure = line.registration == Registration::Asked { told: false };
-            line.registration = if sure && changes < asked_for {
+        state.trouble.take_if(|(refused, _)| refused == marker);
+        if let Some(queue) = state.queues.get_mut(marker) {
+            let sure = queue.registration == Registration::Asked { notified: false };
+            queue.registration = if sure && changes < asked_for {
                 Registration::Until(Instant::now() + self.trusted)
             } else {
                 Registration::None
@@ -180,29 +225,29 @@ impl WaiterRegistry {
         // A caller that polls and leaves messages behind notifies others, so notifying one here is enough for all
         // changes beyond the callers here.
         let here = state.waiting_at(marker).max(1);
-        state.hand(marker, changes.min(here));
-        state.want(marker);
+        state.notify(marker, changes.min(here));
+        state.register_if_needed(marker);
         drop(state);
-        self.changed.notify_one();
+        self.has_requests.notify_one();
     }
 
     /// Handles the server's refusal to register. The marker's callers poll by a timer until the next try.
     pub(super) fn refused(&self, marker: &Bytes, reason: Error) {
         let mut state = self.lock();
-        if let Some(line) = state.lines.get_mut(marker) {
-            line.registration = Registration::Until(Instant::now() + self.trusted / 4);
+        if let Some(queue) = state.queues.get_mut(marker) {
+            queue.registration = Registration::Until(Instant::now() + self.trusted / 4);
         }
         state.trouble = Some((marker.clone(), Arc::new(reason)));
     }
 
     /// Restores requests that the server has not answered.
-    pub(super) fn unanswered(&self, orders: Vec<ServerRequest>) {
+    pub(super) fn unanswered(&self, requests: Vec<ServerRequest>) {
         let mut state = self.lock();
-        for order in orders {
-            match order {
+        for request in requests {
+            match request {
                 ServerRequest::Register { marker, .. } => {
                     state.forget(&marker);
-                    state.want(&marker);
+                    state.register_if_needed(&marker);
                 }
                 ServerRequest::Forward { marker, changes } => {
                     *state.unclaimed.entry(marker).or_default() += changes;
@@ -215,60 +260,60 @@ impl WaiterRegistry {
     pub(super) fn forget(&self, marker: &Bytes) {
         let mut state = self.lock();
         state.forget(marker);
-        state.want(marker);
+        state.register_if_needed(marker);
         drop(state);
-        self.changed.notify_one();
+        self.has_requests.notify_one();
     }
 
     /// Wakes all callers to poll, because changes and registrations may be lost.
     pub(super) fn wake_all(&self) {
         let mut state = self.lock();
-        state.to_join.clear();
-        for line in state.lines.values_mut() {
-            line.have_all_look();
-            line.registration = Registration::None;
+        state.to_register.clear();
+        for queue in state.queues.values_mut() {
+            queue.wake_all();
+            queue.registration = Registration::None;
         }
         // Registrations that the server has kept name the channel that this process listens to again.
-        state.lines.retain(|_, line| line.may_stand());
+        state.queues.retain(|_, queue| queue.may_be_registered());
     }
 
     /// The requests to the server now, at most `most`.
-    pub(super) fn orders(&self, most: usize) -> Vec<ServerRequest> {
+    pub(super) fn requests(&self, most: usize) -> Vec<ServerRequest> {
         let mut state = self.lock();
         let state = &mut *state;
-        let mut orders = Vec::new();
-        while orders.len() < most
+        let mut requests = Vec::new();
+        while requests.len() < most
             && let Some((marker, changes)) = state.unclaimed.pop_first()
         {
-            orders.push(ServerRequest::Forward { marker, changes });
+            requests.push(ServerRequest::Forward { marker, changes });
         }
-        while orders.len() < most
-            && let Some(marker) = state.to_join.pop_front()
+        while requests.len() < most
+            && let Some(marker) = state.to_register.pop_front()
         {
-            let Some(line) = state.lines.get_mut(&marker) else {
+            let Some(queue) = state.queues.get_mut(&marker) else {
                 continue;
             };
-            let waiting = line.waiting.len();
+            let waiting = queue.waiting.len();
             if waiting == 0 {
-                line.registration = Registration::None;
-                state.want(&marker);
+                queue.registration = Registration::None;
+                state.register_if_needed(&marker);
                 continue;
             }
-            let (terms, before) = line.register(state.next_serial, state.next_place);
+            let (terms, before) = queue.register(state.next_serial, state.next_ticket);
             state.next_serial += 1;
-            orders.push(ServerRequest::Register {
+            requests.push(ServerRequest::Register {
                 marker,
                 waiting,
                 terms,
                 before,
             });
         }
-        orders
+        requests
     }
 
     /// Waits until there may be a request to the server.
-    pub(super) async fn changed(&self) {
-        self.changed.notified().await;
+    pub(super) async fn has_requests(&self) {
+        self.has_requests.notified().await;
     }
 
     /// The reason why the server last refused to register, if it has not accepted that marker since.
@@ -277,7 +322,7 @@ impl WaiterRegistry {
         state.trouble.as_ref().map(|(_, reason)| Arc::clone(reason))
     }
 
-    fn lock(&self) -> MutexGuard<'_, RegistryState> {
+    fn lock(&self) -> MutexGuard<'_, Markers> {
         step!();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -294,16 +339,16 @@ impl Ticket {
     pub(super) fn leave(&mut self) -> Option<Bytes> {
         {
             let mut state = self.registry.lock();
-            if let Some(line) = state.lines.get_mut(&self.marker) {
-                line.waiting.remove(&self.number);
-                state.want(&self.marker);
+            if let Some(queue) = state.queues.get_mut(&self.marker) {
+                queue.waiting.remove(&self.number);
+                state.register_if_needed(&self.marker);
             }
         }
         // Nobody can send from now on; a change that was sent before and not received is forwarded.
         self.wake.close();
         match self.wake.try_recv() {
             Ok(Wake::Notified) => {
-                self.registry.give_up(&self.marker);
+                self.registry.forward(&self.marker);
                 None
             }
             Ok(Wake::HandedOver(handed)) => Some(handed),
@@ -314,13 +359,13 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let handed = self.leave();
-        let returns = self
-            .terms
-            .as_ref()
-            .and_then(|terms| terms.returns.upgrade());
-        if let (Some(handed), Some(returns)) = (handed, returns) {
-            returns.give_back(handed);
+        if let (Some(handed), Some(unwanted)) = (self.leave(), &self.unwanted) {
+            give_back(unwanted, handed);
         }
     }
+}
+
+/// Gives a message back to its queue. If no handle of the queue is left, the lease expires.
+fn give_back(unwanted: &UnboundedSender<Bytes>, lease: Bytes) {
+    let _ = unwanted.send(lease);
 }

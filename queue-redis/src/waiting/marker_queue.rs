@@ -1,20 +1,19 @@
 //! The callers that wait at one marker, and the process's registration there.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Debug,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::{sync::oneshot, time::Instant};
+use queue_core::Holder;
+use tokio::{
+    sync::{mpsc::UnboundedSender, oneshot},
+    time::Instant,
+};
 
 const MILLI: Duration = Duration::from_millis(1);
 
 /// The cause of a wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::waiting) enum Wake {
+pub(super) enum Wake {
     /// A change, which the caller forwards if it does not use it.
     Notified,
     /// The registry may have missed changes.
@@ -23,26 +22,36 @@ pub(in crate::waiting) enum Wake {
     HandedOver(Bytes),
 }
 
-/// Takes back messages that were handed over to callers that are gone.
-pub(crate) trait ReturnLease: Debug + Send + Sync {
-    fn give_back(&self, handed: Bytes);
+/// The lease terms under which a waiting caller accepts a handed-over message.
+#[derive(Debug)]
+pub(crate) struct HandoffTerms {
+    /// The terms as `lua/lib/wake_up.lua` reads them.
+    pub(super) text: Arc<str>,
+    /// Takes messages whose callers are gone, which the caller's queue releases.
+    pub(super) unwanted: UnboundedSender<Bytes>,
 }
 
-/// The lease terms under which a waiting caller accepts a handed-over message.
-#[derive(Debug, Clone)]
-pub(in crate::waiting) struct HandoffTerms {
-    pub(in crate::waiting) text: Arc<str>,
-    pub(in crate::waiting) returns: Weak<dyn ReturnLease>,
+impl HandoffTerms {
+    /// A lease for `lease_time` ms. The queue releases the messages that come out of the channel `unwanted`.
+    pub(crate) fn new(
+        lease_time: u64,
+        holder: Option<&Holder>,
+        unwanted: UnboundedSender<Bytes>,
+    ) -> Self {
+        let holder = holder.map_or("", Holder::as_str);
+        let text = format!("{lease_time} {holder}").into();
+        Self { text, unwanted }
+    }
 }
 
 /// A message that was leased to this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::waiting) struct HandedOver {
+pub(super) struct HandedOver {
     /// The registration by which the message was leased, and the registration's age at that time. The age is in whole
     /// milliseconds of the server's clock, rounded up by at most one.
-    pub(in crate::waiting) serial: u64,
-    pub(in crate::waiting) age: Duration,
-    pub(in crate::waiting) lease: Bytes,
+    pub(super) serial: u64,
+    pub(super) age: Duration,
+    pub(super) lease: Bytes,
 }
 
 /// The callers that wait at one marker, in the order of arrival.
@@ -56,7 +65,7 @@ pub(super) struct MarkerQueue {
 
 #[derive(Debug)]
 pub(super) struct WaitingCaller {
-    pub(super) tell: oneshot::Sender<Wake>,
+    pub(super) wake: oneshot::Sender<Wake>,
     /// The terms under which the caller accepts a message, if it does.
     pub(super) terms: Option<Arc<str>>,
     pub(super) since: Instant,
@@ -69,9 +78,9 @@ pub(super) enum Registration {
     None,
     /// A registration has to be requested.
     Wanted,
-    /// The registry has asked the server. If the server has notified it of a change since (`told`), the registration
+    /// The registry has asked the server. If the server has notified it of a change since (`notified`), the registration
     /// may have ended again.
-    Asked { told: bool },
+    Asked { notified: bool },
     /// The server has the registration, and the registry trusts it until then.
     Until(Instant),
 }
@@ -82,7 +91,7 @@ struct Registered {
     serial: u64,
     terms: Option<Arc<str>>,
     at: Instant,
-    next_place: u64,
+    next_ticket: u64,
     /// Whether the server has used up the registration.
     used: bool,
 }
@@ -102,7 +111,7 @@ impl MarkerQueue {
             && let Some((_, waiter)) = self.waiting.pop_first()
         {
             // A caller that is gone cannot use the change.
-            if waiter.tell.send(Wake::Notified).is_ok() {
+            if waiter.wake.send(Wake::Notified).is_ok() {
                 changes -= 1;
             }
         }
@@ -110,10 +119,10 @@ impl MarkerQueue {
     }
 
     /// Wakes all callers to poll. There is nothing to forward.
-    pub(super) fn have_all_look(&mut self) {
+    pub(super) fn wake_all(&mut self) {
         for (_, waiter) in std::mem::take(&mut self.waiting) {
             // A caller that is gone needs no wake-up.
-            let _ = waiter.tell.send(Wake::Poll);
+            let _ = waiter.wake.send(Wake::Poll);
         }
     }
 
@@ -123,26 +132,26 @@ impl MarkerQueue {
         let registered = self.registered.as_ref();
         let registered = registered.filter(|registered| registered.serial == handed.serial)?;
         let leased = registered.at + handed.age;
-        let takes = |place: u64, waiting: &WaitingCaller| {
-            let since_before = place < registered.next_place || waiting.since + MILLI <= leased;
+        let takes = |ticket: u64, waiting: &WaitingCaller| {
+            let since_before = ticket < registered.next_ticket || waiting.since + MILLI <= leased;
             waiting.terms.is_some() && waiting.terms == registered.terms && since_before
         };
         let mut waiting = self.waiting.iter();
-        let taker = waiting.find(|(place, waiting)| takes(**place, waiting));
-        let number = taker.map(|(number, _)| *number);
+        let taker = waiting.find(|(ticket, waiting)| takes(**ticket, waiting));
+        let ticket = taker.map(|(ticket, _)| *ticket);
         self.end_registration();
-        self.waiting.remove(&number?)
+        self.waiting.remove(&ticket?)
     }
 
     /// Begins a registration of this number, by the terms of the longest waiting caller. Returns these terms, and the
     /// previous ones if they were different, as they follow the process's channel.
-    pub(super) fn register(&mut self, serial: u64, next_place: u64) -> (String, Option<String>) {
-        self.registration = Registration::Asked { told: false };
+    pub(super) fn register(&mut self, serial: u64, next_ticket: u64) -> (String, Option<String>) {
+        self.registration = Registration::Asked { notified: false };
         let registered = Registered {
             serial,
             terms: self.first_terms().cloned(),
             at: Instant::now(),
-            next_place,
+            next_ticket,
             used: false,
         };
         let terms = registered.text();
@@ -169,7 +178,7 @@ impl MarkerQueue {
     /// Notes that the server has used up the process's registration.
     pub(super) fn end_registration(&mut self) {
         self.registration = match self.registration {
-            Registration::Asked { .. } => Registration::Asked { told: true },
+            Registration::Asked { .. } => Registration::Asked { notified: true },
             Registration::Wanted => Registration::Wanted,
             Registration::None | Registration::Until(_) => {
                 if let Some(registered) = &mut self.registered {
@@ -182,7 +191,7 @@ impl MarkerQueue {
 
     /// Whether the server may still have a registration. The marker queue remembers it for that long, so that the next
     /// registration replaces it: a message that is handed over by a replaced registration has no recipient.
-    pub(super) fn may_stand(&self) -> bool {
+    pub(super) fn may_be_registered(&self) -> bool {
         let registered = self.registered.as_ref();
         registered.is_some_and(|registered| !registered.used)
     }

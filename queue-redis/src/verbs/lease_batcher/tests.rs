@@ -1,4 +1,4 @@
-use queue_core::MessageId;
+use queue_core::{MessageId, Receipt, Token};
 
 use super::*;
 
@@ -17,12 +17,12 @@ fn settle_and_lease(settlements: &[Settlement], max: usize) -> LeaseCall<'_> {
     }
 }
 
-fn share(acks: usize, max: usize) -> BatchedCall {
+fn request(acks: usize, max: usize) -> BatchedCall {
     BatchedCall::of(settle_and_lease(&vec![ack(); acks], max)).expect("is small")
 }
 
 #[test]
-fn a_share_is_a_few_acks_and_a_small_lease() {
+fn few_acks_and_a_small_lease_are_batched() {
     let may = |settlements: &[Settlement], max| {
         BatchedCall::of(settle_and_lease(settlements, max)).is_some()
     };
@@ -36,26 +36,26 @@ fn a_share_is_a_few_acks_and_a_small_lease() {
 fn calls_with_equal_leases_agree_and_so_do_all_that_only_ack() {
     let longer = BatchedCall {
         lease_time: 2 * LEASE_TIME,
-        ..share(0, 1)
+        ..request(0, 1)
     };
     let named = BatchedCall {
         holder: Holder::new("somebody").ok(),
-        ..share(0, 1)
+        ..request(0, 1)
     };
-    assert!(share(1, 1).agrees_with(&share(0, 2)));
+    assert!(request(1, 1).agrees_with(&request(0, 2)));
     for other in [longer, named] {
-        assert!(!share(0, 1).agrees_with(&other));
-        assert!(!other.agrees_with(&share(0, 1)));
-        assert!(share(1, 0).agrees_with(&other));
-        assert!(other.agrees_with(&share(1, 0)));
+        assert!(!request(0, 1).agrees_with(&other));
+        assert!(!other.agrees_with(&request(0, 1)));
+        assert!(request(1, 0).agrees_with(&other));
+        assert!(other.agrees_with(&request(1, 0)));
     }
 }
 
 #[test]
 fn a_call_acks_a_batch_and_leases_one_at_most() {
     let full = limits::MAX_BATCH / SMALL;
-    let (acks, leases) = (share(SMALL, 0), share(0, SMALL));
-    for (some, one) in [(&acks, &share(1, 0)), (&leases, &share(0, 1))] {
+    let (acks, leases) = (request(SMALL, 0), request(0, SMALL));
+    for (some, one) in [(&acks, &request(1, 0)), (&leases, &request(0, 1))] {
         let mut call = CombinedCall::default();
         for _ in 0..full {
             assert!(call.fits(some));
@@ -83,9 +83,9 @@ fn a_call_acks_a_batch_and_leases_one_at_most() {
 fn a_call_leases_by_the_terms_of_one() {
     let longer = BatchedCall {
         lease_time: 2 * LEASE_TIME,
-        ..share(0, 1)
+        ..request(0, 1)
     };
-    let (acks, leases) = (share(1, 0), share(0, 1));
+    let (acks, leases) = (request(1, 0), request(0, 1));
     let mut call = CombinedCall::of(&acks);
     call.add(&leases);
     assert!(

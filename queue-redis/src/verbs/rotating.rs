@@ -2,18 +2,17 @@
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
+use super::{cursors::cursor, leasing::with_ids};
+use crate::{
+    frame::{self, Content, Payload},
+    queue::{Handle, StagedBodies},
+    reply::Reply,
+    scripts,
+};
 use async_trait::async_trait;
 use queue_core::{
     Confirmer, Cursor, Insert, Inserted, Message, MessageId, Outcome, Page, Paged, Result, Rotated,
     RotatingQueue, limits,
-};
-use redis_link::ScriptCall;
-
-use super::{Handle, bodies::StagedBodies, cursors::cursor, leasing::add_ids};
-use crate::{
-    frame::{self, Content, Payload},
-    reply::Reply,
-    scripts,
 };
 
 /// A ring on its server.
@@ -42,21 +41,21 @@ impl RotatingQueue for Ring {
             let items = items.iter();
             items.map(|Insert { headers, body, .. }| Payload { headers, body })
         };
-        let uploads = StagedBodies::of(payloads(), self.handle.backend().large());
-        let fill = |call: &mut ScriptCall| {
-            call.push(items.len());
-            uploads.add_payloads(payloads(), call);
-            for (entry, item) in items.iter().enumerate() {
-                if let Some(key) = &item.key {
-                    call.push(entry + 1);
-                    call.push(&key[..]);
-                }
+        let handle = &self.handle;
+        let uploads = StagedBodies::of(payloads(), handle.context().large);
+        handle.upload(&uploads, payloads()).await?;
+        let mut call = handle.prepare_push(&scripts::ROTATING_INSERT, !uploads.is_empty());
+        call.push(items.len());
+        uploads.add_payloads(payloads(), &mut call);
+        for (entry, item) in items.iter().enumerate() {
+            if let Some(key) = &item.key {
+                call.push(entry + 1);
+                call.push(&key[..]);
             }
-        };
-        let (handle, script) = (&self.handle, &scripts::ROTATING_INSERT);
-        let inserted = handle.call_with_bodies(script, false, &uploads, payloads(), &fill);
-        let reply = inserted.await?;
-        let ids = reply.ids(items.len())?.into_iter().map(|id| {
+        }
+        let reply = handle.run(&call).await;
+        handle.take_back_if_refused(&uploads, &reply).await;
+        let ids = reply?.ids(items.len())?.into_iter().map(|id| {
             let item = MessageId::new(id.unsigned_abs());
             if id < 0 {
                 Inserted::Present(item)
@@ -73,9 +72,9 @@ impl RotatingQueue for Ring {
 
     async fn rotate(&self, max: NonZeroUsize) -> Result<Rotated> {
         self.checked(limits::check_max(max.get()))?;
-        let fill = |call: &mut ScriptCall| call.push(max.get());
-        let arrival = self.handle.arrival();
-        let mut reply = self.handle.call(&scripts::ROTATING_ROTATE, &fill).await?;
+        let poll = self.handle.arrivals.poll();
+        let call = self.handle.prepare(&scripts::ROTATING_ROTATE);
+        let mut reply = self.handle.run(&call.with(max.get())).await?;
         let mut next = reply.time()?;
         let mut visited = items(reply)?;
         if visited.iter().any(|item| item.content.is_apart()) {
@@ -85,7 +84,6 @@ impl RotatingQueue for Ring {
         let brought = self.handle.bring_bodies(apart).await;
         // The items have been visited already.
         brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
-        arrival.used();
         let found_any = !visited.is_empty();
         // Items that were removed before their bodies were fetched are left out, and so are damaged ones.
         let items: Vec<Message> = visited.into_iter().filter_map(Item::message).collect();
@@ -93,46 +91,37 @@ impl RotatingQueue for Ring {
             // There may be others behind the damaged items.
             next = Some(Duration::ZERO);
         }
-        self.handle.polled(next);
+        poll.succeeded(next);
         Ok(Rotated { items, next })
     }
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
-        self.handle.wait_for_arrival(timeout, None).await.map(drop)
+        self.handle.arrivals.wait(timeout, None).await.map(drop)
     }
 
     async fn list(&self, page: Page) -> Result<Paged<Message>> {
         self.checked(page.check())?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(page.after.map_or(0, Cursor::get));
-            call.push(page.limit);
-        };
+        let call = self.handle.prepare(&scripts::ROTATING_LIST);
+        let after = page.after.map_or(0, Cursor::get);
+        let call = call.with(after).with(page.limit);
         let read = |mut reply: Reply| {
             let next = cursor(&mut reply)?;
             Ok((items(reply)?, next))
         };
-        let (items, next) = self
-            .handle
-            .look(&scripts::ROTATING_LIST, &fill, read)
-            .await?;
+        let (items, next) = self.handle.look(call, read).await?;
         let entries = items.into_iter().filter_map(Item::message).collect();
         Ok(Paged { entries, next })
     }
 
     async fn remove(&self, ids: &[MessageId]) -> Result<u64> {
         self.checked(limits::check_batch(ids.len()))?;
-        let fill = |call: &mut ScriptCall| add_ids(call, ids);
-        self.handle
-            .call(&scripts::ROTATING_REMOVE, &fill)
-            .await?
-            .count()
+        let call = with_ids(self.handle.prepare(&scripts::ROTATING_REMOVE), ids);
+        self.handle.run(&call).await?.count()
     }
 
     async fn len(&self) -> Result<u64> {
-        self.handle
-            .call(&scripts::ROTATING_LEN, &|_| {})
-            .await?
-            .count()
+        let call = self.handle.prepare(&scripts::ROTATING_LEN);
+        self.handle.run(&call).await?.count()
     }
 }
 

@@ -1,5 +1,5 @@
 //! The list of queues: one sorted set of entries `name kind token`. It is outside the queues' slots, and so outside
-//! their scripts; `queue/opening.rs` explains how list and queues still agree.
+//! their scripts; `opening.rs` explains how list and queues still agree.
 
 use std::{
     collections::hash_map::RandomState,
@@ -13,7 +13,7 @@ use std::{
 use queue_core::{QueueKind, QueueName, Result};
 use redis_link::Client;
 
-use crate::queue::config::kind_named;
+use super::config::kind_named;
 
 /// The name of the list in errors.
 pub(crate) const LIST: &str = "the list of queues";

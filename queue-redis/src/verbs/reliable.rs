@@ -3,10 +3,7 @@
 use async_trait::async_trait;
 use queue_core::{Push, Pushed, ReliableQueue, Result};
 
-use super::{
-    LeasingKind, Queue,
-    push_batcher::{self, PushEntry},
-};
+use super::{Queue, kind::LeasingKind, push};
 use crate::{
     reply::Reply,
     script::Script,
@@ -18,8 +15,20 @@ use crate::{
 pub(crate) enum Reliable {}
 
 impl LeasingKind for Reliable {
+    type Message = Push;
+    type Pushed = Pushed;
+
     const SCRIPTS: &LeasingScripts = &scripts::RELIABLE;
-    type Entry = Push;
+    const PUSH: &Script = &scripts::RELIABLE_PUSH;
+    const PACKS: bool = true;
+
+    fn push(message: &Push) -> &Push {
+        message
+    }
+
+    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+        push::pushed(reply, messages)
+    }
 }
 
 #[async_trait]
@@ -27,20 +36,5 @@ impl ReliableQueue for Queue<Reliable> {
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         self.checked(Push::check_all(messages.iter(), self.max_body))?;
         self.push_batchers[0].submit(messages).await
-    }
-}
-
-impl PushEntry for Push {
-    type Reply = Pushed;
-
-    const SCRIPT: &Script = &scripts::RELIABLE_PUSH;
-    const PACKS: bool = true;
-
-    fn push(&self) -> &Push {
-        self
-    }
-
-    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        push_batcher::pushed(reply, messages)
     }
 }

@@ -7,9 +7,9 @@ use queue_core::{
     Claim, Error, LAYOUT_VERSION, OnceCounts, OnceStore, QueueName, Result, Token, config_mismatch,
     limits,
 };
-use redis_link::{Client, ScriptCall, error::is_wrong_type};
+use redis_link::{Client, Script, ScriptCall, error::is_wrong_type};
 
-use crate::{backend::RedisBackend, keys::Keys, reply::Reply, script::Script, scripts};
+use crate::{keys::Keys, queue::Context, reply::Reply, scripts};
 
 /// A store on its server.
 ///
@@ -24,10 +24,10 @@ pub(crate) struct Once {
 
 impl Once {
     /// Opens the store: checks that its keys are its own, and of this layout.
-    pub(crate) async fn open(backend: &RedisBackend, name: &QueueName) -> Result<Self> {
-        let keys = Keys::of_once(backend.prefix(), name);
+    pub(crate) async fn open(context: &Context, name: &QueueName) -> Result<Self> {
+        let keys = Keys::of_once(&context.prefix, name);
         let store = Self {
-            client: backend.client().at(&keys.all()[0]),
+            client: context.client.at(&keys.all()[0]),
             name: name.clone(),
             keys,
             config: format!("once layout={LAYOUT_VERSION}"),
@@ -44,7 +44,7 @@ impl Once {
         for kind in self.keys.types() {
             call.push(kind);
         }
-        let reply = Reply::new(&scripts::OPEN, self.client.run(call).await?);
+        let reply = Reply::new(&scripts::OPEN, self.client.run(&call).await?);
         let mut reply = reply.by(&self.client);
         let stored = reply.text()?;
         if stored == self.config {
@@ -61,38 +61,22 @@ impl Once {
         }
     }
 
-    async fn call(
-        &self,
-        script: &'static Script,
-        fill: impl FnOnce(&mut ScriptCall) + Send,
-    ) -> Result<Reply> {
+    fn prepare(&self, script: &'static Script) -> ScriptCall {
         let keys = self.keys.usual(self.client.is_clustered());
-        let mut call = self.client.prepare(script, keys);
-        call.push(&self.config);
-        fill(&mut call);
+        self.client.prepare(script, keys).with(&self.config)
+    }
+
+    async fn run(&self, call: &ScriptCall) -> Result<Reply> {
         match self.client.run(call).await {
-            Ok(value) => Ok(Reply::new(script, value).by(&self.client)),
+            Ok(value) => Ok(Reply::new(call.script(), value).by(&self.client)),
             Err(error) if is_wrong_type(&error) => Err(self.name(self.name_key(error).await)),
             Err(error) => Err(self.name(error)),
         }
     }
 
-    /// A call by a claim's holder.
-    async fn call_held(
-        &self,
-        script: &'static Script,
-        key: &[u8],
-        token: Token,
-        millis: Option<u64>,
-    ) -> Result<()> {
-        let fill = |call: &mut ScriptCall| {
-            call.push(key);
-            call.push(token.get());
-            if let Some(millis) = millis {
-                call.push(millis);
-            }
-        };
-        match self.call(script, fill).await?.count()? {
+    /// Sends a call by a claim's holder.
+    async fn run_held(&self, call: &ScriptCall) -> Result<()> {
+        match self.run(call).await?.count()? {
             0 => Err(self.name(Error::claim_lost())),
             _ => Ok(()),
         }
@@ -113,11 +97,8 @@ impl Once {
 impl OnceStore for Once {
     async fn claim(&self, key: &[u8], claim_time: Duration) -> Result<Claim> {
         let claim_time = self.checked(key, limits::claim_millis(claim_time))?;
-        let fill = |call: &mut ScriptCall| {
-            call.push(key);
-            call.push(claim_time);
-        };
-        let mut reply = self.call(&scripts::ONCE_CLAIM, fill).await?;
+        let call = self.prepare(&scripts::ONCE_CLAIM);
+        let mut reply = self.run(&call.with(key).with(claim_time)).await?;
         let (found, number) = (reply.count()?, reply.count()?);
         match found {
             0 => Ok(Claim::Claimed(Token::new(number))),
@@ -131,24 +112,25 @@ impl OnceStore for Once {
 
     async fn extend(&self, key: &[u8], token: Token, claim_time: Duration) -> Result<()> {
         let claim_time = self.checked(key, limits::claim_millis(claim_time))?;
-        self.call_held(&scripts::ONCE_EXTEND, key, token, Some(claim_time))
+        let call = self.prepare(&scripts::ONCE_EXTEND).with(key);
+        self.run_held(&call.with(token.get()).with(claim_time))
             .await
     }
 
     async fn finish(&self, key: &[u8], token: Token, keep: Duration) -> Result<()> {
         let keep = self.checked(key, limits::keep_millis(keep))?;
-        self.call_held(&scripts::ONCE_FINISH, key, token, Some(keep))
-            .await
+        let call = self.prepare(&scripts::ONCE_FINISH).with(key);
+        self.run_held(&call.with(token.get()).with(keep)).await
     }
 
     async fn release(&self, key: &[u8], token: Token) -> Result<()> {
         self.checked(key, Ok(()))?;
-        self.call_held(&scripts::ONCE_RELEASE, key, token, None)
-            .await
+        let call = self.prepare(&scripts::ONCE_RELEASE).with(key);
+        self.run_held(&call.with(token.get())).await
     }
 
     async fn counts(&self) -> Result<OnceCounts> {
-        let mut reply = self.call(&scripts::ONCE_COUNTS, |_| {}).await?;
+        let mut reply = self.run(&self.prepare(&scripts::ONCE_COUNTS)).await?;
         Ok(OnceCounts {
             claimed: reply.count()?,
             done: reply.count()?,
