@@ -558,13 +558,13 @@
 //!
 //! # Published strategies
 //!
-//! With the feature `redis`, the module `recipes` has strategies that others have published, such as `LPUSH` and
+//! With the feature `recipes`, the module `recipes` has strategies that others have published, such as `LPUSH` and
 //! `BRPOP`, as backends over the same keys and values. They are for migration and for comparison: each breaks rules of
 //! the contract, and `Backend::guarantees` names them. A default queue may have the same name, since its keys begin
 //! with `qk:`. The repository's `docs/strategies.md` compares them, and leads from each to a default queue.
 //!
 //! ```no_run
-//! # #[cfg(feature = "redis")]
+//! # #[cfg(feature = "recipes")]
 //! # async fn example() -> queue_kit::Result<()> {
 //! use queue_kit::{Queues, RedisBackend, recipes::BlockingList};
 //!
@@ -599,11 +599,15 @@
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
-//! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://`, and the module `recipes` |
+//! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://` |
+//! | `recipes` | no | the module `recipes`: published strategies on Redis |
 //! | `tls` | no | TLS to Redis by `rediss://`, and `Tls`, its settings |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
 //! | `tracing` | no | a worker's spans and events, and the warnings of [`connect`] |
 //! | `metrics` | no | a worker's counts and times |
+//! | `cron` | no | the module `schedule`: periodic jobs by cron expressions and intervals |
+//! | `signal` | no | `shutdown`, which waits for SIGTERM or ctrl-c |
+//! | `tower` | no | `worker::Tower`: layers of tower around a worker's handlers |
 //! | `msgpack` | no | the `MessagePack` codec |
 
 mod connect;
@@ -614,23 +618,35 @@ pub use queue_core::*;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use queue_memory::MemoryBackend;
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use queue_redis::RedisBackend;
 #[cfg(feature = "tls")]
 #[doc(inline)]
 pub use queue_redis::Tls;
-#[cfg(feature = "redis")]
+#[cfg(feature = "recipes")]
 #[doc(inline)]
-pub use queue_redis::{RedisBackend, recipes};
+pub use queue_redis::recipes;
+#[cfg(feature = "cron")]
+pub use queue_schedule as schedule;
 #[cfg(feature = "worker")]
 pub use queue_worker as worker;
 #[cfg(feature = "worker")]
 #[doc(inline)]
-pub use queue_worker::{Backoff, Context, Failure, Route, Worker, Workers};
+pub use queue_worker::{Backoff, Context, Failure, Route, Router, Worker, Workers};
+
+#[cfg(feature = "signal")]
+pub use queue_worker::shutdown;
 
 pub use self::connect::{DEFAULT_URL, connect};
 
 #[cfg(all(doctest, feature = "memory", feature = "worker"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(all(doctest, feature = "memory", feature = "worker", feature = "cron"))]
+#[doc = include_str!("../docs/jobs.md")]
+struct JobsPage;
 
 #[cfg(all(doctest, feature = "memory", feature = "tls"))]
 #[doc = include_str!("../docs/redis.md")]

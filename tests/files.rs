@@ -46,6 +46,34 @@ fn no_files_import_one_another_in_a_circle() {
     assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
+/// The folders of `queue-redis/src/`, from the lowest on; files outside of folders are the lowest of all. See
+/// ARCHITECTURE.md, 'On Redis'.
+const FLOORS: [&str; 6] = ["frame", "waiting", "queue", "verbs", "backend", "recipes"];
+
+#[test]
+fn no_file_of_queue_redis_imports_one_of_a_higher_folder() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("queue-redis/src");
+    let house = Crate::read(&source);
+    let floor = |module: &Names| {
+        let folder = module.first().filter(|name| source.join(name).is_dir());
+        let floor = folder.and_then(|name| FLOORS.iter().position(|floor| floor == name));
+        // A folder that is missing in the list is above all others.
+        folder.map_or(0, |_| floor.unwrap_or(FLOORS.len()))
+    };
+    let mut upwards = Vec::new();
+    for (name, module) in &house.0 {
+        // The crate's own file lists the folders, and `properties` is a folder of tests.
+        if name.is_empty() || name[0] == "properties" {
+            continue;
+        }
+        let homes = module.uses.iter().filter_map(|path| house.home(path, 0));
+        let above = homes.filter(|home| floor(home) > floor(name));
+        upwards.extend(above.map(|home| format!("{} imports {}", name.join("/"), home.join("/"))));
+    }
+    assert!(house.0.len() > 70, "only {} files", house.0.len());
+    assert!(upwards.is_empty(), "{}", upwards.join("\n"));
+}
+
 #[test]
 fn a_circle_is_found_also_through_what_a_parent_offers() {
     let modules = [

@@ -201,6 +201,19 @@ fn no_two_members_depend_on_each_other() {
 }
 
 #[test]
+fn the_files_that_architecture_names_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let words = text.split(|c: char| c.is_whitespace() || "`(),;".contains(c));
+    let files = words.filter(|word| word.contains("/src/") && word.ends_with(".rs"));
+    let files: BTreeSet<&str> = files.collect();
+    assert!(files.len() > 30, "only {files:?}");
+    for file in files {
+        assert!(root.join(file).is_file(), "there is no {file}");
+    }
+}
+
+#[test]
 fn links_between_the_documents_lead_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut checked = 0;

@@ -61,6 +61,12 @@ fn a_dedup_window_is_1_ms_to_7_days() {
     assert_eq!(limits::window_millis(MS).unwrap(), 1);
     assert!(limits::window_millis(limits::MAX_DEDUP_WINDOW).is_ok());
     refused(limits::window_millis(Duration::ZERO), "of 0 ms");
+    assert!(limits::unique_millis(limits::MAX_UNIQUE).is_ok());
+    refused(limits::unique_millis(Duration::ZERO), "of 0 ms");
+    refused(
+        limits::unique_millis(limits::MAX_UNIQUE + MS),
+        "of 140737488355329 ms",
+    );
     refused(
         limits::window_millis(limits::MAX_DEDUP_WINDOW + MS),
         "window",

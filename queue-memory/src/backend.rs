@@ -320,6 +320,10 @@ impl Backend for MemoryBackend {
         self.0.remove(name, removal)
     }
 
+    async fn now(&self) -> Result<Timestamp> {
+        Ok(self.0.clock.now())
+    }
+
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         let new = || Arc::new(OnceHandle::new(name.clone(), self.0.clock));
         let mut stores = self.0.once.lock().unwrap_or_else(PoisonError::into_inner);

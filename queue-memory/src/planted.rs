@@ -131,13 +131,13 @@ pub enum Bug {
     ArrivalWakesNobody,
     /// New room wakes nobody.
     RoomWakesNobody,
-    /// A sleeper towards a later due time does not learn of an earlier one.
+    /// A caller that waits for a later due time does not learn of an earlier one.
     EarlierWakesNobody,
     /// A removal does not wake waiting callers.
     RemovalWakesNobody,
     /// A removed queue stays in the list of queues.
     RemovedStaysListed,
-    /// A notified sleeper leaves in a step of its own, and may be woken once more before that step.
+    /// A notified caller leaves in a step of its own, and may be woken once more before that step.
     ToldBeforeItLeaves,
 }
 

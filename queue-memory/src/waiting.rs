@@ -1,20 +1,20 @@
 //! Waiting without polling, and without a task.
 //!
 //! A caller polls, and leaves its waker, under one hold of the queue's lock, so that it misses no event. If
-//! it finds nothing, it becomes a *sleeper*: it sleeps until an event wakes it, or until its timer does. One
-//! sleeper is the *watcher*: its timer is set to the next change without a call, a due time or a deadline. So
-//! one event wakes one sleeper of any number:
+//! it finds nothing, it sleeps until an event wakes it, or until its timer does. One waiting caller is the
+//! *watcher*. The watcher's timer is set to the next change without a call, a due time or a deadline. So one
+//! event wakes one of any number of waiting callers:
 //!
-//! - An arrival wakes the sleeper that has waited longest, and the watcher only if there is no other. That
-//!   sleeper leaves in the same hold of the lock as the poll that finds the arrival. Until then no arrival
-//!   wakes another sleeper. The sleeper's lease wakes the next sleeper if it leaves messages behind.
+//! - An arrival wakes the caller that has waited longest, and the watcher only if there is no other. That
+//!   caller leaves in the same hold of the lock as the poll that finds the arrival. Until then no arrival
+//!   wakes another caller. The woken caller's lease wakes the next one if it leaves messages behind.
 //! - If the next change comes sooner than the watcher's timer, the queue wakes the watcher to set its timer.
-//! - If the watcher returns or is dropped, another sleeper takes its place. If a woken sleeper
-//!   leaves, it passes the wake-up on.
+//! - If the watcher returns or is dropped, another waiting caller takes its place. If a woken caller
+//!   leaves, it forwards the wake-up.
 //!
-//! A woken sleeper may never poll the queue, if its own future is not polled, and a sleeper that has found
+//! A woken caller may never poll the queue, if its own future is not polled, and a caller that has found
 //! something may never act. The others wait for it no longer than the *grace*: each wake-up also sets the
-//! watcher's timer to the end of the grace. And each sleeper polls after the *fall-back* at the latest,
+//! watcher's timer to the end of the grace. And each waiting caller polls after the *fall-back* at the latest,
 //! because the watcher's own future may not be polled.
 //!
 //! While no caller waits, all this costs a call one comparison.
@@ -28,36 +28,36 @@ use queue_core::Timestamp;
 
 use crate::state::Availability;
 
-/// The grace, in ms: the time that a woken sleeper has to poll before an arrival wakes another, and before
+/// The grace, in ms: the time that a woken caller has to poll before an arrival wakes another, and before
 /// the watcher polls in its place. It is less than a wake-up may be late, so that the next wake-up is in time
-/// if the first sleeper does nothing.
+/// if the first caller does nothing.
 const GRACE: u64 = 10;
 /// The fall-back, in ms: the longest sleep without a poll.
 const FALL_BACK: u64 = 5_000;
-/// The time at which a woken sleeper polls.
+/// The time at which a woken caller polls.
 const AT_ONCE: Timestamp = Timestamp::from_millis(0);
 
 /// The callers that wait for arrivals, or for room. The queue's lock protects them.
 #[derive(Debug, Default)]
-pub(crate) struct Sleepers {
+pub(crate) struct WaiterRegistry {
     /// In the order of joining.
-    line: BTreeMap<SleeperId, Sleeper>,
-    watcher: Option<SleeperId>,
-    /// The last woken sleeper and the time of its wake-up, if it has not polled yet.
-    woken: Option<(SleeperId, Timestamp)>,
-    last_id: u64,
+    waiting: BTreeMap<TicketNumber, WaitingCaller>,
+    watcher: Option<TicketNumber>,
+    /// The last woken caller and the time of its wake-up, if it has not polled yet.
+    woken: Option<(TicketNumber, Timestamp)>,
+    last_number: u64,
 }
 
 #[derive(Debug)]
-struct Sleeper {
+struct WaitingCaller {
     /// The time at which its timer wakes it.
     until: Timestamp,
     waker: Waker,
 }
 
-/// Names a sleeper, in the order of joining.
+/// The number of a waiting caller, in the order of joining.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SleeperId(u64);
+pub(crate) struct TicketNumber(u64);
 
 /// Wakers to wake, or to drop, once the lock is free, because dropping a waker may run any code.
 #[derive(Debug, Default)]
@@ -77,87 +77,87 @@ impl Wakers {
     }
 }
 
-impl Sleepers {
+impl WaiterRegistry {
     /// Adds a caller that found nothing.
-    pub(crate) fn join(&mut self, now: Timestamp) -> SleeperId {
-        self.last_id += 1;
-        let id = SleeperId(self.last_id);
-        let sleeper = Sleeper {
+    pub(crate) fn join(&mut self, now: Timestamp) -> TicketNumber {
+        self.last_number += 1;
+        let number = TicketNumber(self.last_number);
+        let caller = WaitingCaller {
             until: now.plus_millis(FALL_BACK),
             waker: Waker::noop().clone(),
         };
-        self.line.insert(id, sleeper);
-        id
+        self.waiting.insert(number, caller);
+        number
     }
 
-    /// A sleeper polls. Returns the time until which it sleeps, or `None` if it found something and has left.
-    pub(crate) fn look(
+    /// A waiting caller polls. Returns the time until which it sleeps, or `None` if it found something and has left.
+    pub(crate) fn poll(
         &mut self,
-        id: SleeperId,
+        number: TicketNumber,
         waker: &Waker,
         availability: Availability,
         now: Timestamp,
     ) -> (Option<Timestamp>, Wakers) {
-        let Some(sleeper) = self.line.get_mut(&id) else {
+        let Some(caller) = self.waiting.get_mut(&number) else {
             return (None, Wakers::default());
         };
-        let its_turn = sleeper.until <= now;
-        if its_turn && availability == Availability::Now {
-            planted!(ToldBeforeItLeaves => return self.tell(id, now));
-            return (None, self.leave(id, availability, now, true));
+        let is_due = caller.until <= now;
+        if is_due && availability == Availability::Now {
+            planted!(ToldBeforeItLeaves => return self.find_and_stay(number, now));
+            return (None, self.leave(number, availability, now, true));
         }
         let mut wakers = Wakers::default();
-        if !sleeper.waker.will_wake(waker) {
-            wakers.spent = Some(mem::replace(&mut sleeper.waker, waker.clone()));
+        if !caller.waker.will_wake(waker) {
+            wakers.spent = Some(mem::replace(&mut caller.waker, waker.clone()));
         }
-        if its_turn {
-            sleeper.until = now.plus_millis(FALL_BACK);
+        if is_due {
+            caller.until = now.plus_millis(FALL_BACK);
         }
-        let until = sleeper.until;
-        self.looked(id);
-        if self.is_watched(now) && self.watcher != Some(id) {
+        let until = caller.until;
+        self.polled(number);
+        if self.is_watched(now) && self.watcher != Some(number) {
             return (Some(until), wakers);
         }
-        self.watcher = Some(id);
+        self.watcher = Some(number);
         let until = next(availability, now).map_or(until, |next| next.min(until));
-        if let Some(sleeper) = self.line.get_mut(&id) {
-            sleeper.until = until;
+        if let Some(caller) = self.waiting.get_mut(&number) {
+            caller.until = until;
         }
         (Some(until), wakers)
     }
 
-    /// A sleeper leaves. `notified` says that it found something, and is going to act on it.
+    /// A waiting caller leaves. `notified` says that it found something, and is going to act on it.
     pub(crate) fn leave(
         &mut self,
-        id: SleeperId,
+        number: TicketNumber,
         availability: Availability,
         now: Timestamp,
         notified: bool,
     ) -> Wakers {
-        let Some(left) = self.line.remove(&id) else {
+        let Some(left) = self.waiting.remove(&number) else {
             return Wakers::default();
         };
-        self.looked(id);
+        self.polled(number);
         let mut wakers = self.wake_next(availability, now, notified);
         wakers.spent = Some(left.waker);
         wakers
     }
 
-    /// All sleepers leave, because their queue was removed. Returns the wakers to wake.
-    pub(crate) fn leave_all(&mut self) -> Vec<Waker> {
+    /// All waiting callers leave, because their queue was removed. Returns the wakers to wake.
+    pub(crate) fn wake_all(&mut self) -> Vec<Waker> {
         (self.watcher, self.woken) = (None, None);
-        let left = mem::take(&mut self.line).into_values();
-        left.map(|sleeper| sleeper.waker).collect()
+        let left = mem::take(&mut self.waiting).into_values();
+        left.map(|caller| caller.waker).collect()
     }
 
-    /// The sleepers to wake after a change.
+    /// The waiting callers to wake after a change.
     #[inline]
-    pub(crate) fn after_change(
+    pub(crate) fn notify(
         &mut self,
         availability: impl FnOnce() -> Availability,
         now: Timestamp,
     ) -> Option<Wakers> {
-        (!self.line.is_empty()).then(|| self.wake_next(availability(), now, false))
+        (!self.waiting.is_empty()).then(|| self.wake_next(availability(), now, false))
     }
 
     /// `taken` says that a caller has taken the arrival or the room, and is going to act.
@@ -166,7 +166,7 @@ impl Sleepers {
         if !self.is_watched(now) {
             self.watcher = self.first_asleep(now);
         }
-        let expected = |woken: (SleeperId, Timestamp)| now < woken.1.plus_millis(GRACE);
+        let expected = |woken: (TicketNumber, Timestamp)| now < woken.1.plus_millis(GRACE);
         if availability == Availability::Now && !taken && !self.woken.is_some_and(expected) {
             let first = self.first_asleep(now).or(self.watcher);
             if let Some(first) = first {
@@ -182,32 +182,32 @@ impl Sleepers {
         wakers
     }
 
-    /// Sets a sleeper's timer to this time at the latest.
-    fn wake_by(&mut self, id: SleeperId, time: Timestamp) -> Option<Waker> {
-        let sleeper = self.line.get_mut(&id)?;
-        if sleeper.until <= time {
+    /// Sets a waiting caller's timer to this time at the latest.
+    fn wake_by(&mut self, number: TicketNumber, time: Timestamp) -> Option<Waker> {
+        let caller = self.waiting.get_mut(&number)?;
+        if caller.until <= time {
             return None;
         }
-        sleeper.until = time;
-        Some(sleeper.waker.clone())
+        caller.until = time;
+        Some(caller.waker.clone())
     }
 
-    /// The sleeper that has waited longest, except the watcher and sleepers that are about to poll.
-    fn first_asleep(&self, now: Timestamp) -> Option<SleeperId> {
-        let asleep = |(id, sleeper): &(&SleeperId, &Sleeper)| {
-            sleeper.until > now && self.watcher != Some(**id)
+    /// The waiting caller that has waited longest, except the watcher and waiting callers that are about to poll.
+    fn first_asleep(&self, now: Timestamp) -> Option<TicketNumber> {
+        let asleep = |(number, caller): &(&TicketNumber, &WaitingCaller)| {
+            caller.until > now && self.watcher != Some(**number)
         };
-        self.line.iter().find(asleep).map(|(id, _)| *id)
+        self.waiting.iter().find(asleep).map(|(number, _)| *number)
     }
 
     /// Whether there is a watcher, and it has not missed its time.
     fn is_watched(&self, now: Timestamp) -> bool {
-        let watcher = self.watcher.and_then(|id| self.line.get(&id));
+        let watcher = self.watcher.and_then(|number| self.waiting.get(&number));
         watcher.is_some_and(|watcher| now < watcher.until.plus_millis(GRACE))
     }
 
-    fn looked(&mut self, id: SleeperId) {
-        self.woken.take_if(|woken| woken.0 == id);
+    fn polled(&mut self, number: TicketNumber) {
+        self.woken.take_if(|woken| woken.0 == number);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages as bytes: the scripts' arguments and replies.
 //!
-//! `lua/shared/frames.lua` describes a frame; on the Rust side only this module knows the format. All numbers are
+//! `lua/lib/frames.lua` describes a frame; on the Rust side only this module knows the format. All numbers are
 //! big-endian.
 
 mod payload;
@@ -31,7 +31,7 @@ enum First {
     Attempts(u8),
     /// A message: the number of attempts follows the head, with the rest of its history.
     WithPast,
-    /// Several messages follow the head, see `lua/shared/packs.lua`.
+    /// Several messages follow the head, see `lua/lib/packs.lua`.
     Pack,
     /// A [`Pack`] as it is sent, which follows its head.
     Messages,
@@ -253,7 +253,7 @@ impl Shown {
     }
 }
 
-/// A dead letter's record: see `lua/shared/graves.lua`.
+/// A dead letter's record: see `lua/lib/dead_letters.lua`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dead {
     pub(crate) frame: Frame,

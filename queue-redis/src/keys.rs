@@ -6,15 +6,15 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/shared/config.lua`; `quiet`, see `lua/shared/quiet.lua`; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member) |
+//! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/lib/config.lua`; `next_due`, see there; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member) |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); a lease's member is id (7 bytes) + token (7 bytes); a batch lease's member is the least id, the first token and the number of messages (1 byte), then the ids if they are not consecutive |
-//! | `…:runs` | zset | leasing | the batch leases in `leases`, by their first token, see `lua/shared/runs.lua` |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; frames in `ready` of a reliable or bounded queue are not in this hash. `p` and id → what precedes the id in `line`; `h` and id → its holder; `u` and id → its dedup key, if the mark ends with the message; `e` and id → the end of its time to live, see `lua/shared/ends.lua`; `b` and id → the reference of its large body; a batch lease → its frames or packs, if they come from `ready`; `h` and the batch lease → its holder; `a` and the batch lease → which of its messages are acked, see `lua/shared/run_acks.lua` |
+//! | `…:runs` | zset | leasing | the batch leases in `leases`, by their first token, see `lua/lib/batch_leases.lua` |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; frames in `ready` of a reliable or bounded queue are not in this hash. `p` and id → what precedes the id in `line`; `h` and id → its holder; `u` and id → its dedup key, if the mark ends with the message; `e` and id → the end of its time to live, see `lua/lib/attachments.lua`; `b` and id → the reference of its large body; a batch lease → its frames or packs, if they come from `ready`; `h` and the batch lease → its holder; `a` and the batch lease → which of its messages are acked, see `lua/lib/batch_leases.lua` |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
-//! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, each perhaps with the terms of a lease; or `armed`, see `lua/shared/arm.lua` |
+//! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, each perhaps with the terms of a lease; or `armed`, see `lua/lib/wake_up.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; in a delay queue, all undelivered ids by due time |
 //! | `…:delayed` | zset | reliable, bounded, priority | ids of delayed messages by due time (ms) |
-//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; a cancelled message leaves only its head, a hole; in a reliable queue also packs, see `lua/shared/packs.lua` |
+//! | `…:ready` | list | reliable, bounded | frames of pushed messages, by id; a cancelled message leaves only its head, a hole; in a reliable queue also packs, see `lua/lib/packs.lua` |
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → its distinct key |
@@ -24,7 +24,7 @@
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
 //! | `…:fresh` | zset | rotating with a pace | ids of items without a visit, by number of their place |
 //! | `…:due` | zset | rotating with a pace | ids of visited items by their next due time (ms) |
-//! | `…:bodies` | hash | all | reference → headers and body of a large message or item, see `lua/shared/bodies.lua`; a ring's id → headers and body, or a large item's reference, see `lua/rotating/apart.lua` |
+//! | `…:bodies` | hash | all | reference → headers and body of a large message or item, see `lua/lib/uploads.lua`; a ring's id → headers and body, or a large item's reference, see `lua/rotating/ring.lua` |
 //! | `…:uploads` | zset | all | references of bodies that wait for their push or insert, by the time (ms) at which a call first saw them |
 //! | `…:keyed`, `…:named` | hash | rotating | key → id, and id → key |
 //! | `…:once` | hash | once keys | `config`; `token` (the last one) |
@@ -45,11 +45,11 @@
 //!
 //! Ids are 7 bytes, big-endian, so they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows them in order. No key has
 //! an expiry, so a full server with a `volatile-*` policy, which evicts only keys with an expiry, evicts none of these.
-//! `lua/shared/frames.lua` describes a frame.
+//! `lua/lib/frames.lua` describes a frame.
 
 use queue_core::{QueueKind, QueueName};
 
-/// A kind's keys, in the order of its `keys.lua`.
+/// A kind's keys, in the order of `lua/<kind>/queue.lua`; a ring's in the order of `lua/rotating/ring.lua`.
 const RELIABLE: &[&str] = &[
     "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "runs", "guard",
     "dedup", "firsts", "ends", "bodies", "uploads",
@@ -70,14 +70,14 @@ const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard", "uploads",
 ];
 
-/// The keys of all kinds, in the order of `leasing/remove.lua`.
+/// The keys of all kinds, in the order of `remove` in `lua/leasing/queues.lua`.
 const OF_ANY_KIND: &[&str] = &[
     "meta", "leases", "runs", "frames", "arrivals", "room", "dead", "line", "delayed", "ready",
     "distinct", "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named",
     "fresh", "due", "guard",
 ];
 
-/// The keys of a store of once keys, in the order of `once/keys.lua`.
+/// The keys of a store of once keys, in the order of `lua/once/store.lua`.
 const ONCE: &[&str] = &[
     "once",
     "once-claimed",
@@ -191,9 +191,9 @@ impl Keys {
         self.named("arrivals")
     }
 
-    /// The marker for room.
-    pub(crate) fn room(&self) -> &str {
-        self.named("room")
+    /// The marker for room. Only a bounded queue has one.
+    pub(crate) fn room(&self) -> String {
+        self.beside("room")
     }
 
     /// The leases.
@@ -203,7 +203,7 @@ impl Keys {
 
     /// A key for a write that leaves nothing behind: the key exists only within that step.
     pub(crate) fn confirm(&self) -> String {
-        self.named("meta").replace(":meta", ":confirm")
+        self.beside("confirm")
     }
 
     /// The large bodies.
@@ -214,6 +214,11 @@ impl Keys {
     /// The staged bodies, which wait for their push.
     pub(crate) fn uploads(&self) -> &str {
         self.named("uploads")
+    }
+
+    fn beside(&self, suffix: &str) -> String {
+        let meta = self.named("meta");
+        format!("{}{suffix}", meta.trim_end_matches("meta"))
     }
 
     fn named(&self, suffix: &str) -> &str {
@@ -298,10 +303,17 @@ mod tests {
     }
 
     #[test]
+    fn the_key_for_confirmations_shares_the_hash_tag_whatever_the_queues_name() {
+        let name = QueueName::new("shop:meta").unwrap();
+        let keys = Keys::new("qk", &name, QueueKind::Delay);
+        assert_eq!(keys.confirm(), "qk:{shop:meta}:confirm");
+    }
+
+    #[test]
     fn a_markers_queue_is_known_by_its_configuration() {
         let name = QueueName::new("shop:orders").unwrap();
         let keys = Keys::new("qk", &name, QueueKind::Bounded);
-        for marker in [keys.arrivals(), keys.room()] {
+        for marker in [keys.arrivals(), &keys.room()] {
             let beside = meta_beside(marker.as_bytes());
             assert_eq!(beside, meta("qk", &name).as_bytes());
             let guard = guard_beside(marker.as_bytes());

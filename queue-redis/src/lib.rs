@@ -56,16 +56,16 @@ macro_rules! step {
 mod backend;
 mod frame;
 mod keys;
-mod listing;
-mod once;
 #[cfg(test)]
 mod properties;
 mod queue;
+#[cfg(feature = "recipes")]
 pub mod recipes;
 mod reply;
 mod rights;
 mod script;
 mod scripts;
+mod verbs;
 mod waiting;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.
@@ -84,11 +84,9 @@ pub fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// `EVAL` it with the prefix as its argument: it returns a line for each leak. It reads all keys at one instant, and
 /// the server does nothing else meanwhile. So use it in tests, or on a copy of a server that grows although its queues
 /// do not.
-pub const LEFTOVERS: &str = concat!(
-    "local ADDS = 0\n",
-    include_str!("../lua/shared/frames.lua"),
-    include_str!("../lua/leftovers.lua")
-);
+pub fn leak_finder() -> &'static str {
+    scripts::LEAKS.source()
+}
 
 pub use self::{
     backend::{Builder, Health, RedisBackend},

@@ -5,9 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use queue_core::{Counters, Error, ErrorKind, Outcome, QueueName, Result};
 use redis::Value;
-use redis_link::Client;
-
-use crate::script::Script;
+use redis_link::{Client, Script};
 
 /// A script's reply, read from its first value on.
 #[derive(Debug)]
@@ -170,9 +168,9 @@ impl Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Kind;
+    use crate::script::Script;
 
-    static SCRIPT: Script = Script::new(&Kind::NONE, "test", &[]);
+    static SCRIPT: Script = Script::new("", "test", "lib/call");
 
     #[test]
     fn ids_come_one_by_one_or_by_the_last() {

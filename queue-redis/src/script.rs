@@ -1,107 +1,128 @@
-//! A Lua script of this backend: the files that make it up.
+//! A Lua script of this backend, put together from files of `lua/`.
+//!
+//! A file says itself what it needs: the line `--- @include "lib/packs"` stands for the text of `lua/lib/packs.lua`,
+//! and `{kind}` in such a line for the script's kind of queue. Each text is in a script once, where it is included
+//! first. A line `--- @part "moves"` begins a part of a file, which the name `lib/packs#moves` stands for. Including a
+//! part includes the text before the file's first part, too.
 
-use std::{fmt, ops::Deref, sync::OnceLock};
+use std::{collections::BTreeSet, fmt, ops::Deref, sync::OnceLock};
 
-/// Texts of files of `lua/`.
-pub(crate) type Files = &'static [&'static str];
-
-const BEGINS: Files = &[include_str!("../lua/shared/long_way.lua")];
-const ENDS: Files = &[include_str!("../lua/shared/long_way_ends.lua")];
-
-/// The parts that only the scripts of one kind of queue have.
-pub(crate) struct Kind {
-    pub(crate) name: &'static str,
-    pub(crate) keys: Files,
-    /// These files read stored data of this kind only, once the stored configuration is known.
-    pub(crate) settings: Files,
-    /// These files find the next message when a call leases a single one.
-    pub(crate) next: Files,
-    /// These files read and take the kind's ready messages.
-    pub(crate) line: Files,
-    /// These files make messages ready.
-    pub(crate) moves: Files,
-    /// These files count ready messages.
-    pub(crate) counts: Files,
-    /// These files find one undelivered message, and show the ready ones.
-    pub(crate) lookup: Files,
-}
-
-impl Kind {
-    /// For scripts that belong to no kind.
-    pub(crate) const NONE: Self = Self {
-        name: "",
-        keys: &[],
-        settings: &[],
-        next: &[],
-        line: &[],
-        moves: &[],
-        counts: &[],
-        lookup: &[],
+macro_rules! files {
+    ($($name:literal)+) => {
+        &[$(($name, include_str!(concat!("../lua/", $name, ".lua")))),+]
     };
 }
 
-/// A part of a script: files, or the files of its kind.
-pub(crate) enum Part {
-    Files(Files),
-    Keys,
-    Settings,
-    Next,
-    Line,
-    Moves,
-    Counts,
-    Lookup,
-    /// The following parts form a separate function, see `lua/shared/long_way.lua`.
-    LongWay,
-}
+/// The files of `lua/`: names and texts.
+const FILES: &[(&str, &str)] = files![
+    "bounded/capacity" "bounded/offer" "bounded/queue" "bounded/recent"
+    "delay/due_times" "delay/queue" "delay/schedule"
+    "leaks"
+    "leasing/counters" "leasing/dead_letters" "leasing/extend" "leasing/fast_acks" "leasing/fast_lease"
+    "leasing/operators" "leasing/peek" "leasing/queues" "leasing/settle" "leasing/settle_and_lease"
+    "lib/attachments" "lib/batch_leases" "lib/call" "lib/config" "lib/dead_letters" "lib/frames" "lib/line" "lib/packs"
+    "lib/push_options" "lib/reclaim" "lib/sorted_line" "lib/uploads" "lib/wake_up" "lib/writes"
+    "list/fast_lease" "list/line" "list/lookup"
+    "once/store"
+    "priority/enqueue" "priority/queue"
+    "reliable/push" "reliable/queue"
+    "rotating/insert" "rotating/ring" "rotating/rotate"
+    "waiting/marker"
+];
+
+/// A line of a script: the file or the part that it comes from, and its text.
+pub(crate) type Line = (String, &'static str);
 
 /// A script: a `static`, assembled at its first use.
 pub(crate) struct Script {
-    kind: &'static Kind,
+    kind: &'static str,
     verb: &'static str,
-    parts: &'static [Part],
+    /// The file, or the part, that the script begins with.
+    entry: &'static str,
     whole: OnceLock<&'static redis_link::Script>,
 }
 
 impl Script {
-    pub(crate) const fn new(
-        kind: &'static Kind,
-        verb: &'static str,
-        parts: &'static [Part],
-    ) -> Self {
+    /// The script that a verb of queues of this kind calls; `kind` is empty if the script serves every kind.
+    pub(crate) const fn new(kind: &'static str, verb: &'static str, entry: &'static str) -> Self {
         Self {
             kind,
             verb,
-            parts,
+            entry,
             whole: OnceLock::new(),
         }
     }
 
-    /// The whole script. Its name is its kind and operation; the operation alone if it has no kind.
+    /// The whole script. Its name is its kind and verb; the verb alone if it has no kind.
     pub(crate) fn whole(&self) -> &'static redis_link::Script {
         self.whole.get_or_init(|| {
-            let name = format!("{}/{}", self.kind.name, self.verb);
+            let name = format!("{}/{}", self.kind, self.verb);
             let name = name.trim_start_matches('/').to_owned();
-            redis_link::Script::new(name, self.files().collect())
+            redis_link::Script::new(name, self.lines().iter().map(|(_, text)| *text).collect())
         })
     }
 
-    /// Its files, from first to last.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &'static str> {
-        let files = self.parts.iter().flat_map(|part| match part {
-            Part::Files(files) => files,
-            Part::Keys => self.kind.keys,
-            Part::Settings => self.kind.settings,
-            Part::Next => self.kind.next,
-            Part::Line => self.kind.line,
-            Part::Moves => self.kind.moves,
-            Part::Counts => self.kind.counts,
-            Part::Lookup => self.kind.lookup,
-            Part::LongWay => BEGINS,
-        });
-        let long = self.parts.iter().any(|part| matches!(part, Part::LongWay));
-        let end = if long { ENDS } else { &[] };
-        files.chain(end).copied()
+    /// Its lines, with what they include in place of the includes.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        let mut expansion = Expansion {
+            kind: self.kind,
+            included: BTreeSet::new(),
+            lines: Vec::new(),
+        };
+        expansion.include(self.entry);
+        expansion.lines
     }
+}
+
+struct Expansion {
+    kind: &'static str,
+    included: BTreeSet<String>,
+    lines: Vec<Line>,
+}
+
+impl Expansion {
+    fn include(&mut self, name: &str) {
+        let name = name.replace("{kind}", self.kind);
+        if let Some((file, _)) = name.split_once('#') {
+            self.include(file);
+        }
+        if !self.included.insert(name.clone()) {
+            return;
+        }
+        for text in text_of(&name).split_inclusive('\n') {
+            match directive(text, "include") {
+                Some(included) => self.include(included),
+                None => self.lines.push((name.clone(), text)),
+            }
+        }
+    }
+}
+
+/// The name in this line, if it is such a directive.
+fn directive<'a>(line: &'a str, what: &str) -> Option<&'a str> {
+    let named = line.trim().strip_prefix("--- @")?.strip_prefix(what)?;
+    named.strip_prefix(" \"")?.strip_suffix('"')
+}
+
+/// The text of a file before its first part, or of a part.
+fn text_of(name: &str) -> &'static str {
+    let (file, part) = name
+        .split_once('#')
+        .map_or((name, None), |(file, part)| (file, Some(part)));
+    let found = FILES.iter().find(|(known, _)| *known == file);
+    let (_, text) = found.unwrap_or_else(|| panic!("there is no lua/{file}.lua"));
+    let (mut begins, mut of_part, mut at) = (0, None, 0);
+    for line in text.split_inclusive('\n') {
+        if let Some(next) = directive(line, "part") {
+            if of_part == part {
+                return &text[begins..at];
+            }
+            (begins, of_part) = (at + line.len(), Some(next));
+        }
+        at += line.len();
+    }
+    assert_eq!(of_part, part, "lua/{file}.lua has no such part");
+    &text[begins..]
 }
 
 impl fmt::Debug for Script {
@@ -115,5 +136,54 @@ impl Deref for Script {
 
     fn deref(&self) -> &redis_link::Script {
         self.whole()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    fn files_below(folder: &Path) -> BTreeSet<String> {
+        let mut files = BTreeSet::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let (path, name) = entry
+                .map(|entry| (entry.path(), entry.file_name()))
+                .unwrap();
+            let name = name.to_string_lossy().into_owned();
+            if path.is_dir() {
+                let below = files_below(&path);
+                files.extend(below.iter().map(|file| format!("{name}/{file}")));
+            } else {
+                files.insert(name);
+            }
+        }
+        files
+    }
+
+    #[test]
+    fn the_table_lists_all_files() {
+        let there = files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("lua"));
+        let listed = FILES.iter().map(|(name, _)| format!("{name}.lua"));
+        assert_eq!(listed.collect::<BTreeSet<_>>(), there);
+    }
+
+    #[test]
+    fn each_part_is_in_some_script() {
+        let mut included = BTreeSet::new();
+        for script in crate::scripts::ALL.iter().chain([&&crate::scripts::LEAKS]) {
+            included.extend(script.lines().into_iter().map(|(from, _)| from));
+        }
+        for (file, text) in FILES {
+            let parts = text.lines().filter_map(|line| directive(line, "part"));
+            for part in parts {
+                let name = format!("{file}#{part}");
+                let is_redirect = text_of(&name)
+                    .lines()
+                    .all(|line| line.trim().is_empty() || directive(line, "include").is_some());
+                assert!(is_redirect || included.contains(&name), "{name}");
+            }
+        }
     }
 }

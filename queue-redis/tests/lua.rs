@@ -2,7 +2,7 @@
 
 use std::{error::Error, fs, path::Path, process::Command};
 
-use queue_redis::LEFTOVERS;
+use queue_redis::leak_finder;
 
 #[test]
 #[ignore = "it takes luacheck, which scripts/test installs"]
@@ -11,7 +11,7 @@ fn luacheck_finds_nothing() -> Result<(), Box<dyn Error>> {
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    for (name, text) in queue_redis::scripts().chain([("leftovers", LEFTOVERS)]) {
+    for (name, text) in queue_redis::scripts().chain([("leaks", leak_finder())]) {
         let path = folder.join(name).with_extension("lua");
         fs::create_dir_all(path.parent().ok_or("it is in a folder")?)?;
         fs::write(path, text)?;

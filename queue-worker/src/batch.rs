@@ -1,13 +1,13 @@
 //! Handlers of many messages at once.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc};
 
 use queue_core::{Bytes, Consumer};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
     guard::guarded,
-    handler::{Handling, JobHandler, decode},
+    handler::{Handling, JobHandler, Terms, decode},
     handler_result::HandlerResult,
 };
 
@@ -60,12 +60,16 @@ where
     H: Fn(Vec<(T, Context)>) -> F + Send + Sync + 'static,
     F: Future<Output: IntoVerdicts> + Send + 'static,
 {
-    fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, limit: Option<Duration>) -> Handling {
+    fn takes_layers(&self) -> bool {
+        false
+    }
+
+    fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, terms: Terms) -> Handling {
         Box::pin(async move {
             let mut endings = vec![None; jobs.len()];
             let mut values = Vec::with_capacity(jobs.len());
             for (ending, (body, context)) in endings.iter_mut().zip(jobs) {
-                match decode(&self.consumer, &body) {
+                match decode(&|body: &Bytes| self.consumer.decode(body), &body) {
                     Ok(value) => values.push((value, context)),
                     Err(bad) => *ending = Some(bad),
                 }
@@ -75,7 +79,7 @@ where
                 Vec::new()
             } else {
                 let work = async { fit((self.handler)(values).await.into_verdicts(count), count) };
-                match guarded(limit, work).await {
+                match guarded(terms.limit, work).await {
                     Ok(verdicts) => verdicts.into_iter().map(HandlerResult::Returned).collect(),
                     Err(abnormal) => vec![HandlerResult::Abnormal(abnormal); count],
                 }

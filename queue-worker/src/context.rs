@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use queue_core::{Error, ErrorKind, Headers, MessageId, Receipt, Result, Token, limits};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{mpsc, oneshot, watch},
     time::Instant,
 };
 
@@ -24,6 +24,7 @@ pub struct Context {
     queue: Arc<str>,
     cut_off: Option<Instant>,
     extender: LeaseExtender,
+    shutting_down: Arc<watch::Sender<bool>>,
 }
 
 /// The part that extends the lease when the handler asks for it.
@@ -44,12 +45,14 @@ impl Context {
         queue: Arc<str>,
         cut_off: Option<Instant>,
         extender: LeaseExtender,
+        shutting_down: Arc<watch::Sender<bool>>,
     ) -> Self {
         Self {
             lease,
             queue,
             cut_off,
             extender,
+            shutting_down,
         }
     }
 
@@ -141,6 +144,21 @@ impl Context {
                 Ok(())
             }
         }
+    }
+
+    /// Whether the worker's shutdown has begun. The handler has the [drain](crate::Worker::drain) time to finish.
+    pub fn is_shutting_down(&self) -> bool {
+        *self.shutting_down.borrow()
+    }
+
+    /// Waits until the worker's shutdown begins. A handler that waits for long, for a client or a stream, races its
+    /// wait against this, so that it does not use up the drain time; it may return
+    /// [`Failure::defer`](crate::Failure::defer), which costs the message no attempt. [`stopped`](Self::stopped)
+    /// comes only when the drain is over.
+    pub async fn shutting_down(&self) {
+        let mut stop_signal = self.shutting_down.subscribe();
+        // The sender lives in this context.
+        let _ = stop_signal.wait_for(|begun| *begun).await;
     }
 
     /// The reason for which the worker told the handler to stop, if it did.

@@ -55,6 +55,9 @@ pub struct Counts {
     pub heartbeats: u64,
     /// Calls that failed, of every verb.
     pub errors: u64,
+    /// Times that heartbeats of a queue were late by half a lease or more, because a handler blocked the worker's
+    /// thread, or the process stood still.
+    pub held_up: u64,
 }
 
 impl Counts {
@@ -95,6 +98,7 @@ impl Counts {
                 Some(HandlerResult::Returned(_)) | None => {}
             },
             Event::NoDelay { .. } => self.backoff_panics += 1,
+            Event::HeldUp { .. } => self.held_up += 1,
             Event::Extended { leases } => self.extended += *leases as u64,
             _ => {}
         }

@@ -1,10 +1,10 @@
 //! The events of a worker.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use queue_core::{Counters, Delivery, Disposition, Error, Result, Settled};
 
-use super::{handler_result::HandlerResult, lease::Lease, stop::Stop};
+use super::{handler_result::HandlerResult, job_type::JobType, lease::Lease, stop::Stop};
 
 /// One event.
 #[derive(Debug)]
@@ -13,14 +13,19 @@ use super::{handler_result::HandlerResult, lease::Lease, stop::Stop};
     reason = "observers read an event's fields, the loop does not"
 )]
 pub(crate) enum Event<'a> {
+    /// The worker begins to serve a queue. Its router has these types of jobs; none if it has no router.
+    Serving { jobs: &'a [&'a JobType] },
     /// The worker sent a call.
     Called { verb: CallKind },
     /// A call failed; the worker tries again.
     Failed { verb: CallKind, error: &'a Error },
     /// A call succeeded again, `after` the first failure.
     Recovered { verb: CallKind, after: Duration },
-    /// A delivery came.
-    Leased { delivery: &'a Delivery },
+    /// A delivery came, of this type of job, if a router handles it.
+    Leased {
+        delivery: &'a Delivery,
+        job: Option<&'a Arc<JobType>>,
+    },
     /// A handler started.
     Started { lease: &'a Lease },
     /// The handler ended after `took`; there is no result if its task was stopped.
@@ -55,8 +60,35 @@ pub(crate) enum Event<'a> {
     Extended { leases: usize },
     /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
     Sampled { result: &'a Result<Counters> },
+    /// The loop was polled so late that heartbeats of this queue were late by half a lease or more.
+    HeldUp { late: Duration },
     /// The worker entered another phase. This event is of all queues.
     Phase(Phase),
+}
+
+impl<'a> Event<'a> {
+    /// The type of the job that this event is of, if it is of one message, and a router handles it.
+    pub(crate) fn job(&self) -> Option<&'a Arc<JobType>> {
+        match *self {
+            Self::Leased { job, .. } => job,
+            Self::Started { lease }
+            | Self::Ended { lease, .. }
+            | Self::Settled { lease, .. }
+            | Self::Unsettled { lease, .. }
+            | Self::Discarded { lease }
+            | Self::Abandoned { lease }
+            | Self::Told { lease, .. }
+            | Self::NoDelay { lease, .. } => lease.job.as_ref(),
+            Self::Serving { .. }
+            | Self::Called { .. }
+            | Self::Failed { .. }
+            | Self::Recovered { .. }
+            | Self::Extended { .. }
+            | Self::Sampled { .. }
+            | Self::HeldUp { .. }
+            | Self::Phase(_) => None,
+        }
+    }
 }
 
 /// The calls of the loop.
@@ -87,6 +119,8 @@ pub enum Phase {
     Idle,
     /// It leases and handles messages.
     Working,
+    /// The program has [paused](crate::Control::pause) it: handlers go on, and the worker leases nothing.
+    Paused,
     /// Shutting down: handlers finish, and the worker leases nothing.
     Draining,
     /// The drain is over: the worker has told handlers to stop.

@@ -2,50 +2,97 @@
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Bytes, Consumer, with_sources};
+use queue_core::{Bytes, Headers, Result, with_sources};
 
 use super::{
     Context, IntoVerdict,
     guard::{AbnormalEnd, guarded, guarded_call},
     handler_result::HandlerResult,
+    job_type::JobType,
+    layer::Layers,
 };
 
 pub(crate) type Handling = Pin<Box<dyn Future<Output = Vec<HandlerResult>> + Send>>;
 
+/// The terms of one handling.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    /// The time after which the handler is cut off.
+    pub(crate) limit: Option<Duration>,
+    pub(crate) layers: Layers,
+}
+
 /// Handles the messages of one job, and returns one result for each.
 pub(crate) trait JobHandler: Send + Sync + 'static {
     /// Decodes and handles, both in the returned future and so in the job's own task.
-    fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, limit: Option<Duration>) -> Handling;
+    fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, terms: Terms) -> Handling;
+
+    /// Whether it runs inside of the worker's layers.
+    fn takes_layers(&self) -> bool {
+        true
+    }
+
+    /// The type of the job with these headers, if this handler tells types apart.
+    fn job_type(&self, _headers: &Headers) -> Option<&Arc<JobType>> {
+        None
+    }
+
+    /// The types that this handler tells apart, and the first fault in them.
+    fn job_types(&self) -> Result<Vec<&JobType>> {
+        Ok(Vec::new())
+    }
 }
 
 /// A handler of one value at a time.
-pub(crate) struct Single<T, H> {
-    pub(crate) consumer: Consumer<T>,
+pub(crate) struct Single<D, H> {
+    pub(crate) decode: D,
     pub(crate) handler: H,
 }
 
-impl<T, H, F> JobHandler for Single<T, H>
+impl<T, D, H, F> Single<D, H>
 where
     T: Send + 'static,
+    D: Fn(&Bytes) -> Result<T> + Send + Sync + 'static,
     H: Fn(T, Context) -> F + Send + Sync + 'static,
     F: Future<Output: IntoVerdict> + Send + 'static,
 {
-    fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, limit: Option<Duration>) -> Handling {
+    pub(crate) async fn handle_one(
+        self: &Arc<Self>,
+        body: &Bytes,
+        context: Context,
+        terms: &Terms,
+    ) -> HandlerResult {
+        let value = match decode(&self.decode, body) {
+            Ok(value) => value,
+            Err(undecodable) => return undecodable,
+        };
+        let work = async {
+            if terms.layers.is_empty() {
+                return (self.handler)(value, context).await.into_verdict();
+            }
+            let (this, inner) = (Arc::clone(self), context.clone());
+            let handler = async move { (this.handler)(value, inner).await.into_verdict() };
+            terms.layers.run(context, Box::pin(handler)).await
+        };
+        match guarded(terms.limit, work).await {
+            Ok(verdict) => HandlerResult::Returned(verdict),
+            Err(abnormal) => HandlerResult::Abnormal(abnormal),
+        }
+    }
+}
+
+impl<T, D, H, F> JobHandler for Single<D, H>
+where
+    T: Send + 'static,
+    D: Fn(&Bytes) -> Result<T> + Send + Sync + 'static,
+    H: Fn(T, Context) -> F + Send + Sync + 'static,
+    F: Future<Output: IntoVerdict> + Send + 'static,
+{
+    fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, terms: Terms) -> Handling {
         Box::pin(async move {
             let mut endings = Vec::with_capacity(jobs.len());
             for (body, context) in jobs {
-                let value = match decode(&self.consumer, &body) {
-                    Ok(value) => value,
-                    Err(ending) => {
-                        endings.push(ending);
-                        continue;
-                    }
-                };
-                let work = async { (self.handler)(value, context).await.into_verdict() };
-                endings.push(match guarded(limit, work).await {
-                    Ok(verdict) => HandlerResult::Returned(verdict),
-                    Err(abnormal) => HandlerResult::Abnormal(abnormal),
-                });
+                endings.push(self.handle_one(&body, context, &terms).await);
             }
             endings
         })
@@ -53,9 +100,11 @@ where
 }
 
 /// The value, or the result of a message that does not decode.
-pub(crate) fn decode<T: 'static>(consumer: &Consumer<T>, body: &Bytes) -> Result<T, HandlerResult> {
-    let decode = || consumer.decode(body).map_err(|error| with_sources(&error));
-    match guarded_call(decode) {
+pub(crate) fn decode<T>(
+    decode: &impl Fn(&Bytes) -> Result<T>,
+    body: &Bytes,
+) -> Result<T, HandlerResult> {
+    match guarded_call(|| decode(body).map_err(|error| with_sources(&error))) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(reason)) => Err(HandlerResult::Undecodable(reason)),
         Err(panic) => Err(HandlerResult::Abnormal(AbnormalEnd::Panicked(panic))),

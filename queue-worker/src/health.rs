@@ -26,6 +26,7 @@ pub struct Health(Arc<Mutex<HealthState>>);
 struct HealthState {
     phase: Phase,
     counts: Counts,
+    jobs: BTreeMap<Arc<str>, Counts>,
     in_flight: u64,
     troubles: BTreeMap<(Arc<str>, CallKind), Trouble>,
     paused: BTreeSet<Arc<str>>,
@@ -87,6 +88,7 @@ impl Health {
         Self(Arc::new(Mutex::new(HealthState {
             phase: Phase::Idle,
             counts: Counts::default(),
+            jobs: BTreeMap::new(),
             in_flight: 0,
             troubles: BTreeMap::new(),
             paused: BTreeSet::new(),
@@ -94,10 +96,10 @@ impl Health {
         })))
     }
 
-    /// Whether the worker runs and no call fails.
+    /// Whether the worker runs and no call fails. A worker that its program has paused is healthy.
     pub fn is_healthy(&self) -> bool {
         let state = self.lock();
-        state.phase == Phase::Working && state.troubles.is_empty()
+        matches!(state.phase, Phase::Working | Phase::Paused) && state.troubles.is_empty()
     }
 
     /// The worker's phase.
@@ -129,6 +131,15 @@ impl Health {
         self.lock().counts
     }
 
+    /// The counts of each type of job so far, by its name, if a [`Router`](crate::Router) handles them. Types without
+    /// a handler count together, as `unknown`. Counts that are of no single message, such as `calls`, are 0.
+    pub fn jobs(&self) -> BTreeMap<String, Counts> {
+        let state = self.lock();
+        let jobs = state.jobs.iter();
+        jobs.map(|(name, counts)| (name.to_string(), *counts))
+            .collect()
+    }
+
     /// Messages in handlers now.
     pub fn in_flight(&self) -> u64 {
         self.lock().in_flight
@@ -137,6 +148,10 @@ impl Health {
     pub(crate) fn note(&self, queue: &Arc<str>, event: &Event<'_>, now: Instant) {
         let mut state = self.lock();
         state.counts.note(event);
+        if let Some(job) = event.job() {
+            let counts = state.jobs.entry(Arc::clone(&job.name)).or_default();
+            counts.note(event);
+        }
         match event {
             Event::Phase(phase) => state.phase = *phase,
             Event::Started { .. } => state.in_flight += 1,

@@ -9,7 +9,7 @@ use std::{
 use queue_core::{Delivery, Headers, Receipt};
 use tokio::{sync::watch, time::Instant};
 
-use super::{later::after, stop::Stop};
+use super::{job_type::JobType, later::after, stop::Stop};
 
 /// The worker counts a deadline from before the call that set it, less this margin. The backend's clock shows
 /// whole milliseconds, so a lease may end this much sooner than its length says.
@@ -21,6 +21,8 @@ pub(crate) struct Lease {
     pub(crate) attempt: u32,
     pub(crate) headers: Headers,
     pub(crate) failure: Option<String>,
+    /// The type of the job, if its handler is a router.
+    pub(crate) job: Option<Arc<JobType>>,
     /// Heartbeats stop at this time.
     pub(crate) hold_until: Option<Instant>,
     deadline: Mutex<Instant>,
@@ -29,16 +31,28 @@ pub(crate) struct Lease {
 
 impl Lease {
     /// The lease of a delivery that the worker asked for at `sent`.
-    pub(crate) fn new(delivery: &Delivery, sent: Instant, hold: Option<Duration>) -> Arc<Self> {
+    pub(crate) fn new(
+        delivery: &Delivery,
+        sent: Instant,
+        hold: Option<Duration>,
+        job: Option<Arc<JobType>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             receipt: delivery.receipt,
             attempt: delivery.attempt,
             headers: delivery.headers.clone(),
             failure: delivery.failure.clone(),
+            job,
             hold_until: hold.and_then(|hold| sent.checked_add(hold)),
             deadline: Mutex::new(end(sent, delivery.time_left)),
             stop: watch::Sender::new(None),
         })
+    }
+
+    /// The name of the job's type, if its handler is a router.
+    #[cfg(any(feature = "tracing", feature = "metrics"))]
+    pub(crate) fn job_name(&self) -> Option<&str> {
+        self.job.as_ref().map(|job| &*job.name)
     }
 
     /// The time until which the lease certainly lives, unless somebody ended it.

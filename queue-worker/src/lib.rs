@@ -58,9 +58,26 @@
 //! **Testing.** [`Context::for_test`] creates a context without a worker and a queue, so a test can call a
 //! handler as a plain function.
 
+/// The hook of a planted bug: it replaces a value. Without the feature it is nothing.
+#[cfg(feature = "planted")]
+macro_rules! planted {
+    ($bug:ident => $value:ident = $wrong:expr) => {
+        let $value = if $crate::planted::is($crate::planted::Bug::$bug) {
+            $wrong
+        } else {
+            $value
+        };
+    };
+}
+#[cfg(not(feature = "planted"))]
+macro_rules! planted {
+    ($($hook:tt)*) => {};
+}
+
 mod backoff;
 mod batch;
 mod context;
+mod control;
 mod counts;
 mod event;
 mod events;
@@ -71,7 +88,9 @@ mod handler;
 mod handler_result;
 mod health;
 mod holder;
+mod job_type;
 mod later;
+mod layer;
 mod lease;
 #[cfg(feature = "metrics")]
 pub mod metrics;
@@ -79,31 +98,46 @@ mod outage;
 #[cfg(feature = "tracing")]
 mod outages;
 mod outcome;
+#[cfg(feature = "planted")]
+pub mod planted;
 mod rate;
 mod report;
 mod route;
+mod router;
 mod runner;
 mod settings;
 mod shares;
+#[cfg(feature = "signal")]
+mod signal;
 mod single;
 mod source;
 mod stop;
 mod task_message;
 mod test_context;
+#[cfg(feature = "tower")]
+mod tower;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod verdict;
 
+#[cfg(feature = "signal")]
+pub use self::signal::shutdown;
+#[cfg(feature = "tower")]
+pub use self::tower::{Handler, Handling, Tower};
 pub use self::{
     backoff::Backoff,
     batch::IntoVerdicts,
     context::Context,
+    control::Control,
     counts::Counts,
     event::Phase,
     health::{Health, Trouble},
+    job_type::JobSettings,
+    layer::{HandlerLayer, Next},
     rate::Rate,
     report::Report,
     route::{Route, Workers},
+    router::Router,
     shares::Sharing,
     single::Worker,
     stop::Stop,

@@ -2,10 +2,11 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use queue_core::{Consumer, Result, Spawn};
+use queue_core::{Bytes, Consumer, Result, Spawn};
 
 use super::{
-    Backoff, Context, Health, IntoVerdict, IntoVerdicts, Report, Sharing,
+    Backoff, Context, Control, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Router,
+    Sharing,
     batch::Batch,
     handler::{JobHandler, Single},
     runner,
@@ -57,6 +58,7 @@ pub struct Workers {
     pub(super) settings: WorkerSettings,
     sources: Vec<Source>,
     pub(super) health: Health,
+    pub(super) control: Control,
 }
 
 impl Workers {
@@ -69,6 +71,7 @@ impl Workers {
             },
             sources: Vec::new(),
             health: Health::new(),
+            control: Control::new(),
         }
     }
 
@@ -92,7 +95,17 @@ impl Workers {
         F: Future<Output: IntoVerdict> + Send + 'static,
     {
         let consumer = route.consumer.clone();
-        self.push(route, Arc::new(Single { consumer, handler }));
+        let decode = move |body: &Bytes| consumer.decode(body);
+        self.push(route, Arc::new(Single { decode, handler }));
+        self
+    }
+
+    /// Serves this queue of jobs with this router.
+    pub fn add_router<C>(mut self, route: Route<Bytes>, router: Router<C>) -> Self
+    where
+        C: Clone + Send + Sync + 'static,
+    {
+        self.push(route, Arc::new(router));
         self
     }
 
@@ -123,7 +136,14 @@ impl Workers {
     ///
     /// `Invalid` for bad settings, or if there is no queue, before the worker does anything.
     pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<Report> {
-        runner::run(self.settings, self.sources, self.health, shutdown).await
+        runner::run(
+            self.settings,
+            self.sources,
+            self.health,
+            self.control,
+            shutdown,
+        )
+        .await
     }
 
     /// Handles messages for ever.

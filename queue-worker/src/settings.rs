@@ -8,7 +8,7 @@ use std::{
 
 use queue_core::{Consumer, Error, Holder, Result, Spawn, TokioSpawn, in_millis, limits};
 
-use super::{Backoff, Sharing, holder::default_holder};
+use super::{Backoff, Sharing, holder::default_holder, layer::Layers};
 
 /// The shortest lease of a worker: three heartbeats must fit into it, and clocks tick in ms.
 const SHORTEST_LEASE: Duration = Duration::from_millis(10);
@@ -33,6 +33,7 @@ pub(crate) struct WorkerSettings {
     #[cfg(feature = "tracing")]
     pub(crate) link: Option<super::tracing::Link>,
     pub(crate) spawn: Arc<dyn Spawn>,
+    pub(crate) layers: Layers,
 }
 
 impl Default for WorkerSettings {
@@ -51,6 +52,7 @@ impl Default for WorkerSettings {
             #[cfg(feature = "tracing")]
             link: None,
             spawn: Arc::new(TokioSpawn::default()),
+            layers: Layers::default(),
         }
     }
 }
@@ -115,6 +117,8 @@ pub(crate) struct RouteSettings {
     pub(crate) at_most: Option<usize>,
     /// Messages that one handler gets at once.
     pub(crate) batch: usize,
+    /// How long a batch waits until it is full.
+    pub(crate) batch_wait: Duration,
 }
 
 impl Default for RouteSettings {
@@ -129,6 +133,7 @@ impl Default for RouteSettings {
             weight: 1,
             at_most: None,
             batch: 1,
+            batch_wait: Duration::ZERO,
         }
     }
 }
@@ -157,6 +162,14 @@ impl RouteSettings {
                 "batches of {}: 1 to {} messages",
                 self.batch,
                 limits::MAX_BATCH
+            )));
+        }
+        if self.batch_wait > self.lease / 2 {
+            return Err(Error::invalid(format!(
+                "a batch_wait of {} is longer than half of a lease ({}): too little of the lease would be left \
+                 to the handler; shorten it, or lengthen the lease",
+                in_millis(self.batch_wait),
+                in_millis(self.lease / 2)
             )));
         }
         if self.weight == 0 {
@@ -276,10 +289,21 @@ macro_rules! worker_setters {
             self
         }
 
+        /// Adds a layer around each call of a handler, inside of the layers that were added before.
+        pub fn layer(mut self, layer: impl HandlerLayer) -> Self {
+            self$(.$worker)?.settings.layers.push(layer);
+            self
+        }
+
         /// Runs the handlers' tasks elsewhere: on another runtime, or in a simulator.
         pub fn spawn(mut self, spawn: impl Spawn) -> Self {
             self$(.$worker)?.settings.spawn = Arc::new(spawn);
             self
+        }
+
+        /// Returns the means to steer the worker from outside, before and while it runs.
+        pub fn control(&self) -> Control {
+            self$(.$worker)?.control.clone()
         }
 
         /// Returns a view of the worker from outside, also while it runs.
@@ -331,6 +355,15 @@ macro_rules! terms_setters {
         /// The cut takes effect at an await: the worker cannot cut off a handler that blocks its thread.
         pub fn timeout(mut self, limit: Duration) -> Self {
             self$(.$route)?.terms.timeout = Some(limit);
+            self
+        }
+
+        /// Sets how long a batch that is not full waits for more messages, counted from its first one. Zero by
+        /// default; at most half of a lease. It has no effect on handlers of single messages.
+        ///
+        /// The waiting messages are leased, and take a slot. A shutdown releases them, which refunds the attempt.
+        pub fn batch_wait(mut self, longest: Duration) -> Self {
+            self$(.$route)?.terms.batch_wait = longest;
             self
         }
 

@@ -2,10 +2,11 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use queue_core::{Consumer, Result, Spawn};
+use queue_core::{Bytes, Consumer, Result, Spawn};
 
 use super::{
-    Backoff, Context, Health, IntoVerdict, IntoVerdicts, Report, Route, Workers,
+    Backoff, Context, Control, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Route,
+    Router, Workers,
     settings::{terms_setters, worker_setters},
 };
 
@@ -18,6 +19,17 @@ use super::{
 pub struct Worker<T> {
     route: Route<T>,
     workers: Workers,
+}
+
+impl Worker<Bytes> {
+    /// Serves a queue of jobs with this router. Settings of the queue, such as [`lease`](Self::lease), come before;
+    /// settings of the worker may come after.
+    pub fn router<C>(self, router: Router<C>) -> Workers
+    where
+        C: Clone + Send + Sync + 'static,
+    {
+        self.workers.add_router(self.route, router)
+    }
 }
 
 impl<T: Send + 'static> Worker<T> {

@@ -2,9 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use queue_core::Leasing;
+use queue_core::{Error, Leasing, Result};
 
-use super::{handler::JobHandler, settings::RouteSettings};
+use super::{
+    handler::JobHandler,
+    settings::{RouteSettings, WorkerSettings},
+};
 
 /// A queue, its handler and its terms, with the value's type erased.
 pub(crate) struct Source {
@@ -24,6 +27,23 @@ impl Source {
             handler,
             terms,
         }
+    }
+}
+
+impl Source {
+    /// Refuses terms that make no sense, alone or for this worker.
+    pub(crate) fn check(&self, worker: &WorkerSettings) -> Result<()> {
+        self.terms.check()?;
+        if !worker.layers.is_empty() && !self.handler.takes_layers() {
+            return Err(Error::invalid(
+                "a layer around a batch handler: a batch has no single context; do it in the handler",
+            ));
+        }
+        let hold = self.terms.hold.map(|hold| hold.max(self.terms.lease));
+        for job in self.handler.job_types()? {
+            job.check(hold)?;
+        }
+        Ok(())
     }
 }
 

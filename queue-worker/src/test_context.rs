@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{Bytes, Delivery, Headers, MessageId, Receipt, Token, limits};
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     context::{Context, LeaseExtender},
@@ -148,22 +148,35 @@ impl TestContext {
             headers: self.headers,
             failure: self.failure,
         };
-        let lease = Lease::new(&delivery, now, None);
+        let lease = Lease::new(&delivery, now, None, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
         let extender = LeaseExtender::Nobody { lease_time };
-        let context = Context::new(Arc::clone(&lease), self.queue, cut_off, extender);
-        (context, TestWorker(lease))
+        let shutting_down = Arc::default();
+        let worker = TestWorker {
+            lease: Arc::clone(&lease),
+            shutting_down: Arc::clone(&shutting_down),
+        };
+        let context = Context::new(lease, self.queue, cut_off, extender, shutting_down);
+        (context, worker)
     }
 }
 
 /// A worker's part of a [`Context`] in a test: it tells the handler to stop.
 #[derive(Debug, Clone)]
-pub struct TestWorker(Arc<Lease>);
+pub struct TestWorker {
+    lease: Arc<Lease>,
+    shutting_down: Arc<watch::Sender<bool>>,
+}
 
 impl TestWorker {
     /// Tells the handler to stop, for this reason. As in a worker, the first reason stays, unless
     /// the new one is a lost lease.
     pub fn stop(&self, stop: Stop) {
-        self.0.stop(stop);
+        self.lease.stop(stop);
+    }
+
+    /// Tells the handler that the worker's shutdown begins.
+    pub fn begin_shutdown(&self) {
+        self.shutting_down.send_replace(true);
     }
 }

@@ -5,6 +5,7 @@
 //! | field | what it shows |
 //! | --- | --- |
 //! | `queue`, `id`, `attempt` | the message, its queue, and the attempt |
+//! | `job` | the type of the job, if a [`Router`](crate::Router) handles it; `unknown` if it has no handler |
 //! | `trace_id`, `parent_id` | the span of its push, in hexadecimal, if its headers have a [`TraceParent`](queue_core::TraceParent) |
 //! | `outcome` | the handling's end: `done`, `failed`, `panicked`, `timed_out`, `undecodable` or `cut_off` |
 //! | `reason` | why the handling failed, if it did: the failure's reason, `cannot decode: …`, `panicked: …` or `timed out after … ms` |
@@ -15,11 +16,12 @@
 //! **Events** show what handlers do not see. Their target is `queue_kit`, and their level says how urgent
 //! they are. `WARN` is for lost leases, dead messages, failing calls and attempts that fail in a new way.
 //! `INFO` is for other failed attempts, recoveries, the worker's phases (with the names of its `queues`), and
-//! queues that an operator pauses and resumes. `DEBUG` is for other settlements. The worker sees a pause only
+//! queues that an operator pauses and resumes. The first time that heartbeats are late by half a lease, because a
+//! handler blocks the worker's thread, is a `WARN` as well. `DEBUG` is for other settlements. The worker sees a pause only
 //! if it [samples](crate::Worker::sample_every).
 //!
 //! Each delivery's outcome is one event, with the fields `queue`, `id`, `attempt` and `outcome` (as in
-//! [`Counts`](crate::Counts)), and `reason` if the attempt failed. It is emitted when the backend has
+//! [`Counts`](crate::Counts)), `job` if a router handles it, and `reason` if the attempt failed. It is emitted when the backend has
 //! replied, and not before:
 //!
 //! | level | outcome | the event's text |
@@ -172,6 +174,7 @@ fn job(queue: &Arc<str>, lease: &Lease, batch: &Span) -> Span {
         "job",
         queue = &**queue,
         id = lease.receipt.id.get(),
+        job = lease.job_name(),
         attempt = lease.attempt,
         trace_id = Empty,
         parent_id = Empty,
@@ -223,6 +226,8 @@ struct LogState {
     outages: Outages,
     /// The queues that were paused when they were last sampled.
     paused: BTreeSet<Arc<str>>,
+    /// Whether late heartbeats were logged.
+    held_up: bool,
 }
 
 impl EventLog {
@@ -245,6 +250,7 @@ impl EventLog {
             Event::Sampled {
                 result: Ok(counters),
             } => self.log_pause(queue, counters.paused),
+            Event::HeldUp { late } => self.log_hold_up(queue, *late),
             Event::Failed { verb, error } => {
                 let is_news = self.lock().outages.failed(queue, *verb, error, now);
                 log_failed_call(queue, *verb, error, is_news);
@@ -254,6 +260,17 @@ impl EventLog {
                 log_recovery(queue, *verb, *after, over.as_deref());
             }
             event => log_event(queue, event),
+        }
+    }
+
+    fn log_hold_up(&self, queue: &str, late: Duration) {
+        let is_news = !std::mem::replace(&mut self.lock().held_up, true);
+        let late = in_millis(late);
+        if is_news {
+            warn!(target: TARGET, queue, %late, "heartbeats were late: a handler blocks the worker's thread \
+                (move that work to spawn_blocking), or the process stood still");
+        } else {
+            debug!(target: TARGET, queue, %late, "heartbeats were late");
         }
     }
 
@@ -281,21 +298,18 @@ impl EventLog {
 }
 
 fn log_failure(queue: &str, lease: &Lease, reason: &str, telling: FailureLog) {
-    let (id, attempt, outcome) = (
-        lease.receipt.id.get(),
-        lease.attempt,
-        DeliveryOutcome::Retried.name(),
-    );
+    let (id, job) = (lease.receipt.id.get(), lease.job_name());
+    let (attempt, outcome) = (lease.attempt, DeliveryOutcome::Retried.name());
     let text = format!("attempt {attempt} failed: {reason}");
     match telling {
         FailureLog::First => {
-            warn!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
+            warn!(target: TARGET, queue, id, job, attempt, outcome, reason, "{text}");
         }
         FailureLog::Repeat => {
-            info!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
+            info!(target: TARGET, queue, id, job, attempt, outcome, reason, "{text}");
         }
         FailureLog::InSum => {
-            debug!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
+            debug!(target: TARGET, queue, id, job, attempt, outcome, reason, "{text}");
         }
     }
 }
@@ -344,8 +358,8 @@ fn log_event(queue: &str, event: &Event<'_>) {
             info!(target: TARGET, ?phase, queues = queue, "the worker's phase");
         }
         Event::NoDelay { lease, error } => {
-            let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
-            warn!(target: TARGET, queue, id, attempt, %error, "the back-off rule panicked: the default delay is used");
+            let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
+            warn!(target: TARGET, queue, id, job, attempt, %error, "the back-off rule panicked: the default delay is used");
         }
         Event::Ended {
             lease,
@@ -353,17 +367,17 @@ fn log_event(queue: &str, event: &Event<'_>) {
             cut_off: true,
             ..
         } => {
-            let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
+            let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
             let failure = ending.failure();
             let reason = failure.as_ref().map(Failure::reason);
-            warn!(target: TARGET, queue, id, attempt, reason, "panicked when it was cut off");
+            warn!(target: TARGET, queue, id, job, attempt, reason, "panicked when it was cut off");
         }
         Event::Told { lease, stop } => {
-            let (id, attempt) = (lease.receipt.id.get(), lease.attempt);
+            let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
             match stop {
-                Stop::LeaseLost => warn!(target: TARGET, queue, id, attempt, "lease lost"),
+                Stop::LeaseLost => warn!(target: TARGET, queue, id, job, attempt, "lease lost"),
                 Stop::Shutdown => {
-                    debug!(target: TARGET, queue, id, attempt, "told to stop: shutdown");
+                    debug!(target: TARGET, queue, id, job, attempt, "told to stop: shutdown");
                 }
             }
         }
@@ -380,13 +394,14 @@ fn log_event(queue: &str, event: &Event<'_>) {
 
 /// Emits the outcome of a delivery.
 fn log_outcome(queue: &str, lease: &Lease, fate: DeliveryOutcome, reason: Option<&str>) {
-    let (id, attempt, outcome) = (lease.receipt.id.get(), lease.attempt, fate.name());
+    let (id, job) = (lease.receipt.id.get(), lease.job_name());
+    let (attempt, outcome) = (lease.attempt, fate.name());
     let text = match fate {
         DeliveryOutcome::Acked
         | DeliveryOutcome::Retried
         | DeliveryOutcome::Deferred
         | DeliveryOutcome::Released => {
-            debug!(target: TARGET, queue, id, attempt, outcome, reason, "settled");
+            debug!(target: TARGET, queue, id, job, attempt, outcome, reason, "settled");
             return;
         }
         DeliveryOutcome::Died => {
@@ -399,5 +414,5 @@ fn log_outcome(queue: &str, lease: &Lease, fate: DeliveryOutcome, reason: Option
         DeliveryOutcome::Unsettled => "not settled: no call got through in time".to_owned(),
         DeliveryOutcome::Abandoned => "not settled: the handler did not stop".to_owned(),
     };
-    warn!(target: TARGET, queue, id, attempt, outcome, reason, "{text}");
+    warn!(target: TARGET, queue, id, job, attempt, outcome, reason, "{text}");
 }

@@ -1,16 +1,15 @@
 -- confirm: a write that leaves nothing behind.
 --
--- A WAIT counts the replicas that have the last write of its connection. Where the calls before it wrote
--- nothing, since a message was a duplicate, say, this is that write: who has it has all that the server
--- had done before.
+-- A WAIT counts the replicas that have the last write of its connection. The calls before it may have written
+-- nothing, for example if a message was a duplicate. Then this script is the last write: a replica that has it has
+-- everything that the server had done before.
 --
--- It takes no memory, so it first removes what is not there: a full server refuses a script's first write
--- alone.
+-- The first command removes nothing and needs no memory. A full server refuses only the first write of a script.
 --
 -- KEYS[1]  a key of the queue that nothing else uses
--- ARGV[1]  a word that nobody else gets in answer
--- Returns the word: a caller that gets it has the replies to its own requests, and the next is that of its
--- wait.
+-- ARGV[1]  a word that no other call gets in reply
+-- Returns the word. A caller that gets it has the replies to its own requests, so the next reply is the reply to its
+-- WAIT.
 redis.call('UNLINK', KEYS[1])
 redis.call('HSET', KEYS[1], '', '')
 redis.call('UNLINK', KEYS[1])

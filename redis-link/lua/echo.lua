@@ -1,5 +1,5 @@
--- echo: answers what it is told, so that its caller knows the reply for its own.
+-- echo: returns its argument, so that the caller recognises the reply as its own.
 --
--- ARGV[1]  a word that nobody else gets in answer
--- Returns it.
+-- ARGV[1]  a word that no other call gets in reply
+-- Returns the word.
 return ARGV[1]

@@ -1,8 +1,8 @@
--- refused: which of these commands the user may not run, or the server does not have.
+-- refused: lists commands that the user may not run, or that the server does not have.
 --
--- ARGV  commands, each with the words that matter after it, parted by blanks
--- Returns those: behind a '-' where the user may not run the command, behind a '?' where the server does
--- not have it. None where the server cannot tell, before 7.0.
+-- ARGV  commands, each with the words that matter after it, separated by blanks
+-- Returns these commands: '-' and the command if the user may not run it, '?' and the command if the server does not
+-- have it. Returns none before Redis 7.0, which cannot say.
 local refused = {}
 if redis.acl_check_cmd then
   for k = 1, #ARGV do

@@ -1,27 +1,35 @@
-//! One call of a script, packed for the server.
+//! One request, packed for the server: a call of a script, or a plain command.
 
-use redis::{Arg, Cmd, ToRedisArgs};
+use redis::{Arg, Cmd, ToRedisArgs, Value};
+use tokio::time::Instant;
 
-use crate::script::Script;
+use crate::{
+    connection::{Channel, largest_part},
+    error::Failure,
+    script::Script,
+};
 
 /// Room for a call with one small message. Growing the buffer step by step costs more than all other work on the
 /// client.
 const ARGUMENTS: usize = 24;
 const BYTES: usize = 1024;
 
+/// The parts of the command before the keys: `EVALSHA`, the script's hash, and the number of keys.
+const BEFORE_KEYS: usize = 3;
+
 /// A call of a script with its keys and arguments.
 ///
 /// `ARGV[1]` is always the time: empty for the server's clock, milliseconds if a clock is injected. [`Client::prepare`]
-/// makes a call, [`Client::run`] sends it.
+/// begins a call, [`Client::run`] sends it.
 ///
 /// [`Client::prepare`]: crate::client::Client::prepare
 /// [`Client::run`]: crate::client::Client::run
 #[derive(Debug)]
 pub struct ScriptCall {
-    /// The script.
-    pub script: &'static Script,
+    script: &'static Script,
     /// The command, with all keys and arguments so far.
-    pub command: Cmd,
+    command: Cmd,
+    keys: usize,
 }
 
 impl ScriptCall {
@@ -32,23 +40,41 @@ impl ScriptCall {
         now: &str,
     ) -> Self {
         let keys = keys.into_iter();
+        let count = keys.len();
         let mut command = Cmd::with_capacity(ARGUMENTS, BYTES);
-        command.arg("EVALSHA").arg(script.hash()).arg(keys.len());
+        command.arg("EVALSHA").arg(script.hash()).arg(count);
         for key in keys {
             command.arg(key);
         }
         command.arg(now);
-        Self { script, command }
+        Self {
+            script,
+            command,
+            keys: count,
+        }
+    }
+
+    /// The script.
+    pub const fn script(&self) -> &'static Script {
+        self.script
+    }
+
+    /// The command that calls the script by its hash.
+    pub const fn command(&self) -> &Cmd {
+        &self.command
+    }
+
+    /// The number of keys.
+    pub const fn keys(&self) -> usize {
+        self.keys
     }
 
     /// The same call with the script's text instead of its hash. It also loads the script on the server.
     pub fn in_full(&self) -> Cmd {
         let mut command = redis::cmd("EVAL");
         command.arg(self.script.source());
-        for arg in self.command.args_iter().skip(2) {
-            if let Arg::Simple(arg) = arg {
-                command.arg(arg);
-            }
+        for part in self.parts(2) {
+            command.arg(part);
         }
         command
     }
@@ -57,8 +83,72 @@ impl ScriptCall {
     pub fn push(&mut self, arg: impl ToRedisArgs) {
         self.command.arg(arg);
     }
+
+    /// The same call with one more argument.
+    #[must_use]
+    pub fn with(mut self, arg: impl ToRedisArgs) -> Self {
+        self.push(arg);
+        self
+    }
+
+    /// Adds the arguments of another call, from `ARGV[first]` on.
+    pub fn push_arguments_of(&mut self, other: &Self, first: usize) {
+        for argument in other.parts(BEFORE_KEYS + other.keys + first - 1) {
+            self.push(argument);
+        }
+    }
+
+    /// The parts of the command from this index on.
+    fn parts(&self, first: usize) -> impl Iterator<Item = &[u8]> {
+        let parts = self.command.args_iter().skip(first);
+        parts.filter_map(|part| match part {
+            Arg::Simple(part) => Some(part),
+            _ => None,
+        })
+    }
 }
 
-/// Adds the arguments of a call, once each time it is sent. A reference, so that the sending code is compiled once, and
-/// not for each operation of each kind.
-pub type Fill<'a> = &'a (dyn Fn(&mut ScriptCall) + Send + Sync);
+/// A call of a script, or a plain command.
+#[derive(Debug, Clone, Copy)]
+pub enum Request<'a> {
+    Script(&'a ScriptCall),
+    Command(&'a Cmd),
+}
+
+impl Request<'_> {
+    /// Sends the request, for a caller that has waited since `made`. If the server does not have the script, sends the
+    /// call again with the script's text, so a server may forget its scripts at any moment. Nothing else is repeated,
+    /// because it may have run.
+    pub async fn send(&self, channel: &Channel, made: Instant) -> Result<Value, Failure> {
+        let answer = channel.request_since(made, self.command()).await;
+        match (self, answer) {
+            (Self::Script(call), Err(failure)) if failure.is_unknown_script() => {
+                channel.request_since(made, &call.in_full()).await
+            }
+            (_, answer) => answer,
+        }
+    }
+
+    /// Sends the request to the cluster node that is taking over its slot, which serves only requests after `ASKING`.
+    /// No script runs there, known or not, because the guard that it names is missing.
+    pub async fn send_asking(&self, channel: &Channel) -> Result<Value, Failure> {
+        // Both in one round trip: no other request on this connection may come between them.
+        let both = [redis::cmd("ASKING"), self.command().clone()];
+        let answers = channel.request_each(both).await?;
+        // If `ASKING` is refused, the other reply only names the right node.
+        let answers: Result<Vec<Value>, Failure> = answers.into_iter().collect();
+        Ok(answers?.pop().unwrap_or(Value::Nil))
+    }
+
+    /// The bytes of the request's largest part.
+    pub fn largest_part(&self) -> usize {
+        largest_part([self.command()])
+    }
+
+    const fn command(&self) -> &Cmd {
+        match self {
+            Self::Script(call) => call.command(),
+            Self::Command(command) => command,
+        }
+    }
+}

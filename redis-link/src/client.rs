@@ -12,14 +12,13 @@ use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
 use tokio::time::Instant;
 
 use crate::{
-    call::ScriptCall,
+    call::{Request, ScriptCall},
     clock::Clock,
     cluster::{Cluster, slot_of},
     connection::{Channel, ConnectionState, largest_part},
     erased_arc::ErasedArc,
     error::Failure,
     node::Node,
-    request::Request,
     script::Script,
 };
 
@@ -100,7 +99,7 @@ impl Client {
         matches!(self.inner.servers, Servers::Cluster(_))
     }
 
-    /// Starts a call of a script. `ARGV[1]` is the time: empty for the server's clock.
+    /// Begins a call of a script. `ARGV[1]` is the time: empty for the server's clock.
     pub fn prepare<K: ToRedisArgs>(
         &self,
         script: &'static Script,
@@ -118,8 +117,8 @@ impl Client {
     /// not run. It sends the script's text if the server does not have the script, and it sends the call to another
     /// node of a cluster if that node has the slot. Any other call is never repeated, because it may have run. A
     /// dropped call may or may not run, without other effects.
-    pub async fn run(&self, call: ScriptCall) -> Result<Value> {
-        self.send(Request::Script(&call)).await
+    pub async fn run(&self, call: &ScriptCall) -> Result<Value> {
+        self.send(Request::Script(call)).await
     }
 
     /// Sends a plain command in one round trip, with the timeout of [`run`](Self::run).
@@ -220,6 +219,16 @@ impl Client {
             Some(clock) => clock(),
             None => SystemTime::now().into(),
         }
+    }
+
+    /// The server's time, or that of the clock that replaces it.
+    pub async fn time(&self) -> Result<Timestamp> {
+        if let Some(clock) = &self.inner.clock {
+            return Ok(clock());
+        }
+        let command = redis::cmd("TIME");
+        let (seconds, micros): (u64, u64) = self.ask(&command, "the server's time").await?;
+        Ok(Timestamp::from_millis(seconds * 1_000 + micros / 1_000))
     }
 
     /// Waits until a call can expect a reply: a connection is open, and its last request got a reply. An error means

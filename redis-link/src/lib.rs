@@ -24,12 +24,11 @@ mod erased_arc;
 pub mod error;
 pub mod node;
 mod panic;
-mod request;
 mod script;
 mod waits;
 
 pub use self::{
-    call::{Fill, ScriptCall},
+    call::ScriptCall,
     client::{Client, Route, Servers},
     clock::Clock,
     confirmer::Confirmer,

@@ -18,7 +18,7 @@ use crate::{kinds::BODY, pairs::Work};
 static PUSH: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/push.lua")));
 static SETTLE_AND_LEASE: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("../../lua/raw/turn.lua")));
+    LazyLock::new(|| Script::new(include_str!("../../lua/raw/settle_and_lease.lua")));
 
 /// One `LPUSH`, or one `RPUSH` of many bodies.
 pub fn list_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
@@ -142,7 +142,7 @@ impl BareQueue {
     }
 
     async fn prepare(&self, raw: &mut MultiplexedConnection, messages: usize) {
-        let fields = ["config", "accepted", "flags", "quiet", "token", "acked"];
+        let fields = ["config", "accepted", "flags", "next_due", "token", "acked"];
         let fields = fields.map(|field| (field, "1000000000000"));
         let () = raw
             .hset_multiple(&self.0[0], &fields)

@@ -15,7 +15,7 @@ pub use self::{
 use crate::{
     AnyQueue, BoundedConfig, BoundedQueue, Confirmation, DelayConfig, DelayQueue, Depth, Error,
     ErrorKind, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
-    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue, Timestamp,
 };
 
 /// Opens queues by name, creating them where they do not exist.
@@ -215,6 +215,17 @@ pub trait Backend: Debug + Send + Sync + 'static {
             "this backend keeps no copies, so nothing is ever {confirmation}: use one that has \
              replicas or a disk, or push without a confirmation"
         );
+        Err(Error::new(ErrorKind::Configuration, message))
+    }
+
+    /// The backend's time, by which its leases end and its messages become due. A scheduler goes by it, so that no
+    /// program's clock matters.
+    ///
+    /// # Errors
+    ///
+    /// `Configuration` if the backend does not tell its time; and errors of the backend.
+    async fn now(&self) -> Result<Timestamp> {
+        let message = "this backend does not tell its time, by which schedules go";
         Err(Error::new(ErrorKind::Configuration, message))
     }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{Answer, Call, Front, Service};
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Confirmer, Guarantees, OnceStore,
-    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
+    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue, Timestamp,
 };
 
 /// The future of a step that a backend takes.
@@ -153,6 +153,10 @@ impl<L: Layer> Backend for Layered<L> {
             layer: Arc::clone(&self.layer),
             backend: self.backend.confirmed(confirmation).await?,
         }))
+    }
+
+    async fn now(&self) -> Result<Timestamp> {
+        self.backend.now().await
     }
 
     fn guarantees(&self, kind: QueueKind) -> Guarantees {

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Guarantees,
     OnceStore, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result,
-    StoredQueue, backend::open_or_reconfigure, call::Front, config_mismatch,
+    StoredQueue, Timestamp, backend::open_or_reconfigure, call::Front, config_mismatch,
 };
 
 /// The queue that exists under a name.
@@ -336,6 +336,10 @@ impl Backend for Partitioned {
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
         self.backend.open_once(name).await
+    }
+
+    async fn now(&self) -> Result<Timestamp> {
+        self.backend.now().await
     }
 
     fn guarantees(&self, kind: QueueKind) -> Guarantees {

@@ -68,7 +68,8 @@ impl Push {
     }
 
     /// Makes a repeat of this push a duplicate until its message is acked, dead or gone, but no longer than
-    /// `longest` (L9): one message under the key at a time.
+    /// `longest` (L9): one message under the key at a time. [`MAX_UNIQUE`](limits::MAX_UNIQUE) is longer than any
+    /// message lives.
     #[must_use]
     pub fn with_unique(mut self, key: impl Into<Bytes>, longest: Duration) -> Self {
         self.dedup = Some(Dedup {
@@ -116,7 +117,7 @@ impl Push {
         for push in batch {
             if let Some(dedup) = &push.dedup {
                 limits::check_key(&dedup.key)?;
-                limits::window_millis(dedup.window)?;
+                dedup.window_millis()?;
             }
             push.due.map_or(Ok(()), Due::check)?;
             if let Some(time_to_live) = push.time_to_live {
@@ -141,7 +142,7 @@ impl<B: Into<Bytes>> From<B> for Push {
 pub struct Dedup {
     /// Names the business event, 1 to 256 bytes.
     pub key: Bytes,
-    /// The time in which a repeat is a duplicate: 1 ms to 7 days.
+    /// The time in which a repeat is a duplicate: 1 ms to 7 days; with `until_done`, to 2^47 ms.
     pub window: Duration,
     /// Whether the mark ends with its message, if that is acked, dead or gone before the window is
     /// over. Such a key does not make it safe to repeat a push of unknown outcome: the message may
@@ -150,6 +151,19 @@ pub struct Dedup {
 }
 
 impl Dedup {
+    /// Whole milliseconds of the window, rounded up.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if it is zero, or longer than [`MAX_DEDUP_WINDOW`](limits::MAX_DEDUP_WINDOW); with `until_done`, than
+    /// [`MAX_UNIQUE`](limits::MAX_UNIQUE).
+    pub fn window_millis(&self) -> Result<u64> {
+        match self.until_done {
+            true => limits::unique_millis(self.window),
+            false => limits::window_millis(self.window),
+        }
+    }
+
     /// Whether a push with this key can be repeated safely after an unknown outcome (L8).
     pub const fn makes_repeats_safe(&self) -> bool {
         !self.until_done

@@ -95,7 +95,7 @@ impl<'a, Q: ?Sized, Terms> MessageBuilder<'a, Q, Terms> {
         self
     }
 
-    /// Sets all headers, replacing earlier ones.
+    /// Sets all headers, replacing earlier ones, except for the name of a [`Job`](crate::Job)'s type.
     ///
     /// ```
     /// use queue_core::{Headers, Reliable, TraceParent};
@@ -107,7 +107,13 @@ impl<'a, Q: ?Sized, Terms> MessageBuilder<'a, Q, Terms> {
     /// # }
     /// ```
     pub fn headers(mut self, headers: Headers) -> Self {
-        self.push = self.push.map(|push| push.with_headers(headers));
+        self.push = self.push.map(|push| {
+            let headers = match push.headers.job() {
+                Some(job) => headers.with_job(job),
+                None => headers,
+            };
+            push.with_headers(headers)
+        });
         self
     }
 
@@ -144,6 +150,7 @@ impl<Q: Leasing + ?Sized, Terms> MessageBuilder<'_, Q, Terms> {
 
     /// Makes the message a duplicate, which changes nothing, while an earlier message under `key` is not
     /// acked, dead or gone, but no longer than `longest` (L9).
+    /// [`limits::MAX_UNIQUE`](crate::limits::MAX_UNIQUE) is longer than any message lives.
     ///
     /// ```
     /// use std::time::Duration;

@@ -6,6 +6,8 @@ mod consumer;
 mod dead;
 mod delay;
 mod delivery;
+mod job;
+mod jobs;
 mod message;
 mod peek;
 mod priority;
@@ -21,6 +23,8 @@ use serde::{Serialize, de::DeserializeOwned};
 pub use self::{
     dead::TypedDeadLetter,
     delivery::{TypedDelivery, TypedMessage},
+    job::{Job, check_job_name},
+    jobs::{BoundedJobs, DelayJobs, Jobs, PriorityJobs, ReliableJobs},
     message::MessageBuilder,
     peek::TypedPeeked,
     queues::Queues,

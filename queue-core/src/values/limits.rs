@@ -30,6 +30,9 @@ pub const MAX_REPACED: u64 = 10_000;
 pub const MAX_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest dedup window: 7 days. The shortest is 1 ms.
 pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The longest window of a unique key: that of a delay, so that the key lasts as long as its message. The shortest is
+/// 1 ms.
+pub const MAX_UNIQUE: Duration = MAX_DELAY;
 /// The longest time that a store knows a once key to be done: 7 days. The shortest is 1 ms.
 pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
 /// The longest wait for a confirmation: a minute. The shortest is 1 ms.
@@ -57,6 +60,15 @@ pub fn lease_millis(lease_time: Duration) -> Result<u64> {
 /// `Invalid` if it is zero or longer than [`MAX_DEDUP_WINDOW`].
 pub fn window_millis(window: Duration) -> Result<u64> {
     in_range("a dedup window", window, MAX_DEDUP_WINDOW)
+}
+
+/// Whole milliseconds of a unique key's window, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_UNIQUE`].
+pub fn unique_millis(longest: Duration) -> Result<u64> {
+    in_range("a unique key's window", longest, MAX_UNIQUE)
 }
 
 /// Whole milliseconds of a wait for a confirmation, rounded up.

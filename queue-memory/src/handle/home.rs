@@ -9,7 +9,7 @@ use std::{
 
 use queue_core::{Result, Timestamp};
 
-use super::QueueHandle;
+use super::{QueueHandle, waiter::Waiter};
 use crate::state::Waitable;
 
 /// The place of a queue's name among those of its backend.
@@ -54,12 +54,12 @@ impl<S: Waitable> Handle<S> {
     /// Waits on the queue that this handle found last. If that was removed, the wait ends at once, and the
     /// caller's poll finds the next queue.
     pub(super) async fn arrival(&self, timeout: Duration) -> Result<()> {
-        self.known().wait_for_arrival(timeout).await
+        Waiter::for_arrivals(&self.known()).wait(timeout).await
     }
 
     /// Waits as [`arrival`](Self::arrival) does.
     pub(super) async fn room(&self, timeout: Duration) -> Result<()> {
-        self.known().wait_for_room(timeout).await
+        Waiter::for_room(&self.known()).wait(timeout).await
     }
 
     /// Names the queue in an error.

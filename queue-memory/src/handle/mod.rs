@@ -7,6 +7,7 @@ mod kinds;
 mod leasing;
 mod once;
 mod queue;
+mod waiter;
 
 pub(crate) use self::{
     home::{Handle, Home},

@@ -1,47 +1,36 @@
 //! A queue: its state behind one lock, its clock, and its waiting callers.
 
 use std::{
-    fmt,
-    future::poll_fn,
-    mem,
+    fmt, mem,
     ops::ControlFlow::{self, Break, Continue},
-    pin::pin,
     sync::{Mutex, MutexGuard},
-    task::{Context, Poll},
-    time::Duration,
 };
 
-use queue_core::{Error, ErrorKind, QueueKind, QueueName, Removal, Result, Timestamp, TokioSpawn};
-use tokio::time::{Instant, Sleep, sleep_until};
+use queue_core::{Error, ErrorKind, QueueKind, QueueName, Removal, Result, Timestamp};
+use tokio::time::Instant;
 
 use crate::{
-    clock::{self, MemoryClock, Millisecond},
-    state::{Availability, Openable, Waitable},
-    waiting::{SleeperId, Sleepers},
+    clock::{MemoryClock, Millisecond},
+    state::{Openable, Waitable},
+    waiting::WaiterRegistry,
 };
 
 /// One queue, shared by all handles to it.
 pub(crate) struct QueueHandle<S> {
     name: QueueName,
     kind: QueueKind,
-    clock: MemoryClock,
+    pub(super) clock: MemoryClock,
     // A std lock, because a call holds it for its work, and never across an await.
     locked: Mutex<Locked<S>>,
 }
 
-struct Locked<S> {
-    state: S,
+pub(super) struct Locked<S> {
+    pub(super) state: S,
     /// Whether the queue was removed. A removed queue is empty, and no call works on it.
-    removed: bool,
+    pub(super) removed: bool,
     last: Millisecond,
-    arrival: Sleepers,
-    room: Sleepers,
-}
-
-/// An arrival or room: the callers that wait for it, and the time at which it comes.
-struct WaitTarget<S> {
-    sleepers: fn(&mut Locked<S>) -> &mut Sleepers,
-    availability: fn(&S, Timestamp) -> Availability,
+    pub(super) arrival: WaiterRegistry,
+    pub(super) room: WaiterRegistry,
 }
 
 impl<S: Waitable> QueueHandle<S> {
@@ -54,8 +43,8 @@ impl<S: Waitable> QueueHandle<S> {
                 state,
                 removed: false,
                 last: clock.first(),
-                arrival: Sleepers::default(),
-                room: Sleepers::default(),
+                arrival: WaiterRegistry::default(),
+                room: WaiterRegistry::default(),
             }),
         }
     }
@@ -64,7 +53,7 @@ impl<S: Waitable> QueueHandle<S> {
         &self.name
     }
 
-    fn lock(&self) -> Result<MutexGuard<'_, Locked<S>>> {
+    pub(super) fn lock(&self) -> Result<MutexGuard<'_, Locked<S>>> {
         step!();
         self.lock_at_once()
     }
@@ -100,8 +89,8 @@ impl<S: Waitable> QueueHandle<S> {
         }
         let now = self.clock.time_from(instant, last);
         let answer = work(state, now);
-        let arrival = arrival.after_change(|| state.arrival(now), now);
-        let room = room.after_change(|| state.room(now), now);
+        let arrival = arrival.notify(|| state.arrival(now), now);
+        let room = room.notify(|| state.room(now), now);
         drop(locked);
         planted!(ArrivalWakesNobody => arrival = None);
         planted!(RoomWakesNobody => room = None);
@@ -130,57 +119,6 @@ impl<S: Waitable> QueueHandle<S> {
     pub(crate) fn read<R>(&self, look: impl FnOnce(&S) -> R) -> Result<R> {
         Ok(look(&self.lock_at_once()?.state))
     }
-
-    /// Waits for an arrival; ends at once if the queue was removed.
-    pub(super) async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
-        let target = WaitTarget {
-            sleepers: |locked| &mut locked.arrival,
-            availability: S::arrival,
-        };
-        self.wait(&target, timeout).await
-    }
-
-    /// Waits for room; ends at once if the queue was removed.
-    pub(super) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        let target = WaitTarget {
-            sleepers: |locked| &mut locked.room,
-            availability: S::room,
-        };
-        self.wait(&target, timeout).await
-    }
-
-    async fn wait(&self, target: &WaitTarget<S>, timeout: Duration) -> Result<()> {
-        let limit = clock::after(timeout);
-        let mut waiter = Waiter::new(self, target);
-        // Created only when the caller sleeps, because a timer needs a runtime.
-        let mut timer = pin!(None::<Sleep>);
-        poll_fn(|cx| {
-            loop {
-                let Some(until) = waiter.look(cx)? else {
-                    return Poll::Ready(Ok(()));
-                };
-                if MemoryClock::has_come(limit) {
-                    return Poll::Ready(Ok(()));
-                }
-                let until = self.clock.instant(until).min(limit);
-                match timer.as_mut().as_pin_mut() {
-                    Some(timer) => timer.reset(until),
-                    None => {
-                        // Without a runtime, the timer panics.
-                        TokioSpawn::current()?;
-                        timer.set(Some(sleep_until(until)));
-                    }
-                }
-                // At the timeout the loop polls again, as after a wake-up.
-                if let Some(timer) = timer.as_mut().as_pin_mut()
-                    && timer.poll(cx).is_pending()
-                {
-                    return Poll::Pending;
-                }
-            }
-        })
-        .await
-    }
 }
 
 impl<S: Openable> QueueHandle<S> {
@@ -198,8 +136,8 @@ impl<S: Openable> QueueHandle<S> {
         let empty = S::create(locked.state.config());
         let state = mem::replace(&mut locked.state, empty);
         locked.removed = true;
-        let mut wakers = locked.arrival.leave_all();
-        wakers.append(&mut locked.room.leave_all());
+        let mut wakers = locked.arrival.wake_all();
+        wakers.append(&mut locked.room.wake_all());
         drop(locked);
         planted!(RemovalWakesNobody => wakers = Vec::new());
         Ok(Box::new(move || {
@@ -210,66 +148,6 @@ impl<S: Openable> QueueHandle<S> {
             // A long queue takes a while to drop; no other call waits for that.
             drop(state);
         }))
-    }
-}
-
-/// A caller that waits. Dropping this removes the caller from the sleepers.
-struct Waiter<'a, S: Waitable> {
-    queue: &'a QueueHandle<S>,
-    target: &'a WaitTarget<S>,
-    sleeper: Option<SleeperId>,
-}
-
-impl<'a, S: Waitable> Waiter<'a, S> {
-    fn new(queue: &'a QueueHandle<S>, target: &'a WaitTarget<S>) -> Self {
-        Self {
-            queue,
-            target,
-            sleeper: None,
-        }
-    }
-
-    /// Polls; returns the time until which to sleep, or `None` if the arrival or the room may be there or the
-    /// queue was removed.
-    fn look(&mut self, cx: &Context<'_>) -> Result<Option<Timestamp>> {
-        let now = self.queue.clock.now();
-        let mut locked = self.queue.lock()?;
-        if locked.removed {
-            // The removal has taken all sleepers out.
-            self.sleeper = None;
-            return Ok(None);
-        }
-        let availability = (self.target.availability)(&locked.state, now);
-        let sleepers = (self.target.sleepers)(&mut locked);
-        // A caller that finds an arrival or room at once never joins the sleepers.
-        if self.sleeper.is_none() && availability == Availability::Now {
-            return Ok(None);
-        }
-        let id = *self.sleeper.get_or_insert_with(|| sleepers.join(now));
-        let (until, wakers) = sleepers.look(id, cx.waker(), availability, now);
-        drop(locked);
-        wakers.wake();
-        if until.is_none() {
-            planted!(ToldBeforeItLeaves =>
-                (self.target.sleepers)(&mut *self.queue.lock()?).leave_later(id));
-            self.sleeper = None;
-        }
-        Ok(until)
-    }
-}
-
-impl<S: Waitable> Drop for Waiter<'_, S> {
-    fn drop(&mut self) {
-        let Some(id) = self.sleeper else { return };
-        let now = self.queue.clock.now();
-        let Ok(mut locked) = self.queue.lock() else {
-            return;
-        };
-        let availability = (self.target.availability)(&locked.state, now);
-        let sleepers = (self.target.sleepers)(&mut locked);
-        let wakers = sleepers.leave(id, availability, now, false);
-        drop(locked);
-        wakers.wake();
     }
 }
 

@@ -1,22 +1,26 @@
-//! A sleeper that leaves in two steps: `Bug::ToldBeforeItLeaves`.
+//! A waiting caller that leaves in two steps: `Bug::ToldBeforeItLeaves`.
 
 use queue_core::Timestamp;
 
-use super::{FALL_BACK, SleeperId, Sleepers, Wakers};
+use super::{FALL_BACK, TicketNumber, WaiterRegistry, Wakers};
 
-impl Sleepers {
-    /// A sleeper found something, and stays.
-    pub(super) fn tell(&mut self, id: SleeperId, now: Timestamp) -> (Option<Timestamp>, Wakers) {
-        if let Some(sleeper) = self.line.get_mut(&id) {
-            sleeper.until = now.plus_millis(FALL_BACK);
+impl WaiterRegistry {
+    /// A waiting caller found something, and stays.
+    pub(super) fn find_and_stay(
+        &mut self,
+        number: TicketNumber,
+        now: Timestamp,
+    ) -> (Option<Timestamp>, Wakers) {
+        if let Some(caller) = self.waiting.get_mut(&number) {
+            caller.until = now.plus_millis(FALL_BACK);
         }
-        self.looked(id);
+        self.polled(number);
         (None, Wakers::default())
     }
 
-    /// The sleeper leaves, though an event may have woken it since its poll.
-    pub(crate) fn leave_later(&mut self, id: SleeperId) {
-        self.line.remove(&id);
-        self.watcher.take_if(|watcher| *watcher == id);
+    /// The waiting caller leaves, though an event may have woken it since its poll.
+    pub(crate) fn leave_later(&mut self, number: TicketNumber) {
+        self.waiting.remove(&number);
+        self.watcher.take_if(|watcher| *watcher == number);
     }
 }

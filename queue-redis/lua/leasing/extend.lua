@@ -1,30 +1,45 @@
--- extend: sets deadlines of live leases to now + lease_time (L10).
--- needs: ARRIVALS, LEASES, arm, expect, separate, tidy
--- ARGV[3] lease_time in ms
--- ARGV[4 …] id and token (14 bytes), a member of LEASES
--- Returns one letter each: d extended, l lease lost.
-tidy()
-local deadline = now + tonumber(ARGV[3])
-local members = { unpack(ARGV, 4) }
-separate(members)
-local deadlines = call('ZMSCORE', LEASES, unpack(members))
-local first = tonumber(call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')[2])
-local answers, leases = {}, {}
-for k = 1, #members do
-  if deadlines[k] and tonumber(deadlines[k]) > now then
-    answers[k] = 'd'
-    leases[#leases + 1] = deadline
-    leases[#leases + 1] = members[k]
-  else
-    answers[k] = 'l'
+-- extend: sets the deadlines of live leases to now + lease_time (L10).
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] lease_time: in ms
+-- ARGV[4 …] leases: id and token (14 bytes) each, as in LEASES
+-- Returns one letter for each lease: d extended, l lost.
+-- needs: ARRIVALS, LEASES, META, lower_next_due, reclaim, split_batches, wake_up
+-- gives: meta
+--- @include "lib/call"
+--- @include "{kind}/queue"
+call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
+--- @include "lib/config#state"
+
+local function extend()
+  --- @include "lib/reclaim"
+
+  reclaim()
+  local deadline = now + tonumber(ARGV[3])
+  local members = { unpack(ARGV, 4) }
+  split_batches(members)
+  local deadlines = call('ZMSCORE', LEASES, unpack(members))
+  local first = tonumber(call('ZRANGE', LEASES, 0, 0, 'WITHSCORES')[2])
+  local answers, leases = {}, {}
+  for k = 1, #members do
+    if deadlines[k] and tonumber(deadlines[k]) > now then
+      answers[k] = 'd'
+      leases[#leases + 1] = deadline
+      leases[#leases + 1] = members[k]
+    else
+      answers[k] = 'l'
+    end
   end
-end
-if leases[1] then
-  call('ZADD', LEASES, unpack(leases))
-  expect(deadline)
-  -- Told to those who sleep towards a later deadline.
-  if deadline < first then
-    arm(ARRIVALS, 1)
+  if leases[1] then
+    call('ZADD', LEASES, unpack(leases))
+    lower_next_due(deadline)
+    -- Wakes up processes that sleep until a later deadline.
+    if deadline < first then
+      wake_up(ARRIVALS, 1)
+    end
   end
+  return table.concat(answers)
 end
-return table.concat(answers)
+
+return extend()

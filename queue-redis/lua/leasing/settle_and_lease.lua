@@ -1,109 +1,198 @@
--- turn: settles, then leases, as two calls would (each tidies first). Settling alone asks for
--- none; leasing alone has no settlements.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked, acked_now, add_many, any_ahead, arm, deadline, drop
--- needs: expect, flags, for_several, forget, forgotten, gone, holders, last_token, limited, only_acks
--- needs: outdated_left, pick, plain, quiet_until, reply, settlements, token, lease_time, wants
--- gives: act
--- ARGV[3] how many to lease at most, 0 for none; below zero, so many for several callers together
--- ARGV[4] how long, in ms
--- ARGV[5] who leases them, '' for nobody in particular
--- ARGV[6] 1 if they may be leased as a run (see `runs`), 0 if not
--- ARGV[7 …] settlements: acks of runs first, with the places of those that are acked unless that is all
--- Returns {answers, first token, ms until something changes by itself or -1, frame …}: the tokens count
--- up from the first; the time is there only when nothing is handed out, and -2 says that it is a run. Or FEW,
--- where not as many are ready as several callers ask for: then nothing was done but tidying, and each shall call
--- by itself.
-local for_all -- what was picked for several callers
+-- settle_and_lease: settles leases, then leases messages, as two calls would; each of them reclaims first. A call may
+-- also settle only, or lease only.
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] max: the number of messages to lease at most; 0 for none; below zero, the number for several callers
+--   together
+-- ARGV[4] lease_time: in ms
+-- ARGV[5] holder: '' for none
+-- ARGV[6] batch: 1 if the messages may get a batch lease (see `lib/batch_leases`), 0 if not
+-- ARGV[7 …] settlements, acks of batch leases first:
+-- - A, batch lease (15 bytes), indexes of the acked messages, none for all
+-- - B, batch lease with its ids, indexes of the acked messages, none for all
+-- - a ack, l release, d defer, r retry, b bury: lease (14 bytes); then delay (7 bytes) of d and r, reason of r and b
+--
+-- Returns {a letter for each settled message, first token, ms until the next change or -1, frame …}. Tokens count up
+-- from the first. The time is there only if no message is leased; -2 means a batch lease.
+-- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
+-- must call alone.
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, any_left, flags, forget, free, has_ttl
+-- needs: holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, wake_up
+-- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
+-- gives: gapless, lease_time, meta, named_holders, only_acks, reply, room_marker, settlements, singles, size, taken
+-- gives: taken_elements, taken_packed, token, unattached, wants
+--- @include "lib/call"
+--- @include "lib/wake_up"
+--- @include "{kind}/queue"
+call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due', 'token', 'acked')
+--- @include "lib/config#state"
+--- @include "lib/packs"
 
--- Leases into `reply`; answers whether any, and whether something damaged stood in the way.
-local function lease()
-  local picked = for_all or pick(wants)
-  local frames, ids = picked.frames, picked.ids
-  local count = #frames
-  if count > 0 then
-    local leases = {}
-    for k = 1, count do
-      leases[2 * k - 1] = deadline
-      leases[2 * k] = ids[k] .. pack('>I7', token + k - 1)
-      reply[3 + k] = frames[k]
-    end
-    last_token = token + count - 1
-    reply[2] = token
-    local fields = picked.fresh
-    if ARGV[5] ~= '' then
-      local before = #fields
-      for k = 1, count do
-        fields[before + 2 * k - 1], fields[before + 2 * k] = 'h' .. ids[k], ARGV[5]
-      end
-      if not holders then
-        call('HSET', META, 'flags', flags .. 'h')
-      end
-    end
-    if fields[1] then
-      call('HSET', FRAMES, unpack(fields))
-    end
-    if limited then
-      call('ZREM', ENDS, unpack(ids))
-    end
-    add_many(LEASES, leases)
-    expect(now + lease_time)
+-- The fast path is for most calls: they settle by acks only, lease without a new holder's name, and have nothing to
+-- reclaim. It defines no functions, because each costs as much as a command. Other calls take the slow path below.
+local last_token, acked = tonumber(meta[5]) or 0, tonumber(meta[6]) or 0
+if not (last_token >= 0 and last_token < 9007199254740000) then
+  last_token = 0 -- damaged; the clock is past the tokens that were given out
+end
+local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6
+local for_several = wants < 0 -- callers
+wants = for_several and -wants or wants
+local only_acks = now < next_due -- whether the call has acks only, and nothing to reclaim
+
+-- The leases to ack: batch leases and their acked indexes ('' for all); single leases, and their ids. The tables have
+-- room for one message, so they do not grow for it.
+local batches, acked_indexes, singles, ending, forgotten = nil, nil, 0, { nil }, { nil, nil }
+for k = 1, settlements do
+  local settlement = ARGV[6 + k]
+  local what = byte(settlement, 1)
+  if what == 65 or what == 66 then
+    local batch_ends = 16 + (what == 66 and 7 * byte(settlement, 16) or 0)
+    batches, acked_indexes = batches or {}, acked_indexes or {}
+    batches[k], acked_indexes[k] = sub(settlement, 2, batch_ends), sub(settlement, batch_ends + 1)
+  else
+    only_acks = only_acks and what == 97
+    singles = singles + 1
+    ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)
   end
-  drop(picked)
-  -- Whoever leaves work behind wakes the next; work that is due later too, since whoever takes
-  -- something may have been the only one who knew until when to sleep (D5).
-  if count > 0 and any_ahead() then
-    arm(ARRIVALS, 1, true)
-  end
-  return count > 0, picked.damaged[1]
 end
 
--- Milliseconds until a lease expires or something is due, or -1.
-local function time_left()
-  local expires = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
-  local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2])
-  local first = math.min(expires or math.huge, due or math.huge)
-  return first <= 9007199254740991 and math.max(first - now, 0) or -1
+-- Whether a lease ever had a holder's name, and whether no message ever had an attachment.
+local named_holders, unattached = false, true
+if flags ~= '' then
+  named_holders, unattached = string.find(flags, 'h', 1, true) ~= nil, not string.find(flags, '[^hk]')
 end
+local fast = only_acks and unattached and (named_holders or ARGV[5] == '') -- whether it is on the fast path
+local room_marker = nil -- the marker of producers that wait for room
 
--- `settle` and `tidy` are there if they may be needed.
-local function act(settle, tidy)
-  if for_several then
-    for_all = now < quiet_until and not string.find(flags, '[pe]') and pick(wants)
-    if not for_all or #for_all.frames < wants then
-      return redis.status_reply('FEW')
-    end
-  end
-  reply = { reply[1], 0, -1 }
-  local done, leased = acked_now, false
-  if acked_now > 0 and not plain and forgotten[1] then
-    gone(forgotten)
-    forget(forgotten)
-  end
-  if settle and settlements > 0 then
-    reply[1], done = settle(7, settlements)
-    if wants > 0 then
-      tidy()
-    end
-  end
-  if wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true)) then
-    local aside
-    if not outdated_left then
-      leased, aside = lease()
-    end
-    if not leased then
-      reply[3] = (outdated_left or aside) and 0 or time_left()
-      -- Something is over, and nobody looked: the noted time is damaged.
-      if reply[3] == 0 and not tidy then
-        call('HSET', META, 'quiet', '0')
-      end
-    end
-  end
-  if leased or done > 0 then
-    call('HSET', META, 'token', last_token, 'acked', acked + done)
-  end
+-- The messages to lease: their number and bytes, and the reply; their least number, and whether their numbers have no
+-- gaps.
+local taken, size, reply, first_number, gapless = 0, 0, { '', 0, -1, nil }, nil, true
+
+-- For a list: the number of elements of READY; the change of `packed` if packs are among them; frames to put back,
+-- the last first.
+local taken_elements, taken_packed, frames_back = 0, nil, nil
+
+-- One token for each µs (Token::PER_MILLI). With fewer, a busy queue would run ahead of the clock. After a failover
+-- it would give out tokens of the lost history again (R1).
+local token = math.max(last_token + 1, now_micros)
+local deadline = wants > 0 and string.format('%d', now + lease_time)
+
+-- The fast path finds the next messages, acks, and leases. Each step clears `fast` if the slow path must do the rest.
+--- @include "{kind}/queue#fast_lease"
+if for_several and fast and taken < wants then
+  return redis.status_reply('FEW')
+end
+--- @include "leasing/fast_acks"
+--- @include "lib/writes#add_many"
+--- @include "leasing/fast_lease"
+if fast then
   return reply
 end
 
-if now < quiet_until and (only_acks or settlements == 0) then
-  return act()
+-- The slow path: other settlements, other messages, or something to reclaim.
+local function slow_path()
+  --- @include "lib/writes#lower_next_due"
+  --- @include "{kind}/queue#line"
+
+  local for_all -- messages picked for several callers
+
+  -- Leases messages into `reply`. Returns whether it leased any, and whether a damaged message was in the way.
+  local function lease()
+    local picked = for_all or pick(wants)
+    local frames, ids = picked.frames, picked.ids
+    local count = #frames
+    if count > 0 then
+      local leases = {}
+      for k = 1, count do
+        leases[2 * k - 1] = deadline
+        leases[2 * k] = ids[k] .. pack('>I7', token + k - 1)
+        reply[3 + k] = frames[k]
+      end
+      last_token = token + count - 1
+      reply[2] = token
+      local fields = picked.fresh
+      if ARGV[5] ~= '' then
+        local before = #fields
+        for k = 1, count do
+          fields[before + 2 * k - 1], fields[before + 2 * k] = 'h' .. ids[k], ARGV[5]
+        end
+        if not holders then
+          call('HSET', META, 'flags', flags .. 'h')
+        end
+      end
+      if fields[1] then
+        call('HSET', FRAMES, unpack(fields))
+      end
+      if has_ttl then
+        call('ZREM', ENDS, unpack(ids))
+      end
+      add_many(LEASES, leases)
+      lower_next_due(now + lease_time)
+    end
+    remove_picked(picked)
+    -- A call that leaves work behind wakes up the next process, also if the work is due later. The leasing process
+    -- may have been the only one that knew the due time (D5).
+    if count > 0 and any_left() then
+      wake_up(ARRIVALS, 1, true)
+    end
+    return count > 0, picked.damaged[1]
+  end
+
+  -- Milliseconds until a lease expires or a message is due; -1 for never.
+  local function time_left()
+    local expires = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
+    local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2])
+    local first = math.min(expires or math.huge, due or math.huge)
+    return first <= 9007199254740991 and math.max(first - now, 0) or -1
+  end
+
+  -- The rest of the call, after acks on the fast path. `settle` and `reclaim` are nil if it needs neither.
+  local function run(settle, reclaim)
+    if for_several then
+      for_all = now < next_due and not string.find(flags, '[pe]') and pick(wants)
+      if not for_all or #for_all.frames < wants then
+        return redis.status_reply('FEW')
+      end
+    end
+    reply = { reply[1], 0, -1 }
+    local done, leased = acked_now, false
+    if acked_now > 0 and not unattached and forgotten[1] then
+      free(forgotten)
+      forget(forgotten)
+    end
+    if settle and settlements > 0 then
+      reply[1], done = settle(7, settlements)
+      if wants > 0 then
+        reclaim()
+      end
+    end
+    if wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true)) then
+      local aside
+      if not more_outdated then
+        leased, aside = lease()
+      end
+      if not leased then
+        reply[3] = (more_outdated or aside) and 0 or time_left()
+        -- The time has come, and no call has searched: the stored `next_due` is damaged.
+        if reply[3] == 0 and not reclaim then
+          call('HSET', META, 'next_due', '0')
+        end
+      end
+    end
+    if leased or done > 0 then
+      call('HSET', META, 'token', last_token, 'acked', acked + done)
+    end
+    return reply
+  end
+
+  if now < next_due and (only_acks or settlements == 0) then
+    return run()
+  end
+  --- @include "leasing/settle"
+
+  reclaim()
+  return run(settle, reclaim)
 end
+
+return slow_path()

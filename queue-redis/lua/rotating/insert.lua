@@ -1,18 +1,23 @@
--- insert: puts items at the tail.
--- needs: ARRIVALS, BODIES, FRESH, KEYED, META, NAMED, RING, UPLOADS, accepted, arm, flags, pace, sweep
--- ARGV[3] how many items
--- ARGV[4 …] their payloads; of a large one, where it was uploaded to
--- ARGV[4 + items …] pairs of entry's number and key
--- Returns the last id if all were added, which then have consecutive ids; or an array with the id
--- of each, negative for one that is in the ring already. OOM: nothing was written.
--- Errors: QKUPLOAD  a body does not wait for its insert; nothing was done.
+-- insert: stores items at the tail.
+-- KEYS[…] the ring's keys, see `rotating/ring`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] count: the number of items
+-- ARGV[4 …] payloads, or references of large ones; then pairs of an entry's number and its key
+-- Returns the last id if all items were added, with consecutive ids. Otherwise an array with the id of each; minus
+-- the id of an item that is in the ring already.
+-- Errors: QKUPLOAD  a body is not uploaded. Nothing was done.
+-- Errors: OOM  the server is full. Nothing was written.
+-- needs: ARRIVALS, BODIES, FRESH, KEYED, META, NAMED, RING, UPLOADS, accepted, flags, pace, sweep, wake_up
+--- @include "rotating/ring"
+--- @include "lib/wake_up"
+--- @include "lib/uploads"
 local count = tonumber(ARGV[3])
 local keys, ids, present = {}, {}, false
-local bodies, places, keyed, named, new, added = {}, {}, {}, {}, 0, {}
+local bodies, places, keyed, named_holders, new, added = {}, {}, {}, {}, 0, {}
 for k = 4 + count, #ARGV, 2 do
   keys[tonumber(ARGV[k])] = ARGV[k + 1]
 end
-local uploads, taken, refused -- the references of large items, by their entries' numbers
+local uploads, taken, refused -- references of large items, by entry
 if UPLOADS then
   local all = {}
   uploads, taken, refused = {}, {}, {}
@@ -22,7 +27,7 @@ if UPLOADS then
       all[#all + 1] = uploads[k]
     end
   end
-  -- An insert that runs twice, since something on its way sent it again, finds them taken.
+  -- If the network repeats an insert, the second one finds the uploads taken, and fails.
   for _, waits in ipairs(all[1] and call('ZMSCORE', UPLOADS, unpack(all)) or all) do
     if not waits then
       return redis.error_reply('QKUPLOAD a body is not there: it was lost, or its insert has run before')
@@ -53,7 +58,7 @@ for k = 1, count do
     if key then
       added[key] = id
       keyed[#keyed + 1], keyed[#keyed + 2] = key, id
-      named[#named + 1], named[#named + 2] = id, key
+      named_holders[#named_holders + 1], named_holders[#named_holders + 2] = id, key
     end
   end
 end
@@ -64,14 +69,14 @@ if new > 0 then
   end
   call('HSET', BODIES, unpack(bodies))
   if keyed[1] then
-    call('HSET', NAMED, unpack(named))
+    call('HSET', NAMED, unpack(named_holders))
     call('HSET', KEYED, unpack(keyed))
   end
   call('ZADD', pace and FRESH or RING, unpack(places))
   if taken and taken[1] then
     call('ZREM', UPLOADS, unpack(taken))
   end
-  arm(ARRIVALS, new)
+  wake_up(ARRIVALS, new)
 end
 if refused and refused[1] then
   call('HDEL', BODIES, unpack(refused))

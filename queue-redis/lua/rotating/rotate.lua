@@ -1,14 +1,21 @@
--- rotate: visits items from the head and puts them at the tail, in one step (T1).
--- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, add_to, arm, fits, pace, reference_of, size_of
--- needs: sweep
--- ARGV[3] how many at most
--- Returns {ms until an item is due or -1, id, payload, …}; the time is there only when none is. An item without a
--- body, or with an id that is none, is damaged: nothing is left to visit, and it leaves the ring with its key.
-call('ZREM', ARRIVALS, '') -- as in `drainable`
+-- rotate: visits items at the head, and puts them at the tail, in one step (T1). Damaged items, without a body or
+-- with a damaged id, cannot be visited. They leave the ring with their keys.
+-- KEYS[…] the ring's keys, see `rotating/ring`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] max: the number of items at most
+-- Returns {ms until an item is due or -1, id, payload, …}. The time is there only if no item is due.
+-- needs: ARRIVALS, BODIES, DUE, FRESH, KEYED, NAMED, RING, add_to, fits, pace, reference_of, size_of, sweep, wake_up
+--- @include "rotating/ring"
+--- @include "lib/wake_up"
+--- @include "lib/frames#size"
+--- @include "rotating/ring#reference_of"
+--- @include "lib/uploads"
+--- @include "lib/writes#add_to"
+call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
 local max = tonumber(ARGV[3])
 local next_due -- of the first visited item, with a pace
 
--- Items that are due, in the ring's order.
+-- The due items, in the ring's order.
 local function due_items()
   local ring = call('ZRANGE', RING, 0, max - 1, 'WITHSCORES')
   local items = {}
@@ -31,7 +38,7 @@ local function due_items()
       end
     end
     if not items[1] then
-      -- Only a clock that was set back makes a later item due before the first ones.
+      -- A later item is due before the first ones only if the clock was set back.
       for _, id in ipairs(call('ZRANGEBYSCORE', DUE, '-inf', now, 'LIMIT', 0, max)) do
         items[#items + 1] = { id = id, place = tonumber(call('ZSCORE', RING, id)) or 0 }
       end
@@ -48,7 +55,7 @@ local function due_items()
 end
 
 local items = due_items()
-local reply, bodies, visited, gone, raw, full = { -1 }, {}, {}, {}, 0, false
+local reply, bodies, visited, damaged, raw, full = { -1 }, {}, {}, {}, 0, false
 for first = 1, math.min(max, #items), CHUNK do
   local ids = {}
   for k = first, math.min(first + CHUNK - 1, max, #items) do
@@ -58,7 +65,7 @@ for first = 1, math.min(max, #items), CHUNK do
   for k = 1, #ids do
     local reference = reference_of and read[k] and reference_of(read[k])
     if not read[k] or #ids[k] ~= 7 or reference and call('HEXISTS', BODIES, reference) == 0 then
-      gone[#gone + 1] = ids[k]
+      damaged[#damaged + 1] = ids[k]
     else
       bodies[#bodies + 1] = read[k]
       raw = raw + (reference and size_of(read[k]) or #read[k])
@@ -76,17 +83,17 @@ for first = 1, math.min(max, #items), CHUNK do
   end
 end
 
-if gone[1] then
+if damaged[1] then
   for _, key in ipairs({ RING, FRESH, DUE }) do
-    call('ZREM', key, unpack(gone))
+    call('ZREM', key, unpack(damaged))
   end
-  call('HDEL', BODIES, unpack(gone))
-  for _, key in ipairs(call('HMGET', NAMED, unpack(gone))) do
+  call('HDEL', BODIES, unpack(damaged))
+  for _, key in ipairs(call('HMGET', NAMED, unpack(damaged))) do
     if key then
       call('HDEL', KEYED, key)
     end
   end
-  call('HDEL', NAMED, unpack(gone))
+  call('HDEL', NAMED, unpack(damaged))
 end
 if visited[1] then
   local number = add_to('joins', #visited) - #visited
@@ -99,12 +106,12 @@ if visited[1] then
     call('ZADD', DUE, unpack(dues))
   end
   call('ZADD', RING, unpack(places))
-  -- Whoever leaves work behind wakes the next.
+  -- A call that leaves work behind wakes up the next process.
   if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)
     or tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]) <= now then
-    arm(ARRIVALS, 1, true)
+    wake_up(ARRIVALS, 1, true)
   end
-elseif gone[1] then
+elseif damaged[1] then
   reply[1] = 0 -- there may be others
 elseif next_due then
   reply[1] = math.min(math.max(next_due - now, 0), 9007199254740991)

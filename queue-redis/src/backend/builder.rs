@@ -20,7 +20,7 @@ use super::{
     connecting::{Connecting, To},
     startup,
 };
-use crate::rights;
+use crate::{queue::Context, rights};
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FALL_BACK: Duration = Duration::from_secs(5);
@@ -305,13 +305,15 @@ impl Builder {
         };
         let client = startup::wait(self.startup, seed, || connecting.connect(None)).await?;
         Ok(RedisBackend {
-            client,
-            prefix,
-            spawn,
-            large: self.large,
-            packs: self.packs,
-            seed,
-            drawn: Arc::default(),
+            context: Context {
+                client,
+                prefix,
+                spawn,
+                large: self.large,
+                packs: self.packs,
+            },
+            #[cfg(feature = "recipes")]
+            draws: Arc::new(super::draws::Draws::new(seed)),
             connecting: ErasedArc::new(connecting),
         })
     }

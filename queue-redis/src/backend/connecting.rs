@@ -21,7 +21,7 @@ use redis_link::{
 use super::RedisBackend;
 use crate::{
     keys,
-    waiting::{self, Waiter},
+    waiting::{self, NodeWaiter},
 };
 
 /// The servers, and how to connect to them.
@@ -67,7 +67,7 @@ impl Connecting {
         let (prefix, fall_back) = (Arc::clone(&self.prefix), self.fall_back);
         Box::new(move |node| {
             let channel = keys::channel(&prefix, node.seed).into();
-            Arc::new(Waiter::new(waiting::Settings {
+            Arc::new(NodeWaiter::new(waiting::Settings {
                 node,
                 fall_back,
                 channel,
@@ -82,10 +82,9 @@ impl RedisBackend {
         confirmation.check()?;
         // Connecting needs the timers of a runtime.
         TokioSpawn::current()?;
-        Ok(Self {
-            client: self.connecting.connect(Some(confirmation)).await?,
-            ..self.clone()
-        })
+        let mut confirming = self.clone();
+        confirming.context.client = self.connecting.connect(Some(confirmation)).await?;
+        Ok(confirming)
     }
 }
 

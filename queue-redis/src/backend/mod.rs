@@ -2,17 +2,16 @@
 
 mod builder;
 mod connecting;
+#[cfg(feature = "recipes")]
+mod draws;
 mod health;
 mod queues;
 mod removing;
 mod startup;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
-use queue_core::{Result, Spawn};
+use queue_core::Result;
 use redis_link::{
     Client, ErasedArc, Servers,
     connection::{Connector, Warning},
@@ -20,7 +19,7 @@ use redis_link::{
 
 use self::connecting::Connecting;
 pub use self::{builder::Builder, health::Health};
-use crate::waiting;
+use crate::{queue::Context, waiting};
 
 /// Queues on a Redis server.
 ///
@@ -29,15 +28,9 @@ use crate::waiting;
 /// whenever it ends. Cloning copies a pointer. Dropping the last clone, and the last queue opened from it, closes them.
 #[derive(Debug, Clone)]
 pub struct RedisBackend {
-    client: Client,
-    prefix: Arc<str>,
-    spawn: Arc<dyn Spawn>,
-    large: usize,
-    packs: usize,
-    /// Random; no other backend has it.
-    seed: u64,
-    /// How many names were drawn from the seed.
-    drawn: Arc<AtomicU64>,
+    context: Context,
+    #[cfg(feature = "recipes")]
+    draws: Arc<draws::Draws>,
     connecting: ErasedArc<Connecting>,
 }
 
@@ -85,7 +78,7 @@ impl RedisBackend {
     /// The state of the connections, without asking the server. For a cluster, this is the state of the worst node.
     /// [`Builder::keep_alive`] says how soon it shows an outage while no call is made.
     pub fn health(&self) -> Health {
-        match self.client.servers() {
+        match self.client().servers() {
             Servers::One(node) => Health {
                 commands: node.health(),
                 waiter: waiting::at(node).health(),
@@ -103,13 +96,13 @@ impl RedisBackend {
     ///
     /// `Unavailable` if no reply comes within the response timeout.
     pub async fn ping(&self) -> Result<()> {
-        self.client.ping().await
+        self.client().ping().await
     }
 
     /// Findings of the last connect that do not rule the server out, but that an operator should know. For a cluster,
     /// the findings of all nodes, each once.
     pub fn warnings(&self) -> Vec<Warning> {
-        let nodes = self.client.servers().nodes();
+        let nodes = self.client().servers().nodes();
         let mut all: Vec<Warning> = Vec::new();
         for warning in nodes.iter().flat_map(|node| node.warnings()) {
             if !all.contains(&warning) {
@@ -120,34 +113,21 @@ impl RedisBackend {
     }
 
     /// Sends to the list of queues.
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
+    pub(crate) const fn client(&self) -> &Client {
+        &self.context.client
     }
 
     pub(crate) fn prefix(&self) -> &str {
-        &self.prefix
+        &self.context.prefix
     }
 
-    /// Number of messages in one call from which a push stores packs.
-    pub(crate) const fn packs(&self) -> usize {
-        self.packs
+    #[cfg(feature = "recipes")]
+    pub(crate) fn draws(&self) -> &draws::Draws {
+        &self.draws
     }
 
-    /// Size in bytes from which a message is large.
-    pub(crate) const fn large(&self) -> usize {
-        self.large
-    }
-
-    pub(crate) const fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    /// The next number of this backend. Each number is given out once, whichever handle asks.
-    pub(crate) fn draw(&self) -> u64 {
-        self.drawn.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) const fn spawn(&self) -> &Arc<dyn Spawn> {
-        &self.spawn
+    #[cfg(feature = "recipes")]
+    pub(crate) const fn spawn(&self) -> &Arc<dyn queue_core::Spawn> {
+        &self.context.spawn
     }
 }

@@ -7,15 +7,14 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, OnceStore, Outcome,
     PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
-    RotatingConfig, StoredQueue, limits,
+    RotatingConfig, StoredQueue, Timestamp, limits,
 };
-use redis_link::ScriptCall;
 
 use super::RedisBackend;
 use crate::{
-    keys, listing,
-    once::Once,
-    queue::{self, Bounded, Handle, Queue, Stored},
+    keys,
+    queue::{Handle, Stored, config, listing},
+    verbs::{self, Bounded, Once, Queue},
 };
 
 /// Number of listed queues whose state is read at the same time, sharing round trips.
@@ -32,8 +31,8 @@ impl RedisBackend {
             QueueConfig::Bounded(config) => Some(config.capacity),
             _ => None,
         };
-        let text = queue::config::text(config);
-        let handle = Handle::new(self, name, config.kind(), text, capacity);
+        let text = config::text(config);
+        let handle = Handle::new(&self.context, name, config.kind(), text, capacity);
         let stored = handle.open().await?;
         Ok((handle, stored))
     }
@@ -41,7 +40,7 @@ impl RedisBackend {
     async fn queue(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let (handle, stored) = self.handle(name, config).await?;
         config.check_stored(&stored.read()?, stored.resized)?;
-        Ok(queue::behind(handle, config))
+        Ok(verbs::behind(handle, config))
     }
 
     /// A handle to the queue as it is stored, if there is one, and its configuration.
@@ -57,7 +56,7 @@ impl RedisBackend {
     /// A handle to a queue as it is stored.
     fn handle_to(&self, name: &QueueName, config: &QueueConfig, stored: Stored) -> Handle {
         let capacity = usize::try_from(stored.capacity).ok();
-        Handle::new(self, name, config.kind(), stored.config, capacity)
+        Handle::new(&self.context, name, config.kind(), stored.config, capacity)
     }
 
     async fn change(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
@@ -117,7 +116,7 @@ impl RedisBackend {
         let read = match self.stored(&name).await {
             Ok(None) => return Ok(None),
             Ok(Some((handle, config))) => {
-                let queue = queue::behind(handle.that_only_looks(), &config);
+                let queue = verbs::behind(handle.that_only_looks(), &config);
                 QueueState::of(&queue)
                     .await
                     .map(|state| (config.kind(), state))
@@ -147,7 +146,7 @@ impl RedisBackend {
         let (handle, stored) = self.handle(name, &config).await?;
         // The stored capacity is about to become this one, so it is not compared.
         config.check_stored(&stored.read()?, true)?;
-        queue::ensure_capacity(&handle, capacity).await?;
+        verbs::ensure_capacity(&handle, capacity).await?;
         Ok(Arc::new(Queue::<Bounded>::new(handle, max_body)))
     }
 }
@@ -177,7 +176,7 @@ impl Backend for RedisBackend {
         let stored = self.stored(name).await;
         let stored = stored.map_err(|error| error.with_queue(name))?;
         Ok(stored.map(|(handle, config)| {
-            let queue = queue::behind(handle, &config);
+            let queue = verbs::behind(handle, &config);
             StoredQueue { config, queue }
         }))
     }
@@ -192,7 +191,11 @@ impl Backend for RedisBackend {
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {
-        Ok(Arc::new(Once::open(self, name).await?))
+        Ok(Arc::new(Once::open(&self.context, name).await?))
+    }
+
+    async fn now(&self) -> Result<Timestamp> {
+        self.client().time().await
     }
 
     /// [`RedisBackend::warnings`], each with the server's address.
@@ -229,18 +232,15 @@ impl Backend for RedisBackend {
 
 /// Changes the configuration of an existing queue; false if there is none.
 async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
-    let new = queue::config::text(config);
-    let script = queue::reconfigure_script(config.kind());
-    let asking = |new: &str| {
-        let new = new.to_owned();
-        move |call: &mut ScriptCall| {
-            call.push(&new);
-            call.push(limits::MAX_REPACED);
-        }
+    let new = config::text(config);
+    let script = verbs::reconfigure_script(config.kind());
+    let call = |new: &str| {
+        let call = handle.prepare(script).with(new);
+        call.with(limits::MAX_REPACED)
     };
     let first = match config {
-        QueueConfig::Bounded(config) => queue::reconfigure(handle, config, &new).await?,
-        _ => match handle.call_if_there(script, &asking(&new)).await? {
+        QueueConfig::Bounded(config) => verbs::reconfigure(handle, config, &new).await?,
+        _ => match handle.run_if_there(&call(&new)).await? {
             Some(mut reply) => Some(reply.number()?),
             None => None,
         },
@@ -251,7 +251,7 @@ async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
     // One call trims only as many dead letters as the server can in a moment. The first call has stored the
     // configuration, so a later failure leaves the change half-done.
     while left > 0 {
-        let called = handle.call_if_there(script, &asking("")).await;
+        let called = handle.run_if_there(&call("")).await;
         let called = called.map_err(|error| error.with_outcome(Outcome::Unknown));
         left = match called? {
             Some(mut reply) => reply.number()?,

@@ -5,7 +5,7 @@ use queue_core::{Error, ErrorKind, LAYOUT_VERSION, Outcome, QueueName, Removal, 
 use super::RedisBackend;
 use crate::{
     keys::{self, Keys},
-    listing,
+    queue::listing,
     reply::Reply,
     scripts,
 };
@@ -35,7 +35,7 @@ impl RedisBackend {
         for kind in keys.types() {
             call.push(kind);
         }
-        let reply = Reply::new(&scripts::REMOVE, client.run(call).await?);
+        let reply = Reply::new(&scripts::REMOVE, client.run(&call).await?);
         let mut reply = reply.by(&client);
         let (what, leased, config) = (reply.text()?, reply.count()?, reply.text()?);
         match &*what {

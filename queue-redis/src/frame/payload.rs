@@ -64,7 +64,7 @@ const PACKED: usize = 16;
 /// The longest payload that is packed. Longer ones are not, because the server copies a pack as a whole.
 const PACKABLE: usize = 1024;
 
-/// Several payloads as one argument, which `lua/shared/packs.lua` describes.
+/// Several payloads as one argument, which `lua/lib/packs.lua` describes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pack<'a>(pub(super) &'a [Payload<'a>]);
 

@@ -7,14 +7,11 @@ use redis::{Value, VerbatimFormat};
 use redis_link::{connection, error::Failure};
 
 use super::{assert_clear, bytes};
-use crate::{
-    reply::Reply,
-    script::{Kind, Script},
-};
+use crate::{reply::Reply, script::Script};
 
 const CASES: u32 = 2_000;
 
-static SCRIPT: Script = Script::new(&Kind::NONE, "test", &[]);
+static SCRIPT: Script = Script::new("", "test", "lib/call");
 
 /// A reply of any shape.
 fn value() -> impl Strategy<Value = Value> {

@@ -1,5 +1,5 @@
 //! Large bodies. A script costs time for each byte that it handles, so large bodies are transferred by plain commands,
-//! and scripts handle only references to them. `lua/shared/bodies.lua` has the details.
+//! and scripts handle only references to them. `lua/lib/uploads.lua` has the details.
 
 use std::{
     collections::hash_map::RandomState,
@@ -13,13 +13,12 @@ use std::{
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Outcome, Receipt, Result};
 use redis::Value;
-use redis_link::{Fill, ScriptCall};
+use redis_link::ScriptCall;
 
 use super::Handle;
 use crate::{
     frame::{self, Content, Dead, Frame, Payload, REFERENCE, Shown},
     reply::Reply,
-    script::Script,
 };
 
 /// How often a reading call retries because messages were removed meanwhile. After that it leaves them out.
@@ -38,11 +37,11 @@ fn new_reference() -> Reference {
 }
 
 /// The references of a batch's large bodies, by the indexes of their messages.
-pub(super) struct StagedBodies(Vec<(usize, Reference)>);
+pub(crate) struct StagedBodies(Vec<(usize, Reference)>);
 
 impl StagedBodies {
     /// References for the bodies of a batch that have at least `large` bytes.
-    pub(super) fn of<'a>(payloads: impl Iterator<Item = Payload<'a>>, large: usize) -> Self {
+    pub(crate) fn of<'a>(payloads: impl Iterator<Item = Payload<'a>>, large: usize) -> Self {
         let uploads = payloads
             .enumerate()
             .filter(|(_, payload)| payload.size() >= large)
@@ -57,7 +56,7 @@ impl StagedBodies {
     }
 
     /// Adds an argument for each message of the batch: headers and body, or their reference.
-    pub(super) fn add_payloads<'a>(
+    pub(crate) fn add_payloads<'a>(
         &self,
         payloads: impl Iterator<Item = Payload<'a>>,
         call: &mut ScriptCall,
@@ -70,43 +69,36 @@ impl StagedBodies {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Adds a triple of arguments for each large body: the message's number, `body`, and the reference.
+    pub(crate) fn add_references(&self, call: &mut ScriptCall) {
+        for (entry, reference) in &self.0 {
+            call.push(entry + 1);
+            call.push("body");
+            call.push(&reference[..]);
+        }
+    }
+
     /// All references, each with its message's index.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(usize, Reference)> {
+    fn iter(&self) -> impl Iterator<Item = &(usize, Reference)> {
         self.0.iter()
     }
 }
 
 impl Handle {
-    /// Sends the large bodies to the server, then calls the script that pushes the batch. A staged body that the script
-    /// does not take is dropped a minute after a call first sees it. `all` as for [`call_push`](Self::call_push).
-    pub(super) async fn call_with_bodies<'a>(
-        &self,
-        script: &'static Script,
-        all: bool,
-        uploads: &StagedBodies,
-        payloads: impl Iterator<Item = Payload<'a>> + Send,
-        fill: Fill<'_>,
-    ) -> Result<Reply> {
-        if uploads.is_empty() {
-            return self.call_push(script, all, fill).await;
-        }
-        self.upload(uploads, payloads).await?;
-        let put = self.call_push(script, true, fill).await;
-        if is_refused(&put) {
-            self.take_back(uploads).await;
-        }
-        put
-    }
-
-    async fn upload<'a>(
+    /// Sends the large bodies of a batch to the server, before the call that pushes the batch. A staged body that the
+    /// script does not take is dropped a minute after a call first sees it.
+    pub(crate) async fn upload<'a>(
         &self,
         uploads: &StagedBodies,
         payloads: impl Iterator<Item = Payload<'a>> + Send,
     ) -> Result<()> {
+        if uploads.is_empty() {
+            return Ok(());
+        }
         let (mut note, mut store) = (redis::cmd("ZADD"), redis::cmd("HSET"));
         note.arg(self.keys().uploads());
         store.arg(self.keys().bodies());
@@ -121,8 +113,11 @@ impl Handle {
         self.send(vec![note.clone(), store, note]).await.map(drop)
     }
 
-    /// Removes staged bodies whose push was refused. If this fails, they are dropped later.
-    async fn take_back(&self, uploads: &StagedBodies) {
+    /// Removes the staged bodies of a push if the server refused it. If this fails, they are dropped later.
+    pub(crate) async fn take_back_if_refused(&self, uploads: &StagedBodies, push: &Result<Reply>) {
+        if uploads.is_empty() || !is_refused(push) {
+            return;
+        }
         let (mut body, mut note) = (redis::cmd("HDEL"), redis::cmd("ZREM"));
         body.arg(self.keys().bodies());
         note.arg(self.keys().uploads());
@@ -133,12 +128,11 @@ impl Handle {
         drop(self.send(vec![body, note]).await);
     }
 
-    /// Calls a script that reads, and fetches the bodies of the entries that `read` finds in its reply. Returns the
+    /// Sends a call that only reads, and fetches the bodies of the entries that `read` finds in its reply. Returns the
     /// entries with the other values that `read` finds. Repeats the call if messages were removed meanwhile.
-    pub(super) async fn look<E, T>(
+    pub(crate) async fn look<E, T>(
         &self,
-        script: &'static Script,
-        fill: Fill<'_>,
+        mut call: ScriptCall,
         read: impl Fn(Reply) -> Result<(Vec<E>, T)> + Send + Sync,
     ) -> Result<(Vec<E>, T)>
     where
@@ -149,7 +143,7 @@ impl Handle {
         // Each script call reclaims and promotes, whether or not the following steps succeed.
         let after = |error: Error| error.with_outcome(Outcome::Unknown);
         loop {
-            let looked = self.call(script, fill).await;
+            let looked = self.run(&call).await;
             let looked = looked.map_err(|error| if looks > 0 { after(error) } else { error });
             let (mut entries, rest) = read(looked?)?;
             looks += 1;
@@ -157,12 +151,13 @@ impl Handle {
             if self.bring_bodies(contents).await.map_err(after)? || looks == LOOKS {
                 return Ok((entries, rest));
             }
+            call = self.prepare_again(&call);
         }
     }
 
     /// Fetches the separate bodies of these entries in one round trip, if there are any. Returns true if it found all.
     /// If a message was removed meanwhile with its body, its content stays as it was.
-    pub(super) async fn bring_bodies<'a>(
+    pub(crate) async fn bring_bodies<'a>(
         &self,
         contents: impl Iterator<Item = &'a mut Content> + Send,
     ) -> Result<bool> {
@@ -200,7 +195,7 @@ impl Handle {
 
     /// Fails if any of these leases has expired. While a message is leased, its body exists, so a body that is missing
     /// was damaged.
-    pub(super) async fn check_leased(&self, receipts: impl Iterator<Item = Receipt>) -> Result<()> {
+    pub(crate) async fn check_leased(&self, receipts: impl Iterator<Item = Receipt>) -> Result<()> {
         let mut deadlines = redis::cmd("ZMSCORE");
         deadlines.arg(self.keys().leases());
         for receipt in receipts {

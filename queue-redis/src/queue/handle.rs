@@ -3,26 +3,17 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    time::Duration,
 };
 
-use bytes::Bytes;
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
-use redis_link::{Client, Confirmer, Fill, error::is_wrong_type};
-use tokio::time::Instant;
+use redis_link::{Client, Confirmer, Script, ScriptCall, error::is_wrong_type};
 
-use super::{config, poll_timer::PollTimer};
-use crate::{
-    backend::RedisBackend,
-    keys::Keys,
-    reply::Reply,
-    script::Script,
-    waiting::{self, HandoffRequest, Hint},
-};
+use super::{Context, config};
+use crate::{keys::Keys, reply::Reply, waiting::Waiter};
 
 /// One plain push out of this number clears away expired marks and abandoned staged bodies.
 const CLEARS: u32 = 64;
@@ -30,12 +21,15 @@ const CLEARS: u32 = 64;
 /// A queue on its server.
 #[derive(Debug)]
 pub(crate) struct Handle {
-    backend: RedisBackend,
+    context: Context,
     client: Client,
     pub(super) name: QueueName,
     pub(super) kind: QueueKind,
     keys: Keys,
-    arrivals: Bytes,
+    /// Waits for messages or items that are ready.
+    pub(crate) arrivals: Waiter,
+    /// Waits for room in a bounded queue.
+    pub(crate) room: Waiter,
     pub(super) config: String,
     pub(super) capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is, instead of creating it.
@@ -46,45 +40,32 @@ pub(crate) struct Handle {
     sends_all: AtomicBool,
     /// The number of plain pushes.
     plain_pushes: AtomicU32,
-    poll_state: Mutex<PollState>,
-}
-
-/// The results of polls and waits.
-#[derive(Debug, Default)]
-struct PollState {
-    /// The time of the next change that needs no call, as far as the last poll knew.
-    next_due: Option<Instant>,
-    /// Whether a wait has ended since the last poll: no other caller may have got its wake-up.
-    has_waited: bool,
-    poll_timer: PollTimer,
-    /// The same for room, for which offers poll.
-    room_timer: PollTimer,
 }
 
 impl Handle {
     /// A handle to a queue that is not opened yet. Every call carries `config`; `capacity` is for bounded queues.
     pub(crate) fn new(
-        backend: &RedisBackend,
+        context: &Context,
         name: &QueueName,
         kind: QueueKind,
         config: String,
         capacity: Option<usize>,
     ) -> Self {
-        let keys = Keys::new(backend.prefix(), name, kind);
-        let arrivals = Bytes::copy_from_slice(keys.arrivals().as_bytes());
+        let keys = Keys::new(&context.prefix, name, kind);
+        let client = context.client.at(keys.arrivals());
         Self {
-            backend: backend.clone(),
-            client: backend.client().at(keys.arrivals()),
+            context: context.clone(),
+            arrivals: Waiter::new(&client, name, keys.arrivals()),
+            room: Waiter::new(&client, name, &keys.room()),
+            client,
             name: name.clone(),
             kind,
             keys,
-            arrivals,
             config,
             capacity,
             only_looks: false,
             sends_all: AtomicBool::new(false),
             plain_pushes: AtomicU32::new(0),
-            poll_state: Mutex::default(),
         }
     }
 
@@ -94,22 +75,21 @@ impl Handle {
         self
     }
 
-    /// Calls a script with the keys of the queue, and the arguments that `fill` adds. While the handle knows of no
+    /// Begins a call of a script with the keys of the queue; [`run`](Self::run) sends it. While the handle knows of no
     /// dedup marks, times to live or large bodies, their keys are left out, because each key costs the server some
     /// time.
-    pub(crate) async fn call(&self, script: &'static Script, fill: Fill<'_>) -> Result<Reply> {
-        let all = self.sends_all.load(Ordering::Relaxed);
-        self.call_with(script, all, fill).await
+    pub(crate) fn prepare(&self, script: &'static Script) -> ScriptCall {
+        self.begin(script, self.sends_all.load(Ordering::Relaxed), &self.config)
     }
 
-    /// Calls the script of a push; `all` if a message has a dedup key, a time to live or a large body. While the handle
+    /// Begins a call with all keys, as [`prepare`](Self::prepare) does.
+    pub(crate) fn prepare_with_all_keys(&self, script: &'static Script) -> ScriptCall {
+        self.begin(script, true, &self.config)
+    }
+
+    /// Begins the call of a push; `all` if a message has a dedup key, a time to live or a large body. While the handle
     /// knows of none, one push in [`CLEARS`] clears away what dead producers have left.
-    pub(crate) async fn call_push(
-        &self,
-        script: &'static Script,
-        all: bool,
-        fill: Fill<'_>,
-    ) -> Result<Reply> {
+    pub(crate) fn prepare_push(&self, script: &'static Script, all: bool) -> ScriptCall {
         if all {
             self.sends_all.store(true, Ordering::Relaxed);
         }
@@ -118,7 +98,32 @@ impl Handle {
             before.is_multiple_of(CLEARS)
         };
         let all = self.sends_all.load(Ordering::Relaxed) || clears();
-        self.call_with(script, all, fill).await
+        self.begin(script, all, &self.config)
+    }
+
+    fn begin(&self, script: &'static Script, all: bool, config: &str) -> ScriptCall {
+        let keys = match all {
+            true => self.keys.all(),
+            false => self.keys.usual(self.client.is_clustered()),
+        };
+        self.client.prepare(script, keys).with(config)
+    }
+
+    /// Begins the same call again, at the present time.
+    pub(super) fn prepare_again(&self, call: &ScriptCall) -> ScriptCall {
+        let all = self.has_all_keys(call) || self.sends_all.load(Ordering::Relaxed);
+        self.again(call, all, &self.config)
+    }
+
+    fn again(&self, call: &ScriptCall, all: bool, config: &str) -> ScriptCall {
+        let mut again = self.begin(call.script(), all, config);
+        // The time and the configuration come first.
+        again.push_arguments_of(call, 3);
+        again
+    }
+
+    fn has_all_keys(&self, call: &ScriptCall) -> bool {
+        call.keys() == self.keys.all().len()
     }
 
     /// Remembers that the queue has large bodies: from now on this handle's calls look for abandoned staged bodies.
@@ -126,95 +131,62 @@ impl Handle {
         self.sends_all.store(true, Ordering::Relaxed);
     }
 
-    /// Calls a script, with `all` keys or only with those that every call needs.
-    pub(crate) async fn call_with(
-        &self,
-        script: &'static Script,
-        all: bool,
-        fill: Fill<'_>,
-    ) -> Result<Reply> {
-        let called = self.ask(script, all, fill).await?;
-        called.ok_or_else(|| {
+    /// Sends a call, and creates the queue again if it is gone.
+    pub(crate) async fn run(&self, call: &ScriptCall) -> Result<Reply> {
+        let reply = self.run_if_there(call).await?;
+        reply.ok_or_else(|| {
             let gone = Error::new(ErrorKind::Configuration, "the queue is gone");
             self.name(gone)
         })
     }
 
-    /// Calls a script, as [`call`](Self::call) does; `None` if the queue is gone and the handle does not create it.
-    pub(crate) async fn call_if_there(
-        &self,
-        script: &'static Script,
-        fill: Fill<'_>,
-    ) -> Result<Option<Reply>> {
-        let all = self.sends_all.load(Ordering::Relaxed);
-        self.ask(script, all, fill).await
-    }
-
-    async fn ask(
-        &self,
-        script: &'static Script,
-        mut all: bool,
-        fill: Fill<'_>,
-    ) -> Result<Option<Reply>> {
+    /// Sends a call, as [`run`](Self::run) does; `None` if the queue is gone and the handle does not create it.
+    pub(crate) async fn run_if_there(&self, call: &ScriptCall) -> Result<Option<Reply>> {
+        let script = call.script();
+        // The call as it is sent: the given one, or the same again.
+        let mut again: Option<ScriptCall> = None;
         let mut config = Cow::Borrowed(&*self.config);
         // The queue does not exist: the server was flushed, or somebody removed the queue. So this call creates it
         // again. This repeats only if another caller keeps removing the queue.
         let mut left = 3;
         while left > 0 {
-            let mut value = self.try_call(script, all, &config, fill).await;
-            if !all && matches!(&value, Ok(Value::SimpleString(more)) if more == "KEYS") {
+            let call = again.as_ref().unwrap_or(call);
+            let mut all = self.has_all_keys(call);
+            match self.client.run(call).await {
                 // A message has data that ends with it, so the script did nothing without the keys of that data.
-                self.sends_all.store(true, Ordering::Relaxed);
-                all = true;
-                value = self.try_call(script, all, &config, fill).await;
-            }
-            match value {
+                Ok(Value::SimpleString(status)) if status == "KEYS" && !all => {
+                    self.sends_all.store(true, Ordering::Relaxed);
+                    all = true;
+                }
                 Ok(Value::Nil) if self.only_looks => return Ok(None),
                 Ok(Value::Nil) => {
                     left -= 1;
-                    waiting::at(&self.client.node()).forget(&self.arrivals);
+                    self.arrivals.forget();
                     drop(self.open().await?);
                 }
                 Ok(value) => {
-                    if let Some(token) = unlisted(&value) {
-                        // The caller that created the queue was dropped, or is about to list it. If the list cannot be
-                        // written now, the queue still works.
-                        if self.list(token).await.is_err() {
-                            config = Cow::Owned(config::marked(&self.config, token));
-                        }
-                        continue;
+                    let Some(token) = unlisted(&value) else {
+                        let reply = Reply::new(script, value).by(&self.client);
+                        return Ok(Some(reply.of(&self.name)));
+                    };
+                    // The caller that created the queue was dropped, or is about to list it. If the list cannot be
+                    // written now, the queue still works.
+                    if self.list(token).await.is_err() {
+                        config = Cow::Owned(config::marked(&self.config, token));
                     }
-                    let reply = Reply::new(script, value).by(&self.client);
-                    return Ok(Some(reply.of(&self.name)));
                 }
                 Err(error) if is_wrong_type(&error) => {
                     return Err(self.name(self.name_key(error).await));
                 }
                 Err(error) => return Err(self.name(error)),
             }
+            again = Some(self.again(call, all, &config));
         }
         Err(self.name(Error::new(
             ErrorKind::Unavailable,
             "the queue vanishes as soon as it is created: somebody keeps flushing the server, or \
              removing the queue",
         )))
-    }
-
-    async fn try_call(
-        &self,
-        script: &'static Script,
-        all: bool,
-        config: &str,
-        fill: Fill<'_>,
-    ) -> Result<Value> {
-        let keys = match all {
-            true => self.keys.all(),
-            false => self.keys.usual(self.client.is_clustered()),
-        };
-        let mut call = self.client.prepare(script, keys);
-        call.push(config);
-        fill(&mut call);
-        self.client.run(call).await
     }
 
     /// Sends plain commands in one round trip, not as a transaction; the first that fails is the error.
@@ -238,86 +210,24 @@ impl Handle {
         }))
     }
 
-    /// The arrival that may lead to a call: if the call fails or is dropped half-way, another caller is notified.
-    pub(crate) fn arrival(&self) -> Hint {
-        let marker = self.arrivals.clone();
-        waiting::at(&self.client.node()).hint(marker)
-    }
-
-    /// The room that may lead to a call, in the same way.
-    pub(crate) fn room(&self) -> Hint {
-        let marker = self.room_marker();
-        waiting::at(&self.client.node()).hint(marker)
-    }
-
-    /// Remembers a poll's result: the time until the next change that needs no call.
-    pub(crate) fn polled(&self, next: Option<Duration>) {
-        let change = next.and_then(|next| Instant::now().checked_add(next));
-        let mut state = self.lock_poll_state();
-        state.next_due = change;
-        state.poll_timer.polled();
-        let has_waited = std::mem::take(&mut state.has_waited);
-        drop(state);
-        if let (Some(change), true) = (change, has_waited) {
-            waiting::at(&self.client.node()).found(&self.arrivals, change);
-        }
-    }
-
-    /// Remembers that an offer polled for room.
-    pub(super) fn offered(&self) {
-        self.lock_poll_state().room_timer.polled();
-    }
-
-    fn lock_poll_state(&self) -> MutexGuard<'_, PollState> {
-        // No code panics while it holds this lock.
-        self.poll_state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for a message or an item that may be ready. With a handoff request, the message itself may be handed over.
-    pub(crate) async fn wait_for_arrival(
-        &self,
-        timeout: Duration,
-        wish: Option<HandoffRequest>,
-    ) -> Result<Option<Bytes>> {
-        let node = self.client.node();
-        let fall_back = waiting::at(&node).fall_back();
-        let (change, longest) = {
-            let mut state = self.lock_poll_state();
-            (state.next_due, state.poll_timer.waits(fall_back))
-        };
-        let longest = timeout.min(longest);
-        let wait = waiting::at(&node).wait(&self.arrivals, longest, change, wish);
-        let wait = wait.await;
-        let mut state = self.lock_poll_state();
-        state.has_waited = true;
-        state.poll_timer.waited(fall_back);
-        drop(state);
-        wait.map_err(|error| self.name(error))
-    }
-
-    /// Waits for room in a bounded queue.
-    pub(crate) async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
-        let (room, node) = (self.room_marker(), self.client.node());
-        let fall_back = waiting::at(&node).fall_back();
-        let longest = timeout.min(self.lock_poll_state().room_timer.waits(fall_back));
-        let wait = waiting::at(&node).wait(&room, longest, None, None).await;
-        self.lock_poll_state().room_timer.waited(fall_back);
-        wait.map(drop).map_err(|error| self.name(error))
-    }
-
-    fn room_marker(&self) -> Bytes {
-        Bytes::copy_from_slice(self.keys.room().as_bytes())
-    }
-
     /// Names the queue in an error of this handle.
     pub(crate) fn name(&self, error: Error) -> Error {
         error.with_queue(&self.name)
     }
 
-    pub(crate) const fn backend(&self) -> &RedisBackend {
-        &self.backend
+    /// Waits until a call can expect a reply; an error means that there will never be one.
+    pub(crate) async fn ready(&self) -> Result<()> {
+        let ready = self.client.ready().await;
+        ready.map_err(|error| self.name(error))
+    }
+
+    /// The error for a call that could not be sent in time.
+    pub(crate) fn unsent(&self) -> Error {
+        self.name(self.client.unsent())
+    }
+
+    pub(crate) const fn context(&self) -> &Context {
+        &self.context
     }
 
     pub(crate) const fn keys(&self) -> &Keys {

@@ -1,57 +1,28 @@
-//! The kinds of queue: each operation is one call of one script.
+//! A queue on its server: its handle, its stored configuration, and its entry in the list of queues.
 
-mod batch_leases;
 mod bodies;
-mod bounded;
 pub(crate) mod config;
-mod cursors;
-mod delay;
 mod handle;
-mod lease_batcher;
-mod leasing;
+pub(crate) mod listing;
 mod opening;
-mod poll_timer;
-mod priority;
-mod push_batcher;
-mod reliable;
-mod rotating;
 
 use std::sync::Arc;
 
-use queue_core::{AnyQueue, QueueConfig, QueueKind};
+use queue_core::Spawn;
+use redis_link::Client;
 
-pub(crate) use self::{
-    bounded::{Bounded, ensure_capacity, reconfigure},
-    config::Stored,
-    handle::Handle,
-    leasing::{LeasingKind, Queue},
-};
-use self::{delay::Delay, priority::Priority, reliable::Reliable, rotating::Ring};
-use crate::{script::Script, scripts};
+pub(crate) use self::{bodies::StagedBodies, config::Stored, handle::Handle};
 
-/// The queue of this configuration behind an opened handle.
-pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> AnyQueue {
-    let max_body = config.max_body();
-    match config.kind() {
-        QueueKind::Reliable => {
-            AnyQueue::Reliable(Arc::new(Queue::<Reliable>::new(handle, max_body)))
-        }
-        QueueKind::Delay => AnyQueue::Delay(Arc::new(Queue::<Delay>::new(handle, max_body))),
-        QueueKind::Priority => {
-            AnyQueue::Priority(Arc::new(Queue::<Priority>::new(handle, max_body)))
-        }
-        QueueKind::Bounded => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(handle, max_body))),
-        QueueKind::Rotating => AnyQueue::Rotating(Arc::new(Ring::new(handle, max_body))),
-    }
-}
-
-/// The script that stores another configuration of this kind.
-pub(crate) fn reconfigure_script(kind: QueueKind) -> &'static Script {
-    match kind {
-        QueueKind::Reliable => &scripts::RELIABLE.reconfigure,
-        QueueKind::Delay => &scripts::DELAY.reconfigure,
-        QueueKind::Priority => &scripts::PRIORITY.reconfigure,
-        QueueKind::Bounded => &scripts::BOUNDED.reconfigure,
-        QueueKind::Rotating => &scripts::ROTATING_RECONFIGURE,
-    }
+/// The servers and settings that all queues of a backend share.
+#[derive(Debug, Clone)]
+pub(crate) struct Context {
+    /// Sends to the list of queues.
+    pub(crate) client: Client,
+    /// The beginning of all keys.
+    pub(crate) prefix: Arc<str>,
+    pub(crate) spawn: Arc<dyn Spawn>,
+    /// Size in bytes from which a message is large.
+    pub(crate) large: usize,
+    /// Number of messages in one call from which a push stores packs.
+    pub(crate) packs: usize,
 }

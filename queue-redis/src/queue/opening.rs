@@ -22,8 +22,9 @@ use redis_link::error::is_wrong_type;
 use super::{
     Handle,
     config::{self, Stored},
+    listing,
 };
-use crate::{keys, listing, reply::Reply, scripts};
+use crate::{keys, reply::Reply, scripts};
 
 impl Handle {
     /// Creates the queue, or returns its stored configuration, and adds it to the list of queues.
@@ -125,12 +126,12 @@ impl Handle {
         let keys = self.keys().of_mark(self.client().is_clustered());
         let mut call = self.client().prepare(&scripts::LISTED, keys);
         call.push(token);
-        self.client().run(call).await.map(drop)
+        self.client().run(&call).await.map(drop)
     }
 
     fn list_of_queues(&self) -> (&redis_link::Client, String) {
-        let backend = self.backend();
-        (backend.client(), keys::registry(backend.prefix()))
+        let context = self.context();
+        (&context.client, keys::registry(&context.prefix))
     }
 
     /// The stored configuration. If there is none, stores `config`; if `config` is empty, stores nothing and returns
@@ -145,7 +146,7 @@ impl Handle {
         for kind in self.keys().types() {
             call.push(kind);
         }
-        let value = self.client().run(call).await?;
+        let value = self.client().run(&call).await?;
         if value == redis::Value::Nil {
             return Ok(None);
         }

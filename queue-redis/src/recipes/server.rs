@@ -32,7 +32,7 @@ impl Connection {
     pub(super) fn of(backend: &RedisBackend, key: String) -> Self {
         let now = backend.client().own_time().as_millis();
         Self {
-            seed: hash(&(backend.seed(), now)),
+            seed: hash(&(backend.draws().seed(), now)),
             client: backend.client().at(&key),
             key: key.into(),
             backend: backend.clone(),
@@ -56,9 +56,9 @@ impl Connection {
             self.client.command(&look).await.ok()?;
         }
         let node = self.client.node();
-        let waiter = waiting::at(&node);
-        let connecting = waiter.connector().connect(Role::Waiter);
-        let connected = time::timeout(waiter.timeouts().connect, connecting).await;
+        let node = waiting::at(&node).node_settings();
+        let connecting = node.connector.connect(Role::Waiter);
+        let connected = time::timeout(node.settings.timeouts.connect, connecting).await;
         connected.ok()?.ok()
     }
 
@@ -148,7 +148,7 @@ impl Connection {
     /// A random UUID, hyphenated, of version 4.
     pub(super) fn uuid(&self) -> String {
         // Numbered by the backend: two handles that open within a millisecond have the same seed.
-        let nth = self.backend.draw();
+        let nth = self.backend.draws().next();
         let (high, low) = (hash(&(self.seed, nth, 'h')), hash(&(self.seed, nth, 'l')));
         let (time, version) = (high >> 32, (high & 0xfff) | 0x4000);
         let variant = (low >> 48 & 0x3fff) | 0x8000;

@@ -10,7 +10,10 @@ use bytes::Bytes;
 use queue_testing::interleave::{JoinHandle, block_on, sampled, spawn, step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::registry::{HandedOver, HandoffTerms, ReturnLease, ServerRequest, WaiterRegistry, Wake};
+use super::{
+    marker_queue::{HandedOver, HandoffTerms, Wake},
+    registry::{ServerRequest, WaiterRegistry},
+};
 
 const MARKER: Bytes = Bytes::from_static(b"marker");
 
@@ -22,13 +25,15 @@ enum Event {
     End,
 }
 
-/// A marker with the behaviour of `lua/shared/arm.lua`, `lua/shared/hand_over.lua` and
-/// `lua/waiting/join.lua`, and the number of messages in its queue.
+/// A marker with the behaviour of `lua/lib/wake_up.lua` and `lua/waiting/marker.lua`, and the
+/// number of messages in its queue.
 #[derive(Debug)]
 struct FakeServer {
     ready: AtomicUsize,
     marker: Mutex<Marker>,
     says: UnboundedSender<Event>,
+    /// Takes messages whose callers are gone.
+    unwanted: UnboundedSender<Bytes>,
 }
 
 #[derive(Debug, Default)]
@@ -89,11 +94,9 @@ impl FakeServer {
         }
         true
     }
-}
 
-/// A returned message is ready again.
-impl ReturnLease for FakeServer {
-    fn give_back(&self, _handed: Bytes) {
+    /// A released message is ready again.
+    fn release(&self) {
         step();
         self.ready.fetch_add(1, SeqCst);
         self.arm(1);
@@ -109,15 +112,17 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let (says, said) = unbounded_channel();
+        let (unwanted, returned) = unbounded_channel();
         let server = Arc::new(FakeServer {
             ready: AtomicUsize::new(0),
             marker: Mutex::default(),
             says,
+            unwanted,
         });
         let registry = Arc::new(WaiterRegistry::new(std::time::Duration::from_secs(60), 0));
         let watch = {
             let (registry, server) = (Arc::clone(&registry), Arc::clone(&server));
-            spawn(move || block_on(watch(&registry, &server, said)))
+            spawn(move || block_on(watch(&registry, &server, said, returned)))
         };
         Self {
             registry,
@@ -144,10 +149,10 @@ impl Scene {
         self.consumer_by(|server| Some(terms(server)))
     }
 
-    fn consumer_by(&self, terms: fn(&Arc<FakeServer>) -> Option<HandoffTerms>) -> JoinHandle<()> {
+    fn consumer_by(&self, terms: fn(&FakeServer) -> Option<HandoffTerms>) -> JoinHandle<()> {
         self.thread(move |registry, server| {
             while !server.take() {
-                let mut place = registry.join(&MARKER, terms(server));
+                let mut place = registry.join(&MARKER, terms(server), None);
                 if let Wake::HandedOver(_) = block_on(place.woken()) {
                     return;
                 }
@@ -180,11 +185,10 @@ fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N
     });
 }
 
-fn terms(server: &Arc<FakeServer>) -> HandoffTerms {
-    let returns: std::sync::Weak<FakeServer> = Arc::downgrade(server);
+fn terms(server: &FakeServer) -> HandoffTerms {
     HandoffTerms {
         text: "30".into(),
-        returns,
+        unwanted: server.unwanted.clone(),
     }
 }
 
@@ -203,12 +207,17 @@ fn notify(registry: &WaiterRegistry, said: &Event) {
     }
 }
 
-/// The work of the task of `watch.rs`, with this server.
-async fn watch(registry: &WaiterRegistry, server: &FakeServer, mut said: UnboundedReceiver<Event>) {
+/// The work of the task of `watch.rs`, with this server, and of the task that releases unwanted messages.
+async fn watch(
+    registry: &WaiterRegistry,
+    server: &FakeServer,
+    mut said: UnboundedReceiver<Event>,
+    mut returned: UnboundedReceiver<Bytes>,
+) {
     let mut over = false;
     loop {
-        for order in registry.orders(usize::MAX) {
-            match order {
+        for request in registry.requests(usize::MAX) {
+            match request {
                 ServerRequest::Forward { changes, .. } => server.arm(changes),
                 ServerRequest::Register { waiting, terms, .. } => {
                     let changes = server.join(waiting, &terms);
@@ -218,7 +227,7 @@ async fn watch(registry: &WaiterRegistry, server: &FakeServer, mut said: Unbound
                         over |= matches!(said, Event::End);
                         notify(registry, &said);
                     }
-                    registry.joined(&MARKER, waiting, changes);
+                    registry.registered(&MARKER, waiting, changes);
                 }
             }
         }
@@ -231,7 +240,8 @@ async fn watch(registry: &WaiterRegistry, server: &FakeServer, mut said: Unbound
                 None | Some(Event::End) => return,
                 Some(said) => notify(registry, &said),
             },
-            () = registry.changed() => {}
+            Some(_) = returned.recv() => server.release(),
+            () = registry.has_requests() => {}
         }
     }
 }
@@ -259,7 +269,7 @@ fn two_pushes_wake_two_waiters() {
 fn a_dropped_waiter_loses_no_hint() {
     leaves(0, |scene| {
         let dropped = scene.thread(|registry, _| {
-            let place = registry.join(&MARKER, None);
+            let place = registry.join(&MARKER, None, None);
             step();
             drop(place);
         });
@@ -271,11 +281,11 @@ fn a_dropped_waiter_loses_no_hint() {
 fn a_waiter_that_gives_up_its_hint_wakes_another() {
     leaves(1, |scene| {
         let fails = scene.thread(|registry, _| {
-            let mut place = registry.join(&MARKER, None);
+            let mut place = registry.join(&MARKER, None, None);
             block_on(place.woken());
             // This consumer's call fails.
             step();
-            registry.give_up(&MARKER);
+            registry.forward(&MARKER);
         });
         // Two messages, so that the server notifies this consumer, whichever the other consumer takes.
         [fails, scene.consumer(), scene.producer(2)]
@@ -309,7 +319,7 @@ fn a_hint_waiter_and_a_message_waiter_get_one_each() {
 fn a_dropped_waiter_loses_no_message() {
     leaves(0, |scene| {
         let dropped = scene.thread(|registry, server| {
-            let place = registry.join(&MARKER, Some(terms(server)));
+            let place = registry.join(&MARKER, Some(terms(server)), None);
             step();
             drop(place);
         });
@@ -321,10 +331,10 @@ fn a_dropped_waiter_loses_no_message() {
 fn a_leaving_waiter_keeps_its_message_or_another_gets_it() {
     leaves(0, |scene| {
         let leaver = scene.thread(|registry, server| {
-            let mut place = registry.join(&MARKER, Some(terms(server)));
+            let mut place = registry.join(&MARKER, Some(terms(server)), None);
             step();
             if place.leave().is_some() {
-                server.give_back(Bytes::new());
+                server.release();
             }
         });
         [leaver, scene.consumer_by_terms(), scene.producer(1)]

@@ -1,92 +1,54 @@
 //! Changes that only this process knows of, and for which none of its callers may be waiting.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep_until},
-};
+use tokio::time::Instant;
 
 /// The next change at each marker that a caller here found when it was woken to poll, or waited for.
 ///
 /// Other callers know nothing of it, and may sleep past it. The caller mostly waits again at once, in time for the
 /// change; otherwise another caller is notified.
 #[derive(Debug, Default)]
-pub(super) struct PendingWakeups {
-    changes: Mutex<BTreeMap<Bytes, PendingWakeup>>,
-    changed: Notify,
-}
+pub(super) struct PendingWakeups(BTreeMap<Bytes, PendingWakeup>);
 
 /// A change, and when to notify another caller, unless a caller here waits for the change by then.
 #[derive(Debug, Clone, Copy)]
 struct PendingWakeup {
     change: Instant,
-    tell: Instant,
+    notify_at: Instant,
 }
 
 impl PendingWakeups {
-    /// Adds a change: a notified caller polled, and found only this future change.
-    pub(super) fn add(&self, marker: &Bytes, change: Instant) {
-        self.add_until(marker, change, change);
-    }
-
-    /// The same for a change that a caller waited for until now. If it does not wait again by `tell`, another caller is
-    /// notified, because it needs to know until when to sleep.
-    pub(super) fn add_until(&self, marker: &Bytes, change: Instant, tell: Instant) {
-        let mut changes = self.lock();
-        let new = PendingWakeup { change, tell };
-        let known = changes.entry(marker.clone()).or_insert(new);
+    /// Adds a change. If no caller here waits for it by `notify_at`, another caller is notified, because it needs to
+    /// know until when to sleep.
+    pub(super) fn add(&mut self, marker: &Bytes, change: Instant, notify_at: Instant) {
+        let new = PendingWakeup { change, notify_at };
+        let known = self.0.entry(marker.clone()).or_insert(new);
         known.change = change.min(known.change);
-        known.tell = tell.min(known.tell);
-        drop(changes);
-        self.changed.notify_one();
+        known.notify_at = notify_at.min(known.notify_at);
     }
 
     /// Removes a change, because a caller that knows of it now waits.
-    pub(super) fn take_over(&self, marker: &Bytes, change: Instant) {
-        let mut changes = self.lock();
-        if changes
-            .get(marker)
-            .is_some_and(|pending| change <= pending.change)
-        {
-            changes.remove(marker);
+    pub(super) fn take_over(&mut self, marker: &Bytes, change: Instant) {
+        let known = self.0.get(marker);
+        if known.is_some_and(|pending| change <= pending.change) {
+            self.0.remove(marker);
         }
     }
 
-    /// Waits until others have to be notified of changes, and returns the markers. If it is dropped before that, it
-    /// removes nothing.
-    pub(super) async fn due(&self) -> Vec<Bytes> {
-        loop {
-            let first = self.lock().values().map(|pending| pending.tell).min();
-            let Some(first) = first else {
-                self.changed.notified().await;
-                continue;
-            };
-            tokio::select! {
-                biased;
-                () = self.changed.notified() => {}
-                () = sleep_until(first) => return self.take(first),
-            }
-        }
+    /// The next time to notify a caller of a change.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.0.values().map(|pending| pending.notify_at).min()
     }
 
-    fn take(&self, until: Instant) -> Vec<Bytes> {
-        let mut changes = self.lock();
-        let (due, later) = std::mem::take(&mut *changes)
-            .into_iter()
-            .partition(|(_, pending)| pending.tell <= until);
-        *changes = later;
-        let due: BTreeMap<Bytes, PendingWakeup> = due;
+    /// Removes and returns the markers whose callers have to be notified by this time.
+    pub(super) fn take_due(&mut self, until: Instant) -> Vec<Bytes> {
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (due, later): (BTreeMap<_, _>, _) =
+            all.partition(|(_, pending)| pending.notify_at <= until);
+        self.0 = later;
         due.into_keys().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Bytes, PendingWakeup>> {
-        // No code panics between two changes of the map, so it is consistent.
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -94,51 +56,46 @@ impl PendingWakeups {
 mod tests {
     use std::time::Duration;
 
-    use tokio::time::timeout;
-
     use super::*;
 
     const MARKER: Bytes = Bytes::from_static(b"marker");
+    const OTHER: Bytes = Bytes::from_static(b"other");
 
-    fn after(millis: u64) -> Instant {
-        Instant::now() + Duration::from_millis(millis)
+    #[test]
+    fn the_first_change_at_a_marker_is_notified_once() {
+        let mut pending = PendingWakeups::default();
+        let start = Instant::now();
+        let after = |millis| start + Duration::from_millis(millis);
+        pending.add(&MARKER, after(20), after(20));
+        pending.add(&MARKER, after(10), after(10));
+        pending.add(&OTHER, after(30), after(30));
+        assert_eq!(pending.next(), Some(after(10)));
+        assert_eq!(pending.take_due(after(10)), [MARKER]);
+        assert_eq!(pending.next(), Some(after(30)));
+        assert_eq!(pending.take_due(after(30)), [OTHER]);
+        assert_eq!(pending.next(), None);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn the_first_change_is_notified_once_it_has_come() {
-        let pending = PendingWakeups::default();
+    #[test]
+    fn another_waiter_is_notified_before_the_change_if_the_first_does_not_wait_again_soon() {
+        let mut pending = PendingWakeups::default();
         let start = Instant::now();
-        pending.add(&MARKER, after(20));
-        pending.add(&MARKER, after(10));
-        pending.add(&Bytes::from_static(b"other"), after(30));
-        assert_eq!(pending.due().await, [MARKER]);
-        assert_eq!(start.elapsed(), Duration::from_millis(10));
-        assert_eq!(pending.due().await, [Bytes::from_static(b"other")]);
-        assert_eq!(start.elapsed(), Duration::from_millis(30));
-        let never = timeout(Duration::from_secs(3600), pending.due());
-        assert!(never.await.is_err());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn another_waiter_is_notified_before_the_change_if_the_first_does_not_wait_again_soon() {
-        let pending = PendingWakeups::default();
-        let start = Instant::now();
-        pending.add_until(&MARKER, after(1000), after(10));
+        let after = |millis| start + Duration::from_millis(millis);
+        pending.add(&MARKER, after(1000), after(10));
         pending.take_over(&MARKER, after(1000));
-        pending.add_until(&MARKER, after(1000), after(20));
-        assert_eq!(pending.due().await, [MARKER]);
-        assert_eq!(start.elapsed(), Duration::from_millis(20));
+        pending.add(&MARKER, after(1000), after(20));
+        assert_eq!(pending.next(), Some(after(20)));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_waiter_that_knows_of_the_change_takes_it_over() {
-        let pending = PendingWakeups::default();
-        let change = after(10);
-        pending.add(&MARKER, change);
+    #[test]
+    fn a_waiter_that_knows_of_the_change_takes_it_over() {
+        let mut pending = PendingWakeups::default();
+        let change = Instant::now();
+        pending.add(&MARKER, change, change);
         // This caller knows only of a later change.
-        pending.take_over(&MARKER, after(20));
-        assert_eq!(pending.lock().len(), 1);
+        pending.take_over(&MARKER, change + Duration::from_millis(1));
+        assert_eq!(pending.next(), Some(change));
         pending.take_over(&MARKER, change);
-        assert_eq!(pending.lock().len(), 0);
+        assert_eq!(pending.next(), None);
     }
 }

@@ -14,8 +14,8 @@ use redis_link::{
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    pending_wakeups::PendingWakeups,
-    registry::{HandedOver, ServerRequest, WaiterRegistry},
+    marker_queue::HandedOver,
+    registry::{ServerRequest, WaiterRegistry},
 };
 use crate::{keys, script::Script, scripts};
 
@@ -48,7 +48,6 @@ impl Dial for Dialer {
 /// Registers and listens for as long as the task runs.
 pub(super) struct Watch {
     pub(super) registry: Arc<WaiterRegistry>,
-    pub(super) pending: Arc<PendingWakeups>,
     pub(super) connection: Supervised,
     pub(super) address: String,
     pub(super) channel: Arc<str>,
@@ -83,7 +82,7 @@ impl Watch {
 
     /// Serves until the connection is replaced.
     async fn serve(&self, channel: &Arc<Channel>) {
-        let Some(mut told) = channel.take_pushes() else {
+        let Some(mut pushes) = channel.take_pushes() else {
             // This connector provides no pushes: waiting callers poll by a timer.
             return self.connection.replaced(channel).await;
         };
@@ -91,33 +90,31 @@ impl Watch {
         let mut replaced = pin!(connection.replaced(channel));
         let mut pause: Option<Instant> = None;
         loop {
-            let orders = match pause {
+            let requests = match pause {
                 Some(_) => Vec::new(),
-                None => self.registry.orders(MOST),
+                None => self.registry.requests(MOST),
             };
-            if orders.is_empty() {
+            if requests.is_empty() {
                 tokio::select! {
                     biased;
-                    push = told.recv() => match push {
+                    push = pushes.recv() => match push {
                         Some(push) => self.notify(&push),
                         None => return channel.give_up(),
                     },
                     () = &mut replaced => return,
                     () = sleep_until(pause.unwrap_or_else(Instant::now)), if pause.is_some() => pause = None,
-                    () = self.registry.changed(), if pause.is_none() => {}
-                    due = self.pending.due() => for marker in due {
-                        self.registry.give_up(&marker);
-                    },
+                    () = self.registry.has_requests(), if pause.is_none() => {}
+                    () = self.registry.wake_pending() => {}
                 }
                 continue;
             }
             let answers = {
-                let mut call = pin!(self.ask(channel, &orders));
+                let mut call = pin!(self.ask(channel, &requests));
                 loop {
                     tokio::select! {
                         biased;
                         answers = &mut call => break answers,
-                        push = told.recv() => match push {
+                        push = pushes.recv() => match push {
                             Some(push) => self.notify(&push),
                             None => break Err(Failure::Silent(self.response_timeout())),
                         },
@@ -126,14 +123,14 @@ impl Watch {
             };
             match answers {
                 Ok(answers) if answers.iter().all(is_readable) => {
-                    if self.hand_out(orders, answers) {
+                    if self.handle_replies(requests, answers) {
                         pause = Some(Instant::now() + ON_ITS_WAY);
                     }
                 }
                 // Replies that are out of sync, or an error. Nothing else uses the connection, so it is replaced in
                 // both cases.
                 Ok(_) | Err(_) => {
-                    self.registry.unanswered(orders);
+                    self.registry.unanswered(requests);
                     return channel.give_up();
                 }
             }
@@ -157,10 +154,10 @@ impl Watch {
     async fn ask(
         &self,
         channel: &Channel,
-        orders: &[ServerRequest],
+        requests: &[ServerRequest],
     ) -> Result<Vec<Result<Value, Failure>>, Failure> {
-        let calls: Vec<ScriptCall> = orders.iter().map(|order| self.call(order)).collect();
-        let commands = calls.iter().map(|call| call.command.clone());
+        let calls: Vec<ScriptCall> = requests.iter().map(|request| self.call(request)).collect();
+        let commands = calls.iter().map(|call| call.command().clone());
         let mut answers = channel.request_each(commands).await?;
         let forgotten = |answer: &Result<Value, Failure>| matches!(answer, Err(failure) if failure.is_unknown_script());
         let again: Vec<usize> = (0..answers.len())
@@ -177,8 +174,8 @@ impl Watch {
         Ok(answers)
     }
 
-    fn call(&self, order: &ServerRequest) -> ScriptCall {
-        match order {
+    fn call(&self, request: &ServerRequest) -> ScriptCall {
+        match request {
             ServerRequest::Register {
                 marker,
                 waiting,
@@ -216,20 +213,24 @@ impl Watch {
     }
 
     /// Returns true if a queue is at another node now, or will be soon.
-    fn hand_out(&self, orders: Vec<ServerRequest>, answers: Vec<Result<Value, Failure>>) -> bool {
+    fn handle_replies(
+        &self,
+        requests: Vec<ServerRequest>,
+        answers: Vec<Result<Value, Failure>>,
+    ) -> bool {
         let mut has_moved = false;
-        for (order, answer) in orders.into_iter().zip(answers) {
+        for (request, answer) in requests.into_iter().zip(answers) {
             // If a forwarding request fails, its change is lost, and others poll by their timers.
             let ServerRequest::Register {
                 marker, waiting, ..
-            } = order
+            } = request
             else {
                 continue;
             };
             match answer {
                 Ok(changes) => {
                     let changes = redis::from_redis_value(changes).unwrap_or(0);
-                    self.registry.joined(&marker, waiting, changes);
+                    self.registry.registered(&marker, waiting, changes);
                 }
                 // On a cluster: a caller that polls finds the node that has the queue now, and waits there.
                 Err(failure) if failure.is_of_another_node() => {
@@ -262,8 +263,8 @@ enum ServerMessage {
     HandedOver(Bytes, HandedOver),
 }
 
-/// Reads a message of `lua/shared/arm.lua`: the number of changes, a blank, the marker. The number is zero if
-/// `lua/leasing/remove.lua` published it. Also reads a message of `lua/shared/hand_over.lua`, where `patience` is the
+/// Reads a message of `lua/lib/wake_up.lua`: the number of changes, a blank, the marker. The number is zero if
+/// `lua/leasing/queues.lua` published it. Also reads a message of `lua/lib/wake_up.lua`, where `patience` is the
 /// lifetime that the registration had left at its beginning.
 fn read(push: &PushInfo, patience: Duration) -> Option<ServerMessage> {
     let (PushKind::Message, [.., Value::BulkString(message)]) = (&push.kind, &*push.data) else {

@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use queue_conformance::Harness;
 use queue_core::Backend;
-use queue_redis::{LEFTOVERS, cluster_access_rules};
+use queue_redis::{cluster_access_rules, leak_finder};
 use real_redis::{Cluster, Server};
 
 use super::patient::patient;
@@ -66,7 +66,7 @@ impl Harness for OnCluster {
     }
 
     async fn leaks(&self) -> Vec<String> {
-        self.each(LEFTOVERS)
+        self.each(leak_finder())
     }
 }
 

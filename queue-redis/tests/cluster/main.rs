@@ -12,6 +12,7 @@ mod open;
 mod partitions;
 #[path = "../support/patient.rs"]
 mod patient;
+#[cfg(feature = "recipes")]
 mod recipes;
 mod routing;
 #[path = "../support/recipes.rs"]

@@ -6,7 +6,7 @@ use queue_core::{
     Error, ErrorKind, Queues, ReliableQueueExt,
     call::{Layer, Layered},
 };
-use queue_redis::{Builder, RedisBackend, Warning, recipes::BlockingList};
+use queue_redis::{Builder, RedisBackend, Warning};
 use real_redis::{Aof, Server};
 
 use super::{
@@ -265,12 +265,7 @@ async fn warnings_are_sentences_through_any_layer() -> Test {
     server.ask::<()>(&["CONFIG", "SET", "save", ""])?;
     let redis = to(&server).connect().await?;
     let layered = Layered::new(Clear, Arc::new(redis.clone()));
-    let recipe = redis.recipe(BlockingList::default());
-    for queues in [
-        Queues::new(redis),
-        Queues::new(layered),
-        Queues::new(recipe),
-    ] {
+    for queues in [Queues::new(redis), Queues::new(layered)] {
         let warnings = queues.warnings();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         for part in [

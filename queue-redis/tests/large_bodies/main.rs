@@ -17,7 +17,7 @@ use std::{
 };
 
 use queue_core::{MessageId, QueueKind, QueueName, Timestamp};
-use queue_redis::{LEFTOVERS, RedisBackend};
+use queue_redis::{RedisBackend, leak_finder};
 use real_redis::Server;
 
 use self::patient::patient;
@@ -59,7 +59,7 @@ fn length_under(server: &Server, hash: &str, id: MessageId) -> usize {
 }
 
 fn leaks(server: &Server) -> Vec<String> {
-    ask(server, &["EVAL", LEFTOVERS, "0", "qk"])
+    ask(server, &["EVAL", leak_finder(), "0", "qk"])
 }
 
 /// The keys of large bodies that are there.

@@ -21,35 +21,35 @@ bugs! {
         }
     a_batch_is_one_lease_to_a_revival:
         "bounded::l13_a_revival_counts_each_message_that_one_call_leased" => {
-            "in_line() + call('ZCARD', LEASES) + (tonumber(fixed[2]) or 0)" => "in_line() + call('ZCARD', LEASES)";
+            "count_ready() + call('ZCARD', LEASES) + (tonumber(stored[2]) or 0)" => "count_ready() + call('ZCARD', LEASES)";
         }
     a_batch_is_one_lease_to_an_offer:
         "bounded::b1_what_one_call_leased_takes_room_until_it_is_settled" => {
-            "local leased = call('ZCARD', LEASES) + (tonumber(fixed[3]) or 0)" => "local leased = call('ZCARD', LEASES)";
+            "local leased = call('ZCARD', LEASES) + (tonumber(stored[3]) or 0)" => "local leased = call('ZCARD', LEASES)";
         }
     a_batch_is_one_lease_to_a_plain_offer:
         "bounded::b1_what_one_call_leased_takes_room_until_it_is_settled" => {
-            "  occupied = occupied + (tonumber(fixed[3]) or 0)\n" => "";
+            "  occupied = occupied + (tonumber(stored[3]) or 0)\n" => "";
         }
     acked_messages_of_an_expired_batch_count:
         "reliable::l7_of_batches_beyond_that_only_the_expired_count_as_ready",
         "priority::l7_of_batches_beyond_that_only_the_expired_count_as_ready" => {
-            "byte(runs[k], 15) - #acked_of(runs[k]) - 1" => "byte(runs[k], 15) - 1";
+            "byte(batches[k], 15) - #acked_of(batches[k]) - 1" => "byte(batches[k], 15) - 1";
         }
     every_batch_counts_as_expired:
         "reliable::l7_of_batches_beyond_that_only_the_expired_count_as_ready",
         "delay::l7_of_batches_beyond_that_only_the_expired_count_as_ready" => {
-            "if deadline and tonumber(deadline) <= now then\n        over" => "if deadline then\n        over";
+            "if deadline and tonumber(deadline) <= now then\n        expired" => "if deadline then\n        expired";
         }
     no_batch_counts_as_expired:
         "bounded::l7_of_batches_beyond_that_only_the_expired_count_as_ready" => {
-            "return live + uncounted - over, total" => "return live + uncounted, total";
+            "return live + uncounted - expired, total" => "return live + uncounted, total";
         }
     a_purge_and_a_resize_stop_at_8_mib:
         "reliable::operators_a_purge_removes_any_number_of_bytes",
         "priority::operators_a_purge_removes_any_number_of_bytes",
         "bounded::b5_a_resize_drops_any_number_of_bytes" => {
-            "  BYTES = math.huge -- it hands nothing out\n" => "";
+            "  BYTES = math.huge -- because it returns no bodies\n" => "";
         }
     a_message_of_a_batch_is_cancelled_twice:
         "reliable::l15_each_message_of_a_batch_is_cancelled_once" => {

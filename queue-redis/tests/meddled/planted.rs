@@ -14,7 +14,7 @@ use std::{
 use async_trait::async_trait;
 use queue_conformance::{Capabilities, Ending, Harness, Play};
 use queue_core::{Backend, Timestamp};
-use queue_redis::{LEFTOVERS, RedisBackend};
+use queue_redis::{RedisBackend, leak_finder};
 use real_redis::ServerPlace;
 use redis::Script;
 use tokio::time::Instant;
@@ -110,7 +110,7 @@ impl Harness for Buggy {
     async fn leaks(&self) -> Vec<String> {
         let mut connection = self.place.connect().expect("the server takes us");
         let mut command = redis::cmd("EVAL");
-        command.arg(LEFTOVERS).arg(0).arg(self.place.prefix());
+        command.arg(leak_finder()).arg(0).arg(self.place.prefix());
         command.query(&mut connection).expect("the server answers")
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use queue_conformance::{Capabilities, Harness, Play};
 use queue_core::{Backend, Partitioned, QueueKind, Timestamp};
-use queue_redis::{LEFTOVERS, RedisBackend};
+use queue_redis::{RedisBackend, leak_finder};
 use real_redis::ServerPlace;
 use tokio::{
     runtime::Builder,
@@ -120,7 +120,7 @@ impl Harness for VirtualTimeHarness {
 pub(crate) fn left(place: &ServerPlace) -> Vec<String> {
     let mut connection = place.connect().expect("the server takes us");
     let mut command = redis::cmd("EVAL");
-    command.arg(LEFTOVERS).arg(0).arg(place.prefix());
+    command.arg(leak_finder()).arg(0).arg(place.prefix());
     command.query(&mut connection).expect("the server answers")
 }
 

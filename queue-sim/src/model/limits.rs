@@ -62,7 +62,11 @@ pub(super) fn pushes<'a>(
     for push in batch_of {
         if let Some(dedup) = &push.dedup {
             key(&dedup.key)?;
-            require(dedup.window > Duration::ZERO && dedup.window <= MAX_DEDUP_WINDOW)?;
+            let longest = match dedup.until_done {
+                true => MAX_DELAY,
+                false => MAX_DEDUP_WINDOW,
+            };
+            require(dedup.window > Duration::ZERO && dedup.window <= longest)?;
         }
         push.due.map_or(Ok(()), due)?;
         time_to_live(push.time_to_live, push.due)?;

@@ -17,7 +17,7 @@ use super::{
 const SNAPSHOT: &str = "redis.call('SELECT', '1') redis.call('FLUSHDB') redis.call('SELECT', '0') \
     for _, key in ipairs(redis.call('KEYS', '*')) do redis.call('COPY', key, key, 'DB', '1') end";
 
-static LEAKS_HASH: LazyLock<String> = LazyLock::new(|| scripts::hash(queue_redis::LEFTOVERS));
+static LEAKS_HASH: LazyLock<String> = LazyLock::new(|| scripts::hash(queue_redis::leak_finder()));
 
 /// The server and the sockets to it.
 ///
@@ -175,7 +175,7 @@ impl ServerConnection {
         };
         let mut reply = ask("EVALSHA", &LEAKS_HASH)?;
         if reply.starts_with(b"-NOSCRIPT") {
-            reply = ask("EVAL", queue_redis::LEFTOVERS)?;
+            reply = ask("EVAL", queue_redis::leak_finder())?;
         }
         accepted(&reply)?;
         let lines = redis::parse_redis_value(&reply).map_err(io::Error::other)?;

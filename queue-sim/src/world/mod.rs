@@ -83,7 +83,7 @@ pub trait World: Debug + Send + Sync + 'static {
 /// A leftover, after the rule that it breaks. Most belong to messages that are gone; the others keep calls from
 /// reclaiming in time.
 pub(crate) fn by_rule(left: &str) -> String {
-    let rule = match left.contains(" is looked at too late for ") {
+    let rule = match left.contains(" is searched too late for ") {
         true => "L7, a call would look too late",
         false => "L5, what is gone leaves nothing behind",
     };

@@ -44,7 +44,7 @@ mod redis {
             "bounded/offer": "    if first then" => "    if first and occupied < capacity then";
         }
         CAPACITY_OFF_BY_ONE {
-            "bounded/offer": "occupied < capacity then\n        occupied" =>
+            "bounded/offer": "occupied < capacity then\n          occupied" =>
                 "occupied <= capacity then\n        occupied";
         }
         EVICTS_THE_NEWEST {
@@ -70,13 +70,13 @@ mod redis {
                  end";
         }
         RECONFIGURE_KEEPS_THE_CAPACITY {
-            "bounded/resize": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
+            "bounded/capacity": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
         }
         OFFER_WAKES_NOBODY {
-            "bounded/offer": "arm(ARRIVALS, ready)" => "";
+            "bounded/offer": "wake_up(ARRIVALS, ready)" => "";
         }
         ROOM_WAKES_NOBODY {
-            "bounded/distinct": "arm(ROOM, #ids)" => "";
+            "bounded/queue": "wake_up(ROOM, #ids)" => "";
         }
         EVICTION_LEAVES_THE_BODY {
             "bounded/offer": "forget({ victim })" => "";
@@ -85,17 +85,17 @@ mod redis {
             "bounded/offer": "forget({ owner })" => "";
         }
         REPLACEMENT_LEAVES_THE_KEY {
-            "bounded/offer": "call('HDEL', OWNED, owner)\n      forget" => "forget";
+            "bounded/offer": "call('HDEL', OWNED, owner)\n        forget" => "forget";
         }
         RESIZE_LEAVES_THE_BODY {
-            "bounded/shorten": "    forget(ids)\n" => "";
+            "bounded/capacity": "    forget(ids)\n" => "";
         }
         OFFER_COUNTS_A_RUN_AS_ONE {
-            "bounded/offer": "(tonumber(fixed[3]) or 0)" => "0";
-            "bounded/offer_plain": "(tonumber(fixed[3]) or 0)" => "0";
+            "bounded/offer": "occupied + (tonumber(stored[3]) or 0)" => "occupied";
+            "bounded/offer": "call('ZCARD', LEASES) + (tonumber(stored[3]) or 0)" => "call('ZCARD', LEASES)";
         }
         USUAL_TURN_LEAVES_THE_KEY {
-            "bounded/usual": "if singles > 0 and call('EXISTS', OWNED) == 1 then" => "if false then";
+            "bounded/queue": "if singles > 0 and call('EXISTS', OWNED) == 1 then" => "if false then";
         }
     }
 

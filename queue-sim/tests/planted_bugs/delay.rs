@@ -23,22 +23,22 @@ mod redis {
 
     edits! {
         RETURNED_TO_THE_HEAD {
-            "delay/moves": "back[#back + 1] = at" => "back[#back + 1] = 0";
+            "delay/queue": "back[#back + 1] = at" => "back[#back + 1] = 0";
         }
         LATEST_FIRST {
-            "delay/line": "call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
+            "delay/queue": "call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
                 "call('ZREVRANGEBYSCORE', LINE, now_text, '-inf', 'LIMIT', '0', max)";
         }
         SCHEDULE_WAKES_NOBODY {
-            "delay/schedule": "arm(ARRIVALS, math.max(1, ready))" => "";
-            "delay/schedule_plain": "arm(ARRIVALS, math.max(1, ready))" => "";
+            "delay/schedule": "\n    wake_up(ARRIVALS, math.max(1, ready))" => "";
+            "delay/schedule": "\n        wake_up(ARRIVALS, math.max(1, ready))" => "";
         }
         EARLIER_WAKES_NOBODY {
-            "delay/schedule": "not head or first_due < head or" => "not head or";
-            "delay/schedule_plain": "not head or first_due < head or" => "not head or";
+            "delay/schedule": "\n  if not head or first_due < head or" => "\n  if not head or";
+            "delay/schedule": "\n      if not head or first_due < head or" => "\n      if not head or";
         }
         NOT_YET_DUE_IS_NOTHING_AHEAD {
-            "delay/line": "call('EXISTS', LINE) > 0" =>
+            "delay/queue": "call('EXISTS', LINE) > 0" =>
                 "call('ZCOUNT', LINE, '-inf', now_text) > 0";
         }
     }

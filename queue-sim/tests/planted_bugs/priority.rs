@@ -28,24 +28,24 @@ mod redis {
 
     edits! {
         RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY {
-            "priority/moves": "-2 * urgency_of(frame) - 1" => "-2 * urgency_of(frame)";
-            "priority/moves": "  back[#back + 1] = id" =>
+            "priority/queue": "-2 * urgency_of(frame) - 1" => "-2 * urgency_of(frame)";
+            "priority/queue": "  back[#back + 1] = id" =>
                 "  back[#back + 1] = ageing and id or string.rep(pack('>I7', accepted), 2) .. id";
         }
         LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
-            "priority/enqueue_plain": "places[2 * k] = place, id" =>
+            "priority/enqueue": "places[2 * k] = place, id" =>
                 "places[2 * k] = place, ageing and id or pack('>I7', 1000000 - accepted - k) .. id";
             "priority/enqueue": "places[at + 2] = id" =>
                 "places[at + 2] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
         }
         PACKING_OVERFLOWS {
-            "priority/enqueue_plain": "-2 * priority" => "-((2 * priority + 32768) % 65536 - 32768)";
+            "priority/enqueue": "-2 * priority" => "-((2 * priority + 32768) % 65536 - 32768)";
             "priority/enqueue": "-2 * (biased - 32768)" =>
                 "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
         }
         ENQUEUE_WAKES_NOBODY {
-            "priority/enqueue": "arm(ARRIVALS, at / 2)" => "";
-            "priority/enqueue_plain": "arm(ARRIVALS, count)" => "";
+            "priority/enqueue": "wake_up(ARRIVALS, at / 2)" => "";
+            "priority/enqueue": "wake_up(ARRIVALS, count)" => "";
         }
     }
 

@@ -28,49 +28,49 @@ mod redis {
 
     edits! {
         LAST_IN_FIRST_OUT {
-            "reliable/push_plain": "call('RPUSH', READY, unpack(frames))" =>
-                "call('LPUSH', READY, unpack(frames))";
-            "reliable/push": "call('RPUSH', READY, unpack(frames))" =>
-                "call('LPUSH', READY, unpack(frames))";
+            "reliable/push": "if not handed_over then\n    call('RPUSH', READY," =>
+                "if not handed_over then\n    call('LPUSH', READY,";
+            "reliable/push": "elseif frames[1] then\n      call('RPUSH', READY," =>
+                "elseif frames[1] then\n      call('LPUSH', READY,";
         }
         PUSH_WAKES_NOBODY {
-            "reliable/push": "arm(ARRIVALS, #frames)" => "";
-            "reliable/push_plain": "arm(ARRIVALS, last - accepted)" => "";
-            "shared/hand_over": "arm(ARRIVALS, 1, false, true)" => "nil";
+            "reliable/push": "wake_up(ARRIVALS, #frames)" => "";
+            "reliable/push": "wake_up(ARRIVALS, last - accepted)" => "";
+            "lib/wake_up": "wake_up(ARRIVALS, 1, false, true)" => "nil";
         }
     }
 
     edits! {
         PACKS_ARE_COUNTED_FOR_EVER {
-            "shared/list_next": "taken_elements - taken - (frames_back and #frames_back or 0)" => "0";
+            "list/fast_lease": "taken_elements - taken - (frames_back and #frames_back or 0)" => "0";
         }
         CUT_PACK_KEEPS_ITS_IDS {
-            "shared/packs": "decode('>I7', frame, ID) + count)" => "decode('>I7', frame, ID))";
+            "lib/packs": "decode('>I7', frame, ID) + count)" => "decode('>I7', frame, ID))";
         }
         CUT_PACK_LOSES_ITS_REST {
-            "leasing/usual_turn": "call('LPUSH', next_list, unpack(frames_back))" => "";
+            "leasing/fast_lease": "call('LPUSH', next_list, unpack(frames_back))" => "";
         }
         PACKS_TURN_ROUND {
-            "shared/list": "for k = last, math.max(last - MANY, 0) + 1, -1 do" =>
+            "list/line": "for k = last, math.max(last - MANY, 0) + 1, -1 do" =>
                 "for k = math.max(last - MANY, 0) + 1, last do";
         }
         OPENED_PACKS_ARE_COUNTED {
-            "shared/list": "add_to('packed', from - #heads)" => "";
+            "list/line": "add_to('packed', from - #heads)" => "";
         }
         OPENED_PACKS_ARE_LOST {
-            "shared/list": "call('LPUSH', READY, unpack(back))" => "";
+            "list/line": "call('LPUSH', READY, unpack(back))" => "";
         }
         CANCELLED_IN_A_PACK_IS_COUNTED {
-            "shared/list_lookup": "left and -1 or used - 1" => "0";
+            "list/lookup": "left and -1 or used - 1" => "0";
         }
         CANCELLED_IN_A_PACK_STAYS {
-            "shared/packs": "if payload ~= '' and last" => "if last";
+            "lib/packs": "if payload ~= '' and last" => "if last";
         }
         PEEK_SHOWS_THE_ACKED_OF_A_RUN {
-            "shared/show_leased": " and not has_place(acked, n)" => "";
+            "leasing/peek": " and not has_index(acked, n)" => "";
         }
         RUN_OF_PACKS_LOSES_FRAMES {
-            "shared/runs": "ipairs(own or { elements[at] })" => "ipairs({ elements[at] })";
+            "lib/batch_leases": "ipairs(own or { elements[at] })" => "ipairs({ elements[at] })";
         }
     }
 

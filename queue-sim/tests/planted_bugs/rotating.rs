@@ -32,7 +32,7 @@ mod redis {
             "rotating/insert": "= number + new, id" => "= (number + new) / 1000000, id";
         }
         REMOVES_THE_HEAD {
-            "rotating/remove": "local id = ARGV[k]" =>
+            "rotating/ring": "local id = ARGV[k]" =>
                 "local id = call('ZRANGE', RING, 0, 0)[1] or ARGV[k]";
         }
         VISITS_TWICE {
@@ -45,13 +45,13 @@ mod redis {
                 "pace and (tonumber(call('ZSCORE', DUE, visited[k])) or now) + pace";
         }
         PACE_KEEPS_DUE_TIMES {
-            "rotating/reconfigure": "local part = call(" =>
+            "rotating/ring": "local part = call(" =>
                 "local part = pace and to == FRESH and {} or call(";
-            "rotating/reconfigure": "call('UNLINK', DUE)" =>
+            "rotating/ring": "call('UNLINK', DUE)" =>
                 "if not (pace and to == FRESH) then call('UNLINK', DUE) end";
         }
         INSERT_WAKES_NOBODY {
-            "rotating/insert": "arm(ARRIVALS, new)" => "";
+            "rotating/insert": "wake_up(ARRIVALS, new)" => "";
         }
         DUE_ITEMS_WAKE_NOBODY {
             "rotating/rotate": "if not pace or (call('ZREM', FRESH, unpack(visited)) and call('EXISTS', FRESH) == 1)" =>
@@ -61,10 +61,10 @@ mod redis {
                 "    then";
         }
         REMOVAL_LEAVES_THE_BODY {
-            "rotating/remove": "call('HDEL', BODIES, id)" => "";
+            "rotating/ring": "call('HDEL', BODIES, id)" => "";
         }
         REMOVAL_LEAVES_THE_LARGE_BODY {
-            "rotating/remove": "call('HDEL', BODIES, reference)" => "";
+            "rotating/ring": "call('HDEL', BODIES, reference)" => "";
         }
         PRESENT_ITEM_LEAVES_ITS_UPLOAD {
             "rotating/insert": "call('HDEL', BODIES, unpack(refused))" => "";

@@ -71,14 +71,13 @@ async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Option<Reply> {
     Some(steps.run(&phase(request, "act")).await)
 }
 
-const PHASES: Edit = edit!("leasing/usual": "local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
+const PHASES: Edit = edit!("leasing/settle_and_lease": "local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
     "local phase, lane, length = string.match(ARGV[4], '^(%a+)(%d+) (%d+)')
      local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 6
      local memory = META .. (lane or '')");
 
 /// A call in phases takes the slow path.
-const LONG_WAY: Edit =
-    edit!("leasing/usual": "local only_acks = now <" => "local only_acks = not phase and now <");
+const LONG_WAY: Edit = edit!("leasing/settle_and_lease": "local only_acks = now <" => "local only_acks = not phase and now <");
 
 /// Finds messages, and takes them in another step.
 #[derive(Debug, Clone, Copy)]
@@ -114,15 +113,15 @@ impl Meddling for ReclaimsInTwoSteps {
     const EDITS: Edits = &[
         PHASES,
         LONG_WAY,
-        edit!("leasing/settle_and_lease": "if now < quiet_until and (" => "if now < quiet_until and not phase and ("),
+        edit!("leasing/settle_and_lease": "if now < next_due and (" => "if now < next_due and not phase and ("),
         edit!("leasing/settle_and_lease": "if wants > 0 and not (flags" => "if wants > 0 and phase ~= 'look' and not (flags"),
-        edit!("shared/tidy": "if now < quiet_until then" => "if now < quiet_until and phase ~= 'act' then"),
-        edit!("shared/tidy": "  local expired = find_expired()" =>
+        edit!("lib/reclaim": "if now < next_due then" => "if now < next_due and phase ~= 'act' then"),
+        edit!("lib/reclaim": "  local expired = find_expired()" =>
             "  local seen = phase == 'act' and call('GET', memory)
                if seen then call('DEL', memory) end
                seen = seen and cmsgpack.unpack(seen)
                local expired = seen and seen[1] or find_expired()"),
-        edit!("shared/tidy": "  local count = #expired / 2" =>
+        edit!("lib/reclaim": "  local count = #expired / 2" =>
             "  if phase == 'look' then
                  local ids = {}
                  for k = 1, #expired, 2 do ids[#ids + 1] = sub(expired[k], 1, 7) end
@@ -130,7 +129,7 @@ impl Meddling for ReclaimsInTwoSteps {
                  return false
                end
                local count = #expired / 2"),
-        edit!("shared/tidy": "local frames = call('HMGET', FRAMES, unpack(ids))" =>
+        edit!("lib/reclaim": "local frames = call('HMGET', FRAMES, unpack(ids))" =>
             "local frames = seen and seen[2] or call('HMGET', FRAMES, unpack(ids))"),
     ];
 
@@ -147,10 +146,10 @@ pub(crate) struct NacksInTwoSteps;
 impl Meddling for NacksInTwoSteps {
     const SCRIPT: &str = "settle_and_lease";
     const EDITS: Edits = &[
-        edit!("leasing/usual": "local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
+        edit!("leasing/settle_and_lease": "local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
             "local ended = string.match(ARGV[4], 'ended')
              local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(string.match(ARGV[4], '%d+')), #ARGV - 6"),
-        edit!("shared/settle": "not deadlines[k] or tonumber(deadlines[k]) <= now or" =>
+        edit!("leasing/settle": "not deadlines[k] or tonumber(deadlines[k]) <= now or" =>
             "not ended and (not deadlines[k] or tonumber(deadlines[k]) <= now) or"),
     ];
 
@@ -260,7 +259,7 @@ pub(crate) struct NumbersThenPushes;
 impl Meddling for NumbersThenPushes {
     const SCRIPT: &str = "push";
     const EDITS: Edits = &[
-        edit!("reliable/push_plain": "(packs or #ARGV == 3 + ARGV[3])" => "false"),
+        edit!("reliable/push": "(packs or #ARGV == 3 + ARGV[3])" => "false"),
         edit!("reliable/push": "if ARGV[3] == 'packs'" => "if string.find(ARGV[3], 'packs')"),
         edit!("reliable/push": "  local count = tonumber(ARGV[3]) or #payloads" =>
             "  local count, seen = string.match(ARGV[3], '(%w+) (%d+)')

@@ -26,6 +26,7 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
         &[
             "lease_millis",
             "window_millis",
+            "unique_millis",
             "within_millis",
             "claim_millis",
             "keep_millis",

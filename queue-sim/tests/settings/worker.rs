@@ -13,6 +13,8 @@ const SECOND: Duration = Duration::from_secs(1);
 
 const BACKOFF: &str = "queue-worker/src/backoff.rs";
 const CONTEXT: &str = "queue-worker/src/context.rs";
+const CONTROL: &str = "queue-worker/src/control.rs";
+const JOB: &str = "queue-worker/src/job_type.rs";
 const RATE: &str = "queue-worker/src/rate.rs";
 const ROUTE: &str = "queue-worker/src/route.rs";
 const SETTINGS: &str = "queue-worker/src/settings.rs";
@@ -20,7 +22,7 @@ const TEST: &str = "queue-worker/src/test_context.rs";
 const VERDICT: &str = "queue-worker/src/verdict.rs";
 
 pub(crate) fn rows() -> Vec<Row> {
-    [of_the_worker(), of_a_queue(), of_handlers()]
+    [of_the_worker(), of_a_queue(), of_a_job(), of_handlers()]
         .into_iter()
         .flatten()
         .collect()
@@ -67,9 +69,67 @@ fn balanced(report: &Report) {
     assert!(report.counts.balance(), "{report:?}");
 }
 
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Summary {
+    number: u64,
+}
+
+impl Job for Summary {
+    const NAME: &'static str = "summary";
+}
+
+/// Runs a worker for a minute on jobs of a type with these settings: some end, fail, or take five seconds.
+fn with_router(settings: JobSettings) -> Result<()> {
+    in_time(async {
+        let queues = Queues::new(MemoryBackend::new());
+        let jobs = queues.reliable_jobs("jobs").await?;
+        for number in 0..12 {
+            jobs.push(&Summary { number }).await?;
+        }
+        let router = Router::new().on_with(settings, |job: Summary, _| async move {
+            match job.number % 3 {
+                0 => return Err("failed"),
+                1 => sleep(5 * SECOND).await,
+                _ => {}
+            }
+            Ok(())
+        });
+        let worker = Worker::new(jobs).concurrency(4).router(router);
+        balanced(&worker.run_until(sleep(60 * SECOND)).await?);
+        Ok(())
+    })
+}
+
+fn of_a_job() -> Vec<Row> {
+    vec![
+        times((JOB, "timeout"), Refuse("a timeout of 0"), Serve, |limit| {
+            with_router(JobSettings::new().timeout(limit))
+        }),
+        row(
+            (JOB, "at_most"),
+            (0, Refuse("at most 0 jobs")),
+            (usize::MAX, Serve),
+            |jobs| with_router(JobSettings::new().at_most(jobs)),
+        ),
+    ]
+}
+
 fn of_the_worker() -> Vec<Row> {
     let least = Refuse("at least 1 ms");
     vec![
+        row(
+            (CONTROL, "set_concurrency"),
+            (0, Refuse("a concurrency of 0")),
+            (usize::MAX, Serve),
+            |handlers| {
+                let mut set = Ok(());
+                worked(|worker| {
+                    set = worker.control().set_concurrency(handlers);
+                    worker
+                })?;
+                set
+            },
+        ),
         row(
             (SETTINGS, "concurrency"),
             (0, Refuse("a concurrency of 0")),
@@ -195,6 +255,20 @@ fn of_a_queue() -> Vec<Row> {
         times((SETTINGS, "max_hold"), Serve, Serve, |hold| {
             worked(|worker| worker.max_hold(hold))
         }),
+        times(
+            (SETTINGS, "batch_wait"),
+            Serve,
+            Refuse("longer than half of a lease"),
+            |longest| {
+                in_time(async {
+                    let worker = Worker::new(jobs().await?).batch_wait(longest);
+                    let handler = |_: Vec<(u64, Context)>| async {};
+                    let report = worker.run_batches_until(5, sleep(60 * SECOND), handler);
+                    balanced(&report.await?);
+                    Ok(())
+                })
+            },
+        ),
         times((BACKOFF, "fixed"), Serve, Serve, |delay| {
             delayed(&Backoff::fixed(delay))
         }),

@@ -11,7 +11,7 @@ use ::metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use queue_core::{Counters, Delivery, Settled, Timestamp, Token};
 
 use super::{
-    CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, IN_FLIGHT, LATENESS_SECONDS,
+    CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, HELD_UP, IN_FLIGHT, LATENESS_SECONDS,
     LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, PAUSED, WAIT_SECONDS,
 };
 use crate::{Stop, event::Event, handler_result::HandlerResult, outcome::DeliveryOutcome};
@@ -29,6 +29,9 @@ const ENDINGS: [&str; 6] = [
 /// A worker's metrics, by queue.
 #[derive(Default)]
 pub(crate) struct Meters(Mutex<BTreeMap<Arc<str>, QueueMeters>>);
+
+/// The labels of a queue, and of a type of job in it if a router handles it.
+type Labels = Vec<(&'static str, String)>;
 
 impl Meters {
     pub(crate) fn new() -> Self {
@@ -58,16 +61,13 @@ impl fmt::Debug for Meters {
 struct QueueMeters {
     name: Arc<str>,
     deliveries: Counter,
-    in_flight: Gauge,
-    /// This worker's part of the gauge, which other workers share.
-    with_handlers: u32,
-    handler_seconds: Histogram,
     wait_seconds: Histogram,
     lateness_seconds: Histogram,
     leases_lost: Counter,
     leases_extended: Counter,
-    outcomes: BTreeMap<DeliveryOutcome, Counter>,
-    handled: BTreeMap<&'static str, Counter>,
+    held_up: Counter,
+    /// Of each type of job; of all together if no router handles the queue.
+    jobs: BTreeMap<Option<Arc<str>>, JobMeters>,
     calls: BTreeMap<&'static str, (Counter, Counter)>,
 }
 
@@ -77,53 +77,30 @@ impl QueueMeters {
         Self {
             name: Arc::clone(name),
             deliveries: counter!(DELIVERIES, "queue" => label()),
-            in_flight: gauge!(IN_FLIGHT, "queue" => label()),
-            with_handlers: 0,
-            handler_seconds: histogram!(HANDLER_SECONDS, "queue" => label()),
             wait_seconds: histogram!(WAIT_SECONDS, "queue" => label()),
             lateness_seconds: histogram!(LATENESS_SECONDS, "queue" => label()),
             leases_lost: counter!(LEASES_LOST, "queue" => label()),
             leases_extended: counter!(LEASES_EXTENDED, "queue" => label()),
-            // All exist from the start, because a rate needs the 0 before the first 1.
-            outcomes: DeliveryOutcome::ALL
-                .map(|fate| {
-                    let outcome = fate.name();
-                    (
-                        fate,
-                        counter!(OUTCOMES, "queue" => label(), "outcome" => outcome),
-                    )
-                })
-                .into(),
-            handled: ENDINGS
-                .map(|ending| {
-                    (
-                        ending,
-                        counter!(HANDLED, "queue" => label(), "ending" => ending),
-                    )
-                })
-                .into(),
+            held_up: counter!(HELD_UP, "queue" => label()),
+            jobs: BTreeMap::new(),
             calls: BTreeMap::new(),
         }
     }
 
     fn note(&mut self, event: &Event<'_>) {
         match event {
-            Event::Called { verb } => self.call(verb.name()).0.increment(1),
-            Event::Failed { verb, .. } => self.call(verb.name()).1.increment(1),
-            Event::Leased { delivery } => self.leased(delivery),
-            Event::Started { .. } => {
-                self.with_handlers += 1;
-                self.in_flight.increment(1.0);
+            // All exist from the start, because a rate needs the 0 before the first 1.
+            Event::Serving { jobs: [] } => {
+                self.meters(None);
             }
-            Event::Ended { ending, took, .. } => {
-                self.left();
-                self.handler_seconds.record(*took);
-                let ending = ending.map_or("cut_off", HandlerResult::name);
-                if let Some(handled) = self.handled.get(ending) {
-                    handled.increment(1);
+            Event::Serving { jobs } => {
+                for job in *jobs {
+                    self.meters(Some(&job.name));
                 }
             }
-            Event::Abandoned { .. } => self.left(),
+            Event::Called { verb } => self.call(verb.name()).0.increment(1),
+            Event::Failed { verb, .. } => self.call(verb.name()).1.increment(1),
+            Event::Leased { delivery, .. } => self.leased(delivery),
             Event::Told {
                 stop: Stop::LeaseLost,
                 ..
@@ -133,6 +110,7 @@ impl QueueMeters {
                 doubtful: false,
                 ..
             } => self.leases_lost.increment(1),
+            Event::HeldUp { .. } => self.held_up.increment(1),
             Event::Extended { leases } => self.leases_extended.increment(*leases as u64),
             Event::Sampled { result } => {
                 let (calls, errors) = self.call("counters");
@@ -144,10 +122,17 @@ impl QueueMeters {
             }
             _ => {}
         }
-        let outcome = DeliveryOutcome::of(event).and_then(|(fate, _)| self.outcomes.get(&fate));
-        if let Some(outcome) = outcome {
-            outcome.increment(1);
+        let of_one_message = matches!(event, Event::Started { .. } | Event::Ended { .. });
+        if of_one_message || DeliveryOutcome::of(event).is_some() {
+            let job = event.job().map(|job| &job.name);
+            self.meters(job).note(event);
         }
+    }
+
+    fn meters(&mut self, job: Option<&Arc<str>>) -> &mut JobMeters {
+        let name = &self.name;
+        let new = || JobMeters::new(name, job);
+        self.jobs.entry(job.cloned()).or_insert_with(new)
     }
 
     /// The counters of this verb's calls and of their failures.
@@ -192,6 +177,62 @@ impl QueueMeters {
         gauge!(OLDEST_READY_SECONDS, "queue" => label()).set(oldest);
         gauge!(PAUSED, "queue" => label()).set(f64::from(u8::from(counters.paused)));
     }
+}
+
+/// The metrics of one type of job, or of a queue without a router.
+struct JobMeters {
+    in_flight: Gauge,
+    /// This worker's part of the gauge, which other workers share.
+    with_handlers: u32,
+    handler_seconds: Histogram,
+    outcomes: BTreeMap<DeliveryOutcome, Counter>,
+    handled: BTreeMap<&'static str, Counter>,
+}
+
+impl JobMeters {
+    fn new(queue: &Arc<str>, job: Option<&Arc<str>>) -> Self {
+        let mut labels: Labels = vec![("queue", queue.to_string())];
+        labels.extend(job.map(|job| ("job_type", job.to_string())));
+        let with = |label, value: &str| {
+            let mut labels = labels.clone();
+            labels.push((label, value.to_owned()));
+            labels
+        };
+        Self {
+            in_flight: gauge!(IN_FLIGHT, &labels),
+            with_handlers: 0,
+            handler_seconds: histogram!(HANDLER_SECONDS, &labels),
+            outcomes: DeliveryOutcome::ALL
+                .map(|fate| (fate, counter!(OUTCOMES, &with("outcome", fate.name()))))
+                .into(),
+            handled: ENDINGS
+                .map(|ending| (ending, counter!(HANDLED, &with("ending", ending))))
+                .into(),
+        }
+    }
+
+    fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { .. } => {
+                self.with_handlers += 1;
+                self.in_flight.increment(1.0);
+            }
+            Event::Ended { ending, took, .. } => {
+                self.left();
+                self.handler_seconds.record(*took);
+                let ending = ending.map_or("cut_off", HandlerResult::name);
+                if let Some(handled) = self.handled.get(ending) {
+                    handled.increment(1);
+                }
+            }
+            Event::Abandoned { .. } => self.left(),
+            _ => {}
+        }
+        let outcome = DeliveryOutcome::of(event).and_then(|(fate, _)| self.outcomes.get(&fate));
+        if let Some(outcome) = outcome {
+            outcome.increment(1);
+        }
+    }
 
     fn left(&mut self) {
         if self.with_handlers > 0 {
@@ -201,7 +242,7 @@ impl QueueMeters {
     }
 }
 
-impl Drop for QueueMeters {
+impl Drop for JobMeters {
     /// A worker dropped while it runs drops its handlers, too.
     fn drop(&mut self) {
         self.in_flight.decrement(f64::from(self.with_handlers));

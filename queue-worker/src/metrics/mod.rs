@@ -2,7 +2,9 @@
 //!
 //! Install a recorder before the worker starts. Without one, only sampling costs anything, if you
 //! ask for it. Every metric has the label `queue`: the worker's
-//! [name for the queue](crate::Worker::named).
+//! [name for the queue](crate::Worker::named). Outcomes, endings, messages in handlers and handlers' times have the
+//! label `job_type`, too, if a [`Router`](crate::Router) handles the queue: the type's name, or `unknown` for all
+//! types without a handler.
 //!
 //! | name | type | unit | other labels | what it shows |
 //! | --- | --- | --- | --- | --- |
@@ -15,6 +17,7 @@
 //! | `queue_kit_lateness_seconds` | histogram | seconds | | from the due time to the first delivery, of messages stamped with [`with_due_at`](queue_core::Headers::with_due_at) |
 //! | `queue_kit_leases_lost_total` | counter | leases | | lost while the handler ran, or before its result was settled |
 //! | `queue_kit_leases_extended_total` | counter | leases | | extended by heartbeats, or as a handler asked |
+//! | `queue_kit_held_up_total` | counter | times | | heartbeats were late by half a lease or more: a handler blocks the worker's thread, or the process stood still |
 //! | `queue_kit_calls_total` | counter | calls | `call` | sent to the backend: `settle_and_lease` (lease, settle, or both), `extend`, `counters` |
 //! | `queue_kit_call_errors_total` | counter | calls | `call` | those that failed, and `wait` |
 //! | `queue_kit_messages` | gauge | messages | `state` | sampled: in the queue, `ready`, `delayed`, `leased` or `dead` |
@@ -62,6 +65,8 @@ pub const LATENESS_SECONDS: &str = "queue_kit_lateness_seconds";
 pub const LEASES_LOST: &str = "queue_kit_leases_lost_total";
 /// Leases extended.
 pub const LEASES_EXTENDED: &str = "queue_kit_leases_extended_total";
+/// Late heartbeats.
+pub const HELD_UP: &str = "queue_kit_held_up_total";
 /// Calls sent, by `call`.
 pub const CALLS: &str = "queue_kit_calls_total";
 /// Calls that failed, by `call`.
@@ -94,6 +99,7 @@ pub fn describe() {
     );
     describe_counter!(LEASES_LOST, count, "Leases lost");
     describe_counter!(LEASES_EXTENDED, count, "Leases extended");
+    describe_counter!(HELD_UP, count, "Heartbeats late by half a lease or more");
     describe_counter!(CALLS, count, "Calls sent to the backend");
     describe_counter!(CALL_ERRORS, count, "Calls to the backend that failed");
     describe_gauge!(MESSAGES, count, "Messages in the queue, sampled");

@@ -50,7 +50,8 @@ impl Runner {
         let mut sent = false;
         for (index, slots) in given.into_iter().enumerate() {
             let served = &self.queues[index];
-            if served.call.is_none() && (slots > 0 || settle_now[index]) {
+            let fills = allowed > 0 && self.may_fill_now(served, alarm);
+            if served.call.is_none() && (slots > 0 || settle_now[index] || fills) {
                 allowed -= self.send(index, slots, allowed, alarm.now);
                 sent = true;
             }
@@ -64,6 +65,15 @@ impl Runner {
             return true;
         };
         self.jobs.is_empty() || free >= self.enough() || alarm.has_come(freed + self.linger())
+    }
+
+    /// Whether to ask for messages that a waiting batch lacks.
+    fn may_fill_now(&self, served: &ServedQueue, alarm: &mut Alarm) -> bool {
+        self.may_lease()
+            && served.room() > 0
+            && served.call.is_none()
+            && may_try(served.call_outage.until(), alarm)
+            && alarm.has_come(served.next_poll)
     }
 
     /// Whether to settle a queue's results now, or to wait for more of them.
@@ -97,14 +107,19 @@ impl Runner {
     fn send(&mut self, index: usize, slots: usize, allowed: usize, now: Instant) -> usize {
         let served = &mut self.queues[index];
         let failing = served.call_outage.until().is_some();
-        let slots = if failing { 0 } else { slots };
+        let (slots, room) = match failing {
+            true => (0, 0),
+            false => (slots, served.room()),
+        };
         let count = served.pending.len().min(limits::MAX_BATCH);
         let batch: Vec<Pending> = served.pending.drain(..count).collect();
         let max = slots
             .saturating_mul(served.terms.batch)
+            .saturating_add(room)
             .min(served.reach.most())
             .min(allowed);
-        let slots = max.div_ceil(served.terms.batch);
+        let slots = max.saturating_sub(room).div_ceil(served.terms.batch);
+        planted!(BatchTakesMoreSlots => slots = max);
         let (queue, lease_time) = (Arc::clone(&served.queue), served.terms.lease);
         let holder = Some(self.holder.clone());
         let asked = NonZeroUsize::new(max);
@@ -130,9 +145,11 @@ impl Runner {
             };
             CallAnswer { batch, result }
         });
-        if slots > 0 {
+        if max > 0 {
             // This call polls; a hint that comes meanwhile ends the next wait at once.
             served.wait = None;
+        }
+        if slots > 0 {
             self.freed = None;
         }
         served.call = Some(CallInFlight {
@@ -160,7 +177,7 @@ impl Runner {
         let (sent, max) = (call.sent, call.max);
         let took = now.saturating_duration_since(sent);
         // A call that only settles proves nothing about leasing, which may fail on a full server.
-        let whole = call.slots > 0 || !self.is_working();
+        let whole = call.max > 0 || !self.is_working();
         self.queues[index].call = None;
         match result {
             Ok((settled, leased)) => {
@@ -267,37 +284,52 @@ impl Runner {
     ) {
         let name = Arc::clone(&self.queues[index].name);
         for delivery in &deliveries {
-            self.events.emit(&name, &Event::Leased { delivery });
+            let job = self.queues[index].job_type(delivery);
+            let job = job.as_ref();
+            self.events.emit(&name, &Event::Leased { delivery, job });
         }
         if !may_start {
+            let served = &self.queues[index];
             let released = deliveries.iter().map(|delivery| Pending {
                 settlement: Settlement::release(delivery.receipt),
                 reason: None,
-                lease: Lease::new(delivery, sent, None),
+                lease: Lease::new(delivery, sent, None, served.job_type(delivery)),
                 since: now,
                 doubtful: false,
             });
+            let released: Vec<Pending> = released.collect();
             self.queues[index].pending.extend(released);
             return;
         }
         let size = self.queues[index].terms.batch;
         let mut rest = deliveries;
         rest.retain(|delivery| self.is_in_time(index, delivery, sent, now));
-        self.shares.charge(index, rest.len().div_ceil(size));
         if let Some(rate) = &mut self.rate {
             rate.charge(rest.len());
         }
+        if !self.queues[index].terms.batch_wait.is_zero() && size > 1 {
+            self.gather(index, rest, sent, now);
+            return;
+        }
+        self.shares.charge(index, rest.len().div_ceil(size));
         while !rest.is_empty() {
             let later = rest.split_off(size.min(rest.len()));
-            self.start(index, rest, sent);
+            self.start(index, rest.into_iter().map(|delivery| (delivery, sent)));
             rest = later;
         }
     }
 
     /// Whether a delivery came before its lease was over. If not, no handler may begin it, because another
     /// worker may have the message.
-    fn is_in_time(&self, index: usize, delivery: &Delivery, sent: Instant, now: Instant) -> bool {
-        let lease = Lease::new(delivery, sent, None);
+    pub(super) fn is_in_time(
+        &self,
+        index: usize,
+        delivery: &Delivery,
+        sent: Instant,
+        now: Instant,
+    ) -> bool {
+        let job = self.queues[index].job_type(delivery);
+        let lease = Lease::new(delivery, sent, None, job);
         if now < lease.deadline() {
             return true;
         }

@@ -12,6 +12,7 @@ use crate::{
     context::LeaseExtender,
     event::Event,
     guard::{AbnormalEnd, guarded_call},
+    handler::Terms,
     handler_result::HandlerResult,
     lease::Lease,
     task_message::EndReporter,
@@ -28,24 +29,36 @@ pub(super) struct Job {
 }
 
 impl Runner {
-    /// Starts a handler for these deliveries, which the worker asked for at `sent`.
-    pub(super) fn start(&mut self, index: usize, deliveries: Vec<Delivery>, sent: Instant) {
+    /// Starts a handler for these deliveries; each has the time at which the worker asked for it.
+    pub(super) fn start(
+        &mut self,
+        index: usize,
+        deliveries: impl IntoIterator<Item = (Delivery, Instant), IntoIter: ExactSizeIterator>,
+    ) {
+        let mut deliveries = deliveries.into_iter().peekable();
         self.last_job += 1;
         let job = self.last_job;
         let served = &mut self.queues[index];
-        let (lease_time, limit, hold) =
-            (served.terms.lease, served.terms.timeout, served.terms.hold);
+        let (lease_time, hold) = (served.terms.lease, served.terms.hold);
+        // Only a batch handler gets several messages, and only a router tells types of jobs apart.
+        let job_type = deliveries
+            .peek()
+            .and_then(|(first, _)| served.job_type(first));
+        let own = job_type.as_ref().and_then(|job| job.timeout());
+        let limit = own.or(served.terms.timeout);
         let cut_off = limit.and_then(|limit| Instant::now().checked_add(limit));
         let mut leases = Vec::with_capacity(deliveries.len());
         let mut contents = Vec::with_capacity(deliveries.len());
-        for (entry, delivery) in deliveries.into_iter().enumerate() {
-            let lease = Lease::new(&delivery, sent, hold);
+        for (entry, (delivery, sent)) in deliveries.enumerate() {
+            let lease = Lease::new(&delivery, sent, hold, job_type.clone());
             let name = Arc::clone(&served.name);
             let extender = LeaseExtender::Worker {
                 key: (job, entry),
                 notes: self.note_sender.clone(),
             };
-            let context = Context::new(Arc::clone(&lease), name, cut_off, extender);
+            let shutting_down = Arc::clone(&self.shutting_down);
+            let own = Arc::clone(&lease);
+            let context = Context::new(own, name, cut_off, extender, shutting_down);
             contents.push((delivery.body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });
@@ -53,7 +66,9 @@ impl Runner {
             self.watch_due = earlier(self.watch_due, Some(lease.deadline()));
             leases.push(lease);
         }
-        let handling = Arc::clone(&served.handler).handle(contents, limit);
+        let layers = self.settings.layers.clone();
+        let terms = Terms { limit, layers };
+        let handling = Arc::clone(&served.handler).handle(contents, terms);
         #[cfg(feature = "tracing")]
         let handling =
             crate::tracing::enclose(&served.name, &leases, self.settings.link.clone(), handling);
@@ -103,7 +118,9 @@ impl Runner {
                     took,
                 },
             );
-            if lease.is_lost() {
+            let is_lost = lease.is_lost();
+            planted!(BatchLostWithOneLease => is_lost = job.leases.iter().any(|lease| lease.is_lost()));
+            if is_lost {
                 self.events.emit(name, &Event::Discarded { lease });
                 continue;
             }
@@ -138,16 +155,14 @@ impl Runner {
         let Some(failure) = failure else {
             return (Settlement::ack(receipt), None);
         };
+        let buries = failure.remedy() == Remedy::Bury;
+        planted!(StopReleasesTheBuried => buries = false);
         let remedy = match ending {
-            Some(HandlerResult::Undecodable(_))
-                if self.queues[job.queue].terms.bury_undecodable =>
-            {
+            Some(HandlerResult::Undecodable(_)) if self.buries_undecodable(job.queue, lease) => {
                 Remedy::Bury
             }
             // A handler that stopped on request has not failed.
-            Some(HandlerResult::Returned(_))
-                if lease.stopped().is_some() && failure.remedy() != Remedy::Bury =>
-            {
+            Some(HandlerResult::Returned(_)) if lease.stopped().is_some() && !buries => {
                 return (Settlement::release(receipt), None);
             }
             _ => failure.remedy(),
@@ -155,6 +170,11 @@ impl Runner {
         let disposition = self.disposition(job.queue, lease, remedy, &failure);
         let settlement = Settlement::new(receipt, disposition);
         (settlement, Some(reason(&failure)))
+    }
+
+    fn buries_undecodable(&self, queue: usize, lease: &Lease) -> bool {
+        let own = lease.job.as_ref().and_then(|job| job.bury_undecodable());
+        own.unwrap_or(self.queues[queue].terms.bury_undecodable)
     }
 
     fn disposition(
@@ -185,7 +205,9 @@ impl Runner {
     /// comes at once nor ends the worker.
     fn delay(&self, queue: usize, lease: &Lease, failure: &Failure, seed: u64) -> Duration {
         let served = &self.queues[queue];
-        let rule = || served.terms.retry.delay(lease.attempt, failure, seed);
+        let own = lease.job.as_ref().and_then(|job| job.retry());
+        let backoff = own.unwrap_or(&served.terms.retry);
+        let rule = || backoff.delay(lease.attempt, failure, seed);
         guarded_call(rule).unwrap_or_else(|panic| {
             let message = format!("the rule of Backoff::custom panicked: {panic}");
             let error = Error::new(ErrorKind::Configuration, message);

@@ -8,6 +8,7 @@
 mod alarm;
 mod batch_limit;
 mod calls;
+mod gathering;
 mod heartbeats;
 mod jobs;
 mod phases;
@@ -27,13 +28,19 @@ use std::{
 
 use queue_core::{Error, Holder, Result, TokioSpawn};
 use tokio::{
-    sync::mpsc,
+    sync::{self, mpsc},
     time::{Instant, Sleep},
 };
 
-use self::{alarm::Alarm, jobs::Job, phases::Shutdown, served::ServedQueue};
+use self::{
+    alarm::Alarm,
+    jobs::Job,
+    phases::Shutdown,
+    served::{InFlight, ServedQueue},
+};
 use super::{
-    Health, Report,
+    Control, Health, Report,
+    control::Steering,
     event::{Event, Phase},
     events::Events,
     rate::Limiter,
@@ -58,6 +65,13 @@ pub(crate) struct Runner {
     phase: Phase,
     /// The shutdown, once it has begun.
     shutdown: Option<Shutdown>,
+    /// What the program wants of the worker, and the wait for a change of it.
+    control: Control,
+    steered: InFlight<sync::watch::Receiver<Steering>>,
+    /// Tells handlers that a shutdown has begun.
+    shutting_down: Arc<sync::watch::Sender<bool>>,
+    /// The time for which the loop last set its timer.
+    planned: Option<Instant>,
     /// The time since which slots are free that no lease has offered.
     freed: Option<Instant>,
     /// The moving average of handlers' times.
@@ -73,6 +87,7 @@ pub(crate) async fn run(
     settings: WorkerSettings,
     sources: Vec<Source>,
     health: Health,
+    control: Control,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<Report> {
     settings.check()?;
@@ -81,11 +96,15 @@ pub(crate) async fn run(
         return Err(Error::invalid("a worker without a queue: add one"));
     }
     for source in &sources {
-        source.terms.check()?;
+        source.check(&settings)?;
     }
     // Its timers need a runtime, whatever runs the handlers.
     TokioSpawn::current()?;
-    let mut runner = Runner::new(settings, holder, sources, health.clone());
+    let mut runner = Runner::new(settings, holder, sources, health.clone(), control);
+    for served in &runner.queues {
+        let jobs = &served.handler.job_types()?;
+        runner.events.emit(&served.name, &Event::Serving { jobs });
+    }
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);
     poll_fn(|cx| runner.poll(cx, shutdown.as_mut())).await;
@@ -93,7 +112,13 @@ pub(crate) async fn run(
 }
 
 impl Runner {
-    fn new(settings: WorkerSettings, holder: Holder, sources: Vec<Source>, health: Health) -> Self {
+    fn new(
+        settings: WorkerSettings,
+        holder: Holder,
+        sources: Vec<Source>,
+        health: Health,
+        control: Control,
+    ) -> Self {
         let events = Events::new(health);
         let now = Instant::now();
         let seed = settings.outage_seed();
@@ -118,6 +143,10 @@ impl Runner {
             note_sender,
             phase: Phase::Idle,
             shutdown: None,
+            steered: Box::pin(Control::changed(control.listen())),
+            control,
+            shutting_down: Arc::default(),
+            planned: None,
             rate,
             freed: None,
             average_time: Duration::ZERO,
@@ -131,9 +160,10 @@ impl Runner {
         cx: &mut Poller<'_>,
         mut shutdown: Pin<&mut S>,
     ) -> Poll<()> {
+        self.watch_itself(Instant::now());
         loop {
             let mut alarm = Alarm::new(Instant::now());
-            let mut moved = false;
+            let mut moved = self.follow(cx, alarm.now);
             if self.is_working() && shutdown.as_mut().poll(cx).is_ready() {
                 self.begin_shutdown(alarm.now);
                 moved = true;
@@ -148,6 +178,7 @@ impl Runner {
                 moved |= self.poll_wait(index, cx, alarm.now);
             }
             moved |= self.advance(&mut alarm);
+            moved |= self.start_gathered(&mut alarm);
             moved |= self.watch_leases(&mut alarm);
             moved |= self.send_calls(&mut alarm);
             moved |= self.send_heartbeats(&mut alarm);
@@ -162,6 +193,7 @@ impl Runner {
             let Some(at) = alarm.earliest() else {
                 return Poll::Pending;
             };
+            self.planned = Some(at);
             self.timer.as_mut().reset(at);
             if self.timer.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;

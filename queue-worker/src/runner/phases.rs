@@ -1,12 +1,15 @@
 //! The phases from shutdown to the end.
 
-use std::time::Duration;
+use std::{
+    task::{Context as Poller, Poll},
+    time::Duration,
+};
 
 use tokio::time::Instant;
 
 use super::{Runner, alarm::Alarm};
 use crate::{
-    Health, Report, Stop,
+    Control, Health, Report, Stop,
     event::{Event, Phase},
     later::after,
 };
@@ -27,8 +30,38 @@ pub(super) struct Shutdown {
 }
 
 impl Runner {
+    /// Whether no shutdown has begun.
     pub(super) const fn is_working(&self) -> bool {
+        matches!(self.phase, Phase::Working | Phase::Paused)
+    }
+
+    /// Whether it may ask for messages.
+    pub(super) const fn may_lease(&self) -> bool {
         matches!(self.phase, Phase::Working)
+    }
+
+    /// Follows what the program wants of its worker. Returns true if that has changed.
+    pub(super) fn follow(&mut self, cx: &mut Poller<'_>, now: Instant) -> bool {
+        let Poll::Ready(seen) = self.steered.as_mut().poll(cx) else {
+            return false;
+        };
+        self.steered = Box::pin(Control::changed(seen));
+        let steering = self.control.steering();
+        if let Some(concurrency) = steering.concurrency {
+            self.settings.concurrency = concurrency;
+        }
+        if !self.is_working() {
+            return true;
+        }
+        if steering.draining {
+            self.begin_shutdown(now);
+        } else if steering.paused != (self.phase == Phase::Paused) {
+            self.enter(match steering.paused {
+                true => Phase::Paused,
+                false => Phase::Working,
+            });
+        }
+        true
     }
 
     pub(super) fn begin_shutdown(&mut self, now: Instant) {
@@ -39,6 +72,8 @@ impl Runner {
             open_before: self.events.counts().open(),
         });
         self.enter(Phase::Draining);
+        self.shutting_down.send_replace(true);
+        self.release_gathered(now);
     }
 
     /// Enters the next phase if it is time. Returns true if it did.
@@ -56,7 +91,9 @@ impl Runner {
                 true
             }
             Phase::Stopping => {
-                shutdown.until = after(alarm.now, self.settings.cleanup.max(LAST_CALL));
+                let last = self.settings.cleanup.max(LAST_CALL);
+                planted!(NoLastCall => last = self.settings.cleanup);
+                shutdown.until = after(alarm.now, last);
                 self.enter(Phase::Ending);
                 for job in self.jobs.values_mut() {
                     job.task = None;

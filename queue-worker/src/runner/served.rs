@@ -2,13 +2,13 @@
 
 use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Counters, Extended, Leased, Leasing, Result, Settled, Settlement};
+use queue_core::{Counters, Delivery, Extended, Leased, Leasing, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
-use super::batch_limit::BatchLimit;
+use super::{batch_limit::BatchLimit, gathering::Gathering};
 use crate::{
-    event::Event, handler::JobHandler, lease::Lease, outage::Outage, settings::RouteSettings,
-    source::Source, task_message::ExtendRequest,
+    event::Event, handler::JobHandler, job_type::JobType, lease::Lease, outage::Outage,
+    settings::RouteSettings, source::Source, task_message::ExtendRequest,
 };
 
 pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -29,6 +29,8 @@ pub(super) struct ServedQueue {
     pub(super) reach: BatchLimit,
     /// Results to settle.
     pub(super) pending: VecDeque<Pending>,
+    /// The batch that waits until it is full.
+    pub(super) gathering: Option<Gathering>,
     /// The time of the next poll for messages.
     pub(super) next_poll: Instant,
     /// The `extend` in flight, beside the call, so that no lease runs out behind a slow one.
@@ -118,6 +120,7 @@ impl ServedQueue {
             call_outage: outage(1),
             reach: BatchLimit::new(),
             pending: VecDeque::new(),
+            gathering: None,
             next_poll: now,
             heartbeat: None,
             // Several tries have to fit in before the deadline.
@@ -135,10 +138,16 @@ impl ServedQueue {
         }
     }
 
+    /// The type of this job, if the queue's handler is a router.
+    pub(super) fn job_type(&self, delivery: &Delivery) -> Option<Arc<JobType>> {
+        self.handler.job_type(&delivery.headers).cloned()
+    }
+
     /// The slots that the queue may take in addition to its own.
     pub(super) fn more_slots(&self) -> usize {
         let most = self.terms.at_most.unwrap_or(usize::MAX);
         let in_call = self.call.as_ref().map_or(0, |call| call.slots);
-        most.saturating_sub(self.jobs + in_call)
+        let waiting = usize::from(self.gathering.is_some());
+        most.saturating_sub(self.jobs + in_call + waiting)
     }
 }

@@ -59,36 +59,39 @@ impl Runner {
         now: Instant,
     ) {
         let mut unused = Alarm::new(now);
-        let has_slot = self.free_slots() > 0
-            && self.queues[index].more_slots() > 0
+        let served = &self.queues[index];
+        let has_slot = (self.free_slots() > 0 && served.more_slots() > 0
+            || self.may_lease() && served.room() > 0)
             && self.allowed(&mut unused) > 0;
         self.take_deliveries(index, deliveries, began, now, has_slot);
     }
 
     /// The slots without a job that no call in flight may fill.
     pub(super) fn free_slots(&self) -> usize {
-        if !self.is_working() {
+        if !self.may_lease() {
             return 0;
         }
         let calls = self.queues.iter().flat_map(|served| &served.call);
         let in_calls: usize = calls.map(|call| call.slots).sum();
         self.settings
             .concurrency
-            .saturating_sub(self.jobs.len() + in_calls)
+            .saturating_sub(self.jobs.len() + in_calls + self.gathering_slots())
     }
 
     /// Starts a wait for each queue with a free slot and nothing to do: for a message if there is a slot for
     /// it, else for a hint. Returns true if it started any.
     pub(super) fn set_waits(&mut self, alarm: &mut Alarm) -> bool {
-        let idle = self.is_working()
-            && self.jobs.len() < self.settings.concurrency
-            && self.allowed(alarm) > 0;
-        let waits = self.queues.iter().flat_map(|served| &served.wait);
+        let may_wait = self.may_lease() && self.allowed(alarm) > 0;
+        let idle = may_wait && self.jobs.len() + self.gathering_slots() < self.settings.concurrency;
+        // A wait for a message of a batch that has its slot takes no other.
+        let without_slot = self.queues.iter().filter(|served| served.room() == 0);
+        let waits = without_slot.flat_map(|served| &served.wait);
         let kept = waits.filter(|wait| wait.has_slot).count();
         let mut free = self.free_slots().saturating_sub(kept);
         let mut begun = false;
         for served in &mut self.queues {
-            if !idle || served.more_slots() == 0 {
+            let fills = may_wait && served.room() > 0;
+            if !fills && (!idle || served.more_slots() == 0) {
                 // A worker with no free slot must not keep the hint from others.
                 served.wait = None;
                 continue;
@@ -101,8 +104,10 @@ impl Runner {
             {
                 continue;
             }
-            let has_slot = free > 0;
-            free = free.saturating_sub(1);
+            let has_slot = fills || free > 0;
+            if !fills {
+                free = free.saturating_sub(1);
+            }
             served.wait = Some(wait(served, has_slot, self.holder.clone(), alarm.now));
             begun = true;
         }

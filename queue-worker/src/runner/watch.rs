@@ -2,9 +2,26 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::{Runner, alarm::Alarm, jobs::earlier};
+use crate::event::Event;
 
 impl Runner {
+    /// Notes if the loop is polled long after the time for which it set its timer: a handler blocks its thread, or
+    /// the process stood still. Leases may have ended meanwhile.
+    pub(super) fn watch_itself(&mut self, now: Instant) {
+        let Some(planned) = self.planned.take() else {
+            return;
+        };
+        let late = now.saturating_duration_since(planned);
+        for served in self.queues.iter().filter(|served| served.jobs > 0) {
+            if late >= served.terms.lease / 2 {
+                self.events.emit(&served.name, &Event::HeldUp { late });
+            }
+        }
+    }
+
     /// Tells the handlers whose lease is over to stop, and cuts off handlers whose time to stop is over.
     /// Returns true if there were any.
     ///

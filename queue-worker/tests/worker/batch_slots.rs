@@ -78,7 +78,7 @@ async fn a_queue_of_batches_takes_its_own_slots_and_leaves_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_for_a_batch_holds_one_slot() {
+pub(crate) async fn a_call_for_a_batch_holds_one_slot() {
     let (first, second) = (
         Environment::holding(1_000).await,
         Environment::holding(1_000).await,

@@ -151,7 +151,7 @@ async fn messages_without_a_verdict_failed() {
 /// A lease that another caller ended affects only its own message. The batch continues beyond the time
 /// after which a handler without any lease would be cut off, and its other results count.
 #[tokio::test(start_paused = true)]
-async fn a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others() {
+pub(crate) async fn a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others() {
     let environment = Environment::holding(4).await;
     let queue = Arc::clone(&environment.queue);
     let stops = Arc::new(Mutex::new(BTreeMap::new()));
@@ -228,4 +228,110 @@ async fn a_queue_of_large_batches_is_served_after_a_lost_answer() {
     let run = worker.run_batches_until(128, environment.empty(), handler);
     let (report, ()) = tokio::join!(run, recovery);
     assert_eq!(report.unwrap().counts.acked, 256);
+}
+
+/// The sizes of all batches, and when each began.
+type Begins = Arc<Mutex<Vec<(usize, std::time::Duration)>>>;
+
+fn begins(log: &Begins) -> impl Fn(Vec<(u64, Context)>) -> std::future::Ready<()> + use<> {
+    let (log, start) = (Arc::clone(log), tokio::time::Instant::now());
+    move |batch| {
+        log.lock().unwrap().push((batch.len(), start.elapsed()));
+        std::future::ready(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_starts_when_it_is_full_or_its_time_is_over() {
+    let environment = Environment::new().await;
+    let log = Begins::default();
+    let worker = environment.worker().batch_wait(10 * SECOND);
+    let push = async {
+        // Four in a time, one each second; then two that nothing follows; then twelve at once.
+        for _ in 0..6 {
+            environment.push(1).await;
+            sleep(SECOND).await;
+        }
+        sleep(24 * SECOND).await;
+        environment.push(12).await;
+        sleep(SECOND).await;
+        environment.empty().await;
+    };
+    let report = worker
+        .run_batches_until(4, push, begins(&log))
+        .await
+        .unwrap();
+    assert_eq!(report.counts.acked, 18);
+    let begins = log.lock().unwrap().clone();
+    let (sizes, times): (Vec<_>, Vec<_>) = begins.iter().copied().unzip();
+    assert_eq!(sizes, [4, 2, 4, 4, 4]);
+    let near = |time: std::time::Duration, seconds| {
+        assert!(
+            time >= seconds * SECOND && time < seconds * SECOND + 100 * MILLI,
+            "{times:?}"
+        );
+    };
+    for (time, seconds) in times.iter().zip([3, 14, 30, 30, 30]) {
+        near(*time, seconds);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_slots_beside_a_waiting_batch_serve_others() {
+    let environment = Environment::holding(1).await;
+    let other = Environment::holding(3).await;
+    let log = Begins::default();
+    let workers = Workers::by_weight()
+        .concurrency(2)
+        .add_batches(4, environment.route().batch_wait(10 * SECOND), begins(&log))
+        .add(other.route(), |_: u64, _| sleep(SECOND));
+    let done = async {
+        other.empty().await;
+        environment.empty().await;
+    };
+    let began = tokio::time::Instant::now();
+    let report = workers.run_until(done).await.unwrap();
+    assert_eq!(report.counts.acked, 4);
+    assert_eq!(log.lock().unwrap().len(), 1);
+    let took = began.elapsed();
+    assert!(took >= 10 * SECOND && took < 11 * SECOND, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_releases_a_waiting_batch_at_once() {
+    let environment = Environment::holding(3).await;
+    let log = Begins::default();
+    let worker = environment.worker().batch_wait(10 * SECOND);
+    let report = worker
+        .run_batches_until(4, sleep(SECOND), begins(&log))
+        .await
+        .unwrap();
+    assert_eq!((report.counts.released, report.drained), (3, true));
+    assert!(
+        report.counts.balance() && report.shutdown < SECOND,
+        "{report:?}"
+    );
+    assert_eq!(
+        (
+            environment.counters().await.depth.ready,
+            log.lock().unwrap().len()
+        ),
+        (3, 0)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_waits_longer_than_half_a_lease_is_refused() {
+    let environment = Environment::holding(1).await;
+    let worker = environment
+        .worker()
+        .lease(10 * SECOND)
+        .batch_wait(6 * SECOND);
+    let run = worker.run_batches_until(4, sleep(SECOND), |_: Vec<(u64, Context)>| async {});
+    let error = run.await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(
+        error.to_string().contains("batch_wait of 6000 ms"),
+        "{error}"
+    );
 }

@@ -239,7 +239,7 @@ async fn dropping_a_running_worker_is_a_crash_that_others_survive() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stopped_handler_may_still_bury_its_message() {
+pub(crate) async fn a_stopped_handler_may_still_bury_its_message() {
     let environment = Environment::holding(3).await;
     let worker = environment.worker().concurrency(3).drain(SECOND);
     let report = worker.cleanup(10 * SECOND).run_until(
@@ -289,7 +289,7 @@ async fn cut_off(cleanup: Duration, down: Duration) -> Counts {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_results_are_settled_however_short_the_cleanup_is() {
+pub(crate) async fn the_last_results_are_settled_however_short_the_cleanup_is() {
     for cleanup in [Duration::ZERO, MILLI, 100 * MILLI] {
         let counts = cut_off(cleanup, Duration::ZERO).await;
         assert_eq!((counts.released, counts.abandoned), (3, 0), "{cleanup:?}");

@@ -1,4 +1,4 @@
-//! Sends the entries of many callers in one call.
+//! Sends the requests of many callers in one call.
 
 mod backlog;
 mod shared;
@@ -80,9 +80,9 @@ pub struct Batcher<V: SendBatch> {
 
 impl<V: SendBatch> Batcher<V> {
     /// `patience` is how long a caller waits to be sent.
-    pub fn new(verb: V, patience: Duration, spawn: Arc<dyn Spawn>) -> Self {
+    pub fn new(sender: V, patience: Duration, spawn: Arc<dyn Spawn>) -> Self {
         Self {
-            shared: Arc::new(BatcherState::new(verb, LINE_BYTES)),
+            shared: Arc::new(BatcherState::new(sender, LINE_BYTES)),
             patience,
             spawn,
             running: OnceLock::new(),
@@ -143,12 +143,6 @@ impl<V: SendBatch> Batcher<V> {
         }
     }
 
-    /// Gives back replies whose callers are gone.
-    pub fn give_back(&self, answers: Vec<V::Reply>) {
-        self.shared.keep_unwanted(answers);
-        self.start();
-    }
-
     async fn wait(
         &self,
         mut place: QueuedCall<'_, V>,
@@ -179,6 +173,6 @@ impl<V: SendBatch> Batcher<V> {
 
 impl<V: SendBatch> fmt::Debug for Batcher<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Coalescer").finish_non_exhaustive()
+        f.debug_struct("Batcher").finish_non_exhaustive()
     }
 }

@@ -90,9 +90,9 @@ pub(super) enum Join<'a, V: SendBatch> {
 
 impl<V: SendBatch> BatcherState<V> {
     /// A state whose backlog has room for `room` bytes.
-    pub(super) fn new(verb: V, room: usize) -> Self {
+    pub(super) fn new(sender: V, room: usize) -> Self {
         Self {
-            sender: verb,
+            sender,
             state: Mutex::new(SharedState {
                 sending: SendState::Idle,
                 line: Backlog::new(room),

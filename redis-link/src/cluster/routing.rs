@@ -16,10 +16,10 @@ use super::{
     slots::{self, NodeAddress},
 };
 use crate::{
+    call::Request,
     connection::{Channel, ConnectionState, largest_part},
     error::{Failure, Refusal, SlotRefusal},
     node::Node,
-    request::Request,
 };
 
 /// How often the slots are reloaded for a caller whose node is away.

@@ -197,7 +197,13 @@ pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>)
     queue.try_put(&longest).await.expect("256 bytes and 7 days");
     let unique = |window| [Push::new("x").with_unique("key", window)];
     refused(queue.try_put(&unique(Duration::ZERO)).await, "of 0 ms");
-    refused(queue.try_put(&unique(over)).await, "of 604800001 ms");
+    let over = MAX_DELAY + ms(1);
+    refused(queue.try_put(&unique(over)).await, "of 140737488355329 ms");
+    let longest = queue
+        .put(unique(MAX_DELAY).into_iter().next().unwrap())
+        .await;
+    let again = queue.try_put(&unique(MAX_DELAY)).await.expect("2^47 ms");
+    assert_eq!(again, [Pushed::Duplicate(longest.id())]);
 }
 
 pub(crate) async fn limits_a_time_to_live_is_1_ms_to_2_to_the_47(stage: &Stage<'_>) {

@@ -1,6 +1,8 @@
 use futures_util::FutureExt;
 
-use super::{state::SWEEP, *};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::{super::markers::SWEEP, *};
 
 const TRUSTED: Duration = Duration::from_secs(20);
 
@@ -28,8 +30,8 @@ fn pass_on(name: &'static str, changes: usize) -> ServerRequest {
     }
 }
 
-fn orders(registry: &WaiterRegistry) -> Vec<ServerRequest> {
-    registry.orders(usize::MAX)
+fn requests(registry: &WaiterRegistry) -> Vec<ServerRequest> {
+    registry.requests(usize::MAX)
 }
 
 fn is_woken(place: &mut Ticket) -> bool {
@@ -39,9 +41,11 @@ fn is_woken(place: &mut Ticket) -> bool {
 #[test]
 fn each_change_wakes_one_waiter_from_the_head_of_the_line() {
     let registry = registry();
-    let mut places: Vec<_> = (0..4).map(|_| registry.join(&marker("a"), None)).collect();
-    let mut other = registry.join(&marker("b"), None);
-    assert_eq!(orders(&registry), [join("a", 4), join("b", 1)]);
+    let mut places: Vec<_> = (0..4)
+        .map(|_| registry.join(&marker("a"), None, None))
+        .collect();
+    let mut other = registry.join(&marker("b"), None, None);
+    assert_eq!(requests(&registry), [join("a", 4), join("b", 1)]);
     registry.notify(&marker("a"), 2);
     let woken: Vec<bool> = places.iter_mut().map(is_woken).collect();
     assert_eq!(woken, [true, true, false, false]);
@@ -51,131 +55,135 @@ fn each_change_wakes_one_waiter_from_the_head_of_the_line() {
 #[test]
 fn surplus_wakeups_are_forwarded() {
     let registry = registry();
-    let mut place = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    let mut place = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
     registry.notify(&marker("a"), 3);
     assert!(is_woken(&mut place));
-    assert_eq!(orders(&registry), [pass_on("a", 2)]);
+    assert_eq!(requests(&registry), [pass_on("a", 2)]);
 }
 
 #[test]
 fn waiters_that_were_not_woken_are_registered_again() {
     let registry = registry();
-    let places: Vec<_> = (0..3).map(|_| registry.join(&marker("a"), None)).collect();
-    assert_eq!(orders(&registry), [join("a", 3)]);
-    registry.joined(&marker("a"), 3, 0);
-    assert_eq!(orders(&registry), []);
+    let places: Vec<_> = (0..3)
+        .map(|_| registry.join(&marker("a"), None, None))
+        .collect();
+    assert_eq!(requests(&registry), [join("a", 3)]);
+    registry.registered(&marker("a"), 3, 0);
+    assert_eq!(requests(&registry), []);
     registry.notify(&marker("a"), 1);
-    assert_eq!(orders(&registry), [join("a", 2)]);
+    assert_eq!(requests(&registry), [join("a", 2)]);
     // More changes than callers here: the notified caller finds out whether any messages are left.
-    registry.joined(&marker("a"), 2, 9);
-    assert_eq!(orders(&registry), []);
+    registry.registered(&marker("a"), 2, 9);
+    assert_eq!(requests(&registry), []);
     drop(places);
-    assert_eq!(orders(&registry), [pass_on("a", 3)]);
+    assert_eq!(requests(&registry), [pass_on("a", 3)]);
 }
 
 /// The process may read the server's notification before the reply to an earlier registration.
 #[test]
 fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
     let registry = registry();
-    let _places: Vec<_> = (0..2).map(|_| registry.join(&marker("a"), None)).collect();
-    assert_eq!(orders(&registry), [join("a", 2)]);
+    let _places: Vec<_> = (0..2)
+        .map(|_| registry.join(&marker("a"), None, None))
+        .collect();
+    assert_eq!(requests(&registry), [join("a", 2)]);
     registry.notify(&marker("a"), 1);
-    registry.joined(&marker("a"), 2, 0);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    registry.registered(&marker("a"), 2, 0);
+    assert_eq!(requests(&registry), [join("a", 1)]);
 }
 
 #[test]
 fn a_waiter_dropped_unnoticed_passes_its_wakeup_on() {
     let registry = registry();
     let (first, mut second) = (
-        registry.join(&marker("a"), None),
-        registry.join(&marker("a"), None),
+        registry.join(&marker("a"), None, None),
+        registry.join(&marker("a"), None, None),
     );
     registry.notify(&marker("a"), 1);
     drop(first);
     assert!(is_woken(&mut second));
     drop(second);
-    assert_eq!(orders(&registry), []);
+    assert_eq!(requests(&registry), []);
 }
 
 #[test]
 fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
     let registry = registry();
-    let place = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    let place = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
     registry.notify(&marker("a"), 1);
     drop(place);
-    let asked = orders(&registry);
+    let asked = requests(&registry);
     assert_eq!(asked, [pass_on("a", 1)]);
     // A lost connection does not lose the request, either.
     registry.unanswered(asked);
-    assert_eq!(orders(&registry), [pass_on("a", 1)]);
+    assert_eq!(requests(&registry), [pass_on("a", 1)]);
 }
 
 #[test]
 fn a_joining_waiter_takes_a_change_that_nobody_could_use() {
     let registry = registry();
     registry.notify(&marker("a"), 1);
-    let mut other = registry.join(&marker("b"), None);
+    let mut other = registry.join(&marker("b"), None, None);
     assert!(!is_woken(&mut other));
-    let mut place = registry.join(&marker("a"), None);
+    let mut place = registry.join(&marker("a"), None, None);
     assert!(is_woken(&mut place));
-    assert_eq!(orders(&registry), [join("b", 1)]);
+    assert_eq!(requests(&registry), [join("b", 1)]);
 }
 
 #[test]
 fn lost_registrations_are_requested_again() {
     let registry = registry();
-    let _place = registry.join(&marker("a"), None);
-    registry.unanswered(orders(&registry));
-    assert_eq!(orders(&registry), [join("a", 1)]);
-    registry.joined(&marker("a"), 1, 0);
+    let _place = registry.join(&marker("a"), None, None);
+    registry.unanswered(requests(&registry));
+    assert_eq!(requests(&registry), [join("a", 1)]);
+    registry.registered(&marker("a"), 1, 0);
     registry.forget(&marker("a"));
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    assert_eq!(requests(&registry), [join("a", 1)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
     let registry = registry();
-    let mut waits = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
-    registry.joined(&marker("a"), 1, 0);
+    let mut waits = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
+    registry.registered(&marker("a"), 1, 0);
     for n in 0..3 * SWEEP {
         let marker = Bytes::from(n.to_string());
-        let place = registry.join(&marker, None);
-        assert_eq!(orders(&registry).len(), 1);
-        registry.joined(&marker, 1, 0);
+        let place = registry.join(&marker, None, None);
+        assert_eq!(requests(&registry).len(), 1);
+        registry.registered(&marker, 1, 0);
         drop(place);
         // The process is still registered, so the next waiting caller need not register.
-        drop(registry.join(&marker, None));
-        assert_eq!(orders(&registry), []);
+        drop(registry.join(&marker, None, None));
+        assert_eq!(requests(&registry), []);
         if n == SWEEP {
             tokio::time::advance(TRUSTED * KEPT).await;
         }
     }
-    assert!(registry.lock().lines.len() <= 2 * SWEEP);
+    assert!(registry.lock().queues.len() <= 2 * SWEEP);
     assert!(!is_woken(&mut waits), "who waits is not forgotten");
-    let _place = registry.join(&Bytes::from("0"), None);
-    assert_eq!(orders(&registry).len(), 1);
+    let _place = registry.join(&Bytes::from("0"), None, None);
+    assert_eq!(requests(&registry).len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_registration_is_not_requested_again_at_once() {
     let registry = registry();
-    let _first = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    let _first = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
     let reason = Error::new(queue_core::ErrorKind::Configuration, "another type");
     registry.refused(&marker("a"), reason);
-    let _second = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), []);
+    let _second = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), []);
     tokio::time::advance(TRUSTED / 4).await;
-    let _third = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 3)]);
+    let _third = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 3)]);
     // The error lasts until the server accepts that marker, whatever it replies for another.
-    registry.joined(&marker("b"), 1, 0);
+    registry.registered(&marker("b"), 1, 0);
     assert!(registry.trouble().is_some());
-    registry.joined(&marker("a"), 3, 0);
+    registry.registered(&marker("a"), 3, 0);
     assert!(registry.trouble().is_none());
 }
 
@@ -183,84 +191,102 @@ async fn a_refused_registration_is_not_requested_again_at_once() {
 fn a_lost_connection_makes_every_waiter_poll() {
     let registry = registry();
     let mut places = [
-        registry.join(&marker("a"), None),
-        registry.join(&marker("b"), None),
+        registry.join(&marker("a"), None, None),
+        registry.join(&marker("b"), None, None),
     ];
     registry.wake_all();
     assert!(places.iter_mut().all(is_woken));
-    assert_eq!(orders(&registry), []);
-    assert!(registry.lock().lines.is_empty());
+    assert_eq!(requests(&registry), []);
+    assert!(registry.lock().queues.is_empty());
 }
 
 #[test]
 fn waiters_of_a_removed_queue_poll_and_forward_nothing() {
     let registry = registry();
-    let mut places: Vec<_> = (0..3).map(|_| registry.join(&marker("a"), None)).collect();
-    let mut other = registry.join(&marker("b"), None);
-    assert_eq!(orders(&registry), [join("a", 3), join("b", 1)]);
-    registry.joined(&marker("a"), 3, 0);
+    let mut places: Vec<_> = (0..3)
+        .map(|_| registry.join(&marker("a"), None, None))
+        .collect();
+    let mut other = registry.join(&marker("b"), None, None);
+    assert_eq!(requests(&registry), [join("a", 3), join("b", 1)]);
+    registry.registered(&marker("a"), 3, 0);
     registry.gone(&marker("a"));
     assert!(places.iter_mut().all(is_woken));
     assert!(!is_woken(&mut other));
     drop(places);
-    assert_eq!(orders(&registry), []);
+    assert_eq!(requests(&registry), []);
     // Nobody waits: a change that no caller here could use is dropped.
     registry.notify(&marker("a"), 2);
     registry.gone(&marker("a"));
-    assert_eq!(orders(&registry), []);
+    assert_eq!(requests(&registry), []);
     // The registration was removed with the queue.
-    let _place = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    let _place = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
 }
 
 /// While a slot is moving, its old node refuses to register, and a caller that polled comes there again.
 #[test]
 fn a_waiter_whose_slot_moved_polls_and_is_registered_when_it_comes_again() {
     let registry = registry();
-    let mut first = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    let mut first = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
     registry.moved(&marker("a"));
     assert!(is_woken(&mut first));
-    assert_eq!(orders(&registry), []);
-    let _second = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    assert_eq!(requests(&registry), []);
+    let _second = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
 }
 
 /// The removal message may overtake the reply to a registration at the next queue of the name.
 #[test]
 fn a_registration_that_a_removal_may_have_taken_is_not_trusted() {
     let registry = registry();
-    let mut first = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    let mut first = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), [join("a", 1)]);
     registry.gone(&marker("a"));
     assert!(is_woken(&mut first));
-    let _second = registry.join(&marker("a"), None);
-    assert_eq!(orders(&registry), []);
-    registry.joined(&marker("a"), 1, 0);
-    assert_eq!(orders(&registry), [join("a", 1)]);
+    let _second = registry.join(&marker("a"), None, None);
+    assert_eq!(requests(&registry), []);
+    registry.registered(&marker("a"), 1, 0);
+    assert_eq!(requests(&registry), [join("a", 1)]);
 }
 
-/// Keeps the messages that go back.
-#[derive(Debug, Default)]
-struct Basket(Mutex<Vec<Bytes>>);
+/// A woken caller may be the only one that knows of a change.
+#[tokio::test(start_paused = true)]
+async fn a_remembered_change_wakes_a_waiter_unless_one_that_knows_of_it_joins() {
+    let registry = registry();
+    let mut place = registry.join(&marker("a"), None, None);
+    let change = Instant::now() + Duration::from_millis(30);
+    registry.remember(&marker("a"), change, change);
+    registry.remember(&marker("b"), change, change);
+    let _knows = registry.join(&marker("b"), None, Some(change));
+    registry.wake_pending().await;
+    assert_eq!(Instant::now(), change);
+    assert!(is_woken(&mut place));
+    let never = tokio::time::timeout(Duration::from_secs(3600), registry.wake_pending());
+    assert!(never.await.is_err());
+}
 
-impl ReturnLease for Basket {
-    fn give_back(&self, handed: Bytes) {
-        self.0.lock().unwrap().push(handed);
-    }
+/// Receives the messages that go back.
+struct Basket {
+    unwanted: UnboundedSender<Bytes>,
+    returned: UnboundedReceiver<Bytes>,
 }
 
 impl Basket {
-    fn terms(self: &Arc<Self>, text: &str) -> Option<HandoffTerms> {
-        let returns: Weak<Self> = Arc::downgrade(self);
+    fn new() -> Self {
+        let (unwanted, returned) = unbounded_channel();
+        Self { unwanted, returned }
+    }
+
+    fn terms(&self, text: &str) -> Option<HandoffTerms> {
         Some(HandoffTerms {
             text: text.into(),
-            returns,
+            unwanted: self.unwanted.clone(),
         })
     }
 
-    fn take(&self) -> Vec<Bytes> {
-        std::mem::take(&mut self.0.lock().unwrap())
+    fn take(&mut self) -> Vec<Bytes> {
+        std::iter::from_fn(|| self.returned.try_recv().ok()).collect()
     }
 }
 
@@ -285,24 +311,24 @@ fn join_by(name: &'static str, waiting: usize, terms: &str, before: Option<&str>
 
 #[tokio::test(start_paused = true)]
 async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let (registry, mut basket) = (registry(), Basket::new());
     let a = marker("a");
-    let mut first = registry.join(&a, basket.terms("30 x"));
-    let mut other = registry.join(&a, basket.terms("40 x"));
-    assert_eq!(orders(&registry), [join_by("a", 2, " 0 30 x", None)]);
-    registry.joined(&a, 2, 0);
+    let mut first = registry.join(&a, basket.terms("30 x"), None);
+    let mut other = registry.join(&a, basket.terms("40 x"), None);
+    assert_eq!(requests(&registry), [join_by("a", 2, " 0 30 x", None)]);
+    registry.registered(&a, 2, 0);
     tokio::time::advance(Duration::from_millis(10)).await;
-    let mut late = registry.join(&a, basket.terms("30 x"));
-    assert_eq!(orders(&registry), [], "its terms are those of the first");
+    let mut late = registry.join(&a, basket.terms("30 x"), None);
+    assert_eq!(requests(&registry), [], "its terms are those of the first");
     registry.hand_over(&a, handed(0, 5));
     assert_eq!(first.woken().await, Wake::HandedOver(MESSAGE));
     assert!(!is_woken(&mut other) && !is_woken(&mut late));
     // The registration is used up; now another caller waits longest, with other terms.
     assert_eq!(
-        orders(&registry),
+        requests(&registry),
         [join_by("a", 2, " 1 40 x", Some(" 0 30 x"))]
     );
-    registry.joined(&a, 2, 0);
+    registry.registered(&a, 2, 0);
     registry.hand_over(&a, handed(1, 0));
     assert_eq!(other.woken().await, Wake::HandedOver(MESSAGE));
     assert_eq!(basket.take(), Vec::<Bytes>::new());
@@ -310,23 +336,23 @@ async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_nobody_waited_for_goes_back() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let (registry, mut basket) = (registry(), Basket::new());
     let a = marker("a");
-    let first = registry.join(&a, basket.terms("30 x"));
-    assert_eq!(orders(&registry), [join_by("a", 1, " 0 30 x", None)]);
-    registry.joined(&a, 1, 0);
+    let first = registry.join(&a, basket.terms("30 x"), None);
+    assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
+    registry.registered(&a, 1, 0);
     drop(first);
     tokio::time::advance(Duration::from_millis(10)).await;
-    let mut second = registry.join(&a, basket.terms("30 x"));
-    assert_eq!(orders(&registry), [], "the registration serves it, too");
+    let mut second = registry.join(&a, basket.terms("30 x"), None);
+    assert_eq!(requests(&registry), [], "the registration serves it, too");
     // The message may have been leased before the second caller came: the server counts whole milliseconds.
     registry.hand_over(&a, handed(0, 10));
     assert_eq!(basket.take(), [MESSAGE]);
     assert_eq!(
-        orders(&registry),
+        requests(&registry),
         [join_by("a", 1, " 1 30 x", Some(" 0 30 x"))]
     );
-    registry.joined(&a, 1, 0);
+    registry.registered(&a, 1, 0);
     // From a registration that was replaced.
     registry.hand_over(&a, handed(0, 20));
     assert_eq!(basket.take(), [MESSAGE]);
@@ -340,25 +366,25 @@ async fn a_message_that_nobody_waited_for_goes_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let (registry, mut basket) = (registry(), Basket::new());
     let a = marker("a");
-    let mut leaves = registry.join(&a, basket.terms("30 x"));
-    assert_eq!(orders(&registry).len(), 1);
-    registry.joined(&a, 1, 0);
+    let mut leaves = registry.join(&a, basket.terms("30 x"), None);
+    assert_eq!(requests(&registry).len(), 1);
+    registry.registered(&a, 1, 0);
     registry.hand_over(&a, handed(0, 0));
     assert_eq!(leaves.leave(), Some(MESSAGE));
     drop(leaves);
     assert_eq!(basket.take(), Vec::<Bytes>::new());
-    let dropped = registry.join(&a, basket.terms("30 x"));
-    assert_eq!(orders(&registry).len(), 1);
-    registry.joined(&a, 1, 0);
+    let dropped = registry.join(&a, basket.terms("30 x"), None);
+    assert_eq!(requests(&registry).len(), 1);
+    registry.registered(&a, 1, 0);
     registry.hand_over(&a, handed(1, 0));
     drop(dropped);
     assert_eq!(basket.take(), [MESSAGE]);
     // No handle is left: the lease expires.
-    let last = registry.join(&a, basket.terms("30 x"));
-    assert_eq!(orders(&registry).len(), 1);
-    registry.joined(&a, 1, 0);
+    let last = registry.join(&a, basket.terms("30 x"), None);
+    assert_eq!(requests(&registry).len(), 1);
+    registry.registered(&a, 1, 0);
     drop(basket);
     registry.hand_over(&a, handed(2, 0));
     drop(last);
@@ -367,13 +393,13 @@ async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() 
 /// A registration that remains beside its successor would get a message that goes back, uncharged and late.
 #[tokio::test(start_paused = true)]
 async fn the_next_registration_replaces_one_that_may_still_exist() {
-    type Between = fn(&Arc<WaiterRegistry>, &Arc<Basket>);
+    type Between = fn(&Arc<WaiterRegistry>, &Basket);
     let a = || marker("a");
     let between: [(&str, Between); 4] = [
         (
             "who waits by other terms leaves at once",
             |registry, basket| {
-                drop(registry.join(&marker("a"), basket.terms("40 x")));
+                drop(registry.join(&marker("a"), basket.terms("40 x"), None));
             },
         ),
         ("the connection is lost", |registry, _| registry.wake_all()),
@@ -382,57 +408,57 @@ async fn the_next_registration_replaces_one_that_may_still_exist() {
         }),
         ("many wait elsewhere", |registry, _| {
             for n in 0..2 * SWEEP {
-                drop(registry.join(&Bytes::from(n.to_string()), None));
+                drop(registry.join(&Bytes::from(n.to_string()), None, None));
             }
         }),
     ];
     for (what, happens) in between {
-        let (registry, basket) = (registry(), Arc::new(Basket::default()));
-        let first = registry.join(&a(), basket.terms("30 x"));
-        assert_eq!(orders(&registry), [join_by("a", 1, " 0 30 x", None)]);
-        registry.joined(&a(), 1, 0);
+        let (registry, basket) = (registry(), Basket::new());
+        let first = registry.join(&a(), basket.terms("30 x"), None);
+        assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
+        registry.registered(&a(), 1, 0);
         drop(first);
         tokio::time::advance(TRUSTED).await;
         happens(&registry, &basket);
-        assert_eq!(orders(&registry), [], "{what}");
-        let _second = registry.join(&a(), basket.terms("30 x"));
+        assert_eq!(requests(&registry), [], "{what}");
+        let _second = registry.join(&a(), basket.terms("30 x"), None);
         let next = join_by("a", 1, " 1 30 x", Some(" 0 30 x"));
-        assert_eq!(orders(&registry), [next], "{what}");
+        assert_eq!(requests(&registry), [next], "{what}");
     }
 }
 
 /// The server's notification may belong to the previous registration, and the reply comes after it.
 #[test]
 fn a_registration_of_unknown_state_is_replaced() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let (registry, basket) = (registry(), Basket::new());
     let a = marker("a");
-    let mut first = registry.join(&a, basket.terms("30 x"));
-    assert_eq!(orders(&registry), [join_by("a", 1, " 0 30 x", None)]);
+    let mut first = registry.join(&a, basket.terms("30 x"), None);
+    assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
     registry.notify(&a, 1);
     assert!(is_woken(&mut first));
-    registry.joined(&a, 1, 0);
+    registry.registered(&a, 1, 0);
     drop(first);
-    assert_eq!(orders(&registry), []);
-    let _second = registry.join(&a, basket.terms("30 x"));
+    assert_eq!(requests(&registry), []);
+    let _second = registry.join(&a, basket.terms("30 x"), None);
     let next = join_by("a", 1, " 1 30 x", Some(" 0 30 x"));
-    assert_eq!(orders(&registry), [next]);
+    assert_eq!(requests(&registry), [next]);
 }
 
 #[test]
 fn a_hint_waiter_is_registered_without_terms() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
+    let (registry, basket) = (registry(), Basket::new());
     let a = marker("a");
-    let by_hint = registry.join(&a, None);
-    let by_message = registry.join(&a, basket.terms("30 x"));
+    let by_hint = registry.join(&a, None, None);
+    let by_message = registry.join(&a, basket.terms("30 x"), None);
     assert_eq!(
-        orders(&registry),
+        requests(&registry),
         [join("a", 2)],
         "the first waits for a hint"
     );
-    registry.joined(&a, 2, 0);
+    registry.registered(&a, 2, 0);
     drop(by_hint);
     assert_eq!(
-        orders(&registry),
+        requests(&registry),
         [join_by("a", 1, " 1 30 x", Some(""))],
         "the first waits for a message"
     );
@@ -441,13 +467,13 @@ fn a_hint_waiter_is_registered_without_terms() {
 
 #[test]
 fn handles_that_are_gone_are_forgotten() {
-    let (registry, kept) = (registry(), Arc::new(Basket::default()));
-    drop(registry.join(&marker("kept"), kept.terms("30 x")));
+    let (registry, kept) = (registry(), Basket::new());
+    drop(registry.join(&marker("kept"), kept.terms("30 x"), None));
     for n in 0..3 * SWEEP {
-        let gone = Arc::new(Basket::default());
-        drop(registry.join(&Bytes::from(n.to_string()), gone.terms("30 x")));
+        let gone = Basket::new();
+        drop(registry.join(&Bytes::from(n.to_string()), gone.terms("30 x"), None));
     }
     let state = registry.lock();
-    assert!(state.returns.len() <= 2 * SWEEP);
-    assert!(state.returns.contains_key(&marker("kept")));
+    assert!(state.unwanted.len() <= 2 * SWEEP);
+    assert!(state.unwanted.contains_key(&marker("kept")));
 }

@@ -254,7 +254,7 @@ fn headers_that_are_none_keep_no_others_of_the_batch_back() {
 #[test]
 fn a_counter_that_is_no_number_restarts() {
     for field in [
-        "expired", "died", "joins", "released", "acked", "token", "quiet",
+        "expired", "died", "joins", "released", "acked", "token", "next_due",
     ] {
         for value in ["abc", "9223372036854775807", "inf", "1e300", ""] {
             let mut three = Three::of(QueueKind::Reliable);
@@ -262,7 +262,7 @@ fn a_counter_that_is_no_number_restarts() {
             assert_eq!(three.lease().expect("leases").len(), 3);
             three.set("meta", field.as_bytes(), value.as_bytes());
             three.ground.clock.set(START + HOUR);
-            // If `quiet` is too late, the first poll only corrects it.
+            // If `next_due` is too late, the first poll only corrects it.
             let found = three.lease().expect("leases").len() + three.lease().expect("leases").len();
             assert_eq!(found, 3, "{field}={value}");
             let leasing = three.leasing();
@@ -373,7 +373,7 @@ fn a_delayed_place_that_is_no_id_is_nobodys() {
     three.set("meta", b"joins", b"1");
     let due = START.to_string();
     three.ask::<()>("ZADD", "delayed", &[due.as_bytes(), b""]);
-    three.set("meta", b"quiet", b"0");
+    three.set("meta", b"next_due", b"0");
     assert_eq!(three.lease().expect("leases"), ["a", "b", "c"]);
     assert!(three.lease().expect("leases").is_empty());
 }

@@ -1,6 +1,6 @@
 //! The memory, connections and tasks that a client and its servers use, before the faults and after them.
 
-use queue_redis::LEFTOVERS;
+use queue_redis::leak_finder;
 use real_redis::Server;
 use tokio::runtime::Handle;
 
@@ -69,7 +69,7 @@ impl Remains {
         })
         .await;
         for server in servers.filter(|server| is_primary(server)) {
-            let left = server.ask::<Vec<String>>(&["EVAL", LEFTOVERS, "0", "qk"]);
+            let left = server.ask::<Vec<String>>(&["EVAL", leak_finder(), "0", "qk"]);
             assert_eq!(left.expect("the query succeeds"), [""; 0]);
         }
     }

@@ -23,33 +23,57 @@ pub(crate) type Edits = &'static [Edit];
 ///
 /// If a text does not occur exactly once in its file, or no script has the file in it.
 pub(crate) fn with(edits: Edits, only: &str) -> BTreeMap<&'static str, String> {
-    let mut files = BTreeMap::<&str, (String, String)>::new();
+    let mut files = BTreeMap::<&str, Vec<(String, String)>>::new();
     for Edit {
         file,
         find,
         replace,
     } in edits
     {
-        let (_, edited) = files.entry(file).or_insert_with(|| {
-            let text = read(file);
-            (text.clone(), text)
+        let pieces = files.entry(file).or_insert_with(|| {
+            let pieces = pieces(&read(file));
+            pieces
+                .into_iter()
+                .map(|piece| (piece.clone(), piece))
+                .collect()
         });
-        assert_eq!(edited.matches(find).count(), 1, "{find:?} in {file}.lua");
-        *edited = edited.replace(find, replace);
+        let found: usize = pieces
+            .iter()
+            .map(|(_, edited)| edited.matches(find).count())
+            .sum();
+        assert_eq!(found, 1, "{find:?} in {file}.lua");
+        for (_, edited) in pieces {
+            *edited = edited.replace(find, replace);
+        }
     }
     let mut scripts = BTreeMap::<&str, String>::new();
-    for (file, (text, edited)) in &files {
-        let mut found = false;
-        for (name, script) in queue_redis::scripts().filter(|(name, _)| name.ends_with(only)) {
-            if script.contains(text) {
-                let script = scripts.entry(name).or_insert_with(|| script.to_owned());
-                *script = script.replace(text, edited);
-                found = true;
+    for (file, pieces) in &files {
+        for (text, edited) in pieces.iter().filter(|(text, edited)| text != edited) {
+            let mut found = false;
+            for (name, script) in queue_redis::scripts().filter(|(name, _)| name.ends_with(only)) {
+                if script.contains(text) {
+                    let script = scripts.entry(name).or_insert_with(|| script.to_owned());
+                    *script = script.replace(text, edited);
+                    found = true;
+                }
             }
+            assert!(found, "the piece of {file}.lua is in no script: {text}");
         }
-        assert!(found, "{file}.lua is in no script");
     }
     scripts
+}
+
+/// The pieces of a file that are in scripts as a whole: its text between includes and beginnings of parts.
+fn pieces(text: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with("--- @") {
+            pieces.push(String::new());
+        } else if let Some(piece) = pieces.last_mut() {
+            piece.push_str(line);
+        }
+    }
+    pieces
 }
 
 fn read(file: &str) -> String {

@@ -4,35 +4,35 @@ use super::edit::{Edit, Edits, edits};
 
 edits! {
     HANDED_OVER_WITHOUT_A_LEASE {
-        "shared/hand_over": "    call('ZADD', LEASES, string.format('%d', deadline), lease)\n" => "";
+        "lib/wake_up": "    call('ZADD', LEASES, string.format('%d', deadline), lease)\n" => "";
     }
     HANDED_OVER_AND_READY {
-        "reliable/push_plain": "if not handed_over then" => "if true then";
-        "priority/enqueue_plain": "if not handed_over then" => "if true then";
-        "bounded/offer_plain": "if not handed_over then" => "if true then";
+        "reliable/push": "if not handed_over then" => "if true then";
+        "priority/enqueue": "if not handed_over then" => "if true then";
+        "bounded/offer": "if not handed_over then" => "if true then";
     }
     HANDED_OVER_OUT_OF_TURN {
-        "shared/hand_over": " and call('EXISTS', LINE, ready) == 0 then" => " then";
+        "lib/wake_up": " and call('EXISTS', LINE, ready) == 0 then" => " then";
     }
     HANDED_OVER_WHILE_PAUSED {
-        "shared/hand_over": "not string.find(flags, 'p', 1, true) and " => "";
+        "lib/wake_up": "not string.find(flags, 'p', 1, true) and " => "";
     }
     HANDED_OVER_BY_AN_OLD_TOKEN {
-        "shared/hand_over": "token + 1 or 0, now_micros)" => "token or 0, 1)";
+        "lib/wake_up": "token + 1 or 0, now_micros)" => "token or 0, 1)";
     }
     HANDED_OVER_WITHOUT_A_NAME {
-        "shared/hand_over": "if holder ~= '' then" => "if false then";
+        "lib/wake_up": "if holder ~= '' then" => "if false then";
     }
     HANDED_OVER_WITHOUT_A_BODY {
-        "shared/hand_over": "    call('HSET', FRAMES, id, frame)\n" => "";
+        "lib/wake_up": "    call('HSET', FRAMES, id, frame)\n" => "";
     }
     HANDED_OVER_AND_NOT_EXPECTED {
-        "shared/hand_over": "if deadline < quiet_until then" => "if false then";
+        "lib/wake_up": "if deadline < next_due then" => "if false then";
     }
     HANDED_OVER_FOR_AN_HOUR {
-        "shared/hand_over": "now + lease_time" => "now + 3600000";
+        "lib/wake_up": "now + lease_time" => "now + 3600000";
     }
     PUSH_OF_ONE_WAKES_NOBODY {
-        "shared/hand_over": "  call('ZREM', ARRIVALS, 'armed')\n  arm(ARRIVALS, 1)\n" => "";
+        "lib/wake_up": "  call('ZREM', ARRIVALS, 'armed')\n  wake_up(ARRIVALS, 1)\n" => "";
     }
 }

@@ -4,47 +4,47 @@ use super::edit::{Edit, Edits, edits};
 
 edits! {
     DEATH_MAKES_NO_ROOM {
-        "shared/tidy": "gone(dead)" => "disown(dead)";
+        "lib/reclaim": "free(dead)" => "free_keys(dead)";
     }
     /// On a list each of the two hides the other's bug: a call that promotes sends one hint more than it
     /// takes messages.
     DELAYED_IS_NOTHING_AHEAD {
-        "shared/list": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
+        "list/line": "call('EXISTS', READY, LINE, DELAYED) > 0" =>
             "call('EXISTS', READY, LINE) > 0";
-        "leasing/usual_turn": "call('EXISTS', next_list or LINE, DELAYED)" => "call('EXISTS', next_list or LINE)";
-        "shared/list_moves": "  call('ZADD', LINE, unpack(places))
-  arm(ARRIVALS, #ids)" =>
+        "leasing/fast_lease": "call('EXISTS', next_list or LINE, DELAYED)" => "call('EXISTS', next_list or LINE)";
+        "list/line": "  call('ZADD', LINE, unpack(places))
+  wake_up(ARRIVALS, #ids)" =>
             "  call('ZADD', LINE, unpack(places))";
     }
     EXPIRY_WAKES_NOBODY {
-        "shared/tidy": "arm(ARRIVALS, #back / 2)" => "";
+        "lib/reclaim": "wake_up(ARRIVALS, #back / 2)" => "";
     }
     DELAYED_PUSH_WAKES_NOBODY {
-        "shared/delay_new": "arm(ARRIVALS, 1)" => "";
+        "lib/push_options": "wake_up(ARRIVALS, 1)" => "";
     }
     OUTDATED_MAKES_NO_ROOM {
-        "shared/outdate": "gone(ended)" => "disown(ended)";
+        "lib/reclaim": "free(ended)" => "free_keys(ended)";
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
-        "leasing/settle_and_lease": "    expect(now + lease_time)\n" => "";
-        "leasing/usual_turn": "if now + lease_time < quiet_until then" => "if false then";
+        "leasing/settle_and_lease": "    lower_next_due(now + lease_time)\n" => "";
+        "leasing/fast_lease": "if now + lease_time < next_due then" => "if false then";
     }
     RETRY_IS_NOT_EXPECTED {
-        "shared/settle": "    expect(due)\n" => "";
+        "leasing/settle": "    lower_next_due(due)\n" => "";
     }
     DELAYED_PUSH_IS_NOT_EXPECTED {
-        "shared/delay_new": "    expect(due)\n" => "";
+        "lib/push_options": "    lower_next_due(due)\n" => "";
     }
     EXTENSION_IS_NOT_EXPECTED_TO_END {
-        "leasing/extend": "  expect(deadline)\n" => "";
+        "leasing/extend": "  lower_next_due(deadline)\n" => "";
     }
     USUAL_TURN_WAKES_NOBODY {
-        "leasing/usual_turn": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
+        "leasing/fast_lease": "call('EXISTS', next_list or LINE, DELAYED) > 0" => "false";
     }
     USUAL_TURN_TELLS_OF_NO_ROOM {
-        "leasing/acks": "arm(makes_room, done)" => "";
+        "leasing/fast_acks": "wake_up(room_marker, done)" => "";
     }
     TOLD_AND_GONE {
-        "waiting/pass_on": "arm(KEYS[1], tonumber(ARGV[2]))" => "";
+        "waiting/marker": "wake_up(KEYS[1], tonumber(ARGV[2]))" => "";
     }
 }

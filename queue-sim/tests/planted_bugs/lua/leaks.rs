@@ -4,92 +4,92 @@ use super::edit::{Edit, Edits, edits};
 
 edits! {
     CANCEL_LEAVES_THE_BODY {
-        "leasing/cancel": "forget(ids)" => "";
+        "leasing/operators": "forget(ids)\n    add_to('cancelled', #ids)" => "add_to('cancelled', #ids)";
     }
     DISCARD_LEAVES_THE_BODY {
-        "leasing/discard": "forget(ids)" => "";
+        "leasing/dead_letters": "forget(ids)" => "";
     }
     PURGE_LEAVES_THE_BODY {
-        "leasing/purge": "forget(ids)" => "";
+        "leasing/operators": "forget(ids)\n  end\n  return removed" => "end\n  return removed";
     }
     TRIM_LEAVES_THE_BODY {
-        "shared/graves": "forget(oldest)" => "";
+        "lib/dead_letters": "forget(oldest)" => "";
     }
     ACK_AMONG_OTHERS_LEAVES_THE_BODY {
-        "shared/settle": "forget(done)" => "";
+        "leasing/settle": "forget(done)" => "";
     }
     QUEUE_LEAVES_ITS_HINTS {
-        "leasing/remove": "call('UNLINK', unpack(KEYS))" =>
+        "leasing/queues": "call('UNLINK', unpack(KEYS))" =>
             "call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[4], unpack(KEYS, 6))";
     }
     CANCEL_LEAVES_ITS_PLACE {
-        "shared/in_line": "call('HDEL', FRAMES, unpack(kept))" => "";
+        "lib/line": "call('HDEL', FRAMES, unpack(kept))" => "";
     }
     HOLES_ARE_NOT_COUNTED {
-        "shared/list_lookup": "holes = add_to('holes', used or 1)" => "holes = 1";
+        "list/lookup": "holes = add_to('holes', used or 1)" => "holes = 1";
     }
     UNIQUE_OUTLIVES_ITS_MESSAGE {
-        "shared/uniques": "if call('HGET', FIRSTS, key) == ids[k] then" => "if false then";
+        "lib/attachments": "if call('HGET', FIRSTS, key) == ids[k] then" => "if false then";
     }
     HOLDER_OUTLIVES_ITS_LEASE {
-        "shared/end_leases": "call('HDEL', FRAMES, unpack(names))" => "";
+        "lib/reclaim": "call('HDEL', FRAMES, unpack(names))" => "";
     }
     OUTDATED_STAYS_AFTER_RETURN {
-        "shared/wait_on": "if not limited or not ids[1] then" => "if true then";
+        "lib/attachments": "if not has_ttl or not ids[1] then" => "if true then";
     }
     LEASED_STAYS_AMONG_ENDS {
         "leasing/settle_and_lease": "call('ZREM', ENDS, unpack(ids))" => "";
     }
     OUTDATED_LEAVES_THE_BODY {
-        "shared/outdate": "forget(dropped)" => "";
+        "lib/reclaim": "forget(dropped)" => "";
     }
     BODY_OUTLIVES_ITS_MESSAGE {
-        "shared/bodies": "call('HDEL', BODIES, unpack(references))" => "";
+        "lib/attachments": "call('HDEL', BODIES, unpack(references))" => "";
     }
     BODY_GOES_WITH_DEATH {
-        "shared/graves": "local function die(id, frame, why, reason)" =>
-            "local function die(id, frame, why, reason)
+        "lib/dead_letters": "local function add_dead_letter(id, frame, why, reason)" =>
+            "local function add_dead_letter(id, frame, why, reason)
              forget({ id })";
     }
     REFUSED_BODY_STAYS {
-        "shared/terms": "call('HDEL', BODIES, unpack(refused))" => "";
+        "lib/push_options": "call('HDEL', BODIES, unpack(refused))" => "";
     }
     UPLOAD_IS_TAKEN_TWICE {
-        "shared/terms": "    if not waits then\n      return redis" =>
+        "lib/push_options": "    if not waits then\n      return redis" =>
             "    if false then\n      return redis";
     }
     USUAL_TURN_LEAVES_THE_HOLDER {
-        "leasing/acks": "named and done or 0" => "0";
+        "leasing/fast_acks": "named_holders and done or 0" => "0";
     }
     ACKED_RUN_STAYS {
-        "leasing/acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>
-            "fields[#fields + 1], fields[#fields + 2] = 'h' .. run,";
-        "leasing/acks": "local place = own == '' and n - 1 or byte(own, n) - 128\n      fields[#fields + 1] =" =>
+        "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = batch, 'h' .. batch," =>
+            "fields[#fields + 1], fields[#fields + 2] = 'h' .. batch,";
+        "leasing/fast_acks": "local place = own == '' and n - 1 or byte(own, n) - 128\n      fields[#fields + 1] =" =>
             "local place = own == '' and n - 1 or byte(own, n) - 128\n      local _ =";
     }
     ACKED_RUN_LEAVES_THE_HOLDER {
-        "leasing/acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = run, 'h' .. run," =>
-            "fields[#fields + 1], fields[#fields + 2] = run,";
+        "leasing/fast_acks": "fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = batch, 'h' .. batch," =>
+            "fields[#fields + 1], fields[#fields + 2] = batch,";
     }
     ACKED_RUN_LEAVES_ITS_ACKS {
-        "leasing/acks": "fields[#fields + 3] = run, 'h' .. run, acked_fields[k]" => "fields[#fields + 3] = run, 'h' .. run";
+        "leasing/fast_acks": "fields[#fields + 3] = batch, 'h' .. batch, acked_fields[k]" => "fields[#fields + 3] = batch, 'h' .. batch";
     }
     ACKED_RUN_IS_COUNTED {
-        "leasing/acks": "call('HINCRBY', META, 'uncounted', #over - count)" => "";
+        "leasing/fast_acks": "call('HINCRBY', META, 'uncounted', #finished - count)" => "";
     }
     BROKEN_RUN_IS_COUNTED {
-        "shared/runs": "add_to('uncounted', 1 + #places - count)" => "";
+        "lib/batch_leases": "add_to('uncounted', 1 + #indexes - count)" => "";
     }
     BROKEN_RUN_COUNTS_THE_ACKED {
-        "shared/runs": "add_to('uncounted', 1 + #places - count)" => "add_to('uncounted', 1 - count)";
+        "lib/batch_leases": "add_to('uncounted', 1 + #indexes - count)" => "add_to('uncounted', 1 - count)";
     }
     BROKEN_RUN_STAYS {
-        "shared/runs": "  call('ZREM', LEASES, run)\n" => "";
+        "lib/batch_leases": "  call('ZREM', LEASES, batch)\n" => "";
     }
     BROKEN_RUN_LEAVES_THE_HOLDER {
-        "shared/runs": "call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)" => "call('HDEL', FRAMES, run, 'a' .. run)";
+        "lib/batch_leases": "call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)" => "call('HDEL', FRAMES, batch, 'a' .. batch)";
     }
     BROKEN_RUN_LEAVES_ITS_ACKS {
-        "shared/runs": "call('HDEL', FRAMES, run, 'h' .. run, 'a' .. run)" => "call('HDEL', FRAMES, run, 'h' .. run)";
+        "lib/batch_leases": "call('HDEL', FRAMES, batch, 'h' .. batch, 'a' .. batch)" => "call('HDEL', FRAMES, batch, 'h' .. batch)";
     }
 }

@@ -4,118 +4,119 @@ use super::edit::{Edit, Edits, edits};
 
 edits! {
     ACK_IGNORES_THE_TOKEN {
-        "leasing/usual": "ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)" =>
+        "leasing/settle_and_lease": "ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)" =>
             "ending[singles], forgotten[singles] = sub(settlement, 2, 15), sub(settlement, 2, 8)
              for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
                if #each == 14 and sub(each, 1, 7) == forgotten[singles] then ending[singles] = each end
              end";
-        "shared/settle": "members[k] = sub(asked[k], 2, 15)" =>
+        "leasing/settle": "members[k] = sub(asked[k], 2, 15)" =>
             "members[k] = sub(asked[k], 2, 15)
              for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
                if sub(each, 1, 7) == sub(members[k], 1, 7) then members[k] = each end
              end";
     }
     LIVE_AT_ITS_DEADLINE {
-        "shared/tidy": "call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES'" =>
+        "lib/reclaim": "call('ZRANGEBYSCORE', LEASES, '-inf', now_text, 'WITHSCORES'" =>
             "call('ZRANGEBYSCORE', LEASES, '-inf', '(' .. now_text, 'WITHSCORES'";
-        "shared/settle": "tonumber(deadlines[k]) <= now" => "tonumber(deadlines[k]) < now";
+        "leasing/settle": "tonumber(deadlines[k]) <= now" => "tonumber(deadlines[k]) < now";
         "leasing/extend": "tonumber(deadlines[k]) > now" => "tonumber(deadlines[k]) >= now";
     }
     ACK_AFTER_EXPIRY {
-        "shared/settle": "tidy()\nreturn act(" => "if settlements == 0 then tidy() end\nreturn act(";
-        "shared/settle": " or tonumber(deadlines[k]) <= now" => "";
+        "leasing/settle_and_lease": "  reclaim()\n  return run(settle" =>
+            "if settlements == 0 then reclaim() end\nreturn run(settle";
+        "leasing/settle": " or tonumber(deadlines[k]) <= now" => "";
     }
     EXTEND_REVIVES_THE_EXPIRED {
-        "leasing/extend": "tidy()\nlocal deadline" => "local deadline";
+        "leasing/extend": "reclaim()\n  local deadline" => "local deadline";
         "leasing/extend": "deadlines[k] and tonumber(deadlines[k]) > now" => "deadlines[k]";
     }
     TOKEN_REUSED {
-        "leasing/usual": "math.max(last_token + 1, now_micros)" => "now_micros";
+        "leasing/settle_and_lease": "math.max(last_token + 1, now_micros)" => "now_micros";
     }
     NACK_KEEPS_ITS_LEASE {
-        "shared/settle": "over[#over + 1] = member" =>
-            "over[#over + 1] = byte(ARGV[from + k - 1], 1) == 97 and member or nil";
+        "leasing/settle": "ended[#ended + 1] = member" =>
+            "ended[#ended + 1] = byte(ARGV[from + k - 1], 1) == 97 and member or nil";
     }
     POP_WITHOUT_A_LEASE {
-        "leasing/usual": "string.format('%d', now + lease_time)" => "'9007199254740991'";
+        "leasing/settle_and_lease": "string.format('%d', now + lease_time)" => "'9007199254740991'";
     }
     TIMED_FROM_THE_PUSH {
         "leasing/settle_and_lease": "leases[2 * k - 1] = deadline" =>
             "leases[2 * k - 1] = string.format('%d', decode('>I7', frames[k], 9) + lease_time)";
-        "leasing/usual_turn": "leases[2 * k] = deadline, id" =>
+        "leasing/fast_lease": "leases[2 * k] = deadline, id" =>
             "leases[2 * k] = string.format('%d', decode('>I7', frame, 9) + lease_time), id";
-        "leasing/usual_turn": "call('ZADD', LEASES, deadline, run)" =>
-            "call('ZADD', LEASES, string.format('%d', decode('>I7', reply[4], 9) + lease_time), run)";
+        "leasing/fast_lease": "call('ZADD', LEASES, deadline, batch)" =>
+            "call('ZADD', LEASES, string.format('%d', decode('>I7', reply[4], 9) + lease_time), batch)";
     }
     EXTEND_TAKES_THE_LATER {
         "leasing/extend": "leases[#leases + 1] = deadline" =>
             "leases[#leases + 1] = math.max(deadline, tonumber(deadlines[k]))";
     }
     RETURNED_TO_THE_TAIL {
-        "shared/list_moves": "back[#back + 1] = -1" => "back[#back + 1] = accepted";
+        "list/line": "back[#back + 1] = -1" => "back[#back + 1] = accepted";
     }
     PROMOTED_TO_THE_HEAD {
-        "shared/list_moves": "  join(due)" =>
+        "list/line": "  join_tail(due)" =>
             "  local back = {}
                for k = 1, #due do give_back(back, due[k]) end
                call('ZADD', LINE, unpack(back))
-               arm(ARRIVALS, #due)";
+               wake_up(ARRIVALS, #due)";
     }
     EXPIRY_IS_FREE {
-        "shared/tidy": "attempts_of(frame) + 1" => "attempts_of(frame)";
+        "lib/reclaim": "attempts_of(frame) + 1" => "attempts_of(frame)";
     }
     RELEASE_CHARGES {
-        "shared/settle": "give_back(back, id, frame, now)" =>
+        "leasing/settle": "give_back(back, id, frame, now)" =>
             "call('HSET', FRAMES, id, reframe(frame, attempts + 1))
              give_back(back, id, frame, now)";
     }
     POISON_CIRCLES {
-        "shared/tidy": "if attempts >= max_attempts then" => "if false then";
-        "shared/settle":
+        "lib/reclaim": "if attempts >= max_attempts then" => "if false then";
+        "leasing/settle":
             " and attempts + 1 < tonumber(string.match(config, 'max_attempts=(%d+)'))" => "";
     }
     LEASES_WHILE_PAUSED {
         "leasing/settle_and_lease": "wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "wants > 0";
     }
     DUPLICATE_EXTENDS_THE_MARK {
-        "shared/terms": "return mark and first_ids[mark.key]" =>
+        "lib/push_options": "return mark and first_ids[mark.key]" =>
             "if mark and first_ids[mark.key] then
                call('ZADD', DEDUP, now + mark.window, mark.key)
              end
              return mark and first_ids[mark.key]";
     }
     TRIM_DROPS_THE_NEWEST {
-        "shared/graves": "call('ZRANGE', DEAD, 0, math" => "call('ZREVRANGE', DEAD, 0, math";
+        "lib/dead_letters": "call('ZRANGE', DEAD, 0, math" => "call('ZREVRANGE', DEAD, 0, math";
     }
     DEAD_LETTER_TOO_MANY {
-        "shared/graves": "call('ZCARD', DEAD) - cap" => "call('ZCARD', DEAD) - cap - 1";
+        "lib/dead_letters": "call('ZCARD', DEAD) - cap" => "call('ZCARD', DEAD) - cap - 1";
     }
     REVIVAL_KEEPS_ATTEMPTS {
-        "leasing/revive": "reframe(frame, 0, now" =>
+        "leasing/dead_letters": "reframe(frame, 0, now" =>
             "reframe(frame, attempts_of(frame), now";
     }
     HANDLES_GO_BY_WHAT_THEY_OPENED {
-        "shared/config": "local config = meta[1]" => "local config = ARGV[2]";
+        "lib/config": "local config = meta[1]" => "local config = ARGV[2]";
     }
     RETRY_KEEPS_THE_FIRST_WHY {
-        "shared/settle": "due, due, sub(settlement, 23))" => "due, due)";
+        "leasing/settle": "due, due, sub(settlement, 23))" => "due, due)";
     }
     REVIVAL_KEEPS_WHY {
-        "leasing/revive": "now, now, '')" => "now, now)";
+        "leasing/dead_letters": "now, now, '')" => "now, now)";
     }
     RETRY_FORGETS_THE_PUSH {
-        "shared/reframe": "pushed, told = first," => "pushed, told = head[3],";
+        "lib/frames": "pushed, reason = first," => "pushed, reason = head[3],";
     }
     REVIVAL_LOSES_PRIORITY {
-        "leasing/revive": "call('HSET', FRAMES, id, frame)" =>
+        "leasing/dead_letters": "call('HSET', FRAMES, id, frame)" =>
             "frame = sub(frame, 1, 15) .. pack('>I2', 32768) .. sub(frame, 18)
              call('HSET', FRAMES, id, frame)";
     }
     REVIVAL_IGNORES_CAPACITY {
-        "leasing/revive": "occupied >= capacity" => "false";
+        "leasing/dead_letters": "occupied >= capacity" => "false";
     }
     TEXTUAL_TIES {
-        "delay/line":
+        "delay/queue":
             "local due = call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'LIMIT', '0', max)" =>
             "local all = call('ZRANGEBYSCORE', LINE, '-inf', now_text, 'WITHSCORES')
              local found, due = {}, {}
@@ -129,27 +130,27 @@ edits! {
              for k = 1, math.min(max, #found) do due[k] = found[k][3] end";
     }
     RETRY_KEEPS_ARRIVAL {
-        "shared/settle": "attempts + 1, due, due, " => "attempts + 1, due, nil, ";
+        "leasing/settle": "attempts + 1, due, due, " => "attempts + 1, due, nil, ";
     }
     UNCHECKED_REMOVAL {
-        "shared/line_lookup": "return key ~= nil" => "return true";
+        "lib/sorted_line": "return key ~= nil" => "return true";
     }
     KEYED_GOES_FIRST {
-        "shared/line_new": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
+        "lib/push_options": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
     }
     KEY_FREED_AT_DELIVERY {
         "leasing/settle_and_lease": "    local fields = picked.fresh" =>
             "    local fields = picked.fresh
-                 disown(ids)";
+                 free_keys(ids)";
     }
     DUE_IS_IGNORED {
-        "shared/terms": "due > now and due or nil" => "nil";
+        "lib/push_options": "due > now and due or nil" => "nil";
     }
     DUE_ARRIVES_AT_ITS_PUSH {
-        "shared/delay_new": "due, message.biased, due)" => "due, message.biased, now)";
+        "lib/push_options": "due, message.biased, due)" => "due, message.biased, now)";
     }
     CANCELS_THE_LEASED {
-        "leasing/cancel": "  local number = decode('>I7', ARGV[k])" =>
+        "leasing/operators": "  local number = decode('>I7', ARGV[k])" =>
             "  local number, id = decode('>I7', ARGV[k]), ARGV[k]
                for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
                  if sub(each, 1, 7) == id then
@@ -159,7 +160,7 @@ edits! {
                end";
     }
     CANCEL_FORGETS_THE_COUNT {
-        "leasing/cancel": "add_to('cancelled', #ids)" => "";
+        "leasing/operators": "add_to('cancelled', #ids)" => "";
     }
     PEEK_SKIPS_THE_RETURNED {
         "leasing/peek": "local function take_ready(frame)" =>
@@ -167,76 +168,76 @@ edits! {
                if byte(frame, 1) > 0 then return true end";
     }
     MARKS_END_WITH_THEIR_MESSAGES {
-        "shared/terms": "local unique = byte(what, 1) == 117" => "local unique = true";
-        "shared/terms": "tonumber(unique and sub(what, 2) or what)" =>
+        "lib/push_options": "local unique = byte(what, 1) == 117" => "local unique = true";
+        "lib/push_options": "tonumber(unique and sub(what, 2) or what)" =>
             "tonumber((string.gsub(what, 'u', '')))";
     }
     OUTDATED_IS_DELIVERED {
-        "shared/tidy": "  if limited then\n    outdate()" => "  if false then\n    outdate()";
+        "lib/reclaim": "  if has_ttl then\n    end_outdated()" => "  if false then\n    end_outdated()";
     }
     BURIED_IS_DROPPED {
-        "shared/terms": ".. sub(live, 1, 1)" => ".. 'd'";
+        "lib/push_options": ".. sub(live, 1, 1)" => ".. 'd'";
     }
     USUAL_TURN_TAKES_NOTHING {
-        "leasing/usual_turn": "call('LTRIM', next_list, taken_elements == 1 and '1' or taken_elements, '-1')" => "";
-        "leasing/usual_turn": "call('ZREM', LINE, unpack(next_places, 1, taken))" => "";
+        "leasing/fast_lease": "call('LTRIM', next_list, taken_elements == 1 and '1' or taken_elements, '-1')" => "";
+        "leasing/fast_lease": "call('ZREM', LINE, unpack(next_places, 1, taken))" => "";
     }
     USUAL_TURN_TAKES_ONE {
-        "leasing/usual_turn": "taken_elements == 1 and '1' or taken_elements, '-1')" => "'1', '-1')";
-        "leasing/usual_turn": "unpack(next_places, 1, taken)" => "next_places[1]";
+        "leasing/fast_lease": "taken_elements == 1 and '1' or taken_elements, '-1')" => "'1', '-1')";
+        "leasing/fast_lease": "unpack(next_places, 1, taken)" => "next_places[1]";
     }
     USUAL_TURN_ACKS_THE_LOST {
-        "leasing/acks": "if singles == 1 and done == 0 then" => "if false then";
+        "leasing/fast_acks": "if singles == 1 and done == 0 then" => "if false then";
     }
     USUAL_TURN_ACKS_ALL_OR_NONE {
-        "leasing/acks": "if lost[member] then" => "if next(lost) then";
+        "leasing/fast_acks": "if lost[member] then" => "if next(lost) then";
     }
     USUAL_TURN_ACKS_TWICE {
-        "leasing/acks": "each[k], lost[member], done = 'd', true, done + 1" =>
+        "leasing/fast_acks": "each[k], lost[member], done = 'd', true, done + 1" =>
             "each[k], done = 'd', done + 1";
     }
     USUAL_TURN_PASSES_THE_RETURNED {
-        "shared/list_next": "usual = call('EXISTS', LINE) == 0" => "";
+        "list/fast_lease": "fast = call('EXISTS', LINE) == 0" => "";
     }
     USUAL_TURN_OVERLOOKS_THE_RETURNED {
-        "shared/list_next": "usual = call('EXISTS', LINE) == 0" => "usual = call('EXISTS', LINE, READY) < 2";
+        "list/fast_lease": "fast = call('EXISTS', LINE) == 0" => "fast = call('EXISTS', LINE, READY) < 2";
     }
     USUAL_TURN_TELLS_NO_TIME {
-        "leasing/usual_turn": "math.min(expires, due)" => "math.huge";
+        "leasing/fast_lease": "math.min(expires, due)" => "math.huge";
     }
     USUAL_TURN_FORGETS_THE_DELAYED {
-        "leasing/usual_turn": "math.min(expires, due)" => "expires";
+        "leasing/fast_lease": "math.min(expires, due)" => "expires";
     }
     RUN_EXPIRES_AS_ONE {
-        "shared/tidy": "if is_run then" => "if false then";
+        "lib/reclaim": "if is_batch then" => "if false then";
     }
     RUN_SETTLES_AS_A_WHOLE_ALONE {
-        "shared/settle": "separate(members)" => "";
+        "leasing/settle": "split_batches(members)" => "";
     }
     BROKEN_RUN_LIVES_LONGER {
-        "shared/runs": "own[#own + 1], own[#own + 2] = over, message" =>
-            "own[#own + 1], own[#own + 2] = over + 1, message";
+        "lib/batch_leases": "own[#own + 1], own[#own + 2] = expires, message" =>
+            "own[#own + 1], own[#own + 2] = expires + 1, message";
     }
     RUN_FORGETS_ITS_ACKS {
-        "shared/runs": "if not has_place(places, k) then" => "if true then";
+        "lib/batch_leases": "if not has_index(indexes, k) then" => "if true then";
     }
     RUN_FORGETS_EARLIER_ACKS {
-        "leasing/acks": "acked_fields[k], before .. own" => "acked_fields[k], own";
+        "leasing/fast_acks": "acked_fields[k], before .. own" => "acked_fields[k], own";
     }
     RUN_IS_ACKED_TWICE {
-        "leasing/acks": "known and not again" => "known";
+        "leasing/fast_acks": "known and not again" => "known";
     }
     PEEK_SKIPS_THE_REST_OF_A_RUN {
-        "shared/show_leased": "return n - 1, rank" => "return 0, behind";
+        "leasing/peek": "return n - 1, rank" => "return 0, behind";
     }
     PEEK_SHOWS_RUNS_AS_LEASED {
-        "shared/show_leased": "return one.number < other.number" =>
+        "leasing/peek": "return one.number < other.number" =>
             "return decode('>I7', one.token) < decode('>I7', other.token)";
     }
     RUN_FORGETS_ITS_IDS {
-        "leasing/usual_turn": "if not gapless then" => "if false then";
+        "leasing/fast_lease": "if not gapless then" => "if false then";
     }
     RUN_IS_SETTLED_BY_THE_NEXT_ID {
-        "shared/runs": "id_in(run, of_lease - first_token + 1) ==" => "id_in(run, of_lease - first_token + 2) ==";
+        "lib/batch_leases": "id_in(batch, of_lease - first_token + 1) ==" => "id_in(batch, of_lease - first_token + 2) ==";
     }
 }

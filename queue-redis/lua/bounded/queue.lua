@@ -1,0 +1,65 @@
+-- A bounded queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
+-- `list/line`.
+-- KEYS[1] to KEYS[12] as below; KEYS[13] is the guard; KEYS[14 …] only in calls that need them
+-- src/keys.rs describes each key.
+-- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
+-- gives: OWNED, PROMOTED, READY, ROOM, RUNS, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
+local ROOM, DISTINCT, OWNED, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 10)
+local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
+local PROMOTED = DELAYED -- the key that `promote_due` reads
+
+--- @part "fast_lease"
+-- The fast path acks messages without distinct keys, and wakes up producers that wait for room. Messages of a batch
+-- lease have no distinct keys.
+-- needs: OWNED, ROOM, fast, forgotten, only_acks, room_marker, settlements, singles, unattached
+if only_acks and settlements > 0 then
+  room_marker = ROOM
+  if singles > 0 and call('EXISTS', OWNED) == 1 then
+    for _, key in ipairs(call('HMGET', OWNED, unpack(forgotten))) do
+      unattached = unattached and not key
+    end
+    fast = fast and unattached
+  end
+end
+
+--- @include "list/fast_lease"
+
+--- @part "line"
+-- Distinct keys (B7). DISTINCT has the id of the message that owns a key, and OWNED the key of an id. Messages with a
+-- key are never in READY, so replacing one costs O(log n).
+-- needs: DISTINCT, OWNED, ROOM, end_attachments, wake_up
+-- gives: free, free_keys
+--- @include "lib/wake_up"
+--- @include "lib/attachments"
+
+-- Frees the distinct keys of messages that are removed or dead, and ends their attachments. Returns the dedup keys
+-- whose marks end.
+local function free_keys(ids)
+  local ended = end_attachments(ids)
+  local owned = call('HMGET', OWNED, unpack(ids))
+  for k = 1, #ids do
+    if owned[k] then
+      call('HDEL', DISTINCT, owned[k])
+      call('HDEL', OWNED, ids[k])
+    end
+  end
+  return ended
+end
+
+-- Messages are acked, dead or removed: ends their keys and attachments, and makes room (B4).
+local function free(ids)
+  free_keys(ids)
+  wake_up(ROOM, #ids)
+end
+
+--- @include "list/line"
+
+--- @part "moves"
+--- @include "list/line#moves"
+
+--- @part "counts"
+--- @include "list/lookup#counts"
+
+--- @part "lookup"
+--- @include "list/lookup#lookup"

@@ -1,0 +1,127 @@
+-- Verbs for operators: `pause`, `resume`, `purge`, `cancel` and `reconfigure`.
+-- needs: ARRIVALS, META
+-- gives: meta
+--- @include "lib/call"
+--- @include "{kind}/queue"
+call('ZREM', ARRIVALS, '') -- removes nothing, see `lib/config`
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
+--- @include "lib/config"
+
+--- @part "pause"
+-- pause: lets leases return nothing until `resume`.
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- Returns 1.
+-- needs: META, flags
+if not string.find(flags, 'p', 1, true) then
+  call('HSET', META, 'flags', flags .. 'p')
+end
+return 1
+
+--- @part "resume"
+-- resume: lets leases return messages again, and wakes up waiting processes.
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- Returns 1.
+-- needs: ARRIVALS, META, flags, wake_up
+--- @include "lib/wake_up"
+local others = string.gsub(flags, 'p', '')
+if others == '' then
+  call('HDEL', META, 'flags')
+else
+  call('HSET', META, 'flags', others)
+end
+wake_up(ARRIVALS, MANY)
+return 1
+
+--- @part "purge"
+-- purge: removes ready messages in delivery order, then delayed ones by (due, id).
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] max: the number of messages, 128 at most
+-- ARGV[4] present if this continues a purge
+-- Returns the number of removed messages; fewer than `max` if there are no more.
+-- needs: forget, free, reclaim, take_out
+--- @include "lib/config#state"
+
+local function purge()
+  --- @include "lib/reclaim"
+  --- @include "lib/line#take_out"
+
+  if not ARGV[4] then
+    reclaim()
+  end
+  local ids, removed = take_out(tonumber(ARGV[3]), 'purged')
+  if ids[1] then
+    free(ids)
+    forget(ids)
+  end
+  return removed
+end
+
+return purge()
+
+--- @part "cancel"
+-- cancel: removes undelivered messages (L15).
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3 …] ids
+-- Returns one letter for each id: c cancelled, t too late, n never existed.
+-- needs: accepted, add_to, forget, free, reclaim, withdraw
+--- @include "lib/config#state"
+
+local function cancel()
+  --- @include "lib/reclaim"
+  --- @include "{kind}/queue#lookup"
+
+  reclaim()
+  local answers, ids = {}, {}
+  for k = 3, #ARGV do
+    local number = decode('>I7', ARGV[k])
+    if number == 0 or number > accepted then
+      answers[k - 2] = 'n'
+    elseif withdraw(ARGV[k]) then
+      answers[k - 2] = 'c'
+      ids[#ids + 1] = ARGV[k]
+    else
+      answers[k - 2] = 't'
+    end
+  end
+  if ids[1] then
+    free(ids)
+    forget(ids)
+    add_to('cancelled', #ids)
+  end
+  return table.concat(answers)
+end
+
+return cancel()
+
+--- @part "reconfigure"
+-- reconfigure: stores another configuration, and trims the dead letters to its cap, up to 128.
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] configuration: '' to continue trimming with the stored one
+-- ARGV[4] not used; see `rotating/ring#reconfigure`
+-- Returns the number of dead letters that are left to trim. Or -n if another ageing is refused, because n messages
+-- are ready in the order of the old one.
+-- needs: META, config, count_ready, reclaim, trim
+--- @include "lib/config#state"
+
+local function reconfigure()
+  --- @include "lib/reclaim"
+  --- @include "{kind}/queue#counts"
+
+  reclaim()
+  if ARGV[3] ~= '' then
+    local ready = count_ready()
+    if ready > 0 and string.match(config, 'ageing=%S+') ~= string.match(ARGV[3], 'ageing=%S+') then
+      return -ready
+    end
+    config = ARGV[3] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `lib/config`
+    call('HSET', META, 'config', config)
+  end
+  return trim()
+end
+
+return reconfigure()

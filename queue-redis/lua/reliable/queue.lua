@@ -1,0 +1,29 @@
+-- A reliable queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`. The line is in
+-- `list/line`.
+-- KEYS[1] to KEYS[9] as below; KEYS[10] is the guard; KEYS[11 …] only in calls that need them
+-- src/keys.rs describes each key.
+-- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED
+-- gives: READY, RUNS, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, READY, RUNS = unpack(KEYS)
+local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 11)
+local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
+local PROMOTED = DELAYED -- the key that `promote_due` reads
+
+--- @part "fast_lease"
+--- @include "list/fast_lease"
+
+--- @part "line"
+-- needs: end_attachments
+-- gives: free
+--- @include "lib/attachments"
+local free = end_attachments
+--- @include "list/line"
+
+--- @part "moves"
+--- @include "list/line#moves"
+
+--- @part "counts"
+--- @include "list/lookup#counts"
+
+--- @part "lookup"
+--- @include "list/lookup#lookup"

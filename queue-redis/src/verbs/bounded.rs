@@ -1,0 +1,184 @@
+//! The bounded queue.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{
+    BoundedConfig, BoundedQueue, Error, Message, MessageId, Offer, Offered, Outcome, Overflow,
+    Push, Result, check_capacity, limits,
+};
+use redis_link::ScriptCall;
+
+use super::{Queue, kind::LeasingKind};
+use crate::{
+    frame::Frame,
+    queue::Handle,
+    reply::Reply,
+    script::Script,
+    scripts::{self, LeasingScripts},
+};
+
+/// The two modes of an offer: the policy is part of the call. The script gets these numbers.
+const REJECTING: usize = 0;
+const DROPPING_OLDEST: usize = 1;
+
+/// A queue of a fixed length.
+#[derive(Debug)]
+pub(crate) enum Bounded {}
+
+impl LeasingKind for Bounded {
+    type Message = Offer;
+    type Pushed = Offered;
+
+    const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
+    const PUSH: &Script = &scripts::BOUNDED_OFFER;
+    const PUSH_MODES: usize = 2;
+
+    fn push(message: &Offer) -> &Push {
+        &message.push
+    }
+
+    fn add_before(batch: &[Offer], mode: usize, call: &mut ScriptCall) {
+        call.push(mode);
+        call.push(distinct(batch).count());
+    }
+
+    fn add_behind(batch: &[Offer], call: &mut ScriptCall) {
+        for (entry, key) in distinct(batch) {
+            call.push(entry + 1);
+            call.push(key);
+        }
+    }
+
+    fn replies(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
+        if reply.len() != 3 * entries {
+            let ids = reply.ids(entries)?.into_iter();
+            let accepted = ids.map(|id| Offered::Accepted {
+                id: MessageId::new(id.unsigned_abs()),
+                evicted: None,
+            });
+            return Ok(accepted.collect());
+        }
+        let mut offered = Vec::with_capacity(entries);
+        for _ in 0..entries {
+            let what = reply.count()?;
+            let id = MessageId::new(reply.count()?);
+            let other = MessageId::new(reply.count()?);
+            offered.push(match what {
+                0 => Offered::Accepted { id, evicted: None },
+                1 => Offered::Accepted {
+                    id,
+                    evicted: Some(other),
+                },
+                2 => Offered::Replaced {
+                    id,
+                    replaced: other,
+                },
+                3 => Offered::Duplicate(id),
+                4 => Offered::Full,
+                _ => return Err(reply.unexpected()),
+            });
+        }
+        Ok(offered)
+    }
+}
+
+#[async_trait]
+impl BoundedQueue for Queue<Bounded> {
+    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
+        self.checked(Offer::check_all(messages, self.max_body))?;
+        match overflow {
+            Overflow::Reject => {
+                let poll = self.handle.room.poll();
+                let offered = self.push_batchers[REJECTING].submit(messages).await?;
+                poll.succeeded(None);
+                Ok(offered)
+            }
+            Overflow::DropOldest => self.push_batchers[DROPPING_OLDEST].submit(messages).await,
+            other => Err(self.handle.name(Error::invalid(format!(
+                "the overflow {other:?} is not known here"
+            )))),
+        }
+    }
+
+    async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
+        self.handle.room.wait(timeout, None).await.map(drop)
+    }
+
+    async fn recent(&self, n: usize) -> Result<Vec<Message>> {
+        self.checked(limits::check_page(n))?;
+        let call = self.handle.prepare(&scripts::BOUNDED_RECENT).with(n);
+        let read = |reply: Reply| Ok((reply.rest(|bytes| Frame::read(bytes, Bounded::HEAD))?, ()));
+        let (frames, ()) = self.handle.look(call, read).await?;
+        Ok(frames.into_iter().filter_map(Frame::message).collect())
+    }
+
+    async fn capacity(&self) -> Result<NonZeroUsize> {
+        let call = self.handle.prepare(&scripts::BOUNDED_CAPACITY);
+        let mut reply = self.handle.run(&call).await?;
+        let capacity = usize::try_from(reply.count()?).ok();
+        capacity
+            .and_then(NonZeroUsize::new)
+            .ok_or_else(|| reply.unexpected())
+    }
+
+    async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>> {
+        self.checked(check_capacity(capacity.get()))?;
+        let call = self.handle.prepare(&scripts::BOUNDED_RESIZE);
+        let first = self.handle.run(&call.with(capacity.get())).await?;
+        shorten(&self.handle, first).await
+    }
+}
+
+/// Stores another configuration with its capacity, in one step, and drops messages beyond the capacity. Returns how
+/// many dead letters are left to trim; `None` if the queue is gone and the handle does not create it.
+pub(crate) async fn reconfigure(
+    handle: &Handle,
+    config: &BoundedConfig,
+    text: &str,
+) -> Result<Option<i64>> {
+    let call = handle.prepare(&scripts::BOUNDED_RESIZE);
+    let call = call.with(config.capacity).with(text);
+    let Some(mut first) = handle.run_if_there(&call).await? else {
+        return Ok(None);
+    };
+    let letters = first.number()?;
+    shorten(handle, first).await?;
+    Ok(Some(letters))
+}
+
+/// Sets the capacity if needed, in one step, and drops messages beyond the capacity.
+pub(crate) async fn ensure_capacity(handle: &Handle, capacity: usize) -> Result<()> {
+    let call = handle.prepare(&scripts::BOUNDED_RESIZE);
+    let first = handle.run(&call.with(capacity).with("")).await?;
+    shorten(handle, first).await.map(drop)
+}
+
+/// Runs the remaining steps of a resize, if the queue still exists. Returns all ids that the steps dropped.
+async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
+    let mut dropped = Vec::new();
+    loop {
+        let count = step.len();
+        for _ in 0..count {
+            dropped.push(MessageId::new(step.count()?));
+        }
+        if count < limits::MAX_BATCH {
+            return Ok(dropped);
+        }
+        let call = handle.prepare(&scripts::BOUNDED_RESIZE).with("");
+        let next = handle.run_if_there(&call).await;
+        // The earlier steps are done even if this one fails; later offers do the remaining ones.
+        let next = next.map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        let Some(next) = next else {
+            return Ok(dropped);
+        };
+        step = next;
+    }
+}
+
+/// The distinct keys of a batch, each with its entry.
+fn distinct(batch: &[Offer]) -> impl Iterator<Item = (usize, &[u8])> {
+    let keys = batch.iter().map(|message| message.distinct.as_deref());
+    keys.enumerate()
+        .filter_map(|(entry, key)| Some((entry, key?)))
+}

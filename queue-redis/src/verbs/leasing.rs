@@ -1,0 +1,271 @@
+//! Leasing, and the parts that all kinds share.
+
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use queue_core::{
+    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Extended, Holder, Leased, Leasing,
+    MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
+    Timestamp, limits,
+};
+use redis_link::ScriptCall;
+
+use super::{
+    cursors::{cursor, shown_before, shown_by_now},
+    kind::LeasingKind,
+    lease_batcher::LeaseBatcher,
+    push::{PushBatcher, PushSender},
+    settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased},
+};
+use crate::{
+    frame::{self, Dead, Shown},
+    queue::Handle,
+    reply::Reply,
+    waiting::{HandoffTerms, Woken},
+};
+
+/// A queue of this kind.
+#[derive(Debug)]
+pub(crate) struct Queue<K: LeasingKind> {
+    pub(super) handle: Arc<Handle>,
+    pub(super) max_body: usize,
+    pub(super) push_batchers: Vec<PushBatcher<K>>,
+    leases: LeaseBatcher,
+}
+
+impl<K: LeasingKind> Queue<K> {
+    /// The queue behind an opened handle.
+    pub(crate) fn new(handle: Handle, max_body: usize) -> Self {
+        let handle = Arc::new(handle);
+        Self {
+            push_batchers: (0..K::PUSH_MODES)
+                .map(|mode| PushSender::batcher(&handle, mode))
+                .collect(),
+            leases: LeaseBatcher::new(SettleAndLease::new(
+                &handle,
+                &K::SCRIPTS.settle_and_lease,
+                K::HEAD,
+            )),
+            handle,
+            max_body,
+        }
+    }
+
+    /// Names the queue in the error of a check.
+    pub(super) fn checked<T>(&self, check: Result<T>) -> Result<T> {
+        check.map_err(|error| self.handle.name(error))
+    }
+
+    async fn settle_or_lease(&self, request: LeaseCall<'_>) -> Result<SettledAndLeased> {
+        let poll = (request.max > 0).then(|| self.handle.arrivals.poll());
+        let (settled, leased) = self.leases.submit(request).await?;
+        if let Some(poll) = poll {
+            poll.succeeded(leased.next);
+        }
+        Ok((settled, leased))
+    }
+}
+
+#[async_trait]
+impl<K: LeasingKind> Leasing for Queue<K> {
+    async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
+        self.settle_and_lease(&[], max, lease_time, None)
+            .await
+            .map(|(_, leased)| leased)
+    }
+
+    async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
+        self.checked(limits::check_batch(settlements.len()))?;
+        self.checked(Settlement::check_all(settlements))?;
+        let (settled, _) = self
+            .settle_or_lease(LeaseCall::settling(settlements))
+            .await?;
+        Ok(settled)
+    }
+
+    async fn settle_and_lease(
+        &self,
+        settlements: &[Settlement],
+        max: NonZeroUsize,
+        lease_time: Duration,
+        holder: Option<Holder>,
+    ) -> Result<(Vec<Settled>, Leased)> {
+        self.checked(Settlement::check_all(settlements))?;
+        self.checked(limits::check_max(max.get()))?;
+        self.checked(limits::lease_millis(lease_time))?;
+        let request = LeaseCall {
+            settlements,
+            max: max.get(),
+            lease_time,
+            holder: holder.as_ref(),
+        };
+        self.settle_or_lease(request).await
+    }
+
+    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
+        self.checked(limits::check_batch(receipts.len()))?;
+        let millis = self.checked(limits::lease_millis(lease_time))?;
+        let mut call = self.handle.prepare(&K::SCRIPTS.extend).with(millis);
+        for receipt in receipts {
+            call.push(&frame::lease(*receipt)[..]);
+        }
+        self.leases.verb().break_up(receipts.iter().copied());
+        let mut reply = self.handle.run(&call).await?;
+        reply.statuses(receipts.len(), |letter| match letter {
+            b'd' => Some(Extended::Extended),
+            b'l' => Some(Extended::LeaseLost),
+            _ => None,
+        })
+    }
+
+    async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
+        self.handle.arrivals.wait(timeout, None).await.map(drop)
+    }
+
+    async fn wait_to_lease(
+        &self,
+        lease_time: Duration,
+        holder: Option<Holder>,
+        timeout: Duration,
+    ) -> Result<Leased> {
+        let millis = self.checked(limits::lease_millis(lease_time))?;
+        let unwanted = self.leases.unwanted();
+        let terms = HandoffTerms::new(millis, holder.as_ref(), unwanted);
+        let delivery = match self.handle.arrivals.wait(timeout, Some(terms)).await? {
+            Woken::Message(handed) => {
+                let lease = Duration::from_millis(millis);
+                self.leases.verb().handed_over(handed, lease)
+            }
+            Woken::Poll => None,
+        };
+        Ok(Leased::of(delivery.into_iter().collect()))
+    }
+
+    async fn depth(&self) -> Result<Depth> {
+        self.counters().await.map(|counters| counters.depth)
+    }
+
+    async fn counters(&self) -> Result<Counters> {
+        // The script reads the dedup marks.
+        let call = self.handle.prepare_with_all_keys(&K::SCRIPTS.counters);
+        self.handle.run(&call).await?.counters()
+    }
+
+    async fn dead_letters(&self, page: Page) -> Result<Paged<DeadLetter>> {
+        self.checked(page.check())?;
+        let call = self.handle.prepare(&K::SCRIPTS.dead_letters);
+        let after = page.after.map_or(0, Cursor::get);
+        let call = call.with(after).with(page.limit);
+        let read = |mut reply: Reply| {
+            let next = cursor(&mut reply)?;
+            Ok((reply.rest(|bytes| Dead::read(bytes, K::HEAD))?, next))
+        };
+        let (dead, next) = self.handle.look(call, read).await?;
+        let entries = dead.into_iter().map(Dead::letter).collect();
+        Ok(Paged { entries, next })
+    }
+
+    async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.revive), ids);
+        let mut reply = self.handle.run(&call).await?;
+        reply.statuses(ids.len(), |letter| match letter {
+            b'r' => Some(Revived::Revived),
+            b'n' => Some(Revived::NotFound),
+            b'f' => Some(Revived::Full),
+            _ => None,
+        })
+    }
+
+    async fn discard(&self, ids: &[MessageId]) -> Result<u64> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.discard), ids);
+        self.handle.run(&call).await?.count()
+    }
+
+    async fn pause(&self) -> Result<()> {
+        let call = self.handle.prepare(&K::SCRIPTS.pause);
+        self.handle.run(&call).await?.count().map(drop)
+    }
+
+    async fn resume(&self) -> Result<()> {
+        let call = self.handle.prepare(&K::SCRIPTS.resume);
+        self.handle.run(&call).await?.count().map(drop)
+    }
+
+    fn confirmer(&self) -> Option<Arc<dyn Confirmer>> {
+        self.handle.confirmer()
+    }
+
+    async fn purge(&self, max: NonZeroUsize) -> Result<u64> {
+        self.checked(limits::check_page(max.get()))?;
+        let (mut purged, mut left) = (0, max.get());
+        while left > 0 {
+            let step = left.min(limits::MAX_BATCH);
+            let mut call = self.handle.prepare(&K::SCRIPTS.purge).with(step);
+            if left < max.get() {
+                call.push("");
+            }
+            let removed = match self.handle.run(&call).await {
+                Ok(mut reply) => reply.count()?,
+                // Some messages are purged already.
+                Err(error) if purged > 0 => return Err(error.with_outcome(Outcome::Unknown)),
+                Err(error) => return Err(error),
+            };
+            purged += removed;
+            left -= step;
+            if removed < step as u64 {
+                break;
+            }
+        }
+        Ok(purged)
+    }
+
+    async fn cancel(&self, ids: &[MessageId]) -> Result<Vec<Cancelled>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let call = with_ids(self.handle.prepare(&K::SCRIPTS.cancel), ids);
+        let mut reply = self.handle.run(&call).await?;
+        reply.statuses(ids.len(), |letter| match letter {
+            b'c' => Some(Cancelled::Cancelled),
+            b't' => Some(Cancelled::TooLate),
+            b'n' => Some(Cancelled::NeverWas),
+            _ => None,
+        })
+    }
+
+    async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
+        self.checked(page.check())?;
+        let (listed, lined) = shown_before(page.after);
+        let call = self.handle.prepare(&K::SCRIPTS.peek).with(match place {
+            Place::Ready => "r",
+            Place::Delayed => "d",
+            Place::Leased => "l",
+        });
+        let call = call.with(listed).with(lined).with(page.limit);
+        let read = |mut reply: Reply| {
+            let now = Timestamp::from_millis(reply.count()?);
+            let listed = u64::try_from(reply.number()?).ok();
+            let lined = reply.count()?;
+            let mut shown = Vec::with_capacity(reply.len() / 3);
+            while reply.len() > 0 {
+                let (frame, time, lease) = (reply.bytes()?, reply.count()?, reply.bytes()?);
+                let time = Timestamp::from_millis(time);
+                // Damaged messages are skipped; a lease buries them.
+                shown.extend(Shown::read(frame, K::HEAD, place, now, time, lease));
+            }
+            let next = listed.map(|listed| shown_by_now(listed, lined));
+            Ok((shown, next.transpose()?))
+        };
+        let (shown, next) = self.handle.look(call, read).await?;
+        let entries = shown.into_iter().filter_map(Shown::peeked).collect();
+        Ok(Paged { entries, next })
+    }
+}
+
+/// The call with these ids, one argument each.
+pub(super) fn with_ids(mut call: ScriptCall, ids: &[MessageId]) -> ScriptCall {
+    for id in ids {
+        call.push(&frame::wide(id.get())[..]);
+    }
+    call
+}

@@ -1,0 +1,147 @@
+//! Pushing messages: small concurrent batches share a call.
+
+use std::{marker::PhantomData, sync::Arc};
+
+use async_trait::async_trait;
+use queue_core::{Error, MessageId, Push, Pushed, Result, TimeToLive, limits};
+use redis_link::{
+    ScriptCall,
+    batching::{Batcher, SendBatch},
+};
+use tokio::time::Instant;
+
+use super::kind::LeasingKind;
+use crate::{
+    frame::{self, Pack, Payload},
+    queue::{Handle, StagedBodies},
+    reply::Reply,
+};
+
+/// Pushes messages to one queue in one mode.
+pub(super) type PushBatcher<K> = Batcher<PushSender<K>>;
+
+/// Sends the pushes of one mode to one queue.
+pub(crate) struct PushSender<K> {
+    handle: Arc<Handle>,
+    mode: usize,
+    kind: PhantomData<fn(K)>,
+}
+
+impl<K: LeasingKind> PushSender<K> {
+    pub(super) fn batcher(handle: &Arc<Handle>, mode: usize) -> PushBatcher<K> {
+        let sender = Self {
+            handle: Arc::clone(handle),
+            mode,
+            kind: PhantomData,
+        };
+        let patience = handle.client().response_timeout();
+        Batcher::new(sender, patience, Arc::clone(&handle.context().spawn))
+    }
+
+    fn add_arguments(&self, batch: &[K::Message], staged: &StagedBodies, call: &mut ScriptCall) {
+        let pushes = || batch.iter().map(K::push);
+        let packs = K::PACKS && batch.len() >= self.handle.context().packs;
+        let packable = match packs && staged.is_empty() && pushes().all(is_plain) {
+            true => pushes().map(payload).collect(),
+            false => Vec::new(),
+        };
+        if let Some(packs) = Pack::several(&packable) {
+            call.push("packs");
+            packs.for_each(|pack| call.push(pack));
+            return;
+        }
+        call.push(batch.len());
+        K::add_before(batch, self.mode, call);
+        staged.add_payloads(pushes().map(payload), call);
+        K::add_behind(batch, call);
+        add_terms(pushes(), call);
+        staged.add_references(call);
+    }
+}
+
+#[async_trait]
+impl<K: LeasingKind> SendBatch for PushSender<K> {
+    type Request = K::Message;
+    type Reply = K::Pushed;
+
+    async fn send_batch(&self, batch: &[K::Message]) -> Result<Vec<K::Pushed>> {
+        let handle = &self.handle;
+        let pushes = || batch.iter().map(K::push);
+        let payloads = || pushes().map(payload);
+        let staged = StagedBodies::of(payloads(), handle.context().large);
+        handle.upload(&staged, payloads()).await?;
+        let ends = |push: &Push| push.dedup.is_some() || push.time_to_live.is_some();
+        let all = pushes().any(ends) || !staged.is_empty();
+        let mut call = handle.prepare_push(K::PUSH, all);
+        self.add_arguments(batch, &staged, &mut call);
+        let reply = handle.run(&call).await;
+        handle.take_back_if_refused(&staged, &reply).await;
+        K::replies(reply?, batch.len())
+    }
+
+    fn size(message: &K::Message) -> usize {
+        K::push(message).size()
+    }
+
+    async fn ready(&self) -> Result<()> {
+        self.handle.ready().await
+    }
+
+    fn held_up(&self) -> Option<Instant> {
+        self.handle.client().held_up()
+    }
+
+    fn unsent(&self) -> Error {
+        self.handle.unsent()
+    }
+}
+
+fn payload(push: &Push) -> Payload<'_> {
+    let Push { headers, body, .. } = push;
+    Payload { headers, body }
+}
+
+/// Adds the terms of single messages, as `lua/lib/push_options.lua` reads them. The windows and limits were checked before.
+fn add_terms<'a>(pushes: impl Iterator<Item = &'a Push>, call: &mut ScriptCall) {
+    for (entry, push) in pushes.enumerate() {
+        if let Some(dedup) = &push.dedup {
+            call.push(entry + 1);
+            let window = dedup.window_millis().unwrap_or(1);
+            match dedup.until_done {
+                true => call.push(format!("u{window}")),
+                false => call.push(window),
+            }
+            call.push(&dedup.key[..]);
+        }
+        if let Some(TimeToLive { limit, then }) = push.time_to_live {
+            call.push(entry + 1);
+            call.push("live");
+            let limit = limits::time_to_live_millis(limit).unwrap_or(1);
+            call.push(format!("{}{limit}", frame::outdated(then)));
+        }
+        if let Some(due) = push.due {
+            call.push(entry + 1);
+            call.push("due");
+            call.push(&frame::due(due)[..]);
+        }
+    }
+}
+
+/// Whether the push has nothing but its payload.
+fn is_plain(push: &Push) -> bool {
+    push.dedup.is_none() && push.due.is_none() && push.time_to_live.is_none()
+}
+
+/// The replies to a push of `messages` messages.
+pub(super) fn pushed(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+    let ids = reply.ids(messages)?;
+    let pushed = ids.into_iter().map(|id| {
+        let message = MessageId::new(id.unsigned_abs());
+        if id < 0 {
+            Pushed::Duplicate(message)
+        } else {
+            Pushed::Accepted(message)
+        }
+    });
+    Ok(pushed.collect())
+}

@@ -1,0 +1,221 @@
+//! `settle_and_lease`: settles deliveries, then leases messages. `settle` and `lease` are its halves.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt};
+use queue_core::{
+    Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
+    Token, limits,
+};
+
+use super::batch_leases::{BatchLease, BatchLeases};
+use crate::{
+    frame::{self, DAMAGED, Frame},
+    queue::Handle,
+    reply::Reply,
+    script::Script,
+};
+
+/// A reply has this instead of the time until the next change if the messages were leased as one batch lease.
+const AS_BATCH_LEASE: i64 = -2;
+
+/// The reply to one caller.
+pub(crate) type SettledAndLeased = (Vec<Settled>, Leased);
+
+/// A caller's request: to settle these, and then to lease up to `max` messages, or none if `max` is zero.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LeaseCall<'a> {
+    pub(super) settlements: &'a [Settlement],
+    pub(super) max: usize,
+    pub(super) lease_time: Duration,
+    pub(super) holder: Option<&'a Holder>,
+}
+
+impl<'a> LeaseCall<'a> {
+    /// A call that leases nothing.
+    pub(super) const fn settling(settlements: &'a [Settlement]) -> Self {
+        Self {
+            settlements,
+            max: 0,
+            lease_time: Duration::ZERO,
+            holder: None,
+        }
+    }
+}
+
+/// Sends the `settle_and_lease` requests of one queue.
+#[derive(Debug)]
+pub(crate) struct SettleAndLease {
+    handle: Arc<Handle>,
+    script: &'static Script,
+    head: usize,
+    batch_leases: BatchLeases,
+}
+
+impl SettleAndLease {
+    /// The requests of one queue; `head` is the number of bytes of a frame before headers and body.
+    pub(super) fn new(handle: &Arc<Handle>, script: &'static Script, head: usize) -> Self {
+        Self {
+            handle: Arc::clone(handle),
+            script,
+            head,
+            batch_leases: BatchLeases::default(),
+        }
+    }
+
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Sends a request in a call of its own.
+    pub(super) async fn send_direct(&self, request: LeaseCall<'_>) -> Result<SettledAndLeased> {
+        let answer = self.send(request, false).await?;
+        answer.ok_or_else(Error::unanswered)
+    }
+
+    /// Sends a request. With `all_or_nothing`, does nothing and returns `None` if fewer messages are ready than it asks
+    /// for.
+    pub(super) async fn send(
+        &self,
+        request: LeaseCall<'_>,
+        all_or_nothing: bool,
+    ) -> Result<Option<SettledAndLeased>> {
+        let settlements = request.settlements;
+        let lease_time = limits::lease_millis(request.lease_time).unwrap_or(0);
+        let split = self.batch_leases.split(settlements);
+        let mut call = self.handle.prepare(self.script);
+        match all_or_nothing {
+            true => call.push(format!("-{}", request.max)),
+            false => call.push(request.max),
+        }
+        call.push(lease_time);
+        call.push(request.holder.map_or("", Holder::as_str));
+        call.push(i32::from(self.batch_leases.may_lease(request.max)));
+        for part in &split.parts {
+            call.push(part.argument());
+        }
+        for settlement in split.singles(settlements) {
+            call.push(&settlement_argument(settlement)[..]);
+        }
+        let reply = self.handle.run(&call).await;
+        let mut reply = reply.inspect_err(|_| self.batch_leases.note_again(&split))?;
+        if reply.is_status("FEW") {
+            self.batch_leases.note_again(&split);
+            return Ok(None);
+        }
+        let settled = reply.statuses(settlements.len(), |letter| match letter {
+            b'd' => Some(Settled::Done),
+            b'x' => Some(Settled::Dead),
+            b'l' => Some(Settled::LeaseLost),
+            _ => None,
+        })?;
+        let settled = split.restore(settled);
+        let leased = self
+            .leased(reply, Duration::from_millis(lease_time))
+            .await?;
+        Ok(Some((settled, leased)))
+    }
+
+    /// Reads the part of a reply behind the settlements: the first token, the time until the next change, and the
+    /// frames of the messages.
+    async fn leased(&self, mut reply: Reply, lease_time: Duration) -> Result<Leased> {
+        let first = reply.count()?;
+        let changes = reply.number()?;
+        let next = u64::try_from(changes).ok().map(Duration::from_millis);
+        let mut frames = reply
+            .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
+        if changes == AS_BATCH_LEASE
+            && let Some(lease) =
+                BatchLease::new(Token::new(first), frames.iter().map(|frame| frame.id))
+        {
+            self.batch_leases.note(lease);
+        }
+        let brought = self.bring_bodies(&mut frames, first).await;
+        // The settlements are done, and the leases expire.
+        brought.map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        let (mut deliveries, mut damaged) = (Vec::with_capacity(frames.len()), Vec::new());
+        for (frame, token) in frames.into_iter().zip(first..) {
+            let receipt = Receipt::new(frame.id, Token::new(token));
+            match frame.delivery(token, lease_time) {
+                Some(delivery) => deliveries.push(delivery),
+                None => damaged.push(Settlement::bury(receipt, DAMAGED)),
+            }
+        }
+        let mut leased = Leased { deliveries, next };
+        if !damaged.is_empty() {
+            self.bury(&damaged).await;
+            // There may be others behind the damaged messages.
+            if leased.deliveries.is_empty() {
+                leased.next = Some(Duration::ZERO);
+            }
+        }
+        Ok(leased)
+    }
+
+    /// The message that `lua/lib/wake_up.lua` leased for `lease_time`: the token, and the frame. `None` if it
+    /// cannot be read; then its lease expires, and the next client that leases it buries it.
+    pub(super) fn handed_over(&self, mut handed: Bytes, lease_time: Duration) -> Option<Delivery> {
+        let token = frame::token(&mut handed)?;
+        Frame::read(handed, self.head)?.delivery(token, lease_time)
+    }
+
+    /// Notes that these leases are settled other than by an ack.
+    pub(super) fn break_up(&self, receipts: impl Iterator<Item = Receipt>) {
+        self.batch_leases.break_up(receipts);
+    }
+
+    /// Releases at once messages whose callers are gone. If this fails, their leases expire.
+    pub(super) async fn release(&self, deliveries: Vec<Delivery>) {
+        let releases = deliveries.iter();
+        let releases: Vec<_> = releases
+            .map(|delivery| Settlement::release(delivery.receipt))
+            .collect();
+        for settlements in releases.chunks(limits::MAX_BATCH) {
+            drop(self.send_direct(LeaseCall::settling(settlements)).await);
+        }
+    }
+
+    /// Buries unreadable messages, so that they block nothing. If this fails, their leases expire, and the next client
+    /// that leases them buries them.
+    fn bury<'a>(&'a self, damaged: &'a [Settlement]) -> BoxFuture<'a, ()> {
+        let buried = self.send_direct(LeaseCall::settling(damaged));
+        buried.map(drop).boxed()
+    }
+
+    /// Fetches the large bodies of the leased messages, whose tokens begin at `first`.
+    async fn bring_bodies(&self, frames: &mut [Frame], first: u64) -> Result<()> {
+        if self
+            .handle
+            .bring_bodies(frames.iter_mut().map(AsMut::as_mut))
+            .await?
+        {
+            return Ok(());
+        }
+        let leased = frames.iter().zip(first..);
+        let missing = leased.filter(|(frame, _)| frame.content.is_apart());
+        let receipts = missing.map(|(frame, token)| Receipt::new(frame.id, Token::new(token)));
+        self.handle.check_leased(receipts).await
+    }
+}
+
+/// A settlement as `lua/leasing/settle.lua` reads it. Its delays were checked before.
+fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
+    let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
+    let (what, rest) = match &settlement.disposition {
+        Disposition::Ack => (b'a', Vec::new()),
+        retry @ Disposition::Retry { delay: after, .. } => {
+            let mut rest = delay(after);
+            rest.extend_from_slice(retry.failure().unwrap_or_default().as_bytes());
+            (b'r', rest)
+        }
+        Disposition::Defer { delay: after } => (b'd', delay(after)),
+        Disposition::Release => (b'l', Vec::new()),
+        Disposition::Bury { reason } => (b'b', limits::cut_reason(reason).as_bytes().to_vec()),
+    };
+    let mut argument = Vec::with_capacity(15 + rest.len());
+    argument.push(what);
+    argument.extend_from_slice(&frame::lease(settlement.receipt));
+    argument.extend_from_slice(&rest);
+    argument
+}

@@ -1,0 +1,161 @@
+//! When a schedule has its slots.
+
+use std::{str::FromStr, time::Duration};
+
+use croner::Cron;
+use jiff::{Timestamp as Instant, Zoned, tz::TimeZone};
+use queue_core::{Error, Result, Timestamp, in_millis};
+use serde::{Deserialize, Serialize};
+
+/// The shortest interval.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// The longest interval: a hundred years.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+/// Longer than any change to daylight saving, in milliseconds.
+const LONGEST_CHANGE: u64 = 3 * 60 * 60 * 1_000;
+
+/// A rule for slots, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rule {
+    /// By a cron expression in a time zone.
+    Cron { expression: String, zone: String },
+    /// Each multiple of so many milliseconds since 1970.
+    Every { millis: u64 },
+}
+
+impl Rule {
+    /// What operators read.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Cron { expression, zone } => format!("{expression} ({zone})"),
+            Self::Every { millis } => {
+                format!("every {}", in_millis(Duration::from_millis(*millis)))
+            }
+        }
+    }
+}
+
+/// A rule that has been read.
+#[derive(Debug, Clone)]
+pub(crate) enum Calendar {
+    Cron(Box<Cron>, TimeZone),
+    Every(u64),
+}
+
+impl Calendar {
+    /// # Errors
+    ///
+    /// `Invalid` for an expression that cannot be read or has no slot, an unknown zone, and an interval below a
+    /// second or above a hundred years.
+    pub(crate) fn of(rule: &Rule) -> Result<Self> {
+        match rule {
+            Rule::Cron { expression, zone } => {
+                let cron = Cron::from_str(expression).map_err(|error| {
+                    Error::invalid(format!("the cron expression `{expression}`: {error}"))
+                })?;
+                let time_zone = TimeZone::get(zone).map_err(|error| {
+                    Error::invalid(format!(
+                        "the time zone `{zone}`: {error}; zones have names such as Europe/Berlin"
+                    ))
+                })?;
+                planted!(ZoneWithoutDaylightSaving => time_zone =
+                    TimeZone::fixed(time_zone.to_offset(Instant::UNIX_EPOCH)));
+                let calendar = Self::Cron(Box::new(cron), time_zone);
+                // The search ends with the year 5000.
+                if calendar.after(Timestamp::from_millis(0))?.is_none() {
+                    return Err(Error::invalid(format!(
+                        "the cron expression `{expression}` has no slot: no day is as it asks"
+                    )));
+                }
+                Ok(calendar)
+            }
+            Rule::Every { millis } => {
+                let interval = Duration::from_millis(*millis);
+                if interval < SHORTEST || interval > LONGEST {
+                    return Err(Error::invalid(format!(
+                        "an interval of {}: 1 s to 100 years; for shorter ones use a rotating queue with a pace",
+                        in_millis(interval)
+                    )));
+                }
+                Ok(Self::Every(*millis))
+            }
+        }
+    }
+
+    /// The first slot after this time; none if there is no further one.
+    ///
+    /// A fixed time that a change to daylight saving skips has its slot at the first moment after the gap. One that
+    /// exists twice has it at the first of the two (C5). An expression with a `*` for the hour goes on through both
+    /// changes, hour by hour, as an interval does.
+    pub(crate) fn after(&self, time: Timestamp) -> Result<Option<Timestamp>> {
+        match self {
+            Self::Every(millis) => Ok(Some(Timestamp::from_millis(
+                (time.as_millis() / millis + 1) * millis,
+            ))),
+            Self::Cron(cron, zone) => {
+                let Ok(instant) = i64::try_from(time.as_millis()).map(Instant::from_millisecond)
+                else {
+                    return Ok(None);
+                };
+                let Ok(instant) = instant else {
+                    return Ok(None);
+                };
+                let zoned = Zoned::new(instant, zone.clone());
+                let Ok(next) = cron.find_next_occurrence(&zoned, false) else {
+                    return Ok(None);
+                };
+                let millis = u64::try_from(next.timestamp().as_millisecond());
+                Ok(millis.ok().map(Timestamp::from_millis))
+            }
+        }
+    }
+}
+
+impl Calendar {
+    /// The latest slots after `done` and not after `now`, at most `most`, in order.
+    pub(crate) fn latest(
+        &self,
+        done: Timestamp,
+        now: Timestamp,
+        most: usize,
+    ) -> Result<Vec<Timestamp>> {
+        let mut slots = Vec::new();
+        match self {
+            Self::Every(millis) => {
+                let mut slot = now.as_millis() / millis * millis;
+                while slot > done.as_millis() && slots.len() < most {
+                    slots.push(Timestamp::from_millis(slot));
+                    slot = slot.saturating_sub(*millis);
+                }
+            }
+            Self::Cron(cron, zone) => {
+                let Ok(Ok(instant)) = i64::try_from(now.as_millis()).map(Instant::from_millisecond)
+                else {
+                    return Ok(slots);
+                };
+                // The search backwards only finds where to begin: at a change to daylight saving it need not find the
+                // slots that the search forwards finds.
+                let mut begin = Zoned::new(instant, zone.clone());
+                for _ in 0..=most {
+                    match cron.find_previous_occurrence(&begin, false) {
+                        Ok(earlier) => begin = earlier,
+                        Err(_) => break,
+                    }
+                }
+                let begin = u64::try_from(begin.timestamp().as_millisecond()).unwrap_or(0);
+                let begin = begin.saturating_sub(LONGEST_CHANGE).max(done.as_millis());
+                let mut slot = Timestamp::from_millis(begin);
+                while let Some(next) = self.after(slot)?.filter(|next| *next <= now) {
+                    slots.push(next);
+                    slot = next;
+                }
+                slots.drain(..slots.len().saturating_sub(most));
+                return Ok(slots);
+            }
+        }
+        slots.reverse();
+        Ok(slots)
+    }
+}

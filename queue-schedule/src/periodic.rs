@@ -1,0 +1,109 @@
+//! The definition of a schedule.
+
+use std::time::Duration;
+
+use queue_core::{Error, Result, millis_ceil};
+use serde::{Deserialize, Serialize};
+
+use super::calendar::{Calendar, Rule};
+
+/// Bytes in the name of a schedule, at most.
+const MAX_NAME: usize = 128;
+/// Missed slots that run, at most.
+const MAX_MISSED: u32 = 100;
+
+/// What happens with slots that passed while no scheduler ran (C3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missed {
+    /// Nothing: the next slot is the first one to come.
+    #[default]
+    Skip,
+    /// The latest of them runs at once.
+    RunOnce,
+    /// The latest ones run at once, up to this number of them, 1 to 100.
+    RunAll(u32),
+}
+
+/// A schedule: a name, when it has slots, and what to do about missed ones.
+#[must_use = "it does nothing until a scheduler has it"]
+#[derive(Debug, Clone)]
+pub struct Periodic {
+    pub(crate) name: String,
+    pub(crate) rule: Rule,
+    pub(crate) calendar: Calendar,
+    pub(crate) missed: Missed,
+}
+
+impl Periodic {
+    /// Slots by a cron expression in a time zone.
+    ///
+    /// The expression has five fields (minute, hour, day of the month, month, day of the week), or six with the
+    /// seconds in front: `*`, lists, ranges and steps, names of months and days, `L` for the last, `#` for the nth
+    /// weekday, `W` for the nearest one. The zone has a name of the IANA database, such as `Europe/Berlin` or `UTC`.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad name, an expression that cannot be read or never has a slot, and an unknown zone.
+    pub fn cron(
+        name: impl Into<String>,
+        expression: impl Into<String>,
+        zone: impl Into<String>,
+    ) -> Result<Self> {
+        let rule = Rule::Cron {
+            expression: expression.into(),
+            zone: zone.into(),
+        };
+        Self::new(name.into(), rule)
+    }
+
+    /// Slots at each multiple of an interval, counted from 1970-01-01 in UTC: the same for all programs.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a bad name, and for an interval below a second or above a hundred years.
+    pub fn every(name: impl Into<String>, interval: Duration) -> Result<Self> {
+        let millis = millis_ceil(interval);
+        Self::new(name.into(), Rule::Every { millis })
+    }
+
+    fn new(name: String, rule: Rule) -> Result<Self> {
+        check_name(&name)?;
+        Ok(Self {
+            calendar: Calendar::of(&rule)?,
+            name,
+            rule,
+            missed: Missed::default(),
+        })
+    }
+
+    /// Sets what happens with missed slots. They are skipped by default.
+    pub const fn missed(mut self, missed: Missed) -> Self {
+        self.missed = missed;
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.missed {
+            Missed::RunAll(slots) if slots == 0 || slots > MAX_MISSED => {
+                Err(Error::invalid(format!(
+                    "{slots} missed slots of the schedule `{}` to run: 1 to {MAX_MISSED}",
+                    self.name
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// # Errors
+///
+/// `Invalid` if the name is empty, longer than 128 bytes, or has a control character.
+pub(crate) fn check_name(name: &str) -> Result<()> {
+    if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
+        return Err(Error::invalid(format!(
+            "the name {name:?} of a schedule: 1 to {MAX_NAME} bytes, without control characters"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! What is stored of a schedule.
+
+use queue_core::{Error, ErrorKind, Result, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Missed, Periodic, calendar::Rule};
+
+/// What a program says of a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Definition {
+    pub(crate) rule: Rule,
+    pub(crate) missed: Missed,
+    pub(crate) queue: String,
+}
+
+impl Definition {
+    pub(crate) fn of(periodic: &Periodic, queue: &str) -> Self {
+        Self {
+            rule: periodic.rule.clone(),
+            missed: periodic.missed,
+            queue: queue.to_owned(),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let (rule, missed, queue) = (self.rule.text(), self.missed, &self.queue);
+        format!("{rule}, missed: {missed:?}, on {queue}")
+    }
+}
+
+/// A slot of which somebody pushes the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ClaimedSlot {
+    pub(crate) at: u64,
+    /// An operator asked for it.
+    pub(crate) asked: bool,
+}
+
+/// A schedule as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) definition: Definition,
+    pub(crate) state: State,
+    /// Counts the changes. A slot's dedup key has it, so a new definition has keys of its own.
+    pub(crate) epoch: u64,
+    /// All slots up to this time have their messages, or were skipped.
+    pub(crate) done: u64,
+    /// Slots that get their messages now.
+    pub(crate) claims: Vec<ClaimedSlot>,
+    /// Times at which an operator asked for a run.
+    pub(crate) asked: Vec<u64>,
+    /// A change that has begun: whoever sees it completes it.
+    pub(crate) change: Option<Change>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    Enabled,
+    Disabled,
+    /// It stays stored, so that a scheduler that was slow cannot bring it back.
+    Removed,
+}
+
+/// What a change makes of a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Change {
+    pub(crate) definition: Definition,
+    pub(crate) state: State,
+}
+
+impl Record {
+    /// A new schedule, whose first slot comes after `now`.
+    pub(crate) const fn new(definition: Definition, now: Timestamp) -> Self {
+        Self {
+            definition,
+            state: State::Enabled,
+            epoch: 1,
+            done: now.as_millis(),
+            claims: Vec::new(),
+            asked: Vec::new(),
+            change: None,
+        }
+    }
+
+    /// The dedup key of a slot's message.
+    pub(crate) fn key(&self, schedules: &str, name: &str, slot: ClaimedSlot) -> String {
+        let (epoch, at) = (self.epoch, slot.at);
+        let mark = if slot.asked { "+" } else { "@" };
+        let whole = format!("{schedules}/{name}#{epoch}{mark}{at}");
+        match whole.len() {
+            0..=256 => whole,
+            // Two names of 128 bytes leave too little room for the numbers.
+            _ => format!("{}#{epoch}{mark}{at}", &name),
+        }
+    }
+
+    pub(crate) fn write(&self) -> Result<Vec<u8>> {
+        let message = |error| {
+            Error::new(
+                ErrorKind::Codec,
+                format!("JSON cannot encode a schedule: {error}"),
+            )
+        };
+        serde_json::to_vec(self).map_err(message)
+    }
+
+    pub(crate) fn read(name: &str, body: &[u8]) -> Result<Self> {
+        serde_json::from_slice(body).map_err(|error| {
+            Error::new(
+                ErrorKind::Codec,
+                format!("the stored schedule `{name}` cannot be read: {error}"),
+            )
+        })
+    }
+}

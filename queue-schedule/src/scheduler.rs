@@ -1,0 +1,393 @@
+//! The loop that pushes the slots of the schedules that a program has.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use queue_core::{Codec, Error, Headers, Job, Json, Push, Result, Timestamp};
+
+use super::{
+    Missed, Periodic, Schedules, Slot,
+    record::{ClaimedSlot, Definition, Record, State},
+    register::Versioned,
+    target::Target,
+};
+
+/// How far ahead of its time a slot is pushed.
+const AHEAD: Duration = Duration::from_secs(24 * 60 * 60);
+/// The pause after an error.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The most runs that operators asked for, in one step.
+const MOST_ASKED: usize = 16;
+
+type Make = Arc<dyn Fn(&Slot) -> Result<Push> + Send + Sync>;
+
+/// Pushes the slots of its schedules, beside any number of schedulers in other processes.
+///
+/// It does nothing before [`run_until`](Self::run_until). A program runs it beside its workers:
+/// `tokio::join!(scheduler.run_until(…), worker.run_until(…))`.
+#[must_use = "it does nothing until it is run"]
+pub struct Scheduler {
+    schedules: Schedules,
+    served: BTreeMap<String, Served>,
+    poll: Duration,
+    on_error: Option<Arc<dyn Fn(&str, &Error) + Send + Sync>>,
+}
+
+/// A schedule that this scheduler serves.
+struct Served {
+    periodic: Periodic,
+    definition: Definition,
+    make: Make,
+    target: Option<Target>,
+}
+
+impl Scheduler {
+    /// A scheduler without schedules.
+    pub fn new(schedules: &Schedules) -> Self {
+        Self {
+            schedules: schedules.clone(),
+            served: BTreeMap::new(),
+            poll: Duration::from_secs(5),
+            on_error: None,
+        }
+    }
+
+    /// Sets how often it reads what operators have changed: 5 s by default. A slot is pushed before its time, so this
+    /// does not make one late.
+    pub const fn poll(mut self, interval: Duration) -> Self {
+        self.poll = interval;
+        self
+    }
+
+    /// Calls `report` with the name of a schedule and an error of it: a queue that was removed, a job that cannot be
+    /// encoded, an outage of the backend. The scheduler tries again after a second.
+    pub fn on_error(mut self, report: impl Fn(&str, &Error) + Send + Sync + 'static) -> Self {
+        self.on_error = Some(Arc::new(report));
+        self
+    }
+
+    /// Adds a schedule whose slots are jobs of one type, in JSON, on this queue: a reliable, delay or priority queue
+    /// that exists. If the schedule is not stored yet, it is stored, and its first slot is the first after now.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch` if the schedule is stored with another definition, naming both. `Invalid` for another kind of
+    /// queue, a name that this scheduler has already, and more than 100 missed slots. `Configuration` if there is no
+    /// such queue; and errors of the backend.
+    pub async fn add_job<J: Job>(
+        &mut self,
+        periodic: Periodic,
+        queue: &str,
+        make: impl Fn(&Slot) -> J + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.add_push(periodic, queue, job(make)).await
+    }
+
+    /// As [`add_job`](Self::add_job), and gives a schedule that is stored with another definition this one. From then
+    /// on no slot of the old one becomes ready (C4). A program that has the old one goes on without it.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`add_job`](Self::add_job), but for `ConfigMismatch`.
+    pub async fn change_job<J: Job>(
+        &mut self,
+        periodic: Periodic,
+        queue: &str,
+        make: impl Fn(&Slot) -> J + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.change_push(periodic, queue, job(make)).await
+    }
+
+    /// As [`change_job`](Self::change_job), for messages of any form, as [`add_push`](Self::add_push) takes them.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`change_job`](Self::change_job).
+    pub async fn change_push(
+        &mut self,
+        periodic: Periodic,
+        queue: &str,
+        make: impl Fn(&Slot) -> Result<Push> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let definition = self.check(&periodic, queue).await?;
+        self.schedules.redefine(&periodic.name, &definition).await?;
+        self.serve(periodic, definition, Arc::new(make));
+        Ok(())
+    }
+
+    /// As [`add_job`](Self::add_job), for messages of any form: of a queue without a router, with headers, or in
+    /// another codec. A dedup key or a due time of the message is replaced.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`add_job`](Self::add_job).
+    pub async fn add_push(
+        &mut self,
+        periodic: Periodic,
+        queue: &str,
+        make: impl Fn(&Slot) -> Result<Push> + Send + Sync + 'static,
+    ) -> Result<()> {
+        let definition = self.check(&periodic, queue).await?;
+        match self.schedules.define(&periodic.name, &definition).await? {
+            Ok(()) => {}
+            Err(stored) => {
+                return Err(self
+                    .schedules
+                    .mismatch(&periodic.name, &stored, &definition));
+            }
+        }
+        self.serve(periodic, definition, Arc::new(make));
+        Ok(())
+    }
+
+    async fn check(&self, periodic: &Periodic, queue: &str) -> Result<Definition> {
+        periodic.check()?;
+        if self.served.contains_key(&periodic.name) {
+            let name = &periodic.name;
+            return Err(Error::invalid(format!(
+                "two schedules `{name}` in one scheduler: give each its own name"
+            )));
+        }
+        Target::open(&*self.schedules.backend, queue).await?;
+        Ok(Definition::of(periodic, queue))
+    }
+
+    fn serve(&mut self, periodic: Periodic, definition: Definition, make: Make) {
+        let name = periodic.name.clone();
+        let served = Served {
+            periodic,
+            definition,
+            make,
+            target: None,
+        };
+        self.served.insert(name, served);
+    }
+
+    /// Pushes slots until `shutdown` ends. Dropping the future is a crash, and safe: another scheduler goes on.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a poll interval below a millisecond. Errors of the backend are reported by
+    /// [`on_error`](Self::on_error), and do not end the scheduler.
+    pub async fn run_until(mut self, shutdown: impl Future<Output = ()> + Send) -> Result<()> {
+        if self.poll < Duration::from_millis(1) {
+            return Err(Error::invalid(format!(
+                "a poll interval of {:?}: at least 1 ms",
+                self.poll
+            )));
+        }
+        let mut shutdown = pin!(shutdown);
+        let mut work = pin!(self.work());
+        poll_fn(|cx| {
+            if shutdown.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            work.as_mut().poll(cx)
+        })
+        .await;
+        Ok(())
+    }
+
+    async fn work(&mut self) {
+        loop {
+            let pause = self.look().await;
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Does what is to do for each schedule. Returns the time until there may be more.
+    async fn look(&mut self) -> Duration {
+        let mut records = match self.schedules.register.read().await {
+            Ok(records) => records,
+            Err(error) => {
+                self.report("", &error);
+                return PAUSE.min(self.poll);
+            }
+        };
+        let mut pause = self.poll;
+        let names: Vec<String> = self.served.keys().cloned().collect();
+        for name in names {
+            let Some(read) = records.remove(&name) else {
+                continue;
+            };
+            match self.step(&name, read).await {
+                Ok(longest) => pause = pause.min(longest),
+                Err(error) => {
+                    self.report(&name, &error);
+                    pause = pause.min(PAUSE);
+                }
+            }
+        }
+        pause
+    }
+
+    fn report(&self, name: &str, error: &Error) {
+        if let Some(on_error) = &self.on_error {
+            on_error(name, error);
+        }
+    }
+
+    /// One step for one schedule. Returns the time until the next one.
+    async fn step(&mut self, name: &str, read: Versioned) -> Result<Duration> {
+        if read.record.change.is_some() {
+            self.schedules.complete(name, read).await?;
+            return Ok(Duration::ZERO);
+        }
+        let record = &read.record;
+        let Some(served) = self.served.get_mut(name) else {
+            return Ok(self.poll);
+        };
+        // Another program has changed or removed it: this one no longer knows how to make its messages.
+        if record.definition != served.definition || record.state == State::Removed {
+            return Ok(self.poll);
+        }
+        if !record.claims.is_empty() {
+            served.push(&self.schedules, name, record).await?;
+            self.schedules
+                .register
+                .write(name, Some(&read), &pushed(record))
+                .await?;
+            return Ok(Duration::ZERO);
+        }
+        let now = self.schedules.backend.now().await?;
+        match served.next(record, now)? {
+            Next::Claim(claims) => {
+                let mut claiming = record.clone();
+                claiming
+                    .asked
+                    .retain(|at| !claims.iter().any(|slot| slot.asked && slot.at == *at));
+                claiming.claims = claims;
+                self.schedules
+                    .register
+                    .write(name, Some(&read), &claiming)
+                    .await?;
+                Ok(Duration::ZERO)
+            }
+            Next::At(time) => Ok(time.since(now).max(Duration::from_millis(1))),
+            Next::Nothing => Ok(self.poll),
+        }
+    }
+}
+
+/// A record whose claimed slots have been pushed.
+fn pushed(record: &Record) -> Record {
+    let slots = record.claims.iter().filter(|slot| !slot.asked);
+    Record {
+        done: slots.map(|slot| slot.at).fold(record.done, u64::max),
+        claims: Vec::new(),
+        ..record.clone()
+    }
+}
+
+/// What a schedule has to do next.
+enum Next {
+    /// Claim these slots.
+    Claim(Vec<ClaimedSlot>),
+    /// Nothing before this time.
+    At(Timestamp),
+    /// It has no further slot.
+    Nothing,
+}
+
+impl Served {
+    fn next(&self, record: &Record, now: Timestamp) -> Result<Next> {
+        let asked = record.asked.iter().take(MOST_ASKED);
+        let asked: Vec<_> = asked
+            .map(|at| ClaimedSlot {
+                at: *at,
+                asked: true,
+            })
+            .collect();
+        if !asked.is_empty() {
+            return Ok(Next::Claim(asked));
+        }
+        if record.state != State::Enabled {
+            return Ok(Next::Nothing);
+        }
+        let done = Timestamp::from_millis(record.done);
+        if done > now {
+            // One slot is pushed ahead; the next one follows when its time has come.
+            return Ok(Next::At(done));
+        }
+        let calendar = &self.periodic.calendar;
+        let policy = self.periodic.missed;
+        planted!(MissedAreSkipped => policy = Missed::Skip);
+        let missed = match policy {
+            Missed::Skip => Vec::new(),
+            Missed::RunOnce => calendar.latest(done, now, 1)?,
+            Missed::RunAll(slots) => calendar.latest(done, now, slots as usize)?,
+        };
+        if !missed.is_empty() {
+            let claimed = |at: Timestamp| ClaimedSlot {
+                at: at.as_millis(),
+                asked: false,
+            };
+            return Ok(Next::Claim(missed.into_iter().map(claimed).collect()));
+        }
+        let Some(next) = calendar.after(now)? else {
+            return Ok(Next::Nothing);
+        };
+        if next.since(now) > AHEAD {
+            let ahead = u64::try_from(AHEAD.as_millis()).unwrap_or(u64::MAX);
+            return Ok(Next::At(Timestamp::from_millis(
+                next.as_millis().saturating_sub(ahead),
+            )));
+        }
+        Ok(Next::Claim(vec![ClaimedSlot {
+            at: next.as_millis(),
+            asked: false,
+        }]))
+    }
+
+    /// Pushes the claimed slots.
+    async fn push(&mut self, schedules: &Schedules, name: &str, record: &Record) -> Result<()> {
+        let target = match &self.target {
+            Some(target) => target,
+            None => {
+                let target = Target::open(&*schedules.backend, &self.definition.queue).await?;
+                self.target.insert(target)
+            }
+        };
+        for claimed in &record.claims {
+            let at = Timestamp::from_millis(claimed.at);
+            let slot = Slot::new(at, claimed.asked, &self.periodic.calendar);
+            let push = (self.make)(&slot)?;
+            let headers = push
+                .headers
+                .clone()
+                .with("schedule", name)
+                .with("slot", claimed.at.to_string());
+            let key = record.key(&schedules.name, name, *claimed);
+            target.push(push.with_headers(headers), key, at).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes a job's message in JSON.
+fn job<J: Job>(
+    make: impl Fn(&Slot) -> J + Send + Sync + 'static,
+) -> impl Fn(&Slot) -> Result<Push> + Send + Sync {
+    move |slot| {
+        queue_core::check_job_name(J::NAME)?;
+        let body = Json.encode(&make(slot))?;
+        Ok(Push::new(body).with_headers(Headers::new().with_job(J::NAME)))
+    }
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler")
+            .field("schedules", &self.schedules)
+            .field("served", &self.served.keys())
+            .field("poll", &self.poll)
+            .finish_non_exhaustive()
+    }
+}

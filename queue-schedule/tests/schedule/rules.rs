@@ -1,0 +1,271 @@
+//! The rules C1 to C4, one scheduler or a few, without faults.
+
+use std::sync::{Arc, Mutex};
+
+use queue_core::*;
+use queue_schedule::*;
+use tokio::time::sleep;
+
+use crate::environment::*;
+
+#[tokio::test(start_paused = true)]
+async fn c1_each_slot_comes_once_whatever_number_of_schedulers() {
+    let environment = Environment::new().await;
+    let run = || environment.run(minutely(), 10 * MINUTE + SECOND);
+    tokio::join!(run(), run(), run());
+    assert_eq!(
+        environment.fired().await,
+        (1..=10).map(|n| n * 60).collect::<Vec<_>>()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn c2_a_slot_comes_at_its_time_though_every_scheduler_has_died() {
+    let environment = Environment::new().await;
+    let daily = Periodic::cron("daily", "0 3 * * *", "UTC").unwrap();
+    environment.run(daily, SECOND).await;
+    sleep(3 * HOUR - 2 * SECOND).await;
+    assert!(environment.fired().await.is_empty());
+    sleep(2 * SECOND).await;
+    assert_eq!(environment.fired().await, [3 * 3600]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c2_a_slot_that_is_far_away_is_pushed_a_day_ahead() {
+    let mut environment = Environment::new().await;
+    environment.poll = HOUR;
+    let monthly = Periodic::cron("monthly", "0 0 10 * *", "UTC").unwrap();
+    let scheduler = environment.scheduler(monthly).await;
+    let depth = async {
+        sleep(11 * DAY).await;
+        assert_eq!(environment.jobs.queue().depth().await.unwrap().delayed, 0);
+        sleep(DAY + MINUTE).await;
+        assert_eq!(environment.jobs.queue().depth().await.unwrap().delayed, 1);
+        sleep(DAY).await;
+    };
+    scheduler.run_until(depth).await.unwrap();
+    assert_eq!(environment.fired().await, [13 * 86_400]);
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn c3_missed_slots_are_skipped_run_once_or_run_to_a_number() {
+    let expected: [(Missed, &[i64]); 4] = [
+        (Missed::Skip, &[]),
+        (Missed::RunOnce, &[600]),
+        (Missed::RunAll(3), &[480, 540, 600]),
+        (
+            Missed::RunAll(100),
+            &[120, 180, 240, 300, 360, 420, 480, 540, 600],
+        ),
+    ];
+    for (missed, slots) in expected {
+        for every in [true, false] {
+            let environment = Environment::new().await;
+            let periodic = || {
+                let periodic = match every {
+                    true => Periodic::every("minutely", MINUTE),
+                    false => Periodic::cron("minutely", "* * * * *", "Europe/Berlin"),
+                };
+                periodic.unwrap().missed(missed)
+            };
+            environment.run(periodic(), 30 * SECOND).await;
+            // The first slot was pushed ahead; then nobody runs for nine more.
+            sleep(10 * MINUTE).await;
+            assert_eq!(environment.fired().await, [60]);
+            environment.run(periodic(), 25 * SECOND).await;
+            assert_eq!(environment.fired().await, slots, "{missed:?} {every}");
+            environment.run(periodic(), MINUTE).await;
+            assert_eq!(environment.fired().await, [660], "{missed:?} {every}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c4_a_disabled_schedule_has_no_slots_and_goes_on_when_it_is_enabled() {
+    let environment = Environment::new().await;
+    let scheduler = environment
+        .scheduler(minutely().missed(Missed::RunAll(100)))
+        .await;
+    let schedules = environment.schedules.clone();
+    let steer = async {
+        sleep(150 * SECOND).await;
+        assert!(schedules.disable("minutely").await.unwrap());
+        let listed = schedules.list().await.unwrap();
+        assert_eq!((listed[0].enabled, listed[0].next), (false, None));
+        assert_eq!(environment.fired().await, [60, 120]);
+        sleep(10 * MINUTE).await;
+        assert!(environment.fired().await.is_empty());
+        assert!(schedules.enable("minutely").await.unwrap());
+        let listed = schedules.list().await.unwrap();
+        assert_eq!(
+            listed[0].next,
+            Some(Timestamp::from_millis(START + 780_000))
+        );
+        sleep(MINUTE).await;
+        assert_eq!(environment.fired().await, [780]);
+        assert!(!schedules.disable("another").await.unwrap());
+    };
+    scheduler.run_until(steer).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn c4_a_changed_schedule_has_the_slots_of_the_new_one_only() {
+    let environment = Environment::new().await;
+    let old = environment.scheduler(minutely()).await;
+    let change = async {
+        sleep(30 * SECOND).await;
+        let every = Periodic::every("minutely", 40 * SECOND).unwrap();
+        let mut new = Scheduler::new(&environment.schedules);
+        new.change_job(every, "jobs", report).await.unwrap();
+        new.run_until(sleep(100 * SECOND)).await.unwrap();
+    };
+    old.run_until(change).await.unwrap();
+    assert_eq!(environment.fired().await, [40, 80, 120]);
+    // Its next slot, 160, was pushed ahead.
+    sleep(10 * MINUTE).await;
+    assert_eq!(environment.fired().await, [160]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c4_a_removed_schedule_leaves_nothing_and_may_be_made_again() {
+    let environment = Environment::new().await;
+    environment.run(minutely(), 10 * SECOND).await;
+    assert!(environment.schedules.remove("minutely").await.unwrap());
+    assert!(!environment.schedules.remove("minutely").await.unwrap());
+    assert_eq!(environment.schedules.list().await.unwrap(), []);
+    sleep(5 * MINUTE).await;
+    assert!(environment.fired().await.is_empty());
+    let other = Periodic::every("minutely", 2 * MINUTE).unwrap();
+    environment.run(other, 2 * MINUTE).await;
+    assert_eq!(environment.fired().await, [360]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_that_another_program_has_differently_is_refused_with_both() {
+    let environment = Environment::new().await;
+    let _stored = environment.scheduler(minutely()).await;
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    let other = Periodic::every("minutely", HOUR).unwrap();
+    let error = scheduler.add_job(other, "jobs", report).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConfigMismatch);
+    let text = error.to_string();
+    assert!(
+        text.contains("every 60000 ms") && text.contains("every 3600000 ms"),
+        "{text}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_asks_for_a_run_beside_the_slots() {
+    let environment = Environment::new().await;
+    let scheduler = environment.scheduler(minutely()).await;
+    let schedules = environment.schedules.clone();
+    let ask = async {
+        sleep(10 * SECOND).await;
+        assert!(schedules.run_now("minutely").await.unwrap());
+        assert!(!schedules.run_now("another").await.unwrap());
+        sleep(10 * SECOND).await;
+        assert_eq!(environment.fired().await, [10]);
+        schedules.disable("minutely").await.unwrap();
+        sleep(10 * SECOND).await;
+        schedules.run_now("minutely").await.unwrap();
+        sleep(MINUTE).await;
+        assert_eq!(environment.fired().await, [30]);
+    };
+    scheduler.run_until(ask).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn delay_and_priority_queues_have_schedules_too() {
+    let environment = Environment::new().await;
+    environment.queues.delay_jobs("delay").await.unwrap();
+    environment.queues.priority_jobs("priority").await.unwrap();
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    for queue in ["delay", "priority"] {
+        let periodic = Periodic::every(queue, MINUTE).unwrap();
+        scheduler.add_job(periodic, queue, report).await.unwrap();
+    }
+    scheduler
+        .run_until(sleep(3 * MINUTE + SECOND))
+        .await
+        .unwrap();
+    for queue in ["delay", "priority"] {
+        let stored = environment.queues.stored(queue).await.unwrap().unwrap();
+        let depth = stored.queue.leasing().unwrap().depth().await.unwrap();
+        assert_eq!((depth.ready, depth.delayed), (3, 1), "{queue}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bad_schedules_are_refused_with_the_way_out() {
+    let refused = [
+        (Periodic::cron("n", "0 3 * *", "UTC").map(drop), "`0 3 * *`"),
+        (
+            Periodic::cron("n", "0 0 30 2 *", "UTC").map(drop),
+            "has no slot",
+        ),
+        (
+            Periodic::cron("n", "0 3 * * *", "Europe/Berlyn").map(drop),
+            "Europe/Berlyn",
+        ),
+        (
+            Periodic::every("n", SECOND / 2).map(drop),
+            "an interval of 500 ms",
+        ),
+        (Periodic::every("", SECOND).map(drop), "the name \"\""),
+    ];
+    for (result, says) in refused {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let environment = Environment::new().await;
+    environment.queues.bounded_jobs("bounded", 5).await.unwrap();
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    scheduler.add_job(minutely(), "jobs", report).await.unwrap();
+    let other = || Periodic::every("other", MINUTE).unwrap();
+    for (periodic, queue, says) in [
+        (other(), "nowhere", "does not exist"),
+        (other(), "bounded", "a schedule on a bounded queue"),
+        (other(), "schedules", "a schedule on a rotating queue"),
+        (minutely(), "jobs", "two schedules `minutely`"),
+        (other().missed(Missed::RunAll(0)), "jobs", "0 missed slots"),
+        (
+            other().missed(Missed::RunAll(101)),
+            "jobs",
+            "101 missed slots",
+        ),
+    ] {
+        let error = scheduler
+            .add_job(periodic, queue, report)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_are_reported_and_do_not_end_the_scheduler() {
+    let environment = Environment::new().await;
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&errors);
+    let mut scheduler = Scheduler::new(&environment.schedules)
+        .on_error(move |name, error| log.lock().unwrap().push(format!("{name}: {error}")));
+    let broken = Periodic::every("broken", MINUTE).unwrap();
+    let make = |_: &Slot| Err(Error::new(ErrorKind::Codec, "no body today"));
+    scheduler.add_push(broken, "jobs", make).await.unwrap();
+    scheduler.add_job(minutely(), "jobs", report).await.unwrap();
+    scheduler
+        .run_until(sleep(2 * MINUTE + SECOND))
+        .await
+        .unwrap();
+    assert_eq!(environment.fired().await, [60, 120]);
+    let errors = errors.lock().unwrap();
+    assert!(
+        !errors.is_empty()
+            && errors
+                .iter()
+                .all(|error| error.contains("broken: no body today")),
+        "{errors:?}"
+    );
+}

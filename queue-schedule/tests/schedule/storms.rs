@@ -1,0 +1,230 @@
+//! Schedulers that stall, are cut off and lose replies, in random order by a seed, while an operator changes the
+//! schedule. The rules C1, C2 and C4 hold, and once the storm is over every slot comes.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use queue_core::{
+    call::{Answer, Call, Layer, Layered, Service},
+    *,
+};
+use queue_memory::MemoryBackend;
+use queue_schedule::*;
+use tokio::time::sleep;
+
+use crate::environment::*;
+
+/// Random numbers (xorshift).
+#[derive(Debug, Clone)]
+struct Random(Arc<Mutex<u64>>);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(Arc::new(Mutex::new(
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+        )))
+    }
+
+    fn below(&self, end: u64) -> u64 {
+        let mut state = self.0.lock().unwrap();
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        (*state >> 16) % end
+    }
+}
+
+/// Calls take time, stall, fail before they take effect, and lose their replies.
+#[derive(Debug)]
+struct Weather {
+    random: Random,
+    calm: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl Layer for Weather {
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        if self.calm.load(SeqCst) {
+            return queue.call(call).await;
+        }
+        let lost = |outcome| {
+            let error = Error::new(ErrorKind::Unavailable, "the connection ended");
+            Err(error.with_outcome(outcome))
+        };
+        let pause = |random: &Random| match random.below(40) {
+            0 => Duration::from_secs(random.below(600)),
+            _ => Duration::from_millis(random.below(50)),
+        };
+        sleep(pause(&self.random)).await;
+        if self.random.below(12) == 0 {
+            return lost(Outcome::NotApplied);
+        }
+        let answer = queue.call(call).await;
+        sleep(pause(&self.random)).await;
+        match self.random.below(12) {
+            0 => lost(Outcome::Unknown),
+            _ => answer,
+        }
+    }
+}
+
+/// A schedule's definitions: by number, each with bodies of its own.
+fn definition(
+    number: u64,
+) -> (
+    Periodic,
+    impl Fn(&Slot) -> Result<Push> + Send + Sync + 'static,
+) {
+    let every = Duration::from_secs(20 + 10 * number);
+    let periodic = Periodic::every("storm", every).unwrap();
+    let make = move |slot: &Slot| Ok(Push::new(format!("{number} {}", slot.at().as_millis())));
+    (periodic, make)
+}
+
+/// All messages that are ready: the definition's number and the slot of each.
+async fn ready(queue: &Arc<dyn ReliableQueue>) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    while let Some(delivery) = queue.receive_one(MINUTE, Duration::ZERO).await.unwrap() {
+        let body = std::str::from_utf8(&delivery.body).unwrap();
+        let (number, slot) = body.split_once(' ').expect("no marker is ever due");
+        found.push((number.parse().unwrap(), slot.parse().unwrap()));
+        queue.ack(delivery.receipt).await.unwrap();
+    }
+    found
+}
+
+pub(crate) async fn storm(seed: u64) {
+    let random = Random::new(seed);
+    let memory = MemoryBackend::starting_at(Timestamp::from_millis(START));
+    let calm = Arc::new(AtomicBool::new(false));
+    let weather = Weather {
+        random: random.clone(),
+        calm: Arc::clone(&calm),
+    };
+    let plain = Queues::new(memory.clone());
+    let stormy = Queues::new(Layered::new(weather, Arc::new(memory)));
+    let queue = Arc::clone(plain.reliable_jobs("jobs").await.unwrap().queue());
+    let schedules = Schedules::open(&plain, "schedules").await.unwrap();
+
+    // Schedulers that begin and are cut off, each with a definition that may be stored by then.
+    let current = Arc::new(Mutex::new(0));
+    let schedulers = (0..3).map(|_| {
+        let (random, stormy, calm) = (random.clone(), stormy.clone(), Arc::clone(&calm));
+        let current = Arc::clone(&current);
+        tokio::spawn(async move {
+            while !calm.load(SeqCst) {
+                sleep(Duration::from_millis(random.below(20_000))).await;
+                let number = *current.lock().unwrap();
+                let life = sleep(Duration::from_millis(random.below(90_000)));
+                let run = async {
+                    let schedules = Schedules::open(&stormy, "schedules").await?;
+                    let mut scheduler = Scheduler::new(&schedules);
+                    let (periodic, make) = definition(number);
+                    scheduler.add_push(periodic, "jobs", make).await?;
+                    scheduler.run_until(std::future::pending()).await
+                };
+                // Cut off wherever it is.
+                let _ = tokio::time::timeout_at(life.deadline(), run).await;
+            }
+        })
+    });
+    let schedulers: Vec<_> = schedulers.collect();
+
+    let mut seen = BTreeSet::new();
+    let mut gone = BTreeSet::new();
+    let mut check = |found: Vec<(u64, u64)>, gone: &BTreeSet<u64>, now: u64| {
+        for (number, slot) in found {
+            assert!(slot <= now, "C2, seed {seed}: slot {slot} at {now}");
+            assert!(
+                !gone.contains(&number),
+                "C4, seed {seed}: slot {slot} of definition {number} at {now}"
+            );
+            assert!(
+                seen.insert((number, slot)),
+                "C1, seed {seed}: slot {slot} of definition {number} twice"
+            );
+        }
+    };
+    let now = || async { plain.backend().now().await.unwrap().as_millis() };
+    for change in 1..=4 {
+        for _ in 0..30 {
+            sleep(Duration::from_millis(random.below(6_000))).await;
+            check(ready(&queue).await, &gone, now().await);
+        }
+        // The operator's connection is sound; he changes the definition, or takes the schedule away for a while.
+        let old = std::mem::replace(&mut *current.lock().unwrap(), change);
+        match random.below(3) {
+            0 => {
+                let (periodic, make) = definition(change);
+                let mut scheduler = Scheduler::new(&schedules);
+                // The program of the new definition replaces the stored one.
+                scheduler.change_push(periodic, "jobs", make).await.unwrap();
+            }
+            1 => {
+                schedules.remove("storm").await.unwrap();
+                check(ready(&queue).await, &gone, now().await);
+                // A scheduler that has just begun may add the old definition again.
+                continue;
+            }
+            _ => {
+                schedules.disable("storm").await.unwrap();
+                check(ready(&queue).await, &gone, now().await);
+                sleep(Duration::from_millis(random.below(60_000))).await;
+                let quiet = ready(&queue).await;
+                assert!(
+                    quiet.is_empty(),
+                    "C4, seed {seed}: {quiet:?} of a disabled schedule"
+                );
+                *current.lock().unwrap() = old;
+                schedules.enable("storm").await.unwrap();
+                continue;
+            }
+        }
+        // What is ready by now was so before the change returned.
+        check(ready(&queue).await, &gone, now().await);
+        gone.insert(old);
+    }
+    calm.store(true, SeqCst);
+    for scheduler in schedulers {
+        scheduler.await.unwrap();
+    }
+    // In the calm, one scheduler brings every slot.
+    let number = *current.lock().unwrap();
+    let mut scheduler = Scheduler::new(&schedules);
+    let (periodic, make) = definition(number);
+    scheduler.change_push(periodic, "jobs", make).await.unwrap();
+    check(ready(&queue).await, &gone, now().await);
+    let begin = now().await;
+    scheduler.run_until(sleep(5 * MINUTE)).await.unwrap();
+    let found = ready(&queue).await;
+    let every = 20_000 + 10_000 * number;
+    let expected = now().await / every - begin / every;
+    assert_eq!(found.len() as u64, expected, "seed {seed}: {found:?}");
+    check(found, &gone, now().await);
+}
+
+/// Plays storms until one breaks a rule.
+pub(crate) fn storms(seeds: std::ops::Range<u64>) {
+    for seed in seeds {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(storm(seed));
+    }
+}
+
+#[test]
+fn c1_c2_c4_hold_in_storms() {
+    let seeds = std::env::var("QUEUE_SCHEDULE_SEEDS").ok();
+    let seeds = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(100);
+    storms(0..seeds);
+}

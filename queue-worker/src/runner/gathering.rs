@@ -1,0 +1,105 @@
+//! Batches that wait until they are full, or until their time is over.
+
+use queue_core::{Delivery, Settlement};
+use tokio::time::Instant;
+
+use super::{
+    Runner,
+    alarm::Alarm,
+    served::{Pending, ServedQueue},
+};
+use crate::{later::after, lease::Lease};
+
+/// A batch that is not full yet. It has a slot. No heartbeat extends its leases, which last at least twice as long as
+/// it may wait.
+pub(super) struct Gathering {
+    /// Each delivery, and when the worker asked for it.
+    deliveries: Vec<(Delivery, Instant)>,
+    /// The time at which it starts as it is.
+    until: Instant,
+}
+
+impl ServedQueue {
+    /// Messages that the waiting batch lacks.
+    pub(super) fn room(&self) -> usize {
+        let gathering = self.gathering.as_ref();
+        gathering.map_or(0, |batch| self.terms.batch - batch.deliveries.len())
+    }
+}
+
+impl Runner {
+    /// Adds deliveries, which the worker asked for at `sent`, to the queue's waiting batch, and starts full ones.
+    pub(super) fn gather(
+        &mut self,
+        index: usize,
+        deliveries: Vec<Delivery>,
+        sent: Instant,
+        now: Instant,
+    ) {
+        for delivery in deliveries {
+            let served = &mut self.queues[index];
+            let batch = served.gathering.get_or_insert_with(|| Gathering {
+                deliveries: Vec::with_capacity(served.terms.batch),
+                until: after(now, served.terms.batch_wait),
+            });
+            batch.deliveries.push((delivery, sent));
+            if batch.deliveries.len() == served.terms.batch {
+                self.start_batch(index, now);
+            }
+        }
+    }
+
+    /// Starts the batches whose time is over. Returns true if there were any.
+    pub(super) fn start_gathered(&mut self, alarm: &mut Alarm) -> bool {
+        let mut started = false;
+        for index in 0..self.queues.len() {
+            let gathering = &self.queues[index].gathering;
+            if gathering
+                .as_ref()
+                .is_some_and(|batch| alarm.has_come(batch.until))
+            {
+                self.start_batch(index, alarm.now);
+                started = true;
+            }
+        }
+        started
+    }
+
+    fn start_batch(&mut self, index: usize, now: Instant) {
+        let Some(mut batch) = self.queues[index].gathering.take() else {
+            return;
+        };
+        // The process may have stood still while the batch waited.
+        batch
+            .deliveries
+            .retain(|(delivery, sent)| self.is_in_time(index, delivery, *sent, now));
+        if !batch.deliveries.is_empty() {
+            self.shares.charge(index, 1);
+            self.start(index, batch.deliveries);
+        }
+    }
+
+    /// Releases the messages of all waiting batches.
+    pub(super) fn release_gathered(&mut self, now: Instant) {
+        for served in &mut self.queues {
+            let gathering = served.gathering.take();
+            for (delivery, sent) in gathering.into_iter().flat_map(|batch| batch.deliveries) {
+                served.pending.push_back(Pending {
+                    settlement: Settlement::release(delivery.receipt),
+                    reason: None,
+                    lease: Lease::new(&delivery, sent, None, served.job_type(&delivery)),
+                    since: now,
+                    doubtful: false,
+                });
+            }
+        }
+    }
+
+    /// The slots of waiting batches.
+    pub(super) fn gathering_slots(&self) -> usize {
+        self.queues
+            .iter()
+            .filter(|served| served.gathering.is_some())
+            .count()
+    }
+}
