@@ -6,18 +6,9 @@ use tokio::time::Instant;
 use super::{
     Runner,
     alarm::Alarm,
-    served::{Pending, ServedQueue},
+    served::{Gathering, Pending, ServedQueue},
 };
 use crate::{later::after, lease::Lease};
-
-/// A batch that is not full yet. It has a slot. No heartbeat extends its leases, which last at least twice as long as
-/// it may wait.
-pub(super) struct Gathering {
-    /// Each delivery, and when the worker asked for it.
-    deliveries: Vec<(Delivery, Instant)>,
-    /// The time at which it starts as it is.
-    until: Instant,
-}
 
 impl ServedQueue {
     /// Messages that the waiting batch lacks.

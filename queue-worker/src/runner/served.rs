@@ -5,7 +5,7 @@ use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Dura
 use queue_core::{Counters, Delivery, Extended, Leased, Leasing, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
-use super::{batch_limit::BatchLimit, gathering::Gathering};
+use super::batch_limit::BatchLimit;
 use crate::{
     event::Event, handler::JobHandler, job_type::JobType, lease::Lease, outage::Outage,
     settings::RouteSettings, source::Source, task_message::ExtendRequest,
@@ -15,6 +15,15 @@ pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The first delay after a failure, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// A batch that is not full yet. It has a slot. No heartbeat extends its leases, which last at least twice as long as
+/// it may wait.
+pub(super) struct Gathering {
+    /// Each delivery, and when the worker asked for it.
+    pub(super) deliveries: Vec<(Delivery, Instant)>,
+    /// The time at which it starts as it is.
+    pub(super) until: Instant,
+}
 
 pub(super) struct ServedQueue {
     pub(super) queue: Arc<dyn Leasing>,
