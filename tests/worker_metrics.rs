@@ -125,8 +125,8 @@ fn each_delivery_has_one_outcome_and_each_handling_one_ending() {
         assert_eq!(page.of("queue_kit_handler_seconds_count"), 13.0);
         assert_eq!(page.of("queue_kit_handler_seconds_sum"), 1.0, "the timeout");
         assert_eq!(page.of("queue_kit_in_flight"), 0.0);
-        let turns = page.by("queue_kit_calls_total", "call", "settle_and_lease");
-        assert_eq!(turns, counts.calls as f64);
+        let settle_and_leases = page.by("queue_kit_calls_total", "call", "settle_and_lease");
+        assert_eq!(settle_and_leases, counts.calls as f64);
         assert_eq!(page.of("queue_kit_leases_lost_total"), 0.0);
         assert_eq!(page.of("queue_kit_wait_seconds_count"), 0.0, "no stamps");
     });
@@ -141,11 +141,11 @@ fn a_dropped_worker_leaves_nothing_in_flight() {
         let run = worker.run(|_, _| pending::<()>());
         let crashed = timeout(SECOND, run);
         let shown = page.clone();
-        let look = async {
+        let poll_page = async {
             sleep(SECOND / 2).await;
             shown.of("queue_kit_in_flight")
         };
-        let (crashed, in_flight) = tokio::join!(crashed, look);
+        let (crashed, in_flight) = tokio::join!(crashed, poll_page);
         assert!(crashed.is_err(), "it never ends on its own");
         assert_eq!(in_flight, 2.0);
         assert_eq!(page.of("queue_kit_deliveries_total"), 2.0);

@@ -69,7 +69,7 @@ fn one_thread(criterion: &mut Criterion, pairs: &mut Pairs) {
         let mut ours = work(|rounds| peers::alone(runtime, reliable, batch, fresh, rounds));
         let name = format!("reliable, fresh bodies, batch {batch}");
         pairs.measure(&mut group, &name, messages, &mut ours, &mut mpsc(fresh));
-        let mut ours = work(|rounds| kinds::turn_alone(runtime, &*ring, batch, rounds));
+        let mut ours = work(|rounds| kinds::settle_and_lease_alone(runtime, &*ring, batch, rounds));
         let name = format!("rotating, batch {batch}");
         pairs.measure(&mut group, &name, messages, &mut ours, &mut mpsc(still));
     }
@@ -96,7 +96,8 @@ fn four_and_four(criterion: &mut Criterion, pairs: &mut Pairs) {
             let name = format!("{kind}, 4 + 4, batch {batch}");
             pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
         }
-        let mut ours = work(|rounds| kinds::turn_together(runtime, ring, batch, rounds));
+        let mut ours =
+            work(|rounds| kinds::settle_and_lease_together(runtime, ring, batch, rounds));
         let name = format!("rotating, 4 + 4, batch {batch}");
         pairs.measure(&mut group, &name, messages, &mut ours, &mut beside());
     }
@@ -132,17 +133,17 @@ fn backlog(criterion: &mut Criterion, pairs: &mut Pairs) {
                 &mut [(PEER, beside)],
             );
         }
-        let turn = |ring: &Arc<dyn RotatingQueue>| {
+        let rotates = |ring: &Arc<dyn RotatingQueue>| {
             let ring = Arc::clone(ring);
-            work(move |rounds| kinds::turn_alone(runtime, &*ring, batch, rounds))
+            work(move |rounds| kinds::settle_and_lease_alone(runtime, &*ring, batch, rounds))
         };
         let name = format!("rotating, 10^6 items, batch {batch}");
-        let mut beside = [("10^4 items", turn(&short_ring))];
+        let mut beside = [("10^4 items", rotates(&short_ring))];
         pairs.measure(
             &mut group,
             &name,
             messages,
-            &mut turn(&long_ring),
+            &mut rotates(&long_ring),
             &mut beside,
         );
     }

@@ -14,7 +14,7 @@ use queue_benches::redis::{
     footprint, ours,
     placement::Placement,
     raw,
-    report::{Report, Run, Samples},
+    report::{PlacementRun, RatioReport, Samples},
     strategies::{self, Strategy},
     wake,
 };
@@ -27,10 +27,10 @@ const BARE: &str = "its commands, bare";
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
-    let mut report = Report::default();
+    let mut report = RatioReport::default();
     for placement in Placement::all() {
         let fixture = Fixture::new(placement);
-        let mut run = Run::new(&fixture, &mut criterion, &mut report);
+        let mut run = PlacementRun::new(&fixture, &mut criterion, &mut report);
         if let Placement::Threads(_) = placement {
             threads(&mut run);
             continue;
@@ -46,7 +46,7 @@ fn main() {
     report.print();
 }
 
-fn push(run: &mut Run<'_>) {
+fn push(run: &mut PlacementRun<'_>) {
     let fixture = run.fixture;
     for shape in Shape::ALL {
         let list = || ("LPUSH", raw::list_push(fixture, shape));
@@ -69,7 +69,7 @@ fn push(run: &mut Run<'_>) {
     }
 }
 
-fn settle_and_lease(run: &mut Run<'_>) {
+fn settle_and_lease(run: &mut PlacementRun<'_>) {
     let fixture = run.fixture;
     for shape in Shape::ALL {
         for kind in QueueKind::LEASING {
@@ -77,9 +77,9 @@ fn settle_and_lease(run: &mut Run<'_>) {
                 1 => "LMOVE + LREM",
                 _ => "script + LREMs",
             };
-            let mut beside = vec![(peer, raw::list_turn(fixture, shape))];
+            let mut beside = vec![(peer, raw::list_settle_and_lease(fixture, shape))];
             if (kind, shape) == (QueueKind::Reliable, Shape::new(1, 1)) {
-                beside.push((BARE, raw::bare_turn(fixture)));
+                beside.push((BARE, raw::bare_settle_and_lease(fixture)));
             }
             let name = format!("settle_and_lease/{}, {}", kind.as_str(), shape.name());
             let ours = ours::settle_and_lease(fixture, kind, shape);
@@ -89,7 +89,7 @@ fn settle_and_lease(run: &mut Run<'_>) {
 }
 
 /// Callers of one process, on several threads.
-fn threads(run: &mut Run<'_>) {
+fn threads(run: &mut PlacementRun<'_>) {
     let (fixture, kind) = (run.fixture, QueueKind::Reliable);
     for in_flight in [2, 4, 16, 64] {
         let shape = Shape::new(1, in_flight);
@@ -97,7 +97,7 @@ fn threads(run: &mut Run<'_>) {
         let beside = vec![("LPUSH", raw::list_push(fixture, shape))];
         run.measure(Samples::Many, &format!("push/{name}"), shape, ours, beside);
         let ours = ours::settle_and_lease(fixture, kind, shape);
-        let beside = vec![("LMOVE + LREM", raw::list_turn(fixture, shape))];
+        let beside = vec![("LMOVE + LREM", raw::list_settle_and_lease(fixture, shape))];
         run.measure(
             Samples::Many,
             &format!("settle_and_lease/{name}"),
@@ -108,7 +108,7 @@ fn threads(run: &mut Run<'_>) {
     }
 }
 
-fn rotate(run: &mut Run<'_>) {
+fn rotate(run: &mut PlacementRun<'_>) {
     for shape in Shape::ALL {
         let ours = ours::ring_rotate(run.fixture, RING, shape);
         let beside = vec![("LMOVE", raw::list_rotate(run.fixture, RING, shape))];
@@ -117,7 +117,7 @@ fn rotate(run: &mut Run<'_>) {
     }
 }
 
-fn structures(run: &mut Run<'_>) {
+fn structures(run: &mut PlacementRun<'_>) {
     const TABLE: &str = "server µs a job: push, lease, settle";
     const BYTES: &str = "bytes a message: 100,000 ready, of 100 B";
     let fixture = run.fixture;
@@ -155,7 +155,7 @@ fn structures(run: &mut Run<'_>) {
     }
 }
 
-fn wake_up(run: &mut Run<'_>) {
+fn wake_up(run: &mut PlacementRun<'_>) {
     const TABLE: &str = "µs from push to receive, idle consumer (median: p50)";
     let [ours_times, raw_times] = [(); 2].map(|()| RefCell::new(Vec::new()));
     let [ours_note, raw_note] = [&ours_times, &raw_times]
@@ -168,7 +168,7 @@ fn wake_up(run: &mut Run<'_>) {
     run.note(TABLE, "wake-up/BLMOVE", &raw_times.borrow());
 }
 
-fn due_at_once(run: &mut Run<'_>) {
+fn due_at_once(run: &mut PlacementRun<'_>) {
     const TABLE: &str = "ms after the due time, 100,000 at once";
     let all = RefCell::new(Vec::new());
     let note = |lateness| all.borrow_mut().push(lateness);

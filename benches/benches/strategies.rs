@@ -15,7 +15,7 @@ use queue_benches::{
         fixture::{Fixture, Shape},
         footprint,
         placement::Placement,
-        report::{Report, Run, Samples},
+        report::{PlacementRun, RatioReport, Samples},
         stand::Stand,
         table::{BATCHES, Tables},
         tally::Tally,
@@ -28,10 +28,10 @@ fn main() {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let placement = Placement::Same;
     let mut criterion = Criterion::default().configure_from_args();
-    let mut report = Report::default();
+    let mut report = RatioReport::default();
     let mut tables = Tables::default();
     let fixture = Fixture::new(placement);
-    let mut run = Run::new(&fixture, &mut criterion, &mut report);
+    let mut run = PlacementRun::new(&fixture, &mut criterion, &mut report);
     for kind in QueueKind::ALL {
         jobs(&mut run, kind, &mut tables);
     }
@@ -45,7 +45,7 @@ fn main() {
 }
 
 /// Measures all strategies of a kind, and the bytes of the strategies that no filter left out.
-fn jobs(run: &mut Run<'_>, kind: QueueKind, tables: &mut Tables) {
+fn jobs(run: &mut PlacementRun<'_>, kind: QueueKind, tables: &mut Tables) {
     let fixture = run.fixture;
     let contenders = contenders::of(kind);
     let tallies: Vec<[Tally; 3]> = contenders.iter().map(|_| Default::default()).collect();
@@ -70,7 +70,7 @@ fn jobs(run: &mut Run<'_>, kind: QueueKind, tables: &mut Tables) {
 }
 
 /// Measures them side by side at each batch that they can have, the first one as ours.
-fn beside(run: &mut Run<'_>, name: &str, stands: &[(Stand<'_>, &[Tally; 3])]) {
+fn beside(run: &mut PlacementRun<'_>, name: &str, stands: &[(Stand<'_>, &[Tally; 3])]) {
     for (nth, batch) in BATCHES.into_iter().enumerate() {
         let able = stands
             .iter()
@@ -85,7 +85,7 @@ fn beside(run: &mut Run<'_>, name: &str, stands: &[(Stand<'_>, &[Tally; 3])]) {
 }
 
 /// Measures several clients that push to full bounded queues.
-fn pushers(run: &mut Run<'_>) {
+fn pushers(run: &mut PlacementRun<'_>) {
     const OVER: &str = "most messages over a length of 10, 8 clients";
     let fixture = run.fixture;
     let contenders = contenders::of(QueueKind::Bounded);

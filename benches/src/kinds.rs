@@ -221,7 +221,7 @@ impl LeasingQueue {
 }
 
 /// The number of rounds of each task.
-pub fn shares(rounds: u64) -> impl Iterator<Item = u64> {
+pub fn portions(rounds: u64) -> impl Iterator<Item = u64> {
     (0..TASKS).map(move |task| rounds / TASKS + u64::from(task < rounds % TASKS))
 }
 
@@ -276,7 +276,7 @@ pub async fn insert(ring: &dyn RotatingQueue, items: usize) {
 /// # Panics
 ///
 /// If the ring refuses.
-pub fn turn_alone(
+pub fn settle_and_lease_alone(
     runtime: &Runtime,
     ring: &dyn RotatingQueue,
     batch: usize,
@@ -296,7 +296,7 @@ pub fn turn_alone(
 /// # Panics
 ///
 /// If the ring refuses.
-pub fn turn_together(
+pub fn settle_and_lease_together(
     runtime: &Runtime,
     ring: &Arc<dyn RotatingQueue>,
     batch: usize,
@@ -305,10 +305,10 @@ pub fn turn_together(
     runtime.block_on(async {
         let start = Instant::now();
         let mut tasks = JoinSet::new();
-        for share in shares(rounds) {
+        for portion in portions(rounds) {
             let ring = Arc::clone(ring);
             tasks.spawn(async move {
-                for _ in 0..share {
+                for _ in 0..portion {
                     ring.rotate(count(batch)).await.expect("rotated");
                 }
             });

@@ -13,7 +13,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::kinds::{Body, CAPACITY, LeasingQueue, shares, still};
+use crate::kinds::{Body, CAPACITY, LeasingQueue, portions, still};
 
 /// A channel or a queue, which takes and gives messages in batches.
 pub trait Peer: Clone + Send + Sync + 'static {
@@ -114,16 +114,16 @@ pub fn together(runtime: &Runtime, peer: &impl Peer, batch: usize, rounds: u64) 
     runtime.block_on(async {
         let start = Instant::now();
         let mut tasks = JoinSet::new();
-        for share in shares(rounds) {
+        for portion in portions(rounds) {
             let producer = peer.clone();
             tasks.spawn(async move {
-                for _ in 0..share {
+                for _ in 0..portion {
                     producer.put(batch, still).await;
                 }
             });
             let consumer = peer.clone();
             tasks.spawn(async move {
-                let mut left = share as usize * batch;
+                let mut left = portion as usize * batch;
                 while left > 0 {
                     left -= consumer.take(batch.min(left)).await;
                 }

@@ -162,23 +162,23 @@ fn errors_name_the_way_out() {
     let folder = Folder::new("wrong");
     let unknown = report(&["--only", "everything"], &folder.0);
     assert_eq!(unknown.status.code(), Some(2));
-    let told = text(&unknown.stderr);
-    assert!(told.contains("possible values: worker, load"));
-    assert!(told.contains("--help"));
+    let stderr = text(&unknown.stderr);
+    assert!(stderr.contains("possible values: worker, load"));
+    assert!(stderr.contains("--help"));
 
     let missing = report(&["--readme"], &folder.0);
     assert_eq!(missing.status.code(), Some(1));
-    let told = text(&missing.stderr);
+    let stderr = text(&missing.stderr);
     assert!(
-        told.contains("report.json") && told.contains("run the program without --readme first")
+        stderr.contains("report.json") && stderr.contains("run the program without --readme first")
     );
 
     fs::write(&folder.0, "a file").unwrap();
     let taken = report(&["--quick"], &folder.0);
     fs::remove_file(&folder.0).unwrap();
     assert_eq!(taken.status.code(), Some(1));
-    let told = text(&taken.stderr);
-    assert!(told.contains("cannot make the folder") && told.contains("--out names another"));
+    let stderr = text(&taken.stderr);
+    assert!(stderr.contains("cannot make the folder") && stderr.contains("--out names another"));
 }
 
 #[test]

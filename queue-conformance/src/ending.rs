@@ -72,7 +72,7 @@ pub(crate) struct Exit(Arc<Reason>);
 #[derive(Debug, Default)]
 struct Reason {
     skip: OnceLock<Skip>,
-    told: Notify,
+    ended: Notify,
 }
 
 impl Exit {
@@ -80,7 +80,7 @@ impl Exit {
     pub(crate) fn skip(&self, skip: Skip) -> ! {
         // A later reason may follow from the first one.
         let _ = self.0.skip.set(skip);
-        self.0.told.notify_one();
+        self.0.ended.notify_one();
         // This is no panic, so the panic hook prints nothing.
         resume_unwind(Box::new("this case ends as skipped"))
     }
@@ -90,7 +90,7 @@ impl Exit {
     pub(crate) async fn or_end(&self, case: impl Future<Output = ()>) -> Ending {
         let played = tokio::select! {
             biased;
-            () = self.0.told.notified() => Ok(()),
+            () = self.0.ended.notified() => Ok(()),
             played = caught(case) => played,
         };
         match (self.0.skip.get(), played) {

@@ -82,7 +82,7 @@ pub trait Harness: Debug + Send + Sync {
     ///
     /// In a database a queue consists of several tables or keys. A backend may remove an entry from one of them and
     /// forget it in another: no call shows the rest, and the database grows.
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         Vec::new()
     }
 

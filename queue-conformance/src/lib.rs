@@ -30,7 +30,7 @@
 //! which is the default, no case is skipped for such a reason: it fails instead.
 //!
 //! At its end every case also checks L5: the queue's counters add up, and agree with its answers. If the harness can
-//! read the stored data ([`Harness::leftovers`]), the case also checks that removed messages have left nothing behind.
+//! read the stored data ([`Harness::leaks`]), the case also checks that removed messages have left nothing behind.
 //!
 //! The page `docs/write-your-own-backend.md` in the repository builds a backend step by step.
 

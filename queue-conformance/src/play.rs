@@ -58,7 +58,7 @@ impl Case {
 
     fn say_skipped(&self, harness: &dyn Harness, skip: &Skip) {
         // Hundreds of cases may lack the same capability, so they share one line.
-        static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        static PRINTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
         let line = match skip {
             Skip::Needs(
                 missing @ (Capability::Kind(_) | Capability::Once | Capability::Removal),
@@ -76,8 +76,10 @@ impl Case {
             }
             Skip::Lacks(what) => format!("skipped cases: {harness:?}: {what}\n"),
         };
-        let told = TOLD.lock().map(|mut told| told.insert(line.clone()));
-        if told.unwrap_or(true) {
+        let printed = PRINTED
+            .lock()
+            .map(|mut printed| printed.insert(line.clone()));
+        if printed.unwrap_or(true) {
             // Not `eprintln`, which the test runner captures: the user has to see a skip. A closed
             // standard error is no reason to fail.
             std::io::stderr().write_all(line.as_bytes()).ok();

@@ -16,25 +16,25 @@ use tokio::{sync::Notify, time::Instant};
 /// on a busy machine too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The number of comparisons in that time.
-const LOOKS: u32 = 10;
+const CHECKS: u32 = 10;
 
 /// Plays the case, and panics if tokio's clock stands still for the given real time. The clock stands still if tasks
 /// wake each other for ever. It also does if all tasks wait for something that never comes, and no timer runs. A clock
 /// that is not paused never stands still.
 pub(crate) async fn moving<T>(case: impl Future<Output = T>, patience: Duration) -> T {
-    let look = Arc::new(Notify::new());
-    let _watched = watch(Arc::clone(&look), patience / LOOKS);
+    let check = Arc::new(Notify::new());
+    let _watched = watch(Arc::clone(&check), patience / CHECKS);
     let mut case = pin!(case);
-    let (mut since, mut looks) = (None, 0);
+    let (mut since, mut checks) = (None, 0);
     loop {
         tokio::select! {
             biased;
-            () = look.notified() => {
+            () = check.notified() => {
                 let now = Some(Instant::now());
-                looks = if since == now { looks + 1 } else { 0 };
+                checks = if since == now { checks + 1 } else { 0 };
                 since = now;
                 assert!(
-                    looks < LOOKS,
+                    checks < CHECKS,
                     "virtual time stands still: for {patience:?} of real time tasks have gone on \
                      without any time passing, or all have waited for what never comes"
                 );
@@ -45,12 +45,12 @@ pub(crate) async fn moving<T>(case: impl Future<Output = T>, patience: Duration)
 }
 
 /// Starts a thread that now and then asks the case to compare the time. Dropping the answer ends it.
-fn watch(look: Arc<Notify>, every: Duration) -> Sender<()> {
+fn watch(check: Arc<Notify>, every: Duration) -> Sender<()> {
     let (watched, over) = channel();
     thread::spawn(move || {
         while over.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
             // If the case had no time for the last comparison, the two count as one.
-            look.notify_one();
+            check.notify_one();
         }
     });
     watched

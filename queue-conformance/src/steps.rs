@@ -146,7 +146,7 @@ pub(crate) async fn shown(queue: &dyn Leasing, place: Place) -> Vec<u64> {
 /// All leases as a peek shows them: each with its remaining time, and its holder.
 pub(crate) async fn leases(queue: &dyn Leasing) -> Vec<(Receipt, Duration, Option<Holder>)> {
     let leased = peek(queue, Place::Leased).await.into_iter();
-    let told = leased.map(|one| match one.standing {
+    let leases = leased.map(|one| match one.standing {
         Standing::Leased {
             receipt,
             time_left,
@@ -157,17 +157,17 @@ pub(crate) async fn leases(queue: &dyn Leasing) -> Vec<(Receipt, Duration, Optio
         }
         other => panic!("{other:?} is not leased"),
     });
-    told.collect()
+    leases.collect()
 }
 
 /// The holders of all leases, by id.
 pub(crate) async fn holders(queue: &dyn Leasing) -> Vec<(Receipt, Option<Holder>)> {
     let leases = leases(queue).await.into_iter();
-    let mut told: Vec<_> = leases
+    let mut leases: Vec<_> = leases
         .map(|(receipt, _, holder)| (receipt, holder))
         .collect();
-    told.sort_by_key(|(receipt, _)| receipt.id);
-    told
+    leases.sort_by_key(|(receipt, _)| receipt.id);
+    leases
 }
 
 /// The pages of a listing, of at most `limit` entries each.

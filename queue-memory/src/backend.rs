@@ -69,7 +69,7 @@ impl MemoryBackend {
 #[derive(Debug)]
 struct Registry {
     clock: MemoryClock,
-    queues: Mutex<BTreeMap<QueueName, Arc<dyn Registered>>>,
+    queues: Mutex<BTreeMap<QueueName, Arc<dyn RegisteredQueue>>>,
     once: Mutex<BTreeMap<QueueName, Arc<OnceHandle>>>,
 }
 
@@ -84,7 +84,7 @@ impl Default for Registry {
 }
 
 /// A `Queue` of any kind's state.
-trait Registered: Any + Debug + Send + Sync {
+trait RegisteredQueue: Any + Debug + Send + Sync {
     fn kind(&self) -> QueueKind;
 
     /// Opens the queue as it is stored.
@@ -97,7 +97,7 @@ trait Registered: Any + Debug + Send + Sync {
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>>;
 }
 
-impl<S: Opens> Registered for QueueHandle<S> {
+impl<S: Opens> RegisteredQueue for QueueHandle<S> {
     fn kind(&self) -> QueueKind {
         S::KIND
     }
@@ -162,11 +162,11 @@ impl<S> Home<S> for Nowhere {
 }
 
 impl Registry {
-    fn queue(&self, name: &QueueName) -> Option<Arc<dyn Registered>> {
+    fn queue(&self, name: &QueueName) -> Option<Arc<dyn RegisteredQueue>> {
         self.lock().get(name).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Arc<dyn Registered>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<QueueName, Arc<dyn RegisteredQueue>>> {
         step!();
         // No code panics between two changes of the map, so it is consistent.
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
@@ -196,7 +196,7 @@ impl Registry {
         }
         let queue = QueueHandle::new(name.clone(), S::KIND, self.clock, S::create(config));
         let queue = Arc::new(queue);
-        queues.insert(name.clone(), Arc::clone(&queue) as Arc<dyn Registered>);
+        queues.insert(name.clone(), Arc::clone(&queue) as Arc<dyn RegisteredQueue>);
         Ok(queue)
     }
 
@@ -230,7 +230,7 @@ impl Registry {
 }
 
 /// The queue, if it is of this kind.
-fn of_kind<S: Opens>(queue: &Arc<dyn Registered>) -> Result<Arc<QueueHandle<S>>> {
+fn of_kind<S: Opens>(queue: &Arc<dyn RegisteredQueue>) -> Result<Arc<QueueHandle<S>>> {
     let kind = queue.kind();
     let queue = Arc::clone(queue) as Arc<dyn Any + Send + Sync>;
     let queue = queue.downcast::<QueueHandle<S>>();
@@ -238,13 +238,13 @@ fn of_kind<S: Opens>(queue: &Arc<dyn Registered>) -> Result<Arc<QueueHandle<S>>>
 }
 
 /// An open.
-struct Opening<'a> {
+struct OpenRequest<'a> {
     registry: &'a Arc<Registry>,
     name: &'a QueueName,
     max_body: usize,
 }
 
-impl ByKind for Opening<'_> {
+impl ByKind for OpenRequest<'_> {
     type Answer = Result<AnyQueue>;
 
     fn work<S: Opens>(self, config: &S::Config) -> Result<AnyQueue> {
@@ -281,7 +281,7 @@ impl ByKind for Change<'_> {
 impl Backend for MemoryBackend {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         config.check().map_err(|error| error.with_queue(name))?;
-        let opening = Opening {
+        let opening = OpenRequest {
             registry: &self.0,
             name,
             max_body: config.max_body(),

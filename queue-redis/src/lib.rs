@@ -55,9 +55,9 @@ macro_rules! step {
 
 mod backend;
 mod frame;
-#[cfg(test)]
-mod fuzz;
 mod keys;
+#[cfg(test)]
+mod properties;
 mod queue;
 #[cfg(feature = "recipes")]
 pub mod recipes;

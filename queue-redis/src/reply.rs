@@ -153,7 +153,7 @@ impl Reply {
 
     fn wrong(&self, more: &str) -> Error {
         if let Some(client) = &self.client {
-            client.doubt();
+            client.mark_suspect();
         }
         let name = self.script.name();
         let message = format!("the script {name} answered what it should not{more}");

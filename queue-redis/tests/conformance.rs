@@ -1,5 +1,5 @@
 //! The suite on a real Redis: every case in virtual time, under the names of other backends' cases. In
-//! `apart`, they run again with every body stored out of line, as large bodies are. In `in_partitions`, the
+//! `out_of_line`, they run again with every body stored out of line, as large bodies are. In `in_partitions`, the
 //! cases of leasing kinds run again on queues of several partitions. In `server_time`, the cases that need
 //! no exact clock run again by the server's own clock.
 
@@ -17,10 +17,10 @@ use self::{by_server_time::ServerTimeHarness, harness::VirtualTimeHarness};
 queue_conformance::suite!(VirtualTimeHarness::fresh());
 
 /// Queues with out-of-line bodies keep the whole contract.
-mod apart {
+mod out_of_line {
     use super::VirtualTimeHarness;
 
-    queue_conformance::suite!(VirtualTimeHarness::fresh().with_all_bodies_apart());
+    queue_conformance::suite!(VirtualTimeHarness::fresh().with_all_bodies_out_of_line());
 }
 
 /// Queues of several partitions keep what they promise.

@@ -138,23 +138,23 @@ async fn settling_one_and_leasing_the_next_is_one_round_trip() {
     let mut meter = Meter::at(&server);
     for queue in queues.iter().filter_map(AnyQueue::leasing) {
         let mut settlements = Vec::new();
-        let turns = async {
-            for turn in 0..10 {
+        let rounds = async {
+            for round in 0..10 {
                 let (settled, leased) = queue
                     .settle_and_lease(&settlements, max(1), LEASE, None)
                     .await
                     .expect("settle_and_lease");
-                assert_eq!(settled.len(), usize::from(turn > 0));
+                assert_eq!(settled.len(), usize::from(round > 0));
                 assert_eq!(leased.deliveries.len(), 1);
                 settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];
             }
         };
-        assert_eq!(meter.count(turns).await, (10, 10));
+        assert_eq!(meter.count(rounds).await, (10, 10));
     }
 }
 
 #[tokio::test]
-async fn consumers_that_turn_one_message_each_share_their_calls() {
+async fn consumers_of_one_message_each_share_their_calls() {
     const CONSUMERS: usize = 16;
     const TURNS: usize = 20;
     let server = Server::start().expect("a server");
@@ -167,8 +167,8 @@ async fn consumers_that_turn_one_message_each_share_their_calls() {
         let consume = async || {
             let mut settlements = Vec::new();
             for _ in 0..TURNS {
-                let turn = queue.settle_and_lease(&settlements, max(1), LEASE, None);
-                let (_, leased) = turn.await.expect("settle_and_lease");
+                let round = queue.settle_and_lease(&settlements, max(1), LEASE, None);
+                let (_, leased) = round.await.expect("settle_and_lease");
                 settlements = vec![Settlement::ack(leased.deliveries[0].receipt)];
             }
         };

@@ -105,14 +105,14 @@ impl Guarded {
     async fn settle_and_lease(&mut self, held: &mut Vec<Receipt>, count: usize) -> String {
         let acks: Vec<_> = held.iter().copied().map(Settlement::ack).collect();
         let max = NonZeroUsize::new(count).expect("not zero");
-        let turn = async |queue: &AnyQueue| {
+        let settle_and_lease = async |queue: &AnyQueue| {
             let queue = queue.leasing().expect("it leases");
             queue
                 .settle_and_lease(&acks, max, LEASE, None)
                 .await
                 .expect("settled and leased")
         };
-        let (cost, (_, leased)) = self.cost(turn).await;
+        let (cost, (_, leased)) = self.cost(settle_and_lease).await;
         *held = leased.deliveries.iter().map(|each| each.receipt).collect();
         assert_eq!(held.len(), count);
         cost
@@ -142,8 +142,10 @@ async fn each_verb_costs_what_it_did() {
             guarded.put(count).await;
             guarded.put(count).await;
             let put = guarded.put(count).await;
-            let turn = guarded.settle_and_lease(&mut held, count).await;
-            costs.push_str(&format!("{kind}, {count}: push {put}, turn {turn}\n"));
+            let settle_and_lease = guarded.settle_and_lease(&mut held, count).await;
+            costs.push_str(&format!(
+                "{kind}, {count}: push {put}, turn {settle_and_lease}\n"
+            ));
         }
     }
     assert_eq!(costs, COSTS, "{costs}");

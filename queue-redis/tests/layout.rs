@@ -10,8 +10,7 @@ use std::{error::Error as StdError, num::NonZeroUsize, time::Duration};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueueExt, DelayConfig, DelayQueueExt, ErrorKind,
     Insert, LeasingExt, Offer, Offered, Outcome, Overflow, Push, QueueConfig, QueueKind, QueueName,
-    ReliableConfig, ReliableQueueExt, Removal, Result, RotatingQueueExt, Scheduled, Settled,
-    Settlement,
+    ReliableConfig, ReliableQueueExt, Removal, Result, RotatingQueueExt, Scheduled, Settlement,
 };
 use queue_redis::RedisBackend;
 use real_redis::Server;
@@ -85,71 +84,6 @@ async fn replacing_for_ever_leaves_nothing_behind() -> Test {
         let key = format!("qk:{{latest}}:{key}");
         assert_eq!(server.ask::<u64>(&[count, &key])?, left, "{key}");
     }
-    Ok(())
-}
-
-/// When all messages are done, only the configuration, the counters and the marker stay.
-#[tokio::test]
-async fn an_empty_queue_keeps_no_message_keys() -> Test {
-    let server = Server::start()?;
-    let backend = patient(&server.url()).connect().await?;
-    let reliable = backend
-        .open_reliable(&name("r"), &ReliableConfig::default())
-        .await?;
-    let delay = backend
-        .open_delay(&name("d"), &DelayConfig::default())
-        .await?;
-    for _ in 0..10 {
-        reliable.push_one("x").await?;
-        delay.schedule_one("x", Duration::ZERO).await?;
-    }
-    for delivery in reliable.receive(10, LONG, LONG).await? {
-        reliable.ack(delivery.receipt).await?;
-    }
-    for delivery in delay.receive(10, LONG, LONG).await? {
-        delay.ack(delivery.receipt).await?;
-    }
-    let mut keys: Vec<String> = server.ask(&["KEYS", "qk:{*"])?;
-    keys.retain(|key| !key.ends_with(":arrivals"));
-    keys.sort();
-    assert_eq!(keys, ["qk:{d}:meta", "qk:{r}:meta"]);
-    Ok(())
-}
-
-/// Beyond 252 a frame keeps its attempts elsewhere.
-#[tokio::test]
-async fn attempts_are_counted_beyond_one_byte() -> Test {
-    let server = Server::start()?;
-    let backend = patient(&server.url()).connect().await?;
-    let config = ReliableConfig::default().with_max_attempts(300);
-    let queue = backend.open_reliable(&name("stubborn"), &config).await?;
-    let push = Push::new("body").with_header("a", "b");
-    queue.push_one(push.clone()).await?;
-    let one = NonZeroUsize::MIN;
-    let mut settlements = Vec::new();
-    for attempt in 1..=300 {
-        let (settled, leased) = queue
-            .settle_and_lease(&settlements, one, LONG, None)
-            .await?;
-        assert!(settled.iter().all(|settled| *settled == Settled::Done));
-        let delivery = leased.deliveries.first().expect("due at once");
-        assert_eq!(delivery.attempt, attempt);
-        assert_eq!(
-            (&delivery.body, &delivery.headers),
-            (&push.body, &push.headers)
-        );
-        settlements = vec![Settlement::retry(delivery.receipt, Duration::ZERO)];
-    }
-    assert_eq!(queue.settle(&settlements).await?, [Settled::Dead]);
-    let dead = queue
-        .dead_letters(queue_core::Page::first(10))
-        .await?
-        .entries;
-    assert_eq!((dead[0].attempts, &dead[0].body), (300, &push.body));
-    assert_eq!(dead[0].headers, push.headers);
-    queue.revive(&[dead[0].id]).await?;
-    let again = queue.lease(one, LONG).await?.deliveries;
-    assert_eq!((again[0].attempt, &again[0].headers), (1, &push.headers));
     Ok(())
 }
 
@@ -237,22 +171,6 @@ async fn filled(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> R
             Settlement::release(leased[2].receipt),
         ];
         leasing.settle(&settlements).await?;
-    }
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_removed_queue_leaves_no_key() -> Test {
-    let server = Server::start()?;
-    let backend = patient(&server.url()).connect().await?;
-    let queue = name("job");
-    for kind in QueueKind::ALL {
-        filled(&backend, kind, &queue).await?;
-        let keys: Vec<String> = server.ask(&["KEYS", "qk:{job}:*"])?;
-        assert!(keys.len() >= 5, "{kind}: {keys:?}");
-        assert!(backend.remove(&queue, Removal::EvenIfLeased).await?);
-        let left: Vec<String> = server.ask(&["KEYS", "*"])?;
-        assert_eq!(left, [""; 0], "{kind}");
     }
     Ok(())
 }

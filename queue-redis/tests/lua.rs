@@ -21,7 +21,7 @@ fn luacheck_finds_nothing() -> Result<(), Box<dyn Error>> {
         .arg(&folder)
         .args(["--config", ".luacheckrc"])
         .output()?;
-    let told = String::from_utf8_lossy(&found.stdout);
-    assert!(found.status.success(), "{told}");
+    let output = String::from_utf8_lossy(&found.stdout);
+    assert!(found.status.success(), "{output}");
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! the page `docs/simulate-your-logic.md` in the repository shows how.
 //!
 //! Beneath it are runs of several clients under faults, in virtual time. The same decisions always play the same run.
-//! [`run::Runs`] plays and checks many runs, and shrinks a failure; [`report`] shows the failure as lanes in time. A
+//! [`run::Runs`] plays and checks many runs, and shrinks a failure; [`report`] shows the failure as a history view. A
 //! run consists of its decisions ([`plan`]), the executor that follows them ([`engine`]), the clients' work
 //! ([`workload`]) and its environment ([`world`]; on a real Redis, `wire`). Its history ([`history`]) goes through the
 //! checks ([`check`]). The program `sim` does all of it from the command line.

@@ -57,10 +57,10 @@ fn findings(
     let Verdict::Broken(findings) = check(&played, Budget::default()) else {
         return Vec::new();
     };
-    let told = |finding: queue_sim::check::Finding| {
+    let text = |finding: queue_sim::check::Finding| {
         (finding.rule.to_string(), format!("seed {seed}: {finding}"))
     };
-    findings.into_iter().map(told).collect()
+    findings.into_iter().map(text).collect()
 }
 
 fn is_kept_by_each_partition(guarantees: &Guarantees, rule: &str) -> bool {
@@ -140,8 +140,8 @@ impl Layer for Bug {
                 Ok(Answer::Leased(queue_core::Leased::nothing(None)))
             }
             (Self::ForgottenPart, Call::SettleAndLease(settlements, max, lease_time, holder)) => {
-                let turn = Call::SettleAndLease(settlements, max, lease_time, holder);
-                let answer = queue.call(turn).await?;
+                let combined = Call::SettleAndLease(settlements, max, lease_time, holder);
+                let answer = queue.call(combined).await?;
                 let Answer::SettledAndLeased(settled, _) = answer else {
                     return Ok(answer);
                 };

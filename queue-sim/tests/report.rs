@@ -11,7 +11,7 @@ use queue_sim::{
     check::Finding,
     engine::in_virtual_time,
     history::{CallEnd, CallId, Event, History, Journal},
-    plan::Lane,
+    plan::Process,
     report::timeline,
     world::EPOCH,
 };
@@ -19,25 +19,25 @@ use queue_sim::{
 const LEASE_TIME: Duration = Duration::from_millis(20);
 
 /// A handwritten history.
-struct Story {
+struct HistoryScript {
     journal: Journal,
     queue: QueueName,
 }
 
-impl Story {
-    fn told(tell: impl AsyncFnOnce(&Self)) -> History {
+impl HistoryScript {
+    fn played(script_of: impl AsyncFnOnce(&Self)) -> History {
         in_virtual_time(async {
-            let story = Self {
+            let script = Self {
                 journal: Journal::new(EPOCH, true),
                 queue: QueueName::new("jobs").unwrap(),
             };
-            tell(&story).await;
-            story.journal.take()
+            script_of(&script).await;
+            script.journal.take()
         })
     }
 
-    fn begins(&self, lane: u8, call: Call) -> CallId {
-        self.journal.began(Lane(lane), &self.queue, call)
+    fn begins(&self, process: u8, call: Call) -> CallId {
+        self.journal.began(Process(process), &self.queue, call)
     }
 
     fn executed(&self, call: CallId) {
@@ -49,8 +49,8 @@ impl Story {
     }
 
     /// A call that the backend executes and answers at once.
-    fn call(&self, lane: u8, call: Call, answer: Answer) {
-        let id = self.begins(lane, call);
+    fn call(&self, process: u8, call: Call, answer: Answer) {
+        let id = self.begins(process, call);
         self.executed(id);
         self.answers(id, answer);
     }
@@ -109,16 +109,16 @@ fn assert_shows(shown: &str, expected: &str) {
 #[test]
 fn a_stale_ack_that_was_taken() {
     let (first, second) = (receipt(1, 0), receipt(1, 20));
-    let history = Story::told(async |story| {
-        story.call(1, push("a"), accepted(1));
-        story.call(1, lease(), delivered(first, 1));
+    let history = HistoryScript::played(async |script| {
+        script.call(1, push("a"), accepted(1));
+        script.call(1, lease(), delivered(first, 1));
         sleep(20).await;
-        story.call(2, lease(), delivered(second, 2));
+        script.call(2, lease(), delivered(second, 2));
         sleep(1).await;
         let ack = Call::Settle(vec![Settlement::ack(first)]);
-        story.call(1, ack, Answer::Settled(vec![Settled::Done]));
-        story.journal.note(Event::Healed);
-        story.call(3, Call::Depth, Answer::Depth(Depth::default()));
+        script.call(1, ack, Answer::Settled(vec![Settled::Done]));
+        script.journal.note(Event::Healed);
+        script.call(3, Call::Depth, Answer::Depth(Depth::default()));
     });
     let broken = finding(
         "L4",
@@ -134,42 +134,42 @@ const STALE_ACK: &str = include_str!("report/stale_ack.txt");
 #[test]
 fn faults_crashes_and_late_executions() {
     let held = receipt(1, 5);
-    let history = Story::told(async |story| {
-        let late = story.begins(1, push("a"));
-        story.journal.note(Event::Fault("late", Lane(1)));
+    let history = HistoryScript::played(async |script| {
+        let late = script.begins(1, push("a"));
+        script.journal.note(Event::Fault("late", Process(1)));
         sleep(5).await;
         let lost = "no reply within 5 ms".to_owned();
-        story
+        script
             .journal
             .ended(late, CallEnd::Unknown(ErrorKind::Unavailable, lost));
-        let never = story.begins(2, push("b"));
-        story.journal.ended(never, CallEnd::Dropped);
-        story.journal.note(Event::Crashed(Lane(2)));
-        story.executed(late);
-        let wait = story.begins(2, Call::WaitForArrival(LEASE_TIME));
-        story.call(1, lease(), delivered(held, 1));
-        story
+        let never = script.begins(2, push("b"));
+        script.journal.ended(never, CallEnd::Dropped);
+        script.journal.note(Event::Crashed(Process(2)));
+        script.executed(late);
+        let wait = script.begins(2, Call::WaitForArrival(LEASE_TIME));
+        script.call(1, lease(), delivered(held, 1));
+        script
             .journal
-            .note(Event::Fault("scripts flushed", Lane::WORLD));
-        story
+            .note(Event::Fault("scripts flushed", Process::WORLD));
+        script
             .journal
-            .note(Event::Stalled(Lane(1), EPOCH.plus_millis(40)));
+            .note(Event::Stalled(Process(1), EPOCH.plus_millis(40)));
         sleep(20).await;
-        story.answers(wait, Answer::Nothing);
+        script.answers(wait, Answer::Nothing);
         sleep(20).await;
-        let again = story.begins(2, push("c"));
-        story.executed(again);
+        let again = script.begins(2, push("c"));
+        script.executed(again);
         sleep(1).await;
-        story.executed(again);
-        story.answers(again, accepted(2));
-        story.journal.note(Event::Healed);
+        script.executed(again);
+        script.answers(again, accepted(2));
+        script.journal.note(Event::Healed);
         let depth = Depth {
             ready: 3,
             ..Depth::default()
         };
-        story.call(3, Call::Depth, Answer::Depth(depth));
+        script.call(3, Call::Depth, Answer::Depth(depth));
     });
-    let broken = finding("progress", "lane 3 waits for what never comes", &[]);
+    let broken = finding("progress", "process 3 waits for what never comes", &[]);
     let shown = timeline(&reliable(), &history, &broken, None);
     assert_shows(&shown, FAULTS);
 }
@@ -178,15 +178,15 @@ const FAULTS: &str = include_str!("report/faults.txt");
 
 /// Reports shorten calls that never end, and large ones.
 #[test]
-fn a_story_is_never_too_long_to_read() {
-    let history = Story::told(async |story| {
+fn a_history_view_is_never_too_long_to_read() {
+    let history = HistoryScript::played(async |script| {
         let large: Vec<_> = (0..100)
             .map(|_| Push::new("a body of some length"))
             .collect();
         let accepted = (1..=100).map(|id| Pushed::Accepted(MessageId::new(id)));
         let accepted = Answer::Pushed(accepted.collect());
         for _ in 0..2_000 {
-            story.call(1, Call::Push(large.clone()), accepted.clone());
+            script.call(1, Call::Push(large.clone()), accepted.clone());
         }
     });
     let message = "a".repeat(1_000_000);

@@ -108,10 +108,10 @@ fn it_ends_with_one_line() {
 
 #[test]
 fn a_plan_is_shown_and_judged() {
-    // One lane pushes once.
+    // One process pushes once.
     let out = passes(&["--kind=reliable", "--replay", "v1:1.3.verb=2"]);
     assert!(out.contains("every rule holds"), "{out}");
-    assert!(out.contains("t(ms)  lane 1"), "{out}");
+    assert!(out.contains("t(ms)  process 1"), "{out}");
     assert!(out.contains("push b1 -> 1"), "{out}");
     let last = out.lines().last().expect("a line");
     assert!(last.starts_with("kind=reliable backend=memory seeds=1 violations=0 "));

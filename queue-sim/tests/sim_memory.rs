@@ -28,7 +28,7 @@ fn a_bug_is_reported_before_a_kept_plan_that_no_longer_fits() {
         let plan = "L4 v1:1.999.verb=3\n";
         fs::write(folder.join("reliable.memory.txt"), plan).expect("writes");
     };
-    let told = || {
+    let message = || {
         fresh(&folder);
         let mut environment = MemoryEnvironment::new();
         let played = catch_unwind(AssertUnwindSafe(|| {
@@ -37,14 +37,14 @@ fn a_bug_is_reported_before_a_kept_plan_that_no_longer_fits() {
         let panic = played.expect_err("something is wrong");
         panic.downcast_ref::<String>().expect("a message").clone()
     };
-    let misfit = told();
+    let misfit = message();
     assert!(
         misfit.contains("no longer fits; it once broke L4"),
         "{misfit}"
     );
 
     let planted = plant(Bug::ExpiryIsFree);
-    let bug = told();
+    let bug = message();
     drop(planted);
     assert!(bug.contains("L6: message "), "{bug}");
     assert!(!bug.contains("no longer fits"), "{bug}");

@@ -12,7 +12,7 @@ use queue_core::*;
 use queue_memory::MemoryBackend;
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},
-    plan::{Decisions, Lane, What},
+    plan::{Decisions, Process, What},
     world::EPOCH,
 };
 use tokio::time::{self, Instant};
@@ -27,7 +27,7 @@ const fn ms(millis: u64) -> Duration {
 
 /// The faults of a run.
 #[derive(Debug, Clone, Copy)]
-struct Trouble {
+struct Faults {
     /// Handlers die, and requests and replies are lost.
     deaths: bool,
     /// Effects take longer than their claims.
@@ -61,20 +61,20 @@ impl Ledger {
 #[derive(Debug)]
 struct Far {
     store: Arc<dyn OnceStore>,
-    lane: Lane,
+    process: Process,
     decisions: Decisions,
-    trouble: Trouble,
+    faults: Faults,
     ledger: Ledger,
 }
 
 impl Far {
     fn draw(&self, what: What, options: u32, chance: u32) -> u32 {
-        let site = self.decisions.site(self.lane, what);
-        self.decisions.draw(site, options, chance)
+        let point = self.decisions.choice_point(self.process, what);
+        self.decisions.draw(point, options, chance)
     }
 
     async fn trip<T>(&self, call: impl Future<Output = Result<T>> + Send) -> Result<T> {
-        let chance = if self.trouble.deaths { 15 } else { 0 };
+        let chance = if self.faults.deaths { 15 } else { 0 };
         let lost = || {
             let error = Error::new(ErrorKind::Unavailable, "lost on its way");
             Err(error.with_outcome(Outcome::Unknown))
@@ -127,14 +127,15 @@ impl Drop for Running {
 
 /// A handler that gets the same message until it can ack it.
 async fn handle(far: Arc<Far>) {
-    let (lane, decisions, ledger) = (far.lane, far.decisions.clone(), far.ledger.clone());
-    let trouble = far.trouble;
+    let (process, decisions, ledger) = (far.process, far.decisions.clone(), far.ledger.clone());
+    let faults = far.faults;
     let once = Once::new(far).with_claim(ms(CLAIM)).with_keep(HORIZON);
     for step in 0.. {
-        decisions.enter(lane, step);
-        let draw = |options| decisions.choose(decisions.site(lane, What::Argument), options);
+        decisions.enter(process, step);
+        let draw =
+            |options| decisions.choose(decisions.choice_point(process, What::Argument), options);
         let slow = [0, 1, CLAIM - 1, CLAIM, CLAIM + 1, 3 * CLAIM];
-        let (before, after) = if trouble.slowness {
+        let (before, after) = if faults.slowness {
             (slow[draw(6) as usize], slow[draw(6) as usize])
         } else {
             (u64::from(draw(4)), u64::from(draw(4)))
@@ -156,8 +157,8 @@ async fn handle(far: Arc<Far>) {
             }
         };
         // A death drops the future at any await.
-        let chance = if trouble.deaths { 30 } else { 0 };
-        let death = decisions.draw(decisions.site(lane, What::Interrupt), 12, chance);
+        let chance = if faults.deaths { 30 } else { 0 };
+        let death = decisions.draw(decisions.choice_point(process, What::Interrupt), 12, chance);
         let life = if death == 0 {
             HORIZON
         } else {
@@ -187,7 +188,7 @@ async fn handle(far: Arc<Far>) {
 }
 
 /// Three handlers of one message.
-fn play(seed: u64, trouble: Trouble) -> Vec<(u64, Event)> {
+fn play(seed: u64, faults: Faults) -> Vec<(u64, Event)> {
     in_virtual_time(async {
         let decisions = Decisions::seeded(seed);
         let executor = Executor::new(decisions.clone(), 40);
@@ -195,15 +196,15 @@ fn play(seed: u64, trouble: Trouble) -> Vec<(u64, Event)> {
         let name = QueueName::new("charges").expect("a good name");
         let store = memory.open_once(&name).await.expect("opens");
         let ledger = Ledger(Arc::default(), Instant::now());
-        for lane in 1..=3 {
+        for process in 1..=3 {
             let far = Far {
                 store: Arc::clone(&store),
-                lane: Lane(lane),
+                process: Process(process),
                 decisions: decisions.clone(),
-                trouble,
+                faults,
                 ledger: ledger.clone(),
             };
-            executor.spawn(Lane(lane), Box::pin(handle(Arc::new(far))));
+            executor.spawn(Process(process), Box::pin(handle(Arc::new(far))));
         }
         assert_eq!(executor.run(HORIZON).await, End::Finished, "seed {seed}");
         ledger.0.lock().expect("nobody panics").clone()
@@ -258,19 +259,15 @@ fn check(events: &[(u64, Event)]) -> usize {
 
 /// Plays all seeds. Returns how many of them applied the effect more than once, and the events that
 /// occurred.
-fn play_all(trouble: Trouble) -> (u64, BTreeSet<&'static str>) {
+fn play_all(faults: Faults) -> (u64, BTreeSet<&'static str>) {
     let (mut repeated, mut seen) = (0, BTreeSet::new());
     for seed in 0..SEEDS {
-        let events = play(seed, trouble);
+        let events = play(seed, faults);
         if seed < 50 {
-            assert_eq!(
-                events,
-                play(seed, trouble),
-                "seed {seed} is not one history"
-            );
+            assert_eq!(events, play(seed, faults), "seed {seed} is not one history");
         }
         let applied = std::panic::catch_unwind(|| check(&events));
-        let applied = applied.unwrap_or_else(|_| panic!("seed {seed}, {trouble:?}: {events:#?}"));
+        let applied = applied.unwrap_or_else(|_| panic!("seed {seed}, {faults:?}: {events:#?}"));
         repeated += u64::from(applied > 1);
         seen.extend(events.iter().filter_map(|(_, event)| match event {
             Event::Saw(what) => Some(what),
@@ -282,7 +279,7 @@ fn play_all(trouble: Trouble) -> (u64, BTreeSet<&'static str>) {
 
 #[test]
 fn without_deaths_and_slowness_any_effect_happens_exactly_once() {
-    let (repeated, seen) = play_all(Trouble {
+    let (repeated, seen) = play_all(Faults {
         deaths: false,
         slowness: false,
     });
@@ -292,7 +289,7 @@ fn without_deaths_and_slowness_any_effect_happens_exactly_once() {
 
 #[test]
 fn a_death_between_effect_and_record_repeats_it_unless_the_sink_remembers() {
-    let (repeated, seen) = play_all(Trouble {
+    let (repeated, seen) = play_all(Faults {
         deaths: true,
         slowness: false,
     });
@@ -304,7 +301,7 @@ fn a_death_between_effect_and_record_repeats_it_unless_the_sink_remembers() {
 
 #[test]
 fn an_effect_that_outlives_its_claim_is_repeated_unless_the_sink_remembers() {
-    let (repeated, seen) = play_all(Trouble {
+    let (repeated, seen) = play_all(Faults {
         deaths: false,
         slowness: true,
     });
@@ -316,7 +313,7 @@ fn an_effect_that_outlives_its_claim_is_repeated_unless_the_sink_remembers() {
 
 #[test]
 fn with_both_it_still_happens_once_at_a_sink_that_remembers() {
-    let (repeated, _) = play_all(Trouble {
+    let (repeated, _) = play_all(Faults {
         deaths: true,
         slowness: true,
     });

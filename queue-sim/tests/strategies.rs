@@ -1,5 +1,5 @@
 //! Published strategies break the rules that they declare, and no others. Kept counterexamples show the
-//! former, and runs of the day's seeds the latter. The program `guarantees` plays more.
+//! former, and runs of the day's seeds the latter. The program `strategies` plays more.
 
 use std::{fs, path::Path};
 
@@ -20,10 +20,10 @@ fn each_breaks_what_it_declares_and_nothing_else() {
     let recipes = all().into_iter().filter(|strategy| !strategy.is_default());
     let recipes = recipes.map(|strategy| (strategy, TrialCondition::all().collect()));
     let recipes = recipes.collect();
-    let told = |report: &str| print!("{report}");
+    let print = |report: &str| print!("{report}");
     let first = first_seed_of_the_day();
     let seeds = first..first + seeds_or(SEEDS);
-    let (_, faults) = judge_all(recipes, THREADS, seeds, false, told);
+    let (_, faults) = judge_all(recipes, THREADS, seeds, false, print);
     let faults = faults.join("\n");
     assert!(
         faults.is_empty(),
@@ -67,12 +67,12 @@ fn text(path: &str) -> String {
 }
 
 #[test]
-fn the_pages_tell_of_each_strategy_and_of_all_that_it_loses() {
+fn the_pages_name_each_strategy_and_all_that_it_loses() {
     let page = text("docs/strategies.md");
     let (_, table) = page.split_once("\n## The table\n").expect("the table");
     let (table, _) = table.split_once("\n### ").expect("its end");
     let rows = table.lines().filter(|line| line.starts_with("| ["));
-    let told: Vec<&str> = rows
+    let print: Vec<&str> = rows
         .map(|row| {
             row.trim_end_matches(" |")
                 .rsplit(" | ")
@@ -86,7 +86,7 @@ fn the_pages_tell_of_each_strategy_and_of_all_that_it_loses() {
         .iter()
         .map(|strategy| loses(&strategy.guarantees))
         .collect();
-    assert_eq!(told, lost);
+    assert_eq!(print, lost);
 
     // The words by which the pages count them.
     let module = text("queue-redis/src/recipes/mod.rs");

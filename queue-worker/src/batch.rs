@@ -7,7 +7,7 @@ use queue_core::{Bytes, Consumer};
 use super::{
     Context, Failure, IntoVerdict, Verdict,
     guard::guarded,
-    handler::{Handle, Handling, Terms, decode},
+    handler::{Handling, JobHandler, Terms, decode},
     handler_result::HandlerResult,
 };
 
@@ -54,7 +54,7 @@ pub(crate) struct Batch<T, H> {
     pub(crate) handler: H,
 }
 
-impl<T, H, F> Handle for Batch<T, H>
+impl<T, H, F> JobHandler for Batch<T, H>
 where
     T: Send + 'static,
     H: Fn(Vec<(T, Context)>) -> F + Send + Sync + 'static,

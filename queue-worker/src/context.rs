@@ -23,7 +23,7 @@ pub struct Context {
     lease: Arc<Lease>,
     queue: Arc<str>,
     cut_off: Option<Instant>,
-    keeper: LeaseExtender,
+    extender: LeaseExtender,
     shutting_down: Arc<watch::Sender<bool>>,
 }
 
@@ -44,14 +44,14 @@ impl Context {
         lease: Arc<Lease>,
         queue: Arc<str>,
         cut_off: Option<Instant>,
-        keeper: LeaseExtender,
+        extender: LeaseExtender,
         shutting_down: Arc<watch::Sender<bool>>,
     ) -> Self {
         Self {
             lease,
             queue,
             cut_off,
-            keeper,
+            extender,
             shutting_down,
         }
     }
@@ -119,7 +119,7 @@ impl Context {
     /// and the errors of [`extend`](queue_core::Leasing::extend).
     pub async fn extend(&self, lease_time: Duration) -> Result<()> {
         limits::lease_millis(lease_time)?;
-        match &self.keeper {
+        match &self.extender {
             LeaseExtender::Worker { key, notes } => {
                 let (reply, answer) = oneshot::channel();
                 let (job, entry) = *key;
@@ -172,8 +172,11 @@ impl Context {
     /// If somebody else ended the lease, as an operator does to stop the job, the worker notices at its next
     /// heartbeat. If the handler goes on, the worker cuts it off after its `cleanup` time.
     pub async fn stopped(&self) -> Stop {
-        let mut told = self.lease.listen();
-        let stop = told.wait_for(Option::is_some).await.map(|stop| *stop);
+        let mut stop_signal = self.lease.listen();
+        let stop = stop_signal
+            .wait_for(Option::is_some)
+            .await
+            .map(|stop| *stop);
         match stop {
             Ok(Some(stop)) => stop,
             // The sender lives in the lease, which this context holds.

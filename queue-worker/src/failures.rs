@@ -18,13 +18,13 @@ const CHARACTERS: usize = 120;
 /// The failures of a worker, by queue and kind.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    queues: BTreeMap<Arc<str>, BTreeMap<String, Kind>>,
+    queues: BTreeMap<Arc<str>, BTreeMap<String, FailureKind>>,
     /// No sum is due before this time.
     due: Option<Instant>,
 }
 
 #[derive(Debug)]
-struct Kind {
+struct FailureKind {
     /// The beginning of the kind's present interval.
     begun: Instant,
     last: Instant,
@@ -65,7 +65,7 @@ impl Failures {
             name.clear();
         }
         let Some(kind) = kinds.get_mut(&name) else {
-            let first = Kind {
+            let first = FailureKind {
                 begun: now,
                 last: now,
                 failures: 1,
@@ -203,7 +203,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn reasons_that_all_differ_do_not_flood() {
         let (mut failures, start) = (Failures::default(), Instant::now());
-        let told = (0..10_000_u32).filter(|n| {
+        let logged = (0..10_000_u32).filter(|n| {
             let word: String = n
                 .to_string()
                 .chars()
@@ -211,10 +211,10 @@ mod tests {
                 .collect();
             log_level(&mut failures, &word, start) != FailureLog::InSum
         });
-        let told = told.count() as u64;
-        assert!(told <= (KINDS as u64 + 1) * SINGLY, "{told}");
+        let logged = logged.count() as u64;
+        assert!(logged <= (KINDS as u64 + 1) * SINGLY, "{logged}");
         let sums = failures.sums(start + INTERVAL, false);
         let summed: u64 = sums.iter().map(|sum| sum.failures).sum();
-        assert_eq!(told + summed, 10_000);
+        assert_eq!(logged + summed, 10_000);
     }
 }

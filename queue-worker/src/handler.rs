@@ -23,7 +23,7 @@ pub(crate) struct Terms {
 }
 
 /// Handles the messages of one job, and returns one result for each.
-pub(crate) trait Handle: Send + Sync + 'static {
+pub(crate) trait JobHandler: Send + Sync + 'static {
     /// Decodes and handles, both in the returned future and so in the job's own task.
     fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, terms: Terms) -> Handling;
 
@@ -81,7 +81,7 @@ where
     }
 }
 
-impl<T, D, H, F> Handle for Single<D, H>
+impl<T, D, H, F> JobHandler for Single<D, H>
 where
     T: Send + 'static,
     D: Fn(&Bytes) -> Result<T> + Send + Sync + 'static,

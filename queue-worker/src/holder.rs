@@ -12,11 +12,11 @@ pub(crate) fn default_holder() -> String {
 /// The host's name from the environment, or else from Linux. The standard library cannot ask any other
 /// system.
 fn host() -> Option<String> {
-    let told = |name: String| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
-    let environment = env::var("HOSTNAME").ok().and_then(told);
+    let given = |name: String| Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+    let environment = env::var("HOSTNAME").ok().and_then(given);
     environment.or_else(|| {
         let linux = fs::read_to_string("/proc/sys/kernel/hostname");
-        linux.ok().and_then(told)
+        linux.ok().and_then(given)
     })
 }
 

@@ -80,10 +80,10 @@ impl Lease {
     /// Tells the handler to stop. The first reason stays, unless the new reason is a lost lease, which says
     /// more.
     pub(crate) fn stop(&self, stop: Stop) {
-        self.stop.send_if_modified(|told| {
-            let news = told.is_none() || (stop == Stop::LeaseLost && *told != Some(stop));
+        self.stop.send_if_modified(|sent| {
+            let news = sent.is_none() || (stop == Stop::LeaseLost && *sent != Some(stop));
             if news {
-                *told = Some(stop);
+                *sent = Some(stop);
             }
             news
         });

@@ -8,7 +8,7 @@ use super::{
     Backoff, Context, Control, HandlerLayer, Health, IntoVerdict, IntoVerdicts, Report, Router,
     Sharing,
     batch::Batch,
-    handler::{Handle, Single},
+    handler::{JobHandler, Single},
     runner,
     settings::{RouteSettings, WorkerSettings, terms_setters, worker_setters},
     source::Source,
@@ -122,7 +122,7 @@ impl Workers {
         self
     }
 
-    fn push<T>(&mut self, route: Route<T>, handler: Arc<dyn Handle>)
+    fn push<T>(&mut self, route: Route<T>, handler: Arc<dyn JobHandler>)
     where
         T: Send + 'static,
     {

@@ -6,7 +6,7 @@ use queue_core::{Bytes, Codec, Error, Headers, Job, Json, Result, check_job_name
 
 use super::{
     Context, Failure, IntoVerdict,
-    handler::{Handle, Handling, Single, Terms},
+    handler::{Handling, JobHandler, Single, Terms},
     handler_result::HandlerResult,
     job_type::{JobSettings, JobType},
 };
@@ -155,7 +155,7 @@ impl<C> Router<C> {
     }
 }
 
-impl<C: Send + Sync + 'static> Handle for Router<C> {
+impl<C: Send + Sync + 'static> JobHandler for Router<C> {
     fn handle(self: Arc<Self>, jobs: Vec<(Bytes, Context)>, terms: Terms) -> Handling {
         Box::pin(async move {
             let mut endings = Vec::with_capacity(jobs.len());

@@ -5,21 +5,21 @@ use std::{fmt, sync::Arc};
 use queue_core::{Error, Leasing, Result};
 
 use super::{
-    handler::Handle,
+    handler::JobHandler,
     settings::{RouteSettings, WorkerSettings},
 };
 
 /// A queue, its handler and its terms, with the value's type erased.
 pub(crate) struct Source {
     pub(crate) queue: Arc<dyn Leasing>,
-    pub(crate) handler: Arc<dyn Handle>,
+    pub(crate) handler: Arc<dyn JobHandler>,
     pub(crate) terms: RouteSettings,
 }
 
 impl Source {
     pub(crate) fn new(
         queue: Arc<dyn Leasing>,
-        handler: Arc<dyn Handle>,
+        handler: Arc<dyn JobHandler>,
         terms: RouteSettings,
     ) -> Self {
         Self {

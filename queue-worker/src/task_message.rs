@@ -89,7 +89,7 @@ mod tests {
         task::{Context, Waker},
     };
 
-    use queue_testing::interleave::{block_on, every_order, spawn, step};
+    use queue_testing::interleave::{block_on, exhaustive, spawn, step};
     use tokio::sync::mpsc;
 
     use super::{EndReporter, TaskMessage};
@@ -149,14 +149,14 @@ mod tests {
 
     #[test]
     fn each_end_is_heard_once_and_not_before_nothing_of_the_handler_is_left() {
-        let orders = every_order(|| two_handlers(|reporter, handling| reporter.after(handling)));
+        let orders = exhaustive(|| two_handlers(|reporter, handling| reporter.after(handling)));
         assert!(orders > 50, "{orders}");
     }
 
     #[test]
     #[should_panic(expected = "it is still at work")]
     fn a_task_that_reports_before_its_handler_is_gone_is_seen() {
-        every_order(|| {
+        exhaustive(|| {
             two_handlers(|reporter, mut handling| async move {
                 let mut reporter = reporter;
                 reporter.endings = Some(handling.as_mut().await);

@@ -150,13 +150,13 @@ impl TestContext {
         };
         let lease = Lease::new(&delivery, now, None, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
-        let keeper = LeaseExtender::Nobody { lease_time };
+        let extender = LeaseExtender::Nobody { lease_time };
         let shutting_down = Arc::default();
         let worker = TestWorker {
             lease: Arc::clone(&lease),
             shutting_down: Arc::clone(&shutting_down),
         };
-        let context = Context::new(lease, self.queue, cut_off, keeper, shutting_down);
+        let context = Context::new(lease, self.queue, cut_off, extender, shutting_down);
         (context, worker)
     }
 }

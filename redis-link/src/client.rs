@@ -127,13 +127,13 @@ impl Client {
     }
 
     /// Sends a plain command, and converts its reply; `what` names the reply's content. If the reply has the wrong
-    /// type, the connection is tested, see [`doubt`](Self::doubt).
+    /// type, the connection is tested, see [`mark_suspect`](Self::mark_suspect).
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd, what: &str) -> Result<T> {
         let answer = self.command(command).await?;
         redis::from_redis_value(answer).map_err(|error| {
-            self.doubt();
-            let told = format!("{what} cannot be read: {error}");
-            Error::new(ErrorKind::Internal, told)
+            self.mark_suspect();
+            let message = format!("{what} cannot be read: {error}");
+            Error::new(ErrorKind::Internal, message)
         })
     }
 
@@ -200,17 +200,17 @@ impl Client {
         let answer = channel.request_since(made, &redis::cmd("PING")).await;
         let answer = answer.map_err(|failure| failure.into_error(node.address()))?;
         if answer != Value::SimpleString("PONG".to_owned()) {
-            channel.doubt();
-            let told = format!("{} did not answer a PING with a PONG", node.address());
-            return Err(Error::new(ErrorKind::Unavailable, told));
+            channel.mark_suspect();
+            let message = format!("{} did not answer a PING with a PONG", node.address());
+            return Err(Error::new(ErrorKind::Unavailable, message));
         }
         Ok(())
     }
 
     /// Has the connection to these keys tested, because a reply did not fit its request: the connection's replies may
     /// be out of sync. If they are, the connection is replaced; if stored data is damaged, the connection stays.
-    pub fn doubt(&self) {
-        self.node().commands().doubt();
+    pub fn mark_suspect(&self) {
+        self.node().commands().mark_suspect();
     }
 
     /// The time of this client's clock, or of the clock that replaces the server's.

@@ -8,7 +8,7 @@ use queue_kit::{
     *,
 };
 
-use crate::faulty::*;
+use crate::fault_injector::*;
 
 /// A queue with a confirmer of these copies.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ const FEWER: Copies = Copies::Fewer {
 
 #[tokio::test(start_paused = true)]
 async fn the_answer_comes_confirmed_or_not() {
-    for (copies, told) in [
+    for (copies, text) in [
         (Copies::Enough, "confirmed"),
         (FEWER, "stored, unconfirmed: in time it was at 1 replica"),
         (
@@ -70,7 +70,7 @@ async fn the_answer_comes_confirmed_or_not() {
         let pushed = jobs.confirmed(|jobs| jobs.push(&7)).await.unwrap();
         assert_eq!(pushed.answer, MessageId::new(1));
         assert_eq!(pushed.is_confirmed(), is_confirmed);
-        assert_eq!(pushed.copies.to_string(), told);
+        assert_eq!(pushed.copies.to_string(), text);
         let delivery = jobs.receive(SECOND, SECOND).await.unwrap().unwrap();
         assert_eq!(*delivery.body().unwrap(), 7);
     }
@@ -138,7 +138,7 @@ async fn a_backend_without_copies_refuses_before_anything_is_done() {
 
 #[test]
 fn a_confirmation_says_what_it_asks_for() {
-    for (confirmation, told) in [
+    for (confirmation, text) in [
         (Confirmation::replicas(2), "at 2 replicas within 1000 ms"),
         (
             Confirmation::flushed().within(SECOND / 2),
@@ -149,7 +149,7 @@ fn a_confirmation_says_what_it_asks_for() {
             "on disk, also at 1 replica, within 1000 ms",
         ),
     ] {
-        assert_eq!(confirmation.to_string(), told);
+        assert_eq!(confirmation.to_string(), text);
         confirmation.check().unwrap();
     }
 }

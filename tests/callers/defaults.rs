@@ -8,7 +8,7 @@ use queue_kit::{
     *,
 };
 
-use crate::faulty::*;
+use crate::fault_injector::*;
 
 /// A backend without a `settle_and_lease` of its own.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Leasing for Plain {
 const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_whose_lease_failed_does_not_deny_that_it_settled() {
+async fn a_settle_and_lease_whose_lease_failed_does_not_deny_that_it_settled() {
     let jobs = reliable().await;
     jobs.push_one("a").await.unwrap();
     jobs.push_one("b").await.unwrap();
@@ -89,7 +89,7 @@ async fn a_turn_whose_lease_failed_does_not_deny_that_it_settled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_whose_settling_failed_leases_nothing() {
+async fn a_settle_and_lease_whose_settling_failed_leases_nothing() {
     let jobs = reliable().await;
     jobs.push_one("a").await.unwrap();
     jobs.push_one("b").await.unwrap();
@@ -125,7 +125,7 @@ async fn by_default_a_wait_for_a_message_returns_a_hint() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_is_a_settlement_and_then_a_lease() {
+async fn settle_and_lease_is_a_settlement_and_then_a_lease() {
     let jobs = reliable().await;
     jobs.push_one("a").await.unwrap();
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
@@ -140,8 +140,11 @@ async fn a_turn_is_a_settlement_and_then_a_lease() {
     assert_eq!(leased.deliveries.len(), 1, "what it gave back is there");
     let held = plain.peek(Place::Leased, Page::first(1)).await.unwrap();
     let standing = &held.entries[0].standing;
-    let untold = matches!(standing, Standing::Leased { holder: None, .. });
-    assert!(untold, "the default body tells nobody the name: {held:?}");
+    let is_unnamed = matches!(standing, Standing::Leased { holder: None, .. });
+    assert!(
+        is_unnamed,
+        "the default body tells nobody the name: {held:?}"
+    );
     // The call finds a bad argument to one part before it does the other.
     let back = [Settlement::release(leased.deliveries[0].receipt)];
     let error = plain

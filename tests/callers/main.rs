@@ -3,7 +3,7 @@
 
 mod confirmed;
 mod defaults;
-mod faulty;
+mod fault_injector;
 mod messages;
 mod typed;
 mod waiting;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use queue_kit::*;
 use tokio::time::{Instant, sleep};
 
-use crate::faulty::*;
+use crate::fault_injector::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

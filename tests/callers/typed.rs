@@ -6,7 +6,7 @@ use queue_kit::MemoryBackend;
 use queue_kit::*;
 use tokio::time::Instant;
 
-use crate::faulty::*;
+use crate::fault_injector::*;
 
 async fn open() -> Queues {
     Queues::new(MemoryBackend::new())

@@ -10,7 +10,7 @@ use std::{
 use queue_kit::{call::Call, *};
 use tokio::time::Instant;
 
-use crate::faulty::*;
+use crate::fault_injector::*;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// Longer than any test.
@@ -118,8 +118,8 @@ async fn it_rides_out_an_outage_and_is_back_within_a_second_of_its_end() {
     assert_eq!(answer.unwrap().len(), 1);
     assert!(took >= outage && took <= outage + SECOND, "{took:?}");
     // Errors that come at once do not make the loop spin.
-    let looks = failing.times(is_lease).len();
-    assert!((20..=25).contains(&looks), "{looks} attempts");
+    let polls = failing.times(is_lease).len();
+    assert!((20..=25).contains(&polls), "{polls} attempts");
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,9 +137,9 @@ async fn it_pauses_as_long_as_the_error_asks() {
 #[tokio::test(start_paused = true)]
 async fn pauses_restart_after_an_attempt_that_succeeded() {
     // Every second attempt fails, and hints come every 10 ms.
-    let looks = std::sync::atomic::AtomicU64::new(0);
+    let polls = std::sync::atomic::AtomicU64::new(0);
     let flaky = before(&reliable().await, move |_, call| match call {
-        Call::Lease(..) => match looks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 {
+        Call::Lease(..) => match polls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 {
             0 => Behaviour::Refused(down()),
             _ => Behaviour::Made,
         },
@@ -210,8 +210,8 @@ async fn without_hints_a_call_polls_on_a_timer() {
         let ((answer, took), ()) = tokio::join!(timed(queue.receive(1, LEASE, MINUTE)), push);
         assert_eq!(answer.unwrap().len(), 1);
         assert!((30 * SECOND..=31 * SECOND).contains(&took), "{took:?}");
-        let looks = failing.times(is_lease).len();
-        assert!(looks <= 36, "{looks} attempts in 31 s");
+        let polls = failing.times(is_lease).len();
+        assert!(polls <= 36, "{polls} attempts in 31 s");
         // The call also ends in time.
         let (answer, took) = timed(queue.receive(1, LEASE, 1500 * MILLI)).await;
         assert_eq!(answer.unwrap(), []);
@@ -239,27 +239,27 @@ fn is_offer(call: &Call) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn spurious_hints_do_not_prolong_the_wait_of_a_producer() {
-    let (queue, faulty) = bounded(|_, call| match call {
+    let (queue, injector) = bounded(|_, call| match call {
         Call::WaitForRoom(_) => Behaviour::Spurious(300 * MILLI),
         _ => Behaviour::Made,
     })
     .await;
     queue.offer_one("a", Overflow::Reject).await.unwrap();
-    let (answer, took) = timed(faulty.front().offer_or_wait("b", SECOND)).await;
+    let (answer, took) = timed(injector.front().offer_or_wait("b", SECOND)).await;
     assert_eq!(answer.unwrap(), Offered::Full);
     about(took, SECOND);
-    let waits = faulty.waits_for_room();
+    let waits = injector.waits_for_room();
     assert_eq!(waits, [1000, 700, 400, 100].map(|left| left * MILLI));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_rides_out_an_outage() {
-    let (queue, faulty) = bounded(|at, call| match call {
+    let (queue, injector) = bounded(|at, call| match call {
         Call::Offer(..) if at < 20 * SECOND => Behaviour::Refused(down()),
         _ => Behaviour::Made,
     })
     .await;
-    let front = faulty.front();
+    let front = injector.front();
     let (answer, took) = timed(front.offer_or_wait("a", MINUTE)).await;
     assert!(matches!(answer.unwrap(), Offered::Accepted { .. }));
     assert!((20 * SECOND..=21 * SECOND).contains(&took), "{took:?}");
@@ -268,8 +268,8 @@ async fn a_producer_rides_out_an_outage() {
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_ends_within_its_timeout_on_a_server_that_hangs() {
-    let (_, faulty) = bounded(|_, _| Behaviour::Hangs).await;
-    let (answer, took) = timed(faulty.front().offer_or_wait("a", 5 * SECOND)).await;
+    let (_, injector) = bounded(|_, _| Behaviour::Hangs).await;
+    let (answer, took) = timed(injector.front().offer_or_wait("a", 5 * SECOND)).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
     about(took, 5 * SECOND);
 }
@@ -280,33 +280,33 @@ async fn an_offer_that_perhaps_took_effect_is_repeated_only_under_a_dedup_key() 
         Call::Offer(..) if at < SECOND => Behaviour::Lost,
         _ => Behaviour::Made,
     };
-    let (queue, faulty) = bounded(losing).await;
-    let (answer, took) = timed(faulty.front().offer_or_wait("a", MINUTE)).await;
+    let (queue, injector) = bounded(losing).await;
+    let (answer, took) = timed(injector.front().offer_or_wait("a", MINUTE)).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
     about(took, Duration::ZERO);
-    assert_eq!(faulty.times(is_offer).len(), 1);
+    assert_eq!(injector.times(is_offer).len(), 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 
     // The message's mark ends with it, and the message may be done by now.
-    let (queue, faulty) = bounded(losing).await;
+    let (queue, injector) = bounded(losing).await;
     let push = Push::new("a").with_unique("order 1", MINUTE);
-    let answer = faulty.front().offer_or_wait(push, MINUTE).await;
+    let answer = injector.front().offer_or_wait(push, MINUTE).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
-    assert_eq!(faulty.times(is_offer).len(), 1);
+    assert_eq!(injector.times(is_offer).len(), 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 
-    let (queue, faulty) = bounded(losing).await;
+    let (queue, injector) = bounded(losing).await;
     let push = Push::new("a").with_dedup("order 1", MINUTE);
-    let answer = faulty.front().offer_or_wait(push, MINUTE).await;
+    let answer = injector.front().offer_or_wait(push, MINUTE).await;
     assert!(matches!(answer.unwrap(), Offered::Duplicate(_)));
-    assert!(faulty.times(is_offer).len() > 1);
+    assert!(injector.times(is_offer).len() > 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_visit_rides_out_an_outage_and_ends_in_time() {
     let rotations = |call: &Call| matches!(call, Call::Rotate(_));
-    let (ring, faulty) = ring(move |at, call| match (rotations(call), at.as_secs()) {
+    let (ring, injector) = ring(move |at, call| match (rotations(call), at.as_secs()) {
         (true, 0..20) => Behaviour::Refused(down()),
         (true, 100..) => Behaviour::Hangs,
         (false, _) => Behaviour::Refused(forbidden()),
@@ -314,7 +314,7 @@ async fn a_visit_rides_out_an_outage_and_ends_in_time() {
     })
     .await;
     ring.insert_one("a").await.unwrap();
-    let front = faulty.front();
+    let front = injector.front();
     let (answer, took) = timed(front.visit(1, MINUTE)).await;
     assert_eq!(answer.unwrap().len(), 1);
     assert!((20 * SECOND..=21 * SECOND).contains(&took), "{took:?}");
@@ -324,7 +324,7 @@ async fn a_visit_rides_out_an_outage_and_ends_in_time() {
     let (answer, took) = timed(front.visit(1, 10 * SECOND)).await;
     assert_eq!(answer.unwrap(), []);
     about(took, 10 * SECOND);
-    assert!(faulty.times(rotations).len() < 60);
+    assert!(injector.times(rotations).len() < 60);
     tokio::time::sleep(100 * SECOND).await;
     let (answer, took) = timed(front.visit(1, 5 * SECOND)).await;
     answer.unwrap_err();

@@ -165,9 +165,9 @@ fn every_death_is_logged_with_its_reason() {
                 "died after 2 attempts: timed out after 1000 ms",
             ]
         );
-        let told = "died after 2 attempts: cannot decode: ";
+        let logged = "died after 2 attempts: cannot decode: ";
         assert_eq!(undecodable.len(), 1);
-        assert!(undecodable[0].starts_with(told), "{undecodable:?}");
+        assert!(undecodable[0].starts_with(logged), "{undecodable:?}");
         let spans = recorder.spans("job").into_iter();
         let mut ends = spans.filter(|(_, span)| span.fields["outcome"] == "undecodable");
         assert!(ends.all(|(_, span)| span.fields["reason"].starts_with("cannot decode: ")));
@@ -268,8 +268,8 @@ fn a_link_that_panics_fails_an_attempt_and_not_the_worker() {
         assert_eq!((report.counts.retried, report.counts.died), (1, 1));
         assert_eq!(report.counts.panicked, 2);
         assert_eq!(recorder.spans("job")[0].1.fields["outcome"], "cut_off");
-        let told = "died after 2 attempts: panicked: a bridge that fell down";
-        assert_eq!(recorder.warnings().last().map(String::as_str), Some(told));
+        let logged = "died after 2 attempts: panicked: a bridge that fell down";
+        assert_eq!(recorder.warnings().last().map(String::as_str), Some(logged));
     });
 }
 
@@ -285,8 +285,8 @@ fn the_span_of_a_cut_off_handler_says_so() {
         let (_, span) = &recorder.spans("job")[0];
         assert_eq!(span.fields["outcome"], "cut_off");
         assert!(span.closed);
-        let told = &recorder.events("told to stop: shutdown")[0];
-        assert_eq!(told.level, Level::DEBUG);
+        let logged = &recorder.events("told to stop: shutdown")[0];
+        assert_eq!(logged.level, Level::DEBUG);
     });
 }
 
@@ -312,12 +312,12 @@ fn a_lost_lease_is_a_warning() {
 
 /// The texts about failed attempts, at this level or above.
 fn failures(recorder: &SpanRecorder) -> Vec<(Level, String)> {
-    let told = |event: recorder::Seen| {
+    let logged = |event: recorder::Seen| {
         let text = event.fields["message"].clone();
-        let tells = event.level <= Level::INFO && text.contains("failed");
-        tells.then_some((event.level, text))
+        let is_failure = event.level <= Level::INFO && text.contains("failed");
+        is_failure.then_some((event.level, text))
     };
-    recorder.all().into_iter().filter_map(told).collect()
+    recorder.all().into_iter().filter_map(logged).collect()
 }
 
 #[test]
@@ -334,9 +334,9 @@ fn a_failed_attempt_and_an_undecodable_body_are_logged_without_debug() {
             Ok(())
         });
         report.await.expect("sound settings");
-        let told = failures(&recorder);
-        let [first, repeat, undecodable] = &told[..] else {
-            panic!("each once: {told:?}");
+        let logged = failures(&recorder);
+        let [first, repeat, undecodable] = &logged[..] else {
+            panic!("each once: {logged:?}");
         };
         let text = |tray| format!("attempt 1 failed: no paper in tray {tray}");
         assert_eq!(*first, (Level::WARN, text(1)));
@@ -359,10 +359,15 @@ fn a_queue_whose_every_message_fails_does_not_flood_the_log() {
         let hour = sleep(60 * 60 * SECOND);
         let report = worker.run_until(hour, |_, _| async { Err::<(), _>("no paper") });
         let report = report.await.expect("sound settings");
-        let told = failures(&recorder);
-        let sums = told.iter().filter(|(_, text)| text.starts_with("failed "));
-        assert!((59..=61).contains(&sums.count()), "one a minute: {told:?}");
-        assert!(told.len() <= 71, "{told:?}");
+        let logged = failures(&recorder);
+        let sums = logged
+            .iter()
+            .filter(|(_, text)| text.starts_with("failed "));
+        assert!(
+            (59..=61).contains(&sums.count()),
+            "one a minute: {logged:?}"
+        );
+        assert!(logged.len() <= 71, "{logged:?}");
         let counted = |event: recorder::Seen| event.fields.get("failures")?.parse::<u64>().ok();
         let summed: u64 = recorder.all().into_iter().filter_map(counted).sum();
         assert_eq!(summed + 10, report.counts.retried, "each is logged");
@@ -412,8 +417,8 @@ fn a_panic_of_a_handler_that_is_cut_off_is_a_warning() {
         });
         let counts = report.await.expect("sound settings").counts;
         assert_eq!((counts.released, counts.panicked), (1, 1));
-        let told = &recorder.events("panicked when it was cut off")[0];
-        assert_eq!(told.level, Level::WARN);
-        assert_eq!(told.fields["reason"], "panicked: dropped half-way");
+        let logged = &recorder.events("panicked when it was cut off")[0];
+        assert_eq!(logged.level, Level::WARN);
+        assert_eq!(logged.fields["reason"], "panicked: dropped half-way");
     });
 }

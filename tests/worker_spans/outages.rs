@@ -57,10 +57,11 @@ fn an_outage_of_a_server_of_many_queues_is_one_warning_and_one_recovery() {
         workers.run_until(end).await.expect("sound settings");
         let levels = |text| {
             let events = recorder.events(text);
-            let told = events
+            let logged = events
                 .into_iter()
                 .filter(|event| event.level <= Level::INFO);
-            told.map(|event| (event.level, event.fields.get("queues").cloned()))
+            logged
+                .map(|event| (event.level, event.fields.get("queues").cloned()))
                 .collect::<Vec<_>>()
         };
         assert_eq!(

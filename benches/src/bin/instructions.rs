@@ -35,7 +35,7 @@ fn main() {
     let backend = MemoryBackend::new();
     if kind == QueueKind::Rotating {
         let ring = runtime.block_on(kinds::ring(&backend, "counted", CAPACITY));
-        kinds::turn_alone(runtime, &*ring, batch, rounds as u64);
+        kinds::settle_and_lease_alone(runtime, &*ring, batch, rounds as u64);
     } else {
         let queue = runtime.block_on(LeasingQueue::open(&backend, "counted", kind, CAPACITY));
         peers::alone(runtime, &queue, batch, still, rounds as u64);

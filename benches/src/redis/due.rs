@@ -58,8 +58,8 @@ async fn drain(backend: &RedisBackend, name: &str) -> (Duration, Lateness) {
     let mut held = Vec::new();
     let mut first = None;
     while late.len() < MESSAGES {
-        let turn = queue.settle_and_lease(&held, count(BATCH), LEASE, None);
-        let (_, leased) = turn.await.expect("settled and leased");
+        let call = queue.settle_and_lease(&held, count(BATCH), LEASE, None);
+        let (_, leased) = call.await.expect("settled and leased");
         let at = now();
         if leased.is_empty() {
             let patience = leased.next.expect("more are due");

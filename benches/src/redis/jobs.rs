@@ -22,7 +22,7 @@ const LEVELS: [i16; 3] = [10, 0, -10];
 /// How long a dedup key lives.
 const WINDOW: Duration = Duration::from_secs(60);
 /// The time between two checks whether a distributor has moved the due messages.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL: Duration = Duration::from_millis(1);
 /// The messages of one call outside of the measured time.
 const BATCH: usize = 100;
 
@@ -116,7 +116,7 @@ impl Jobs {
             if length >= messages {
                 return;
             }
-            sleep(LOOK).await;
+            sleep(POLL).await;
         }
     }
 

@@ -111,13 +111,13 @@ pub fn settle_and_lease(fixture: &Fixture, kind: QueueKind, shape: Shape) -> Wor
                 let mut held = held.pop().expect("one for each");
                 async move {
                     for _ in 0..rounds {
-                        let turn = queue.leasing().settle_and_lease(
+                        let call = queue.leasing().settle_and_lease(
                             &held,
                             count(shape.batch),
                             LEASE,
                             None,
                         );
-                        let (settled, leased) = turn.await.expect("settled and leased");
+                        let (settled, leased) = call.await.expect("settled and leased");
                         assert!(settled.iter().all(|settled| *settled == Settled::Done));
                         assert_eq!(leased.deliveries.len(), shape.batch);
                         held = receipts(&leased.deliveries);

@@ -81,7 +81,7 @@ impl List {
     ///
     /// If there is nothing to delete.
     pub async fn settle_and_lease(&mut self, batch: usize) {
-        self.turn_with(batch, 0).await;
+        self.settle_and_lease_with(batch, 0).await;
     }
 
     /// [`settle_and_lease`](Self::settle_and_lease), but the first few bodies of the batch go to the list's tail.
@@ -89,14 +89,14 @@ impl List {
     /// # Panics
     ///
     /// If there is nothing to delete.
-    pub async fn turn_with(&mut self, batch: usize, again: usize) {
-        let trip = self.turn_trip(batch, again);
+    pub async fn settle_and_lease_with(&mut self, batch: usize, again: usize) {
+        let trip = self.settle_and_lease_trip(batch, again);
         let answers: Vec<Value> = trip.query_async(&mut self.link).await.expect(ANSWERED);
         assert_eq!(answers[0], Value::Int(1));
     }
 
-    /// The commands of [`turn_with`](Self::turn_with).
-    pub(super) fn turn_trip(&self, batch: usize, again: usize) -> Pipeline {
+    /// The commands of [`settle_and_lease_with`](Self::settle_and_lease_with).
+    pub(super) fn settle_and_lease_trip(&self, batch: usize, again: usize) -> Pipeline {
         let mut trip = redis::pipe();
         self.add_delete(&mut trip, batch);
         for _ in 0..again {

@@ -17,7 +17,7 @@ use crate::{kinds::BODY, pairs::Work};
 /// Our own scripts without their decisions: their commands alone, with the same number of keys and arguments.
 static PUSH: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/push.lua")));
-static TURN: LazyLock<Script> =
+static SETTLE_AND_LEASE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("../../lua/raw/settle_and_lease.lua")));
 
 /// One `LPUSH`, or one `RPUSH` of many bodies.
@@ -62,7 +62,7 @@ pub fn zset_push(fixture: &Fixture, shape: Shape) -> Work<'_> {
 }
 
 /// Removes bodies from the backup of a list and moves the next ones into it, in one trip.
-pub fn list_turn(fixture: &Fixture, shape: Shape) -> Work<'_> {
+pub fn list_settle_and_lease(fixture: &Fixture, shape: Shape) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         fixture.runtime.block_on(async {
             let mut list = List::open(fixture.raw.clone(), name).await;
@@ -70,12 +70,13 @@ pub fn list_turn(fixture: &Fixture, shape: Shape) -> Work<'_> {
             for _ in 0..shape.in_flight {
                 list.take(shape.batch).await;
             }
-            let turn = list.turn_trip(shape.batch, 0);
+            let pipeline = list.settle_and_lease_trip(shape.batch, 0);
             let caller = || {
-                let (mut raw, turn) = (fixture.raw.clone(), turn.clone());
+                let (mut raw, pipeline) = (fixture.raw.clone(), pipeline.clone());
                 async move {
                     for _ in 0..rounds {
-                        let answers: Vec<Value> = turn.query_async(&mut raw).await.expect(ANSWERED);
+                        let answers: Vec<Value> =
+                            pipeline.query_async(&mut raw).await.expect(ANSWERED);
                         assert_eq!(answers[0], Value::Int(1));
                     }
                 }
@@ -107,21 +108,21 @@ pub fn bare_push(fixture: &Fixture) -> Work<'_> {
 
 /// The commands of our `settle_and_lease` that acks one message and leases the next, in a script that does nothing
 /// else.
-pub fn bare_turn(fixture: &Fixture) -> Work<'_> {
+pub fn bare_settle_and_lease(fixture: &Fixture) -> Work<'_> {
     measured(fixture, move |name, rounds| {
         let queue = BareQueue::new(name);
         fixture.runtime.block_on(async {
             let mut raw = fixture.raw.clone();
             queue.prepare(&mut raw, rounds as usize + 1).await;
-            TURN.load_async(&mut raw).await.expect(ANSWERED);
+            SETTLE_AND_LEASE.load_async(&mut raw).await.expect(ANSWERED);
             let start = Instant::now();
             for round in 0..rounds {
-                let mut turn = queue.call(&TURN);
+                let mut pipeline = queue.call(&SETTLE_AND_LEASE);
                 let [acked, next] = [round, round + 1].map(|id| format!("{id:014}"));
-                turn.arg("1").arg("600000").arg("").arg("1");
-                turn.arg(acked).arg(next);
+                pipeline.arg("1").arg("600000").arg("").arg("1");
+                pipeline.arg(acked).arg(next);
                 let taken: (Value, i64, i64, Vec<u8>) =
-                    turn.invoke_async(&mut raw).await.expect(ANSWERED);
+                    pipeline.invoke_async(&mut raw).await.expect(ANSWERED);
                 assert_eq!(taken.3.len(), BODY.len());
             }
             start.elapsed()
@@ -170,13 +171,13 @@ pub fn list_rotate(fixture: &Fixture, items: usize, shape: Shape) -> Work<'_> {
             let caller = || {
                 let (mut raw, key) = (fixture.raw.clone(), key.clone());
                 async move {
-                    let mut turn = redis::pipe();
+                    let mut pipeline = redis::pipe();
                     for _ in 0..shape.batch {
-                        turn.lmove(&key, &key, Direction::Left, Direction::Right);
+                        pipeline.lmove(&key, &key, Direction::Left, Direction::Right);
                     }
                     for _ in 0..rounds {
                         let bodies: Vec<Vec<u8>> =
-                            turn.query_async(&mut raw).await.expect(ANSWERED);
+                            pipeline.query_async(&mut raw).await.expect(ANSWERED);
                         assert_eq!(bodies.len(), shape.batch);
                     }
                 }

@@ -9,12 +9,12 @@ use crate::pairs::{Pairs, Work, spread};
 
 /// The ratios of all placements, and tables of all other figures.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct RatioReport {
     pairs: Pairs,
     lines: Vec<(&'static str, String)>,
 }
 
-impl Report {
+impl RatioReport {
     /// Prints it.
     pub fn print(&self) {
         self.pairs.print();
@@ -40,16 +40,20 @@ pub enum Samples {
 }
 
 /// The measurements of one placement.
-pub struct Run<'a> {
+pub struct PlacementRun<'a> {
     /// The server and the client.
     pub fixture: &'a Fixture,
     criterion: &'a mut Criterion,
-    report: &'a mut Report,
+    report: &'a mut RatioReport,
 }
 
-impl<'a> Run<'a> {
+impl<'a> PlacementRun<'a> {
     /// Measures for this report.
-    pub fn new(fixture: &'a Fixture, criterion: &'a mut Criterion, report: &'a mut Report) -> Self {
+    pub fn new(
+        fixture: &'a Fixture,
+        criterion: &'a mut Criterion,
+        report: &'a mut RatioReport,
+    ) -> Self {
         Self {
             fixture,
             criterion,

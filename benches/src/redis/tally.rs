@@ -84,11 +84,11 @@ impl Tally {
 /// If scripts called the same command, the microseconds are shared out by calls, because the server does not separate
 /// the two.
 fn micros_of(spent: &CommandCounts, sent: &BTreeMap<String, u64>) -> f64 {
-    let shares = sent.iter().map(|(name, sent)| {
+    let costs = sent.iter().map(|(name, sent)| {
         let calls = spent.of(name).max(*sent).max(1);
         spent.micros(name) as f64 * *sent as f64 / calls as f64
     });
-    shares.sum()
+    costs.sum()
 }
 
 #[cfg(test)]

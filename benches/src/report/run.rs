@@ -5,7 +5,7 @@ use super::{
     floor,
     meter::Stage,
     row::Row,
-    scenario::{Case, Scenario},
+    scenario::{Scenario, ScenarioCase},
 };
 use crate::{
     pairs::spread,
@@ -23,7 +23,7 @@ const QUICK_PAIRS: usize = 2;
 /// # Panics
 ///
 /// If a server cannot be started, or a measurement fails.
-pub fn all(scenarios: &[&Scenario], effort: Effort, tell: &mut dyn FnMut(Row)) {
+pub fn all(scenarios: &[&Scenario], effort: Effort, report: &mut dyn FnMut(Row)) {
     // Read before this process is pinned.
     let cores = placement::cores();
     for placement in Placement::pinned() {
@@ -39,7 +39,7 @@ pub fn all(scenarios: &[&Scenario], effort: Effort, tell: &mut dyn FnMut(Row)) {
             };
             for case in (scenario.cases)() {
                 for row in rows(&stage, scenario, &case, &conditions) {
-                    tell(row);
+                    report(row);
                 }
             }
         }
@@ -55,8 +55,13 @@ struct Conditions {
     cores: usize,
 }
 
-fn rows(stage: &Stage, scenario: &Scenario, case: &Case, conditions: &Conditions) -> Vec<Row> {
-    let (ours, raw) = by_turns(stage, scenario, case);
+fn rows(
+    stage: &Stage,
+    scenario: &Scenario,
+    case: &ScenarioCase,
+    conditions: &Conditions,
+) -> Vec<Row> {
+    let (ours, raw) = alternately(stage, scenario, case);
     let each = scenario.figures.iter().enumerate().map(|(nth, figure)| {
         let values = |side: &[Vec<f64>]| side.iter().map(|all| all[nth]).collect::<Vec<f64>>();
         let (ours, raw) = (values(&ours), values(&raw));
@@ -85,7 +90,11 @@ fn rows(stage: &Stage, scenario: &Scenario, case: &Case, conditions: &Conditions
 }
 
 /// The values of all figures, pair by pair, ours and the raw ones.
-fn by_turns(stage: &Stage, scenario: &Scenario, case: &Case) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+fn alternately(
+    stage: &Stage,
+    scenario: &Scenario,
+    case: &ScenarioCase,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let mut sides = (case.open)(stage);
     let (mut ours, mut raw) = (Vec::new(), Vec::new());
     for pair in 0..stage.effort.pick(QUICK_PAIRS, scenario.pairs) {

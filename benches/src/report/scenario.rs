@@ -18,7 +18,7 @@ pub struct Scenario {
     /// Pairs of measurements in a full run.
     pub pairs: usize,
     /// Its cases.
-    pub cases: fn() -> Vec<Case>,
+    pub cases: fn() -> Vec<ScenarioCase>,
 }
 
 impl Scenario {
@@ -79,19 +79,19 @@ impl Better {
 }
 
 /// One case of a scenario.
-pub struct Case {
+pub struct ScenarioCase {
     /// Its name.
     pub name: String,
     /// The raw commands beside it.
     pub raw: &'static str,
     /// Makes both sides ready on a stage.
-    pub open: Open,
+    pub open: OpenSides,
 }
 
 /// Makes both sides of a case ready.
-pub type Open = Box<dyn for<'a> Fn(&'a Stage) -> Sides<'a>>;
+pub type OpenSides = Box<dyn for<'a> Fn(&'a Stage) -> Sides<'a>>;
 
-impl Case {
+impl ScenarioCase {
     /// A case with a name.
     pub fn new(
         name: impl Into<String>,

@@ -31,7 +31,7 @@ impl Audit {
     /// agree.
     pub(crate) async fn close(&self, guarantees: &Guarantees) {
         let entries = std::mem::take(&mut *self.lock());
-        let look = match guarantees.calls.contains("counters") {
+        let read = match guarantees.calls.contains("counters") {
             true => Call::Counters,
             // The depth does not show messages that are in no place, or that were dropped without an answer.
             false if broken_alone(guarantees, "L5").is_some() => return,
@@ -39,7 +39,7 @@ impl Audit {
             false => return,
         };
         for AuditEntry { expected, queue } in entries.into_values() {
-            match queue.call(look.clone()).await.expect("counters") {
+            match queue.call(read.clone()).await.expect("counters") {
                 Answer::Counters(counters) => expected.check(&counters),
                 Answer::Depth(depth) => expected.check_depth(depth),
                 other => panic!("counters answer {other:?}"),

@@ -178,8 +178,8 @@ impl Guarded {
     /// The broken rule, if the call reads the depth while a message is held, and the queue counts held messages in no
     /// place.
     fn held_depth(&self, call: &Call) -> Option<Skip> {
-        let looks = matches!(call, Call::Depth) && !lock(&self.seen).held.is_empty();
-        looks
+        let reads = matches!(call, Call::Depth) && !lock(&self.seen).held.is_empty();
+        reads
             .then(|| broken_alone(&self.guard.guarantees, "L5"))
             .flatten()
     }

@@ -74,7 +74,7 @@ impl<'h> Stage<'h> {
     /// behind.
     pub(crate) async fn close(self) {
         self.audit.close(&self.guarantees).await;
-        let left = self.harness.leftovers().await;
+        let left = self.harness.leaks().await;
         assert!(left.is_empty(), "L5: left behind: {}", left.join("; "));
     }
 

@@ -22,7 +22,7 @@ use crate::{
 
 /// The queue that exists under a name.
 #[derive(Debug)]
-enum Found {
+enum Existing {
     Nothing,
     /// A queue without partitions.
     Whole(Box<StoredQueue>),
@@ -40,9 +40,9 @@ impl Partitioned {
     /// Finds the queue under the name. After a removal or a flush, an open handle creates its partition
     /// again, but not the record. So without a record this looks for partitions in the list, and by the names
     /// that follow from this backend's number.
-    async fn find(&self, name: &QueueName) -> Result<Found> {
+    async fn find(&self, name: &QueueName) -> Result<Existing> {
         let found = self.find_listed(name).await?;
-        if !matches!(found, Found::Nothing) {
+        if !matches!(found, Existing::Nothing) {
             return Ok(found);
         }
         let partitions = names::all_partitions(name, self.partitions)?;
@@ -53,32 +53,32 @@ impl Partitioned {
         )
         .await?;
         Ok(match stored.iter().any(Option::is_some) {
-            true => Found::Partitions(self.partitions),
-            false => Found::Nothing,
+            true => Existing::Partitions(self.partitions),
+            false => Existing::Nothing,
         })
     }
 
     /// Finds the queue under the name by its record, or else by the list.
-    async fn find_listed(&self, name: &QueueName) -> Result<Found> {
+    async fn find_listed(&self, name: &QueueName) -> Result<Existing> {
         if let Some(stored) = self.backend.open_stored(name).await? {
             return Ok(match record::partitions(&stored.config) {
-                Some(partitions) => Found::Partitions(partitions),
-                None => Found::Whole(Box::new(stored)),
+                Some(partitions) => Existing::Partitions(partitions),
+                None => Existing::Whole(Box::new(stored)),
             });
         }
         let listed = listing::partitions(&*self.backend, name).await?;
-        Ok(listed
-            .first()
-            .map_or(Found::Nothing, |partition| Found::Partitions(partition.of)))
+        Ok(listed.first().map_or(Existing::Nothing, |partition| {
+            Existing::Partitions(partition.of)
+        }))
     }
 
     /// Checks the number of partitions under the name against this backend's.
     async fn check_partitions(&self, name: &QueueName) -> Result<()> {
         // Unlisted partitions of this backend's own number agree with it.
         let stored = match self.find_listed(name).await? {
-            Found::Nothing => return Ok(()),
-            Found::Whole(_) => 1,
-            Found::Partitions(stored) => stored,
+            Existing::Nothing => return Ok(()),
+            Existing::Whole(_) => 1,
+            Existing::Partitions(stored) => stored,
         };
         if stored == self.partitions {
             return Ok(());
@@ -222,9 +222,9 @@ impl Partitioned {
 
     async fn stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let of = match self.find(name).await? {
-            Found::Nothing => return Ok(None),
-            Found::Whole(stored) => return Ok(Some(*stored)),
-            Found::Partitions(of) => of,
+            Existing::Nothing => return Ok(None),
+            Existing::Whole(stored) => return Ok(Some(*stored)),
+            Existing::Partitions(of) => of,
         };
         let stored = self.stored_partitions(name, of).await?;
         let Some(config) = shares::whole(stored.iter().map(|partition| &partition.config)) else {
@@ -268,9 +268,9 @@ impl Partitioned {
     async fn change(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         config.check()?;
         let of = match self.find(name).await? {
-            Found::Nothing => return Ok(false),
-            Found::Whole(_) => return self.backend.reconfigure(name, config).await,
-            Found::Partitions(of) => of,
+            Existing::Nothing => return Ok(false),
+            Existing::Whole(_) => return self.backend.reconfigure(name, config).await,
+            Existing::Partitions(of) => of,
         };
         let configs = shares::of_config(config, name, of)?;
         self.check_ageing(name, config).await?;

@@ -16,7 +16,7 @@ use queue_core::{
     QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt, Removal, Settlement, Timestamp,
     Token,
 };
-use queue_testing::interleave::{JoinHandle, block_on, every_order, spawn};
+use queue_testing::interleave::{JoinHandle, block_on, exhaustive, spawn};
 
 use crate::MemoryBackend;
 
@@ -71,13 +71,13 @@ fn two_messages_one_after_another() {
 
 #[test]
 fn two_messages_wake_two_consumers() {
-    let orders = every_order(two_messages_one_after_another);
+    let orders = exhaustive(two_messages_one_after_another);
     assert!(orders > 1_000, "{orders}");
 }
 
 #[test]
 fn a_batch_wakes_one_consumer_for_each_message() {
-    let orders = every_order(|| {
+    let orders = exhaustive(|| {
         let queue = reliable();
         let consumers = [consumer(&queue), consumer(&queue)];
         block_on(queue.push(&["a".into(), "b".into()])).unwrap();
@@ -88,7 +88,7 @@ fn a_batch_wakes_one_consumer_for_each_message() {
 
 #[test]
 fn a_dropped_wait_passes_its_wakeup_on() {
-    let orders = every_order(|| {
+    let orders = exhaustive(|| {
         let queue = reliable();
         let dropped = spawn({
             let queue = Arc::clone(&queue);
@@ -110,7 +110,7 @@ fn a_dropped_wait_passes_its_wakeup_on() {
 
 #[test]
 fn a_release_wakes_another_consumer() {
-    let orders = every_order(|| {
+    let orders = exhaustive(|| {
         let queue = reliable();
         block_on(queue.push_one("a")).unwrap();
         let consumer = consumer(&queue);
@@ -131,7 +131,7 @@ fn a_release_wakes_another_consumer() {
 
 #[test]
 fn room_wakes_a_producer_as_an_arrival_wakes_a_consumer() {
-    let orders = every_order(|| {
+    let orders = exhaustive(|| {
         let queue = bounded(1);
         let producer = spawn({
             let queue = Arc::clone(&queue);
@@ -162,14 +162,14 @@ fn a_removal_while_one_waits() {
 
 #[test]
 fn a_waiter_of_a_removed_queue_gets_the_messages_of_the_next() {
-    let orders = every_order(a_removal_while_one_waits);
+    let orders = exhaustive(a_removal_while_one_waits);
     assert!(orders > 10, "{orders}");
 }
 
 /// A push is removed with the queue, or creates the queue again: no push is lost after the removal.
 #[test]
 fn a_push_after_a_removal_is_kept() {
-    let orders = every_order(|| {
+    let orders = exhaustive(|| {
         let (backend, name) = backend();
         let config = ReliableConfig::default();
         let queue = block_on(backend.open_reliable(&name, &config)).unwrap();
@@ -198,34 +198,34 @@ fn a_push_after_a_removal_is_kept() {
 mod is_seen {
     use crate::planted::{Bug, plant};
 
-    use super::{a_removal_while_one_waits, every_order, two_messages_one_after_another};
+    use super::{a_removal_while_one_waits, exhaustive, two_messages_one_after_another};
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn that_a_removal_wakes_nobody() {
         let _planted = plant(Bug::RemovalWakesNobody);
-        every_order(a_removal_while_one_waits);
+        exhaustive(a_removal_while_one_waits);
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn that_a_notified_waiter_can_still_be_rung() {
         let _planted = plant(Bug::ToldBeforeItLeaves);
-        every_order(two_messages_one_after_another);
+        exhaustive(two_messages_one_after_another);
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn that_an_arrival_wakes_nobody() {
         let _planted = plant(Bug::ArrivalWakesNobody);
-        every_order(two_messages_one_after_another);
+        exhaustive(two_messages_one_after_another);
     }
 }
 
 /// O1, O2 and O3: one claimant gives its claim back, and then both want to run the effect.
 #[test]
 fn a_key_has_one_claim_at_a_time_and_is_done_once() {
-    let orders = every_order(|| {
+    let orders = exhaustive(|| {
         let (backend, name) = backend();
         let store = block_on(backend.open_once(&name)).unwrap();
         let held = Arc::new(AtomicBool::new(false));

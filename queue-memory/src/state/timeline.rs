@@ -10,10 +10,10 @@ use queue_core::{MessageId, Timestamp};
 
 use super::{entry::Slot, sorted_slots::SortedSlots};
 
-type Key = (Timestamp, MessageId);
+type TimeKey = (Timestamp, MessageId);
 
 /// Before all messages, whose ids start at 1.
-const START: Key = (Timestamp::from_millis(0), MessageId::new(0));
+const START: TimeKey = (Timestamp::from_millis(0), MessageId::new(0));
 const LAST: MessageId = MessageId::new(u64::MAX);
 
 /// Messages in the order of (time, id).
@@ -22,8 +22,8 @@ const LAST: MessageId = MessageId::new(u64::MAX);
 /// run; the others go into a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    run: SortedSlots<Key>,
-    tree: BTreeMap<Key, Slot>,
+    run: SortedSlots<TimeKey>,
+    tree: BTreeMap<TimeKey, Slot>,
     /// The number of messages not after `mark`, so that repeated counting passes each message once.
     passed: usize,
     mark: Timestamp,
@@ -112,7 +112,7 @@ impl Timeline {
     }
 
     /// The messages after this key, in order.
-    fn after(&self, key: Key) -> impl Iterator<Item = (Key, Slot)> + '_ {
+    fn after(&self, key: TimeKey) -> impl Iterator<Item = (TimeKey, Slot)> + '_ {
         let tree = self.tree.range((Excluded(key), Unbounded));
         let mut tree = tree.map(|(key, slot)| (*key, *slot)).peekable();
         let mut run = self.run.after(key).peekable();

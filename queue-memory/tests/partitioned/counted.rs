@@ -109,9 +109,12 @@ async fn under_load_a_message_costs_as_many_calls_as_without_partitions() {
         );
         assert!(is_even(&pushes), "{pushes:?}");
         consume(&*queue, MESSAGES).await;
-        let turns = counting.take();
-        assert!(is_even(&turns), "of {partitions}: {turns:?}");
-        costs.push(turns.iter().sum::<u64>());
+        let settle_and_leases = counting.take();
+        assert!(
+            is_even(&settle_and_leases),
+            "of {partitions}: {settle_and_leases:?}"
+        );
+        costs.push(settle_and_leases.iter().sum::<u64>());
     }
     println!("calls for {MESSAGES} messages: {costs:?}");
     let allowed = costs[0] + costs[0] / 3;

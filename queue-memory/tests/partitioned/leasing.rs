@@ -1,62 +1,11 @@
 //! Leases rotate over the partitions, and settlements go to their message's partition.
 
-use std::collections::BTreeSet;
-
 use queue_core::{
     Cancelled, DelayQueueExt, Due, ErrorKind, Extended, Leasing, LeasingExt, MessageId, Outcome,
-    Page, Receipt, ReliableQueueExt, Rescheduled, Revived, Settled, Settlement, Token,
+    Receipt, ReliableQueueExt, Rescheduled, Revived, Settled, Settlement, Token,
 };
 
-use crate::{HOUR, LEASE, count, counted::Refusing, delay, ms, reliable, reliable_behind};
-
-#[tokio::test]
-async fn each_message_is_handed_out_once_and_settled_in_its_partition() {
-    let jobs = reliable(5).await;
-    for n in 0..100 {
-        jobs.push_one(n.to_string()).await.unwrap();
-    }
-    let leased = jobs.lease(count(128), LEASE).await.unwrap().deliveries;
-    let bodies: BTreeSet<_> = leased
-        .iter()
-        .map(|delivery| delivery.body.clone())
-        .collect();
-    assert_eq!(
-        (leased.len(), bodies.len()),
-        (100, 100),
-        "one lease fills up from all partitions"
-    );
-    let receipts: Vec<Receipt> = leased.iter().map(|delivery| delivery.receipt).collect();
-    let extended = jobs.extend(&receipts, HOUR).await.unwrap();
-    assert_eq!(extended, [Extended::Extended; 100]);
-    let mut batch: Vec<_> = receipts
-        .iter()
-        .map(|receipt| Settlement::ack(*receipt))
-        .collect();
-    batch[17] = Settlement::bury(receipts[17], "no good");
-    batch[50] = Settlement::ack(receipts[3]);
-    let settled = jobs.settle(&batch).await.unwrap();
-    for (nth, settled) in settled.into_iter().enumerate() {
-        let expected = match nth {
-            17 => Settled::Dead,
-            50 => Settled::LeaseLost,
-            _ => Settled::Done,
-        };
-        assert_eq!(settled, expected, "entry {nth}");
-    }
-    let counters = jobs.counters().await.unwrap();
-    assert_eq!(
-        (counters.acked, counters.died, counters.depth.leased),
-        (98, 1, 1)
-    );
-    assert!(counters.balance());
-    let letters = jobs.dead_letters(Page::first(10)).await.unwrap().entries;
-    assert_eq!(letters[0].id, receipts[17].id);
-    let revived = jobs
-        .revive(&[receipts[17].id, receipts[18].id])
-        .await
-        .unwrap();
-    assert_eq!(revived, [Revived::Revived, Revived::NotFound]);
-}
+use crate::{HOUR, LEASE, count, counted::Refusing, delay, ms, reliable_behind};
 
 #[tokio::test]
 async fn an_id_of_no_partition_is_of_no_message() {
@@ -145,7 +94,7 @@ async fn a_partition_that_is_down_hides_no_message_of_the_others() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_settlement_fails_leases_nothing() {
+async fn a_settle_and_lease_whose_settlement_fails_leases_nothing() {
     let refusing = Refusing::default();
     let jobs = reliable_behind(refusing.clone(), 3).await;
     for n in 0..30 {

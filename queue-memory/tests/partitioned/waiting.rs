@@ -4,31 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     BoundedQueue, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Offer, Offered, Overflow,
-    Partitioned, Push, ReliableQueueExt,
+    Partitioned, Push,
 };
 use tokio::time::Instant;
 
-use crate::{HOUR, LEASE, bounded, count, delay, ms, reliable};
-
-#[tokio::test(start_paused = true)]
-async fn each_of_many_waiters_gets_its_message() {
-    let jobs = reliable(3).await;
-    let mut consumers = tokio::task::JoinSet::new();
-    for _ in 0..30 {
-        let consumer = Arc::clone(&jobs);
-        consumers.spawn(async move { consumer.receive_one(LEASE, HOUR).await });
-    }
-    tokio::time::sleep(ms(100)).await;
-    let start = Instant::now();
-    for n in 0..30 {
-        let push = Push::new("x").with_header(Partitioned::KEY, (n % 7).to_string());
-        jobs.push_one(push).await.unwrap();
-    }
-    while let Some(received) = consumers.join_next().await {
-        received.unwrap().unwrap().expect("a message");
-        assert!(start.elapsed() <= ms(20), "{:?}", start.elapsed());
-    }
-}
+use crate::{HOUR, LEASE, bounded, count, delay, ms};
 
 #[tokio::test(start_paused = true)]
 async fn the_time_until_something_changes_is_the_least_of_all_partitions() {
@@ -51,25 +31,6 @@ async fn the_time_until_something_changes_is_the_least_of_all_partitions() {
             .expect("is due");
         let waited = start.elapsed().saturating_sub(Duration::from_secs(seconds));
         assert!(waited <= ms(20), "{waited:?} late");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_dropped_wait_leaves_the_message_to_another() {
-    let jobs = reliable(3).await;
-    for _ in 0..20 {
-        let (one, other) = (Arc::clone(&jobs), Arc::clone(&jobs));
-        let dropped = tokio::spawn(async move { one.wait_for_arrival(HOUR).await });
-        tokio::task::yield_now().await;
-        let waiting = tokio::spawn(async move { other.receive_one(LEASE, HOUR).await });
-        tokio::time::sleep(ms(1)).await;
-        let start = Instant::now();
-        jobs.push_one("x").await.unwrap();
-        // This caller is notified, and never polled again.
-        dropped.abort();
-        let received = waiting.await.unwrap().unwrap().expect("a message");
-        assert!(start.elapsed() <= ms(20), "{:?}", start.elapsed());
-        jobs.ack(received.receipt).await.unwrap();
     }
 }
 
@@ -116,31 +77,4 @@ async fn a_producer_with_a_key_waits_for_the_room_of_its_partition() {
     let offered = waiting.await.unwrap().unwrap();
     assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
     assert!(start.elapsed() <= ms(20), "{:?}", start.elapsed());
-}
-
-#[tokio::test(start_paused = true)]
-async fn producers_of_all_sorts_get_through_in_the_end() {
-    let log: Arc<dyn BoundedQueue> = bounded(3, 4).await;
-    let mut producers = tokio::task::JoinSet::new();
-    for n in 0..60 {
-        let log = Arc::clone(&log);
-        let offer = if n % 3 == 0 {
-            Offer::new("y")
-        } else {
-            of_key(n)
-        };
-        producers.spawn(async move { log.offer_or_wait(offer, HOUR).await });
-    }
-    let mut seen = 0;
-    while seen < 60 {
-        for delivery in log.receive(2, LEASE, HOUR).await.unwrap() {
-            assert!(log.depth().await.unwrap().occupied() <= 4);
-            log.ack(delivery.receipt).await.unwrap();
-            seen += 1;
-        }
-    }
-    while let Some(offered) = producers.join_next().await {
-        let offered = offered.unwrap().unwrap();
-        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
-    }
 }

@@ -3,7 +3,6 @@
 mod crowds;
 mod idlers;
 mod order;
-mod wake_ups;
 
 use std::{sync::Arc, time::Duration};
 

@@ -201,11 +201,11 @@ impl Backend for RedisBackend {
     /// [`RedisBackend::warnings`], each with the server's address.
     fn warnings(&self) -> Vec<String> {
         let nodes = self.client().servers().nodes();
-        let told = nodes.iter().flat_map(|node| {
+        let reported = nodes.iter().flat_map(|node| {
             let warnings = node.warnings().into_iter();
             warnings.map(|found| format!("{}: {found}", node.address()))
         });
-        told.collect()
+        reported.collect()
     }
 
     async fn queues(

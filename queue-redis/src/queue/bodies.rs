@@ -174,7 +174,7 @@ impl Handle {
         }
         let bodies = self.send(vec![read]).await?.pop();
         let Some(Value::Array(bodies)) = bodies else {
-            self.client().doubt();
+            self.client().mark_suspect();
             return Err(self.name(damaged()));
         };
         let mut found_all = true;

@@ -7,10 +7,10 @@ use redis::cmd;
 
 use super::{
     declared,
-    lists::{self, Ends, Places},
+    lists::{self, ListEnds, Places},
     pops::{BlockingPop, Pops},
-    published::{Opened, Opening, Recipe},
-    server::{Connection, Key},
+    published::{OpenTarget, Opened, Recipe},
+    server::{Connection, TypedKey},
     settings::check_time,
     strategy::{NewEntry, Strategy, Taken},
 };
@@ -30,7 +30,7 @@ use super::{
 pub struct BlockingList {
     key: Option<String>,
     dead_key: Option<String>,
-    ends: Ends,
+    ends: ListEnds,
     timeout: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Recipe for BlockingList {
         check_time("timeout", self.timeout)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let key = opening.key(self.key.as_ref());
         let places = Places {
             ends: self.ends,
@@ -115,8 +115,11 @@ struct List {
 impl Strategy for List {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
-        vec![Key::list(&self.places.queue), Key::list(&self.places.dead)]
+    fn keys(&self) -> Vec<TypedKey> {
+        vec![
+            TypedKey::list(&self.places.queue),
+            TypedKey::list(&self.places.dead),
+        ]
     }
 
     fn dead(&self) -> Option<&str> {

@@ -8,8 +8,8 @@ use redis::cmd;
 use super::{
     declared,
     lists::accepted,
-    published::{Opened, Opening, Recipe},
-    server::{Connection, Key},
+    published::{OpenTarget, Opened, Recipe},
+    server::{Connection, TypedKey},
     strategy::{NewEntry, Strategy, half_done},
 };
 
@@ -77,7 +77,7 @@ impl Recipe for DistinctZset {
         }
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let set = Zset {
             key: opening.key(self.key.as_ref()),
             capacity: opening.capacity(),
@@ -101,8 +101,8 @@ struct Zset {
 impl Strategy for Zset {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
-        vec![Key::zset(&self.key)]
+    fn keys(&self) -> Vec<TypedKey> {
+        vec![TypedKey::zset(&self.key)]
     }
 
     fn capacity(&self) -> Option<NonZeroUsize> {

@@ -8,8 +8,8 @@ use redis::cmd;
 use super::{
     declared,
     lists::{accepted, one_length},
-    published::{Opened, Opening, Recipe},
-    server::{Connection, Key},
+    published::{OpenTarget, Opened, Recipe},
+    server::{Connection, TypedKey},
     strategy::{NewEntry, Strategy, half_done},
 };
 
@@ -105,7 +105,7 @@ impl Recipe for FixedLength {
         }
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let list = List {
             method: self.method,
             key: opening.key(self.key.as_ref()),
@@ -180,8 +180,8 @@ impl List {
 impl Strategy for List {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
-        vec![Key::list(&self.key)]
+    fn keys(&self) -> Vec<TypedKey> {
+        vec![TypedKey::list(&self.key)]
     }
 
     fn capacity(&self) -> Option<NonZeroUsize> {

@@ -9,8 +9,8 @@ use super::{
     companions::companion,
     declared,
     fixed_length::List,
-    published::{Opened, Opening, Recipe},
-    server::{Connection, Key, id_of},
+    published::{OpenTarget, Opened, Recipe},
+    server::{Connection, TypedKey, id_of},
     strategy::{NewEntry, Strategy, half_done},
 };
 
@@ -70,7 +70,7 @@ impl Recipe for KeyLock {
         guarantees
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let name = opening.key(self.key.as_ref());
         let locked = Locked {
             lock: companion(self.lock_prefix.as_ref(), &name, "lock:"),
@@ -122,7 +122,7 @@ fn locked_by(content: &[u8]) -> MessageId {
 impl Strategy for Locked {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<TypedKey> {
         self.list.keys()
     }
 

@@ -19,7 +19,7 @@ return redis.call('lrem', KEYS[1], 1, ARGV[1])";
 
 /// The two ends of a list, by their commands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ends {
+pub(super) struct ListEnds {
     /// Pushes where producers do.
     pub(super) push: &'static str,
     /// Pops where consumers do.
@@ -30,7 +30,7 @@ pub(super) struct Ends {
 }
 
 /// Producers push on the left, consumers pop on the right.
-pub(super) const LPUSH_BRPOP: Ends = Ends {
+pub(super) const LPUSH_BRPOP: ListEnds = ListEnds {
     push: "LPUSH",
     pop: "RPOP",
     blocking_pop: "BRPOP",
@@ -38,7 +38,7 @@ pub(super) const LPUSH_BRPOP: Ends = Ends {
 };
 
 /// Producers push on the right, consumers pop on the left.
-pub(super) const RPUSH_BLPOP: Ends = Ends {
+pub(super) const RPUSH_BLPOP: ListEnds = ListEnds {
     push: "RPUSH",
     pop: "LPOP",
     blocking_pop: "BLPOP",
@@ -141,7 +141,7 @@ pub(super) fn popped(answer: Value) -> Result<(String, Bytes)> {
 pub(super) struct Places {
     pub(super) queue: String,
     pub(super) dead: String,
-    pub(super) ends: Ends,
+    pub(super) ends: ListEnds,
 }
 
 impl Places {

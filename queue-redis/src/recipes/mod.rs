@@ -82,7 +82,7 @@ pub use self::{
     key_lock::KeyLock,
     priority_lists::PriorityLists,
     private_backup::PrivateBackup,
-    published::{Opened, Opening, Published, Recipe},
+    published::{OpenTarget, Opened, Published, Recipe},
     rotation::Rotation,
     shared_backup::SharedBackup,
     stream::Stream,

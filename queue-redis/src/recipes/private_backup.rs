@@ -19,8 +19,8 @@ use super::{
     declared,
     lists::{self, Places},
     pops::{BlockingPop, Pops},
-    published::{Opened, Opening, Recipe},
-    server::{Connection, Key, read},
+    published::{OpenTarget, Opened, Recipe},
+    server::{Connection, TypedKey, read},
     settings::check_time,
     strategy::{NewEntry, Strategy, Taken},
 };
@@ -112,7 +112,7 @@ impl Recipe for PrivateBackup {
         check_time("timeout", self.timeout)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let places = Places::of(opening.key(self.key.as_ref()), self.dead_key.as_ref());
         let end = format!("backup:{}", self.client);
         let backup = companion(self.backup_key.as_ref(), &places.queue, &end);
@@ -158,9 +158,9 @@ impl Drop for SettleLists<'_> {
 impl Strategy for Lists {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<TypedKey> {
         let lists = [&self.places.queue, &self.backup, &self.places.dead];
-        lists.into_iter().map(Key::list).collect()
+        lists.into_iter().map(TypedKey::list).collect()
     }
 
     fn dead(&self) -> Option<&str> {

@@ -26,7 +26,7 @@ pub trait Recipe: std::fmt::Debug + Send + Sync + 'static {
     }
 
     #[doc(hidden)]
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a>;
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a>;
 }
 
 /// The future that opens a recipe's queue.
@@ -34,13 +34,13 @@ pub type Opened<'a> = Pin<Box<dyn Future<Output = Result<Arc<dyn Service>>> + Se
 
 /// The queue to open and its server. Only [`Published`] makes one.
 #[derive(Debug)]
-pub struct Opening<'a> {
+pub struct OpenTarget<'a> {
     backend: &'a RedisBackend,
     name: &'a QueueName,
     config: &'a QueueConfig,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> OpenTarget<'a> {
     /// The key that is `set`, or else the queue's name.
     pub(super) fn key(&self, set: Option<&String>) -> String {
         set.map_or_else(|| self.name.to_string(), String::clone)
@@ -126,7 +126,7 @@ impl<R: Recipe> Backend for Published<R> {
             return Err(config.kind().missing(name));
         }
         let backend = &self.backend;
-        let opening = Opening {
+        let opening = OpenTarget {
             backend,
             name,
             config,

@@ -7,8 +7,8 @@ use redis::cmd;
 
 use super::{
     declared, lists,
-    published::{Opened, Opening, Recipe},
-    server::{Connection, Key, id_of},
+    published::{OpenTarget, Opened, Recipe},
+    server::{Connection, TypedKey, id_of},
     settings::check_time,
     strategy::{NewEntry, Strategy, half_done},
 };
@@ -76,7 +76,7 @@ impl Recipe for Rotation {
         check_time("poll", self.poll)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let (list, poll) = (opening.key(self.key.as_ref()), self.poll);
         opening.shell(self.guarantees(), list.clone(), move |_| Ring {
             list,
@@ -95,8 +95,8 @@ struct Ring {
 impl Strategy for Ring {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
-        vec![Key::list(&self.list)]
+    fn keys(&self) -> Vec<TypedKey> {
+        vec![TypedKey::list(&self.list)]
     }
 
     fn poll(&self) -> Duration {

@@ -98,11 +98,11 @@ impl Connection {
 
     /// Converts a reply to the expected type.
     fn read<T: FromRedisValue>(&self, answer: Value) -> Result<T> {
-        read(answer).inspect_err(|_| self.client.doubt())
+        read(answer).inspect_err(|_| self.client.mark_suspect())
     }
 
     /// Refuses keys that are not all in one slot of a cluster, including keys that only begin with `beginnings`.
-    pub(super) fn check_slots(&self, keys: &[Key], beginnings: &[String]) -> Result<()> {
+    pub(super) fn check_slots(&self, keys: &[TypedKey], beginnings: &[String]) -> Result<()> {
         if !self.client.is_clustered() {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl Connection {
     }
 
     /// Refuses a key whose type is not the one that the strategy expects.
-    pub(super) async fn check_types(&self, name: &QueueName, keys: &[Key]) -> Result<()> {
+    pub(super) async fn check_types(&self, name: &QueueName, keys: &[TypedKey]) -> Result<()> {
         let types = keys.iter();
         let types = types.map(|key| redis::cmd("TYPE").arg(&key.name).take());
         let found: Vec<String> = self.pipeline(types.collect()).await?;
@@ -162,12 +162,12 @@ impl Connection {
 
 /// A key, and the type that the strategy keeps there.
 #[derive(Debug)]
-pub(super) struct Key {
+pub(super) struct TypedKey {
     pub(super) name: String,
     pub(super) holds: &'static str,
 }
 
-impl Key {
+impl TypedKey {
     pub(super) fn list(name: impl Into<String>) -> Self {
         Self::new(name, "list")
     }

@@ -11,8 +11,8 @@ use super::{
     companions::companion,
     declared,
     lists::{self, Places},
-    published::{Opened, Opening, Recipe},
-    server::{Connection, Key},
+    published::{OpenTarget, Opened, Recipe},
+    server::{Connection, TypedKey},
     settings::check_time,
     strategy::{NewEntry, Strategy, Taken},
 };
@@ -125,7 +125,7 @@ impl Recipe for SharedBackup {
         check_time("poll", self.poll)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let places = Places::of(opening.key(self.key.as_ref()), self.dead_key.as_ref());
         let backup = companion(self.backup_key.as_ref(), &places.queue, "backup");
         opening.shell(self.guarantees(), places.queue.clone(), move |server| {
@@ -158,9 +158,9 @@ struct Lists {
 impl Strategy for Lists {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<TypedKey> {
         let lists = [&self.places.queue, &self.backup, &self.places.dead];
-        lists.into_iter().map(Key::list).collect()
+        lists.into_iter().map(TypedKey::list).collect()
     }
 
     fn dead(&self) -> Option<&str> {

@@ -23,7 +23,7 @@ use queue_core::{
 };
 
 use super::{
-    server::{Connection, Key, id_of},
+    server::{Connection, TypedKey, id_of},
     strategy::{HeldMessage, NewEntry, Strategy, Taken},
 };
 
@@ -305,7 +305,7 @@ impl<H: HeldMessage> Shell<H> {
 }
 
 /// Refuses one key for two purposes.
-fn check_distinct(keys: &[Key]) -> Result<()> {
+fn check_distinct(keys: &[TypedKey]) -> Result<()> {
     for (nth, key) in keys.iter().enumerate() {
         if keys[..nth].iter().any(|other| other.name == key.name) {
             let name = &key.name;

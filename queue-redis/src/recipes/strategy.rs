@@ -10,7 +10,7 @@ use queue_core::{
 };
 use redis::cmd;
 
-use super::server::{Connection, Key, id_of};
+use super::server::{Connection, TypedKey, id_of};
 
 /// A message to push.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,7 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     type Held: HeldMessage;
 
     /// The strategy's keys, whose types are checked when a queue opens.
-    fn keys(&self) -> Vec<Key>;
+    fn keys(&self) -> Vec<TypedKey>;
 
     /// The beginnings of keys that the strategy creates later.
     fn beginnings(&self) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use bytes::Bytes;
-use queue_testing::interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
+use queue_testing::interleave::{JoinHandle, block_on, sampled, spawn, step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
@@ -178,7 +178,7 @@ impl Scene {
 /// Runs these threads in many interleavings, each of which must leave `left` messages.
 #[track_caller]
 fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N]) {
-    in_many_orders(move || {
+    sampled(move || {
         let scene = Scene::new();
         let threads = threads(&scene);
         assert_eq!(scene.end(threads), left);

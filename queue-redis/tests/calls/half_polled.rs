@@ -2,14 +2,13 @@
 
 use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc, task::Poll, time::Duration};
 
-use futures_util::{StreamExt, stream};
 use queue_core::{
     call::{Call, Service},
     *,
 };
 use queue_redis::RedisBackend;
 use real_redis::Server;
-use tokio::{sync::oneshot, time::timeout};
+use tokio::time::timeout;
 
 use super::{Test, fresh, patient::patient, until::PATIENCE};
 
@@ -74,29 +73,6 @@ async fn poll_once(future: &mut Calling) {
 }
 
 #[tokio::test]
-async fn the_body_of_a_loop_over_many_may_put_in_one_more() -> Test {
-    let server = Server::start()?;
-    let backend = patient(&server.url()).connect().await?;
-    for (way, put) in ways(&backend).await? {
-        // Every other future only leases, so that the first push is not always the first to end.
-        let one = |n: u32| -> Calling {
-            let backend = backend.clone();
-            if n.is_multiple_of(2) {
-                Box::pin(async move { backend.ping().await })
-            } else {
-                put()
-            }
-        };
-        let mut many = stream::iter(0..64).map(one).buffer_unordered(8);
-        while let Some(one) = many.next().await {
-            one?;
-            timeout(PATIENCE, put()).await.expect(way)?;
-        }
-    }
-    Ok(())
-}
-
-#[tokio::test]
 async fn an_unpolled_call_blocks_no_other_of_its_task() -> Test {
     let server = Server::start()?;
     let backend = patient(&server.url()).connect().await?;
@@ -110,30 +86,6 @@ async fn an_unpolled_call_blocks_no_other_of_its_task() -> Test {
                 aside = put();
             }
         }
-    }
-    Ok(())
-}
-
-#[tokio::test]
-async fn a_task_that_sets_its_own_aside_holds_up_no_other_task() -> Test {
-    let server = Server::start()?;
-    let backend = patient(&server.url()).connect().await?;
-    for (way, put) in ways(&backend).await? {
-        let (polled, is_polled) = oneshot::channel();
-        let (done, is_done) = oneshot::channel::<()>();
-        let mut aside = put();
-        let task = tokio::spawn(async move {
-            poll_once(&mut aside).await;
-            let _ = polled.send(());
-            let _ = is_done.await;
-            aside.await
-        });
-        is_polled.await?;
-        for _ in 0..3 {
-            timeout(PATIENCE, put()).await.expect(way)?;
-        }
-        let _ = done.send(());
-        task.await??;
     }
     Ok(())
 }

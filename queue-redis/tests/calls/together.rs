@@ -62,11 +62,11 @@ const LEASE: Duration = Duration::from_secs(60);
 
 /// Runs these `settle_and_lease` calls at the same time. Each settles its settlements, and leases one
 /// message if asked to.
-async fn turn_together(
+async fn settle_and_lease_together(
     queue: &Queue,
     settlements: Vec<Vec<Settlement>>,
 ) -> queue_core::Result<Vec<(Vec<Settled>, Leased)>> {
-    let turns = settlements.into_iter().map(|settlements| {
+    let calls = settlements.into_iter().map(|settlements| {
         let queue = Arc::clone(queue);
         async move {
             queue
@@ -74,11 +74,11 @@ async fn turn_together(
                 .await
         }
     });
-    futures_util::future::try_join_all(turns).await
+    futures_util::future::try_join_all(calls).await
 }
 
 #[tokio::test]
-async fn turns_at_the_same_time_travel_together() -> Test {
+async fn settle_and_leases_at_the_same_time_share_a_call() -> Test {
     let (server, queue) = fresh().await?;
     for first in [1, 101] {
         let messages: Vec<Push> = (first..first + 100)
@@ -89,33 +89,33 @@ async fn turns_at_the_same_time_travel_together() -> Test {
     let mut settlements = vec![Vec::new(); 64];
     for round in 0..3_u64 {
         let before = server.command_counts()?;
-        let turns = turn_together(&queue, settlements).await?;
+        let calls = settle_and_lease_together(&queue, settlements).await?;
         // One call each for the first two and one for the 62 that came meanwhile; after other calls, one
         // call for all but the first.
         let sent = server.command_counts()?.since(&before).of("evalsha");
         assert!(sent <= 3, "round {round}: {sent}");
         // Each caller gets its own answer and its own message, in the order of the calls.
-        let ids: Vec<_> = turns
+        let ids: Vec<_> = calls
             .iter()
             .map(|(_, leased)| leased.deliveries[0].id().get())
             .collect();
         let expected: Vec<_> = (64 * round + 1..=64 * round + 64).collect();
         assert_eq!(ids, expected);
-        for (settled, leased) in &turns {
+        for (settled, leased) in &calls {
             assert_eq!(settled.len(), usize::from(round > 0));
             assert!(settled.iter().all(|settled| *settled == Settled::Done));
             assert_eq!((leased.deliveries.len(), leased.next), (1, None));
         }
         let ack = |leased: &Leased| vec![Settlement::ack(leased.deliveries[0].receipt)];
-        settlements = turns.iter().map(|(_, leased)| ack(leased)).collect();
+        settlements = calls.iter().map(|(_, leased)| ack(leased)).collect();
     }
 
     // Eight messages are left for 64 callers, so that no caller's share exceeds what is there.
-    let turns = turn_together(&queue, settlements).await?;
-    let ids = turns.iter().flat_map(|(_, leased)| &leased.deliveries);
+    let calls = settle_and_lease_together(&queue, settlements).await?;
+    let ids = calls.iter().flat_map(|(_, leased)| &leased.deliveries);
     let ids: BTreeSet<_> = ids.map(|delivery| delivery.id().get()).collect();
     assert_eq!(ids, (193..=200).collect());
-    for (settled, leased) in &turns {
+    for (settled, leased) in &calls {
         assert_eq!(*settled, [Settled::Done]);
         let next = leased.next.is_some();
         assert_eq!(
@@ -156,17 +156,17 @@ async fn acks_at_the_same_time_share_a_call_and_only_the_holder_of_a_lost_lease_
 }
 
 #[tokio::test]
-async fn turns_that_differ_in_their_terms_are_calls_of_their_own() -> Test {
+async fn settle_and_leases_of_different_terms_are_calls_of_their_own() -> Test {
     let (_server, queue) = fresh().await?;
     queue.push(&vec![Push::new("hello"); 8]).await?;
-    let turns = (1..=8).map(|n| {
+    let calls = (1..=8).map(|n| {
         let (queue, lease_time) = (Arc::clone(&queue), LEASE * n);
         async move {
             let leased = queue.lease(NonZeroUsize::MIN, lease_time).await?;
             Ok::<_, queue_core::Error>((lease_time, leased))
         }
     });
-    for (lease_time, leased) in futures_util::future::try_join_all(turns).await? {
+    for (lease_time, leased) in futures_util::future::try_join_all(calls).await? {
         assert_eq!(leased.deliveries[0].time_left, lease_time);
     }
     Ok(())

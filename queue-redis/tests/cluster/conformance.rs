@@ -45,9 +45,9 @@ impl OnCluster {
     fn each(&self, script: &str) -> Vec<String> {
         let mut lines = Vec::new();
         for server in SHARED.servers() {
-            let told = server.ask(&["EVAL", script, "0", &self.prefix]);
-            let told: Option<Vec<String>> = told.expect("it answers");
-            lines.extend(told.into_iter().flatten());
+            let leaks = server.ask(&["EVAL", script, "0", &self.prefix]);
+            let leaks: Option<Vec<String>> = leaks.expect("it answers");
+            lines.extend(leaks.into_iter().flatten());
         }
         lines
     }
@@ -65,7 +65,7 @@ impl Harness for OnCluster {
         Arc::new(backend.await.expect("the cluster takes us"))
     }
 
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         self.each(leak_finder())
     }
 }

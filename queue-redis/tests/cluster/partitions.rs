@@ -68,13 +68,13 @@ async fn each_node_has_an_equal_share_of_the_work() -> Test {
         acks = receipts.map(Settlement::ack).collect();
     }
     queue.settle(&acks).await?;
-    let turns = even(&cluster, &before);
+    let on_cluster = even(&cluster, &before);
     let on_one_server = MESSAGES / AT_ONCE as u64 + 1;
     // A `settle_and_lease` may settle in one partition and lease in another; and partitions run empty at
     // different times.
     assert!(
-        turns <= on_one_server * 3 / 2,
-        "{turns} calls, {on_one_server} on one server"
+        on_cluster <= on_one_server * 3 / 2,
+        "{on_cluster} calls, {on_one_server} on one server"
     );
     assert_eq!(queue.counters().await?.acked, MESSAGES);
     Ok(())

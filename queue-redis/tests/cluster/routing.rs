@@ -55,8 +55,8 @@ async fn a_call_goes_straight_to_the_node_that_has_its_queue() -> Test {
 /// The messages that the servers have sent each other for publications since they started.
 fn published(cluster: &Cluster) -> u64 {
     let sent = cluster.servers().iter().map(|server| {
-        let told: String = server.ask(&["CLUSTER", "INFO"]).expect("it tells");
-        let mut lines = told.lines();
+        let info: String = server.ask(&["CLUSTER", "INFO"]).expect("it tells");
+        let mut lines = info.lines();
         let sent = lines.find_map(|line| line.strip_prefix("cluster_stats_messages_publish_sent:"));
         // The line is missing before the first of these messages.
         sent.map_or(0, |sent| sent.trim().parse::<u64>().expect("a number"))

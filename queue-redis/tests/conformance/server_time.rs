@@ -60,7 +60,7 @@ impl Harness for ServerTimeHarness {
         Arc::new(backend.await.expect("the server takes us"))
     }
 
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         left(&self.place)
     }
 }

@@ -40,7 +40,7 @@ async fn connect(server: &Server) -> Result<RedisBackend, Error> {
 }
 
 /// Whether a server can list its commands, and the permitted ones.
-fn tells() -> bool {
+fn reports_commands() -> bool {
     let server = Server::start().expect("a server");
     let version = server.info("server", "redis_version").expect("it answers");
     let version = version.expect("a version");
@@ -50,8 +50,8 @@ fn tells() -> bool {
 
 #[tokio::test]
 async fn without_an_optional_command_the_backend_goes_on_and_says_what_is_lost() -> Test {
-    let tells = tells();
-    for (command, told, cost, is_asked) in [
+    let reports_commands = reports_commands();
+    for (command, reason, cost, is_asked) in [
         (
             "INFO",
             "INFO",
@@ -82,14 +82,14 @@ async fn without_an_optional_command_the_backend_goes_on_and_says_what_is_lost()
                 .map_err(|error| format!("{command}, {way:?}: {error}"))?;
             let warnings = backend.warnings();
             let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
-            if is_asked && !tells {
+            if is_asked && !reports_commands {
                 assert_eq!(warnings, [""; 0], "{command}, {way:?}");
                 continue;
             }
             let [warning] = &warnings[..] else {
                 panic!("{command}, {way:?}: {warnings:?}");
             };
-            let expected = format!("{begins} {told}: ");
+            let expected = format!("{begins} {reason}: ");
             assert!(
                 warning.starts_with(&expected),
                 "{warning:?} does not begin {expected:?}"
@@ -102,11 +102,11 @@ async fn without_an_optional_command_the_backend_goes_on_and_says_what_is_lost()
 
 #[tokio::test]
 async fn without_a_needed_command_connecting_fails_and_names_it() -> Test {
-    let tells = tells();
+    let reports_commands = reports_commands();
     for command in ["EVALSHA", "LTRIM", "ZRANGEBYLEX"] {
         for (way, begins) in WAYS {
             let server = without(command, way)?;
-            if tells {
+            if reports_commands {
                 let error = connect(&server).await.expect_err(command);
                 assert_lasts(&error, &[&format!("{begins} {command}")]);
             }

@@ -22,14 +22,14 @@ fn with_tcp() -> std::result::Result<Server, ServerError> {
 }
 
 fn follow(server: &Server, primary: Option<&Server>) {
-    let told = match primary {
+    let ordered = match primary {
         Some(primary) => {
             let port = primary.port().expect("it has a port").to_string();
             server.ask::<()>(&["REPLICAOF", "127.0.0.1", &port])
         }
         None => server.ask(&["REPLICAOF", "NO", "ONE"]),
     };
-    told.expect("the server obeys");
+    ordered.expect("the server obeys");
 }
 
 async fn outage(backend: &RedisBackend) {

@@ -157,13 +157,13 @@ async fn a_url_may_set_the_prefix() -> Test {
     let url = |prefix: &str| format!("{}?protocol=resp3&prefix={prefix}", server.url());
     let shop = patient(&url("shop")).connect().await?;
     open(&shop, "q").await?.push_one("to be sold").await?;
-    let told = patient(&url("shop")).prefix("office");
+    let prefixed = patient(&url("shop")).prefix("office");
     for (backend, ready) in [
         (patient(&url("shop")).connect().await?, 1),
         (to(&server).prefix("shop").connect().await?, 1),
         (patient(&url("office")).connect().await?, 0),
         (to(&server).connect().await?, 0),
-        (told.connect().await?, 0),
+        (prefixed.connect().await?, 0),
     ] {
         assert_eq!(open(&backend, "q").await?.depth().await?.ready, ready);
     }

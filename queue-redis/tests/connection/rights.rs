@@ -18,16 +18,16 @@ fn least() -> String {
 #[test]
 fn the_page_lists_the_rights_that_are_needed() {
     let text = include_str!("../../../docs/redis.md");
-    let (_, told) = text.split_once("```text\n~qk:*").expect("the rules");
-    let (told, _) = told.split_once("```").expect("their end");
-    let told = format!("~qk:*{told}");
+    let (_, documented) = text.split_once("```text\n~qk:*").expect("the rules");
+    let (documented, _) = documented.split_once("```").expect("their end");
+    let documented = format!("~qk:*{documented}");
     let words =
         |rules: &str| -> BTreeSet<String> { rules.split_whitespace().map(str::to_owned).collect() };
-    assert_eq!(words(&told), words(&least()));
+    assert_eq!(words(&documented), words(&least()));
 }
 
 /// Whether the server can report a user's rights.
-fn tells(server: &Server) -> bool {
+fn reports_rights(server: &Server) -> bool {
     let version = server.info("server", "redis_version").expect("it answers");
     let version = version.expect("a version");
     let (major, _) = version.split_once('.').expect("several numbers");
@@ -60,7 +60,7 @@ fn warnings(backend: &RedisBackend) -> Vec<String> {
 #[tokio::test]
 async fn rights_that_scripts_need_are_checked_at_connect() -> Test {
     let server = with("-ltrim -hdel")?;
-    if tells(&server) {
+    if reports_rights(&server) {
         let error = connect(&server)
             .await
             .expect_err("a lease would stop half-way");
@@ -72,7 +72,7 @@ async fn rights_that_scripts_need_are_checked_at_connect() -> Test {
     }
     for needed in ["-evalsha", "-zrangebylex", "-time", "-publish -hset"] {
         let server = with(needed)?;
-        if tells(&server) {
+        if reports_rights(&server) {
             let error = connect(&server).await.expect_err(needed);
             let named = needed.rsplit('-').next().unwrap_or_default().to_uppercase();
             assert_lasts(&error, &[&named]);
@@ -96,7 +96,7 @@ async fn a_missing_optional_right_is_named_in_a_warning() -> Test {
         let server = with(rules)?;
         let backend = connect(&server).await?;
         let warnings = warnings(&backend);
-        let expected = if tells(&server) { named } else { &[] };
+        let expected = if reports_rights(&server) { named } else { &[] };
         assert_eq!(warnings.len(), expected.len(), "{rules}: {warnings:?}");
         for (warning, named) in warnings.iter().zip(expected) {
             assert!(warning.contains(&format!("not run {named}:")), "{warning}");
@@ -201,7 +201,7 @@ async fn the_least_that_is_needed_is_enough() -> Test {
 async fn the_least_that_is_needed_is_needed() -> Test {
     let rules = least();
     let server = with(rules.trim())?;
-    if !tells(&server) {
+    if !reports_rights(&server) {
         return Ok(());
     }
     let commands = rules

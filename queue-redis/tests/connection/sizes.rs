@@ -39,9 +39,9 @@ async fn a_body_beyond_a_limit_that_the_server_reports_is_not_sent() -> Test {
     for (limit, large) in [(LIMITS[0], 1), (LIMITS[1], 1), (LIMITS[0], usize::MAX)] {
         let server = limited(limit, "")?;
         let backend = connect(&server, large).await?;
-        let told = |warning: &Warning| matches!(warning, Warning::RequestLimit(told) if told.contains(limit));
+        let warns = |warning: &Warning| matches!(warning, Warning::RequestLimit(warns) if warns.contains(limit));
         assert!(
-            backend.warnings().iter().any(told),
+            backend.warnings().iter().any(warns),
             "{:?}",
             backend.warnings()
         );

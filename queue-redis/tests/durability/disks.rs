@@ -9,7 +9,7 @@ use real_redis::{Aof, Server};
 use super::{LONG, SOON, Test, confirming, open::open};
 
 /// Whether this server can report which writes are on disk.
-fn tells(server: &Server) -> bool {
+fn has_waitaof(server: &Server) -> bool {
     let info: Vec<redis::Value> = server
         .ask(&["COMMAND", "INFO", "WAITAOF"])
         .expect("it tells");
@@ -24,7 +24,7 @@ fn on_disk() -> Confirmation {
 async fn a_push_confirmed_on_disk_survives_a_kill() -> Test {
     for aof in [Aof::Always, Aof::EverySecond] {
         let server = Server::builder().with_aof(aof).start()?;
-        if !tells(&server) {
+        if !has_waitaof(&server) {
             return Ok(());
         }
         let backend = RedisBackend::connect(&server.url()).await?;
@@ -42,7 +42,7 @@ async fn a_push_confirmed_on_disk_survives_a_kill() -> Test {
 #[tokio::test]
 async fn a_disk_that_nobody_flushes_leaves_it_unconfirmed() -> Test {
     let server = Server::builder().with_aof(Aof::BySystem).start()?;
-    if !tells(&server) {
+    if !has_waitaof(&server) {
         return Ok(());
     }
     let backend = RedisBackend::connect(&server.url()).await?;
@@ -61,7 +61,7 @@ async fn a_disk_that_nobody_flushes_leaves_it_unconfirmed() -> Test {
 #[tokio::test]
 async fn a_replica_without_a_file_does_not_count_as_flushed() -> Test {
     let primary = Server::builder().with_tcp().with_aof(Aof::Always).start()?;
-    if !tells(&primary) {
+    if !has_waitaof(&primary) {
         return Ok(());
     }
     let replica = Server::builder().with_primary(&primary)?.start()?;
@@ -90,7 +90,7 @@ async fn a_replica_without_a_file_does_not_count_as_flushed() -> Test {
 #[tokio::test]
 async fn a_file_that_is_turned_off_is_noticed_before_the_next_push() -> Test {
     let server = Server::builder().with_aof(Aof::Always).start()?;
-    if !tells(&server) {
+    if !has_waitaof(&server) {
         return Ok(());
     }
     let builder = RedisBackend::builder(&server.url())?;
@@ -128,7 +128,7 @@ async fn a_server_that_cannot_tell_of_its_disk_is_refused_before_anything_is_pus
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
     assert_eq!(error.outcome(), Outcome::NotApplied);
     assert!(!error.is_transient());
-    let named = if tells(&server) {
+    let named = if has_waitaof(&server) {
         "turn its appendonly on"
     } else {
         "from 7.2 on"

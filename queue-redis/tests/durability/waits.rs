@@ -23,8 +23,8 @@ async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
         flushed: false,
     };
     assert_eq!(pushed.copies, fewer);
-    let told = "stored, unconfirmed: in time it was at 0 replicas";
-    assert_eq!(pushed.copies.to_string(), told);
+    let expected = "stored, unconfirmed: in time it was at 0 replicas";
+    assert_eq!(pushed.copies.to_string(), expected);
     assert_eq!(open(&backend, "q").await?.depth().await?.ready, 2);
     Ok(())
 }

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The pause between two checks of a condition.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL: Duration = Duration::from_millis(10);
 
 /// Longer than a busy machine takes to connect or to answer, and short enough to give a silent connection
 /// up. With the default of 3 s, a server without a processor for that time would fail unrelated tests.
@@ -108,7 +108,7 @@ where
 pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     within(what, async {
         while !holds() {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL).await;
         }
     })
     .await;

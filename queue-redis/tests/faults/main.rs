@@ -5,14 +5,7 @@
 // The test's own future awaits all tasks.
 #![allow(clippy::future_not_send)]
 
-mod anew;
-mod bodies;
-mod cancellation;
-mod chaos;
-mod clock_jumps;
 mod clocks;
-mod crash;
-mod crowd;
 mod damage;
 mod foreign;
 mod ground;
@@ -24,6 +17,8 @@ mod memory;
 mod nonsense;
 #[path = "../support/patient.rs"]
 mod patient;
+mod random_faults;
+mod recreated;
 mod refused_writes;
 mod scripts;
 mod slots;

@@ -204,7 +204,7 @@ async fn a_batch_is_refused_whole() {
 }
 
 #[tokio::test]
-async fn a_full_ring_turns() {
+async fn a_full_ring_rotates() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;
     for (name, pace) in [("plain", None), ("paced", Some(Duration::from_secs(3600)))] {

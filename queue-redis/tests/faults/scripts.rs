@@ -1,4 +1,4 @@
-//! The server forgets its scripts, or all its data.
+//! The server forgets all its data.
 
 use std::time::Duration;
 
@@ -8,69 +8,9 @@ use real_redis::Server;
 use crate::{
     ground::{administer, connect, within},
     subject::Subject,
-    traffic::{Errors, Traffic},
 };
 
 const LEASE: Duration = Duration::from_secs(60);
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forgotten_scripts_do_not_show() {
-    for kind in QueueKind::LEASING {
-        let server = Server::start().expect("a server");
-        let backend = connect(&server).await;
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        let traffic = Traffic::on(queue, Errors::None);
-        let flushes = async {
-            for _ in 0..20 {
-                traffic.flows(5).await;
-                administer(&server, "SCRIPT FLUSH");
-            }
-        };
-        within("traffic through SCRIPT FLUSH", traffic.during(flushes)).await;
-    }
-}
-
-#[tokio::test]
-async fn each_call_survives_forgotten_scripts() {
-    let server = Server::start().expect("a server");
-    let backend = connect(&server).await;
-    for kind in QueueKind::LEASING {
-        let queue = Subject::open(&*backend, kind).await.expect("opens");
-        let one = std::num::NonZeroUsize::MIN;
-        let flush = || administer(&server, "SCRIPT FLUSH");
-        for body in ["1", "2"] {
-            flush();
-            queue.put_one(body).await.expect("put");
-        }
-        let leasing = queue.leasing();
-        flush();
-        let leased = leasing.lease(one, LEASE).await.expect("lease").deliveries;
-        flush();
-        let extended = leasing.extend(&[leased[0].receipt], LEASE).await;
-        assert_eq!(extended.expect("extend"), [Extended::Extended]);
-        flush();
-        let ack = [Settlement::ack(leased[0].receipt)];
-        let (settled, leased) = leasing
-            .settle_and_lease(&ack, one, LEASE, None)
-            .await
-            .expect("settle_and_lease");
-        assert_eq!((settled, leased.deliveries.len()), (vec![Settled::Done], 1));
-        flush();
-        let bury = Settlement::bury(leased.deliveries[0].receipt, "no good");
-        let settled = leasing.settle(&[bury]).await.expect("settle");
-        assert_eq!(settled, [Settled::Dead]);
-        flush();
-        let dead = leasing.dead_letters(Page::first(10)).await.expect("listed");
-        assert_eq!(dead.entries.len(), 1);
-        flush();
-        let revived = leasing.revive(&[dead.entries[0].id]).await;
-        assert_eq!(revived.expect("revive"), [Revived::Revived]);
-        flush();
-        assert_eq!(leasing.purge_all().await.expect("purge"), 1);
-        flush();
-        assert!(leasing.counters().await.expect("counters").balance());
-    }
-}
 
 #[tokio::test]
 async fn a_flushed_queue_heals() {

@@ -1,12 +1,14 @@
 //! Producers and consumers at work during a fault.
 
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     num::NonZeroUsize,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -14,7 +16,6 @@ use queue_core::*;
 use tokio::task::JoinSet;
 
 use crate::{
-    cancellation::polled,
     habits::Habits,
     histories::Made,
     ledger::{Ledger, Toll},
@@ -26,7 +27,7 @@ const LEASE: Duration = Duration::from_millis(500);
 /// How long a consumer waits before it checks whether all is done.
 const WAIT: Duration = Duration::from_millis(100);
 /// The pause between two checks of a bounded wait.
-const LOOK: Duration = Duration::from_millis(2);
+const POLL: Duration = Duration::from_millis(2);
 /// The number of messages by which producers may run ahead.
 const BACKLOG: usize = 200;
 /// One in `DROPPED` calls that may be dropped is dropped, after one to `POLLS` polls.
@@ -143,7 +144,7 @@ impl Traffic {
     pub(crate) async fn flows(&self, more: usize) {
         let target = self.acks() + more;
         while self.acks() < target {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL).await;
         }
     }
 
@@ -151,7 +152,7 @@ impl Traffic {
         let mut count = 0;
         while !self.stopping.load(Ordering::SeqCst) {
             if self.ledger.open() > BACKLOG {
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL).await;
                 continue;
             }
             let batch = self.habits.batch(number, count);
@@ -172,7 +173,7 @@ impl Traffic {
                     Some(Err(error)) => self.allow(&error),
                     None => {}
                 }
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(POLL).await;
             }
             count += 1;
         }
@@ -220,7 +221,7 @@ impl Traffic {
                 Some(Ok(deliveries)) => self.handle(number, &deliveries, made).await,
                 Some(Err(error)) => {
                     self.allow(&error);
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL).await;
                 }
                 None => {}
             }
@@ -284,4 +285,18 @@ impl Traffic {
         let allowed = self.errors == Errors::Transient && error.is_transient();
         assert!(allowed, "not an error for this fault: {error:?}");
     }
+}
+
+/// Drops the future after `polls` polls, unless it is done.
+async fn polled<T>(mut polls: usize, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending if polls <= 1 => Poll::Ready(None),
+        Poll::Pending => {
+            polls -= 1;
+            Poll::Pending
+        }
+    })
+    .await
 }

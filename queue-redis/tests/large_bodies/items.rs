@@ -11,8 +11,8 @@ use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 
 use crate::{
-    LARGE, LEASE, MIB, ask, connect_with_clock, keys_of_bodies, leftovers, length_under,
-    log_commands, longest_argument, name, patient::patient, two,
+    LARGE, LEASE, MIB, ask, connect_with_clock, keys_of_bodies, leaks, length_under, log_commands,
+    longest_argument, name, patient::patient, two,
 };
 
 async fn ring(backend: &RedisBackend) -> Arc<dyn RotatingQueue> {
@@ -29,7 +29,7 @@ async fn no_script_is_called_with_a_large_item() {
     let server = Server::start().expect("a server");
     let ring = ring(&patient(&server.url()).connect().await.expect("connects")).await;
     log_commands(&server);
-    for (size, apart) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
+    for (size, out_of_line) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
         let _: () = ask(&server, &["SLOWLOG", "RESET"]);
         let item = Insert::new(vec![7; size]).with_key("key");
         let id = ring.insert_one(item.clone()).await.expect("inserts").id();
@@ -44,13 +44,13 @@ async fn no_script_is_called_with_a_large_item() {
         let length = length_under(&server, "qk:{rotating}:bodies", id);
         assert_eq!(
             length < 100,
-            apart,
+            out_of_line,
             "{length} bytes under the id for {size}"
         );
-        assert_eq!(leftovers(&server), [""; 0]);
+        assert_eq!(leaks(&server), [""; 0]);
         assert_eq!(ring.remove(&[id]).await.expect("removes"), 1);
         let longest = longest_argument(&server);
-        assert_eq!(longest < 1_000, apart, "{longest} bytes of {size}");
+        assert_eq!(longest < 1_000, out_of_line, "{longest} bytes of {size}");
         assert_eq!(keys_of_bodies(&server), [""; 0]);
     }
 }
@@ -93,7 +93,7 @@ async fn an_upload_without_its_insert_goes_after_a_minute() {
         visitor.visit(1, LEASE).await.expect("visits");
     }
     assert!(!is_there());
-    assert_eq!(leftovers(&server), [""; 0]);
+    assert_eq!(leaks(&server), [""; 0]);
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn a_refused_insert_leaves_nothing_behind() {
     ring.insert(&batch).await.expect("inserts");
     let bodies: u64 = ask(&server, &["HLEN", "qk:{rotating}:bodies"]);
     assert_eq!(bodies, 3, "two items, of one of which the body is apart");
-    assert_eq!(leftovers(&server), [""; 0]);
+    assert_eq!(leaks(&server), [""; 0]);
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn an_item_that_is_removed_before_its_body_is_here_is_left_out() {
     let (visited, ()) = tokio::join!(slow.visit(1, LEASE), meanwhile(4));
     assert_eq!(ids(&visited.expect("another item")), [6]);
     assert_eq!(ids(&slow.visit(3, LEASE).await.expect("visits")), [2, 6]);
-    assert_eq!(leftovers(&server), [""; 0]);
+    assert_eq!(leaks(&server), [""; 0]);
 }
 
 #[tokio::test]
@@ -193,5 +193,5 @@ async fn an_item_whose_body_somebody_deleted_leaves_the_ring() {
     assert_eq!(ring.len().await.expect("len"), 1);
     let again = ring.insert_one(items[0].clone()).await.expect("inserts");
     assert_eq!(again, Inserted::Added(MessageId::new(3)), "its key is free");
-    assert_eq!(leftovers(&server), [""; 0]);
+    assert_eq!(leaks(&server), [""; 0]);
 }

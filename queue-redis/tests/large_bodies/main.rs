@@ -58,7 +58,7 @@ fn length_under(server: &Server, hash: &str, id: MessageId) -> usize {
     length.query(&mut connection).expect("the server answers")
 }
 
-fn leftovers(server: &Server) -> Vec<String> {
+fn leaks(server: &Server) -> Vec<String> {
     ask(server, &["EVAL", leak_finder(), "0", "qk"])
 }
 

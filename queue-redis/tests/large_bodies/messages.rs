@@ -10,8 +10,8 @@ use queue_redis::RedisBackend;
 use real_redis::{Direction, Proxy, Server};
 
 use crate::{
-    LARGE, LEASE, MIB, ask, connect_with_clock, keys_of_bodies, leftovers, length_under,
-    log_commands, longest_argument, name, patient::patient, two,
+    LARGE, LEASE, MIB, ask, connect_with_clock, keys_of_bodies, leaks, length_under, log_commands,
+    longest_argument, name, patient::patient, two,
 };
 
 /// A queue of each leasing kind.
@@ -32,7 +32,7 @@ async fn no_script_is_called_with_a_large_body() {
     let backend = patient(&server.url()).connect().await.expect("connects");
     let queues = queues(&backend).await;
     log_commands(&server);
-    for (size, apart) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
+    for (size, out_of_line) in [(MIB, true), (LARGE, true), (LARGE - 1, false)] {
         let _: () = ask(&server, &["SLOWLOG", "RESET"]);
         for queue in &queues {
             queue.put(&[Push::new(vec![7; size])]).await.expect("put");
@@ -44,12 +44,16 @@ async fn no_script_is_called_with_a_large_body() {
             assert_eq!(delivery.body, vec![7; size]);
             let frames = format!("qk:{{{}}}:frames", queue.kind());
             let length = length_under(&server, &frames, delivery.id());
-            assert_eq!(length < 100, apart, "{length} bytes of a frame for {size}");
+            assert_eq!(
+                length < 100,
+                out_of_line,
+                "{length} bytes of a frame for {size}"
+            );
             let acked = leasing.settle(&[Settlement::ack(delivery.receipt)]).await;
             assert_eq!(acked.expect("settles"), [Settled::Done]);
         }
         let longest = longest_argument(&server);
-        assert_eq!(longest < 1_000, apart, "{longest} bytes of {size}");
+        assert_eq!(longest < 1_000, out_of_line, "{longest} bytes of {size}");
         assert_eq!(keys_of_bodies(&server), [""; 0]);
     }
 }
@@ -75,7 +79,7 @@ async fn an_upload_without_its_push_goes_after_a_minute() {
         }
         assert_eq!(keys_of_bodies(&server), [""; 0]);
     }
-    assert_eq!(leftovers(&server), [""; 0]);
+    assert_eq!(leaks(&server), [""; 0]);
 }
 
 #[tokio::test]
@@ -112,7 +116,7 @@ async fn an_upload_may_take_longer_than_a_minute() {
     proxy.throttle(Direction::Requests, 100 * MIB as u32);
     proxy.release();
     pushing.await.expect("no panic").expect("pushed");
-    assert_eq!(leftovers(&server), [""; 0]);
+    assert_eq!(leaks(&server), [""; 0]);
 }
 
 #[tokio::test]

@@ -66,11 +66,11 @@ fn stored(place: &ServerPlace) -> BTreeMap<Vec<u8>, Vec<u8>> {
 
 /// Refuses each command of the call in turn, each time on a new queue. Returns the number of errors of
 /// unknown outcome.
-async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
+async fn refuse_each(verb: &Verb, partitions: Option<usize>) -> usize {
     let mut unknown = 0;
     for before in 0.. {
-        let told = format!(
-            "{} in {parts:?} parts, refused after {before} commands",
+        let context = format!(
+            "{} in {partitions:?} partitions, refused after {before} commands",
             verb.name
         );
         let place = ServerPlace::fresh().unwrap_or_else(|error| panic!("{error}"));
@@ -81,9 +81,11 @@ async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
             .clock(|| Timestamp::from_millis(1_700_000_000_000))
             .connect();
         let backend: Arc<dyn Backend> = Arc::new(backend.await.expect("the server takes us"));
-        let backend = match parts {
+        let backend = match partitions {
             None => backend,
-            Some(parts) => Arc::new(Partitioned::new(backend, parts).expect("it is allowed")),
+            Some(partitions) => {
+                Arc::new(Partitioned::new(backend, partitions).expect("it is allowed"))
+            }
         };
         let ground = Ground::filled(backend, verb.kind).await;
         let there = stored(&place);
@@ -91,14 +93,14 @@ async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
         let acted = (verb.act)(&ground).await;
         let struck = refusal.0.swap(NEVER, Ordering::SeqCst) == NEVER;
         if let Err(error) = &acted {
-            assert!(struck && error.is_transient(), "{told}: {error}");
+            assert!(struck && error.is_transient(), "{context}: {error}");
             match error.outcome() {
-                Outcome::NotApplied => assert!(stored(&place) == there, "{told}: {error}"),
+                Outcome::NotApplied => assert!(stored(&place) == there, "{context}: {error}"),
                 _ => unknown += 1,
             }
         }
         let again = (verb.act)(&ground).await;
-        again.unwrap_or_else(|error| panic!("{told}, and once more: {error}"));
+        again.unwrap_or_else(|error| panic!("{context}, and once more: {error}"));
         if !struck {
             return unknown;
         }
@@ -108,7 +110,7 @@ async fn refuse_each(verb: &Verb, parts: Option<usize>) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_fails_half_way_claims_no_more_than_is_so() {
-    for verb in VERBS.iter().filter(|verb| !verb.is_of_parts) {
+    for verb in VERBS.iter().filter(|verb| !verb.is_of_partitions) {
         assert!(
             refuse_each(verb, None).await > 0,
             "{} has one step",
@@ -118,7 +120,7 @@ async fn a_call_that_fails_half_way_claims_no_more_than_is_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_to_several_parts_that_fails_half_way_claims_no_more_than_is_so() {
+async fn a_call_to_several_partitions_that_fails_half_way_claims_no_more_than_is_so() {
     let verbs = VERBS.iter().filter(|verb| verb.kind != QueueKind::Rotating);
     for verb in verbs {
         assert!(

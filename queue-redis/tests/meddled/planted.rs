@@ -107,11 +107,11 @@ impl Harness for Buggy {
         tokio::time::advance(by).await;
     }
 
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         let mut connection = self.place.connect().expect("the server takes us");
-        let mut look = redis::cmd("EVAL");
-        look.arg(leak_finder()).arg(0).arg(self.place.prefix());
-        look.query(&mut connection).expect("the server answers")
+        let mut command = redis::cmd("EVAL");
+        command.arg(leak_finder()).arg(0).arg(self.place.prefix());
+        command.query(&mut connection).expect("the server answers")
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Verb {
     pub(crate) kind: QueueKind,
     pub(crate) act: Acting,
     /// Whether the call has several steps only on a partitioned queue.
-    pub(crate) is_of_parts: bool,
+    pub(crate) is_of_partitions: bool,
 }
 
 fn count(count: usize) -> NonZeroUsize {
@@ -160,12 +160,12 @@ async fn lease(leasing: &dyn Leasing, messages: usize) -> Vec<Receipt> {
 }
 
 macro_rules! verbs {
-    ($($name:literal of $kind:ident $($in_parts:ident)?: |$ground:ident| $act:expr;)+) => {
+    ($($name:literal of $kind:ident $($in_partitions:ident)?: |$ground:ident| $act:expr;)+) => {
         &[$(Verb {
             name: $name,
             kind: QueueKind::$kind,
             act: |$ground| async move { $act.await.map(drop) }.boxed(),
-            is_of_parts: !stringify!($($in_parts)?).is_empty(),
+            is_of_partitions: !stringify!($($in_partitions)?).is_empty(),
         }),+]
     };
 }
@@ -185,12 +185,12 @@ pub(crate) const VERBS: &[Verb] = verbs! {
     "reconfigure" of Reliable: |on| on.reconfigure(QueueKind::Reliable);
     "reconfigure of bounded" of Bounded: |on| on.reconfigure(QueueKind::Bounded);
     "remove" of Delay: |on| on.backend.remove(&on.name, Removal::EvenIfLeased);
-    "settle" of Reliable in_parts: |on| on.leasing().settle(&on.acks());
-    "settle_and_lease" of Reliable in_parts: |on| on.leasing().settle_and_lease(&on.acks(), count(10), HOUR, None);
-    "extend" of Delay in_parts: |on| on.leasing().extend(&on.receipts, 2 * HOUR);
-    "cancel" of Priority in_parts: |on| on.leasing().cancel(&on.ready[..100]);
-    "revive" of Reliable in_parts: |on| on.leasing().revive(&on.dead[..100]);
-    "discard" of Bounded in_parts: |on| on.leasing().discard(&on.dead[..100]);
-    "pause" of Delay in_parts: |on| on.leasing().pause();
-    "resume" of Delay in_parts: |on| on.leasing().resume();
+    "settle" of Reliable in_partitions: |on| on.leasing().settle(&on.acks());
+    "settle_and_lease" of Reliable in_partitions: |on| on.leasing().settle_and_lease(&on.acks(), count(10), HOUR, None);
+    "extend" of Delay in_partitions: |on| on.leasing().extend(&on.receipts, 2 * HOUR);
+    "cancel" of Priority in_partitions: |on| on.leasing().cancel(&on.ready[..100]);
+    "revive" of Reliable in_partitions: |on| on.leasing().revive(&on.dead[..100]);
+    "discard" of Bounded in_partitions: |on| on.leasing().discard(&on.dead[..100]);
+    "pause" of Delay in_partitions: |on| on.leasing().pause();
+    "resume" of Delay in_partitions: |on| on.leasing().resume();
 };

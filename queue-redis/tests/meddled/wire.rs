@@ -39,8 +39,8 @@ impl<M> MeddledConnector<M> {
 impl<M: Meddler> Connector for MeddledConnector<M> {
     async fn connect(&self, role: Role) -> RedisResult<Link> {
         if role == Role::Waiter {
-            let (connection, told) = self.client.listen()?;
-            return Ok(Link::new(connection).with_pushes(told));
+            let (connection, pushes) = self.client.listen()?;
+            return Ok(Link::new(connection).with_pushes(pushes));
         }
         Ok(Link::new(Meddled {
             connection: self.client.connect()?,

@@ -5,7 +5,7 @@ use queue_core::*;
 use queue_redis::recipes::*;
 
 use crate::{
-    ground::{Ground, LONG, SOON, START, bodies, end, look, name, push, take},
+    ground::{Ground, LONG, SOON, START, bodies, end, lease_bodies, name, push, take},
     recipes::{self, QUEUE},
 };
 
@@ -57,12 +57,12 @@ async fn queues_named_like_companions_are_queues_of_their_own() {
     end(&jobs, Settlement::bury(taken[1].receipt, "why")).await;
     for other in ["jobs:backup", "jobs:dead", "jobs:backup:w7"] {
         let queue = ground.open(list(), other).await;
-        assert_eq!(look(&queue, 9).await, [] as [Bytes; 0], "{other}");
+        assert_eq!(lease_bodies(&queue, 9).await, [] as [Bytes; 0], "{other}");
     }
     let levels = ground.open(PriorityLists::default(), "jobs").await;
     push(&levels, &["urgent"]).await;
     let level = ground.open(list(), "jobs:normal").await;
-    assert_eq!(look(&level, 9).await, [] as [Bytes; 0]);
+    assert_eq!(lease_bodies(&level, 9).await, [] as [Bytes; 0]);
     let AnyQueue::Bounded(gifts) = ground.open(KeyLock::default(), "gifts").await else {
         panic!("another kind");
     };

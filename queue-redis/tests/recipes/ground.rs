@@ -52,20 +52,6 @@ impl Ground {
         }
     }
 
-    /// The same with the clock of this machine, for recipes that run a task of their own.
-    pub(crate) async fn in_real_time() -> Self {
-        let server = Server::start().expect("a server starts");
-        let redis = patient(&server.url())
-            .connect()
-            .await
-            .expect("the server takes us");
-        Self {
-            server,
-            redis,
-            clock: Arc::default(),
-        }
-    }
-
     /// Moves the queues' clock forward by `time`.
     pub(crate) fn pass(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).expect("no such time");
@@ -148,7 +134,7 @@ pub(crate) fn taking(queue: &AnyQueue) -> JoinHandle<Vec<Delivery>> {
 }
 
 /// Takes the messages that are there now.
-pub(crate) async fn look(queue: &AnyQueue, max: usize) -> Vec<Bytes> {
+pub(crate) async fn lease_bodies(queue: &AnyQueue, max: usize) -> Vec<Bytes> {
     let leased = leasing(queue).receive(max, LONG, Duration::ZERO).await;
     bodies(&leased.expect("it polls"))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use queue_core::*;
 use queue_redis::recipes::*;
 
-use crate::ground::{Ground, LONG, SOON, counts, end, leasing, look, push, take};
+use crate::ground::{Ground, LONG, SOON, counts, end, lease_bodies, leasing, push, take};
 
 /// A client that dies and stays away keeps its message.
 #[tokio::test]
@@ -18,10 +18,10 @@ async fn a_private_backup_waits_for_its_client_for_ever() {
     drop(dead);
     let other = ground.open(PrivateBackup::of_client("other"), "q").await;
     ground.pass(LONG * 24);
-    assert!(look(&other, 9).await.is_empty());
+    assert!(lease_bodies(&other, 9).await.is_empty());
     let again = ground.open(PrivateBackup::of_client("dead"), "q").await;
     assert_eq!(
-        look(&again, 9).await,
+        lease_bodies(&again, 9).await,
         ["m"],
         "it comes back with its client"
     );
@@ -77,7 +77,7 @@ async fn ties_of_a_sorted_set_go_by_the_bytes() {
         let queue = ground.open(recipe, "q").await;
         push(&queue, &["second"]).await;
         push(&queue, &["first"]).await;
-        assert_eq!(look(&queue, 9).await, ["first", "second"]);
+        assert_eq!(lease_bodies(&queue, 9).await, ["first", "second"]);
     }
 }
 
@@ -85,16 +85,16 @@ async fn ties_of_a_sorted_set_go_by_the_bytes() {
 #[tokio::test]
 async fn a_claim_of_a_body_that_was_deferred_meanwhile_comes_early() {
     let ground = Ground::start().await;
-    let mut looking = ground.foreign();
+    let mut foreign = ground.foreign();
     let other = ground.open(ZsetJson::default().poll(SOON), "q").await;
     push(&other, &["m"]).await;
     let now = crate::ground::START.to_string();
-    let look = ["ZRANGEBYSCORE", "delay_queue:q", "-inf", &now];
-    assert_eq!(looking.run::<Vec<String>>(&look), ["m"]);
+    let query = ["ZRANGEBYSCORE", "delay_queue:q", "-inf", &now];
+    assert_eq!(foreign.run::<Vec<String>>(&query), ["m"]);
     let held = take(&other, 1).await.remove(0);
     end(&other, Settlement::defer(held.receipt, LONG)).await;
     assert_eq!(counts(&other).await, [0, 1, 0, 0], "due in an hour");
-    let claimed: u64 = looking.run(&["ZREM", "delay_queue:q", "m"]);
+    let claimed: u64 = foreign.run(&["ZREM", "delay_queue:q", "m"]);
     assert_eq!(claimed, 1, "and taken now");
 }
 
@@ -112,7 +112,7 @@ async fn a_lease_between_two_pops_of_another_breaks_the_order() {
         let mut several = ground.foreign();
         let pop = ["RPOPLPUSH", "q", "{q}:backup"];
         let first: String = several.run(&pop);
-        let between = look(&queue, 1).await;
+        let between = lease_bodies(&queue, 1).await;
         let second: String = several.run(&pop);
         assert_eq!(
             ([&*first, &*second], &*between),
@@ -166,6 +166,6 @@ async fn a_returned_message_in_a_blocked_handle_is_overtaken() {
     end(&other, Settlement::release(held.receipt)).await;
     waits.await.expect("no panic").expect("it waits");
     push(&other, &["less urgent"]).await;
-    assert_eq!(look(&other, 9).await, ["less urgent"]);
-    assert_eq!(look(&blocked, 9).await, ["urgent"]);
+    assert_eq!(lease_bodies(&other, 9).await, ["less urgent"]);
+    assert_eq!(lease_bodies(&blocked, 9).await, ["urgent"]);
 }

@@ -28,4 +28,3 @@ mod wire_json;
 mod wire_lists;
 mod wire_rings_and_streams;
 mod wire_topics;
-mod workers;

@@ -219,7 +219,7 @@ async fn a_ring_is_moved_item_by_item_while_others_insert() {
             let visit = old
                 .rotate(std::num::NonZeroUsize::MIN)
                 .await
-                .expect("it turns");
+                .expect("it rotates");
             for item in visit.items {
                 let copy = Insert::new(item.body.clone()).with_key(item.body);
                 new.insert(&[copy]).await.expect("it inserts");

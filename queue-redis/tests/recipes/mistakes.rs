@@ -5,7 +5,7 @@ use std::time::Duration;
 use queue_core::*;
 use queue_redis::recipes::*;
 
-use crate::ground::{Ground, look, taking};
+use crate::ground::{Ground, lease_bodies, taking};
 
 #[tokio::test]
 async fn a_score_less_its_priority_fires_early() {
@@ -25,15 +25,15 @@ async fn a_score_less_its_priority_fires_early() {
         .await
         .expect("it pushes");
     ground.pass(Duration::from_millis(499));
-    assert_eq!(look(&queue, 9).await, [] as [Bytes; 0]);
+    assert_eq!(lease_bodies(&queue, 9).await, [] as [Bytes; 0]);
     ground.pass(Duration::from_millis(1));
     assert_eq!(
-        look(&queue, 9).await,
+        lease_bodies(&queue, 9).await,
         [urgent],
         "two and a half seconds early"
     );
     ground.pass(Duration::from_millis(2_500));
-    assert_eq!(look(&queue, 9).await, [r#"{"task":2}"#]);
+    assert_eq!(lease_bodies(&queue, 9).await, [r#"{"task":2}"#]);
 }
 
 #[tokio::test]
@@ -49,9 +49,9 @@ async fn whole_seconds_fire_early() {
         .await
         .expect("it pushes");
     ground.pass(Duration::from_millis(2_399));
-    assert_eq!(look(&queue, 9).await, [] as [Bytes; 0]);
+    assert_eq!(lease_bodies(&queue, 9).await, [] as [Bytes; 0]);
     ground.pass(Duration::from_millis(1));
-    assert_eq!(look(&queue, 9).await, ["m"], "after 2.4 s of 3");
+    assert_eq!(lease_bodies(&queue, 9).await, ["m"], "after 2.4 s of 3");
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn a_body_that_is_gone_costs_no_other_message_of_its_batch() {
         let _: u64 = foreign.run(&["ZADD", "delay_queue", "1", key]);
     }
     let queue = ground.open(ZsetString::default(), "delay_queue").await;
-    assert_eq!(look(&queue, 9).await, ["a", "c"]);
+    assert_eq!(lease_bodies(&queue, 9).await, ["a", "c"]);
     ground.holds(&[]);
 }
 
@@ -87,5 +87,5 @@ async fn a_blocked_consumer_of_priorities_gets_what_multi_pushes_first() {
     let _: Vec<u64> = foreign.run(&["EXEC"]);
     let first = receiver.await.expect("no panic");
     assert_eq!(first[0].body, "low");
-    assert_eq!(look(&queue, 9).await, ["high"]);
+    assert_eq!(lease_bodies(&queue, 9).await, ["high"]);
 }

@@ -5,7 +5,7 @@ use queue_redis::recipes::*;
 use tokio::time::Instant;
 
 use crate::{
-    ground::{Ground, LONG, SOON, counts, leasing, look},
+    ground::{Ground, LONG, SOON, counts, lease_bodies, leasing},
     recipes,
     until::until,
 };
@@ -27,7 +27,7 @@ async fn a_handle_pops_no_more_once_nobody_waits() {
     // Within a round trip another pop could start.
     assert_eq!(counts(&other).await, [0; 4]);
     let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "here"]);
-    assert_eq!(look(&other, 9).await, ["here"]);
+    assert_eq!(lease_bodies(&other, 9).await, ["here"]);
 }
 
 #[tokio::test]

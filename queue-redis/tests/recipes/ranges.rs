@@ -7,7 +7,7 @@ use queue_core::*;
 use queue_redis::recipes::*;
 
 use crate::{
-    ground::{Ground, SOON, leasing, look, push},
+    ground::{Ground, SOON, lease_bodies, leasing, push},
     until::PATIENCE,
 };
 
@@ -40,8 +40,8 @@ async fn works(ground: &Ground, recipe: impl Recipe, what: &str) {
         AnyQueue::Bounded(_) => push(&queue, &["m"]).await,
         _ => {
             push(&queue, &["m"]).await;
-            let looked = look(&queue, 9).await;
-            assert!(looked.len() <= 1, "{what}");
+            let bodies = lease_bodies(&queue, 9).await;
+            assert!(bodies.len() <= 1, "{what}");
             let leases = leasing(&queue);
             let waits = leases.wait_for_arrival(SOON);
             let waited = tokio::time::timeout(PATIENCE, waits).await;
@@ -53,8 +53,12 @@ async fn works(ground: &Ground, recipe: impl Recipe, what: &str) {
 async fn refused(ground: &Ground, recipe: impl Recipe, setting: &str, value: &str) {
     let opened = ground.try_open(recipe, "q", 3).await;
     let error = opened.expect_err(setting);
-    let told = (error.kind(), error.outcome());
-    assert_eq!(told, (ErrorKind::Invalid, Outcome::NotApplied), "{error}");
+    let kind_and_outcome = (error.kind(), error.outcome());
+    assert_eq!(
+        kind_and_outcome,
+        (ErrorKind::Invalid, Outcome::NotApplied),
+        "{error}"
+    );
     let text = error.to_string();
     for part in [&*format!("`{setting}` of {value}"), "is allowed"] {
         assert!(text.contains(part), "{setting}: {text}");

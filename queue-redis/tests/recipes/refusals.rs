@@ -83,7 +83,7 @@ async fn refused(ground: &Ground, made: &Made, call: Call, kind: ErrorKind, name
 
 /// The commands that the server has executed, without the test's own.
 fn commands(ground: &Ground) -> u64 {
-    const LOOKS: [&str; 14] = [
+    const READS: [&str; 14] = [
         "info",
         "keys",
         "type",
@@ -100,7 +100,7 @@ fn commands(ground: &Ground) -> u64 {
         "select",
     ];
     let counts = ground.server.command_counts().expect("it counts");
-    let sent = counts.iter().filter(|(name, _)| !LOOKS.contains(name));
+    let sent = counts.iter().filter(|(name, _)| !READS.contains(name));
     sent.map(|(_, count)| count).sum()
 }
 

@@ -17,7 +17,7 @@ async fn stands(recipe: impl Recipe, expected: &[&str]) {
     match &queue {
         AnyQueue::Rotating(ring) => {
             let rotated = ring.rotate(1.try_into().expect("not zero")).await;
-            assert_eq!(rotated.expect("it turns").next, Some(SOON), "{name}");
+            assert_eq!(rotated.expect("it rotates").next, Some(SOON), "{name}");
             ring.insert_one("m").await.map(drop).expect("it inserts");
         }
         AnyQueue::Bounded(_) => push(&queue, &["m"]).await,

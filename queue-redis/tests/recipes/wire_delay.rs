@@ -6,7 +6,7 @@ use queue_core::*;
 use queue_redis::recipes::*;
 
 use crate::ground::{
-    Ground, LONG, SOON, START, bodies, counts, end, leasing, look, take, take_all_and_ack,
+    Ground, LONG, SOON, START, bodies, counts, end, lease_bodies, leasing, take, take_all_and_ack,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ async fn a_string_that_others_push_is_taken_by_ours_once_it_is_old_enough() {
     let key = "queue_data_6ba7b810-9dad-41d1-80b4-00c04fd430c8";
     let _: String = foreign.run(&["SET", key, r#"{"order":42}"#]);
     let _: u64 = foreign.run(&["ZADD", "delay_queue", &second, key]);
-    assert_eq!(look(&queue, 9).await, [] as [Bytes; 0]);
+    assert_eq!(lease_bodies(&queue, 9).await, [] as [Bytes; 0]);
     assert_eq!(counts(&queue).await, [0, 1, 0, 0]);
     ground.pass(3 * SECOND);
     assert_eq!(take_all_and_ack(&queue, 1).await, [r#"{"order":42}"#]);
@@ -99,9 +99,9 @@ async fn another_delay_is_written_as_an_earlier_or_later_push() {
         scores,
         [&(second - 3).to_string(), &(second + 7).to_string()]
     );
-    assert_eq!(look(&queue, 9).await, ["now"]);
+    assert_eq!(lease_bodies(&queue, 9).await, ["now"]);
     ground.pass(10 * SECOND);
-    assert_eq!(look(&queue, 9).await, ["later"]);
+    assert_eq!(lease_bodies(&queue, 9).await, ["later"]);
 }
 
 /// Handles of one backend that open at one time share no names, or one would overwrite the other's
@@ -115,7 +115,7 @@ async fn no_two_messages_have_one_uuid() {
         schedule(queue, &[("a", Duration::ZERO), ("b", Duration::ZERO)]).await;
     }
     assert_eq!(ground.foreign().run::<u64>(&["ZCARD", "delay_queue"]), 4);
-    assert_eq!(look(&one, 9).await.len(), 4);
+    assert_eq!(lease_bodies(&one, 9).await.len(), 4);
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn one_poll_takes_num_strings_at_most() {
         .open(ZsetString::default().num(2), "delay_queue")
         .await;
     schedule(&queue, &[("x", Duration::ZERO); 5]).await;
-    assert_eq!(look(&queue, 9).await.len(), 2);
+    assert_eq!(lease_bodies(&queue, 9).await.len(), 2);
     let error = ground
         .try_open(ZsetString::default().num(0), "delay_queue", 3)
         .await;
@@ -143,7 +143,7 @@ async fn bodies_that_others_schedule_are_taken_when_they_are_due() {
     }
     ground.pass(SECOND - Duration::from_millis(1));
     assert_eq!(
-        look(&queue, 9).await,
+        lease_bodies(&queue, 9).await,
         [] as [Bytes; 0],
         "a millisecond early"
     );
@@ -233,9 +233,13 @@ async fn with_a_claim_timeout_a_claim_of_others_lasts_from_its_score_on() {
         "zset processing_queue:mails: {START} theirs | {score} ours"
     )]);
     ground.pass(timeout - Duration::from_millis(1));
-    assert_eq!(look(&queue, 9).await, [] as [Bytes; 0], "they work on it");
+    assert_eq!(
+        lease_bodies(&queue, 9).await,
+        [] as [Bytes; 0],
+        "they work on it"
+    );
     ground.pass(Duration::from_millis(1));
-    assert_eq!(look(&queue, 9).await, ["theirs"]);
+    assert_eq!(lease_bodies(&queue, 9).await, ["theirs"]);
     let extended = leasing(&queue)
         .extend(&[ours[0].receipt], LONG + SECOND)
         .await;
@@ -245,7 +249,10 @@ async fn with_a_claim_timeout_a_claim_of_others_lasts_from_its_score_on() {
     let until = now + LONG.as_millis() as u64 + 1_000;
     assert_eq!(foreign.run::<u64>(&words), until - 30_000);
     ground.pass(LONG + SECOND);
-    assert!(look(&queue, 9).await.contains(&"ours".into()), "it is over");
+    assert!(
+        lease_bodies(&queue, 9).await.contains(&"ours".into()),
+        "it is over"
+    );
 }
 
 #[tokio::test]

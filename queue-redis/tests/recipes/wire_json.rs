@@ -8,7 +8,7 @@ use queue_redis::recipes::*;
 
 use crate::{
     foreign::TOPIC_PUSH,
-    ground::{Ground, SOON, START, counts, end, look, take, take_all_and_ack},
+    ground::{Ground, SOON, START, counts, end, lease_bodies, take, take_all_and_ack},
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -47,7 +47,11 @@ async fn once_by_compares_numbers_exactly_and_distinguishes_them_from_text() {
         let again = bodies[1].replace("\"try\":1", "\"try\":2");
         let _: u64 = foreign.run(&["ZADD", "delay_queue:mails", "1", &again]);
         let expected = if one { vec![] } else { vec![again] };
-        assert_eq!(look(&queue, 9).await, expected, "{first} and {second}");
+        assert_eq!(
+            lease_bodies(&queue, 9).await,
+            expected,
+            "{first} and {second}"
+        );
     }
 }
 
@@ -184,6 +188,6 @@ async fn a_score_below_zero_is_ready_and_is_handed_out() {
         let queue = ground.open(recipe, "q").await;
         let _: u64 = foreign.run(&["ZADD", "delay_queue:q", "-5", "m"]);
         assert_eq!(counts(&queue).await, [1, 0, 0, 0]);
-        assert_eq!(look(&queue, 9).await, ["m"]);
+        assert_eq!(lease_bodies(&queue, 9).await, ["m"]);
     }
 }

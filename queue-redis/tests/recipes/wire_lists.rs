@@ -8,7 +8,8 @@ use queue_redis::recipes::*;
 use crate::{
     foreign::Foreign,
     ground::{
-        Ground, LONG, SOON, bodies, end, leasing, look, name, push, take, take_all_and_ack, taking,
+        Ground, LONG, SOON, bodies, end, lease_bodies, leasing, name, push, take, take_all_and_ack,
+        taking,
     },
     patient::patient,
     until::PATIENCE,
@@ -41,7 +42,7 @@ async fn a_wait_on_a_blocking_list_ends_with_a_push_inside_multi() {
     assert_eq!(first[0].body, "one");
     assert_eq!(ground.dump(), ["list jobs: two"], "one wait pops one");
     assert_eq!(bodies(&take(&jobs, 1).await), ["two"]);
-    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
+    assert_eq!(lease_bodies(&jobs, 9).await, [] as [Bytes; 0]);
 }
 
 #[tokio::test]
@@ -111,7 +112,11 @@ async fn a_private_backup_is_shared_with_others_of_the_same_client() {
         "its own backup first, and one at a time"
     );
     ground.holds(&["list jobs: new", "list {jobs}:backup:w7: old"]);
-    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0], "one is in flight");
+    assert_eq!(
+        lease_bodies(&jobs, 9).await,
+        [] as [Bytes; 0],
+        "one is in flight"
+    );
     end(&jobs, Settlement::ack(old[0].receipt)).await;
     ground.holds(&["list jobs: new"]);
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["new"]);
@@ -205,14 +210,14 @@ async fn the_checker_puts_back_what_stays_in_the_backup_and_nothing_younger() {
     let recipe = SharedBackup::default().poll(SOON).with_checker(quick);
     let _jobs = ground.open(recipe, "jobs").await;
     let _: u64 = foreign.run(&["LPUSH", "{jobs}:backup", "stale", "too", "and this"]);
-    let looks = || {
+    let polls = || {
         ground
             .server
             .command_counts()
             .expect("it counts")
             .of("lrange")
     };
-    crate::until::until("the checker polls twice", || looks() >= 2).await;
+    crate::until::until("the checker polls twice", || polls() >= 2).await;
     ground.holds(&["list {jobs}:backup: and this | too | stale"]);
     ground.pass(minute);
     ground
@@ -252,7 +257,7 @@ async fn priority_lists_hand_out_what_they_popped_before_an_error() {
     let jobs = ground.open(PriorityLists::default(), "jobs").await;
     let _: String = foreign.run(&["SET", "{jobs}:normal", "no list"]);
     let _: u64 = foreign.run(&["LPUSH", "{jobs}:high", "h"]);
-    assert_eq!(look(&jobs, 9).await, ["h"]);
+    assert_eq!(lease_bodies(&jobs, 9).await, ["h"]);
     let again = leasing(&jobs).receive(9, LONG, Duration::ZERO).await;
     assert!(again.is_err(), "the error comes again");
 }
@@ -277,9 +282,9 @@ async fn priority_lists_do_without_lmpop() {
         .await;
     let jobs = jobs.expect("it opens");
     push_on_each_level(&mut foreign);
-    assert_eq!(look(&jobs, 2).await, ["h", "n1"]);
-    assert_eq!(look(&jobs, 9).await, ["n2", "l"]);
-    assert_eq!(look(&jobs, 9).await, [] as [Bytes; 0]);
+    assert_eq!(lease_bodies(&jobs, 2).await, ["h", "n1"]);
+    assert_eq!(lease_bodies(&jobs, 9).await, ["n2", "l"]);
+    assert_eq!(lease_bodies(&jobs, 9).await, [] as [Bytes; 0]);
 }
 
 #[tokio::test]

@@ -8,13 +8,14 @@ use queue_redis::recipes::*;
 use crate::{
     foreign::Foreign,
     ground::{
-        Ground, LONG, SOON, bodies, counts, end, leasing, look, push, take, take_all_and_ack,
+        Ground, LONG, SOON, bodies, counts, end, lease_bodies, leasing, push, take,
+        take_all_and_ack,
     },
     patient::patient,
 };
 
 #[tokio::test]
-async fn others_and_ours_turn_one_ring() {
+async fn others_and_ours_rotate_one_ring() {
     let ground = Ground::start().await;
     let mut foreign = ground.foreign();
     let AnyQueue::Rotating(ring) = ground.open(Rotation::default(), "hosts").await else {
@@ -31,7 +32,7 @@ async fn others_and_ours_turn_one_ring() {
     let visit = ring
         .rotate(2.try_into().expect("not zero"))
         .await
-        .expect("it turns");
+        .expect("it rotates");
     let visited: Vec<&Bytes> = visit.items.iter().map(|item| &item.body).collect();
     assert_eq!(visited, ["a", "b"]);
     ground.holds(&["list hosts: b | a | c"]);
@@ -39,7 +40,7 @@ async fn others_and_ours_turn_one_ring() {
     let visit = ring
         .rotate(9.try_into().expect("not zero"))
         .await
-        .expect("it turns");
+        .expect("it rotates");
     assert_eq!(visit.items.len(), 3, "each item once a call");
 
     assert_eq!(
@@ -179,7 +180,7 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
         let ended = end(holder, Settlement::ack(delivery.receipt)).await;
         assert_eq!(ended, answer, "the claimer has settled it");
     }
-    assert_eq!(look(&other, 9).await, ["third", "new"]);
+    assert_eq!(lease_bodies(&other, 9).await, ["third", "new"]);
 }
 
 /// A server that was emptied, or that restarted without its data, has no group.

@@ -30,7 +30,7 @@ pub(crate) struct VirtualTimeHarness {
     place: ServerPlace,
     connector: VirtualConnector,
     start: Arc<OnceLock<Instant>>,
-    all_apart: bool,
+    all_out_of_line: bool,
     partitions: Option<usize>,
 }
 
@@ -47,14 +47,14 @@ impl VirtualTimeHarness {
             connector: connector.expect("the place's URL is understood"),
             place,
             start: Arc::default(),
-            all_apart: false,
+            all_out_of_line: false,
             partitions: None,
         }
     }
 
     /// The same with every message's body stored out of line, as large bodies are.
-    pub(crate) fn with_all_bodies_apart(mut self) -> Self {
-        self.all_apart = true;
+    pub(crate) fn with_all_bodies_out_of_line(mut self) -> Self {
+        self.all_out_of_line = true;
         self
     }
 
@@ -93,7 +93,7 @@ impl Harness for VirtualTimeHarness {
             .fall_back(FALL_BACK)
             .packs_from(4)
             .clock(now);
-        if self.all_apart {
+        if self.all_out_of_line {
             builder = builder.large_bodies_from(0);
         }
         let backend = builder.connect().await.expect("the server takes us");
@@ -112,16 +112,16 @@ impl Harness for VirtualTimeHarness {
         time::advance(by).await;
     }
 
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         left(&self.place)
     }
 }
 
 pub(crate) fn left(place: &ServerPlace) -> Vec<String> {
     let mut connection = place.connect().expect("the server takes us");
-    let mut look = redis::cmd("EVAL");
-    look.arg(leak_finder()).arg(0).arg(place.prefix());
-    look.query(&mut connection).expect("the server answers")
+    let mut command = redis::cmd("EVAL");
+    command.arg(leak_finder()).arg(0).arg(place.prefix());
+    command.query(&mut connection).expect("the server answers")
 }
 
 pub(crate) fn fresh() -> ServerPlace {

@@ -20,8 +20,8 @@ impl Connector for VirtualConnector {
         if role != Role::Waiter {
             return self.0.connect().map(Link::new);
         }
-        let (connection, told) = self.0.listen()?;
-        Ok(Link::new(connection).with_pushes(told))
+        let (connection, pushes) = self.0.listen()?;
+        Ok(Link::new(connection).with_pushes(pushes))
     }
 
     fn address(&self) -> String {

@@ -4,7 +4,6 @@
 
 mod certificates;
 mod cluster;
-mod conformance;
 #[path = "../support/errors.rs"]
 mod errors;
 #[path = "../support/open.rs"]

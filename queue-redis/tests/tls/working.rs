@@ -142,9 +142,9 @@ fn the_systems_roots_do_with_the_url_alone() -> Test {
     let other = server.folder().join("other.pem");
     fs::write(&other, Authority::new().certificate)?;
     let bad = child(&other)?;
-    let told = String::from_utf8_lossy(&bad.stdout).into_owned();
-    assert!(!bad.status.success(), "{told}");
-    assert!(told.contains("none of the trusted roots"), "{told}");
+    let output = String::from_utf8_lossy(&bad.stdout).into_owned();
+    assert!(!bad.status.success(), "{output}");
+    assert!(output.contains("none of the trusted roots"), "{output}");
     Ok(())
 }
 

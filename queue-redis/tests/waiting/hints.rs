@@ -50,8 +50,8 @@ async fn new_waiters_poll_once_for_each_message_that_woke_nobody() -> Test {
     }
     // They take nothing, so no call notifies others of the remaining messages.
     for _ in 0..3 {
-        let told = timeout(PATIENCE / 2, waits.join_next()).await;
-        told.expect("it was notified").expect("it waited")??;
+        let notified = timeout(PATIENCE / 2, waits.join_next()).await;
+        notified.expect("it was notified").expect("it waited")??;
     }
     until("the others wait", || waiting(&server, "a") == 1).await;
     assert_eq!(waits.len(), 2);
@@ -186,8 +186,8 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
     for consumer in &consumers {
         consumer.abort();
     }
-    let told = calls("publish");
-    until("the other is notified", || calls("publish") > told).await;
+    let notified = calls("publish");
+    until("the other is notified", || calls("publish") > notified).await;
     Ok(())
 }
 
@@ -200,8 +200,8 @@ async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
     let (name, config) = (QueueName::new("a")?, DelayConfig::default());
     let first = here.open_delay(&name, &config).await?;
     let second = there.open_delay(&name, &config).await?;
-    let mut told = JoinSet::new();
-    told.spawn({
+    let mut notified = JoinSet::new();
+    notified.spawn({
         let first = first.clone();
         async move { first.wait_for_arrival(PATIENCE).await }
     });
@@ -214,7 +214,7 @@ async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
         counts.of("publish")
     };
     first.schedule_one("later", HOUR / 2).await?;
-    told.join_next().await.expect("it waits")??;
+    notified.join_next().await.expect("it waits")??;
     assert!(first.lease(1.try_into()?, LEASE).await?.next.is_some());
     let before = calls();
     first.wait_for_arrival(Duration::from_millis(10)).await?;

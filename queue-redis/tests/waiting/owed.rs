@@ -78,9 +78,9 @@ async fn waits_for_a_message(queue: &Queue) -> JoinSet<bool> {
 
 /// Whether the waiter was handed a message; `false` if it was notified instead.
 async fn has_one(set: &mut JoinSet<bool>) -> bool {
-    let told = timeout(PATIENCE, set.join_next()).await;
-    let told = told.expect("it was notified").expect("it waited");
-    told.expect("without a panic")
+    let joined = timeout(PATIENCE, set.join_next()).await;
+    let joined = joined.expect("it was notified").expect("it waited");
+    joined.expect("without a panic")
 }
 
 /// Only the process that stops knows the next due time; another is notified of it with the hand-over (D5).

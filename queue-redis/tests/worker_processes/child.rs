@@ -34,7 +34,7 @@ const WORK: Duration = Duration::from_millis(2);
 /// The time that jobs have to end after a SIGTERM.
 const DRAIN: Duration = Duration::from_millis(300);
 
-fn told<T: std::str::FromStr>(name: &str) -> T {
+fn variable<T: std::str::FromStr>(name: &str) -> T {
     let value = env::var(name).unwrap_or_else(|_| panic!("{name}: run by the tests, not by hand"));
     value
         .parse()
@@ -75,17 +75,17 @@ pub(crate) fn run() {
 
 async fn work() -> Report {
     let mut asked = signal(SignalKind::terminate()).expect("signals");
-    let backend = patient(&told::<String>(URL)).connect().await;
+    let backend = patient(&variable::<String>(URL)).connect().await;
     let queues = Queues::new(backend.expect("the server takes us"));
     let jobs = queues.reliable::<String>(NAME).await.expect("opens");
-    let bold: bool = told(BOLD);
+    let bold: bool = variable(BOLD);
     let shutdown = async move {
         say("ready");
         asked.recv().await;
     };
     Worker::new(jobs)
-        .concurrency(told(SLOTS))
-        .lease(Duration::from_millis(told(LEASE)))
+        .concurrency(variable(SLOTS))
+        .lease(Duration::from_millis(variable(LEASE)))
         .drain(DRAIN)
         .run_until(shutdown, move |body: String, context| async move {
             let id = context.id();

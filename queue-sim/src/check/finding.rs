@@ -6,14 +6,14 @@ use crate::history::CallId;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The broken rule: its number in `CONTRACT.md`, such as `L4`; another property of every run
-    /// (`linearisable`, `limits`, `leftovers`, `operators`, `waiting`, `outcome`, `progress`,
+    /// (`linearisable`, `limits`, `leaks`, `operators`, `waiting`, `outcome`, `progress`,
     /// `determinism`); or the name of the caller's own check. Shrinking keeps it the same.
     pub rule: Cow<'static, str>,
     /// How the run breaks it, in a sentence.
     pub message: String,
     /// The calls that show the broken rule, in their order.
     pub calls: Vec<CallId>,
-    /// The effects that show the broken rule, by their place in [`Story::effects`](crate::sim::Story::effects).
+    /// The effects that show the broken rule, by their place in [`RunRecord::effects`](crate::sim::RunRecord::effects).
     pub effects: Vec<usize>,
 }
 

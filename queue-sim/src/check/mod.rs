@@ -68,7 +68,7 @@ impl Default for Budget {
 
 /// The input of the checks: the history of one queue.
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
+pub struct CheckInput<'a> {
     /// The queue's configuration.
     pub config: &'a QueueConfig,
     /// The history. All of its calls are on this one queue.
@@ -85,10 +85,10 @@ const SLACK: Duration = Duration::from_millis(20);
 
 /// Checks every promise of the contract in a run.
 pub fn check(played: &Played, budget: Budget) -> Verdict {
-    Case::of(played).check(budget)
+    CheckInput::of(played).check(budget)
 }
 
-impl<'a> Case<'a> {
+impl<'a> CheckInput<'a> {
     /// The case that a run makes.
     pub fn of(played: &'a Played) -> Self {
         Self {
@@ -132,7 +132,7 @@ pub(crate) fn first_wrong(
 
 /// Joins the failures noted during the run with the checks' findings. The earliest comes first, because a later one may
 /// only follow from it.
-fn verdict(case: &Case<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict {
+fn verdict(case: &CheckInput<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict {
     for (moment, event) in &case.history.events {
         if let Event::Broken(rule, message) = event {
             found.push(Found {
@@ -159,12 +159,12 @@ fn verdict(case: &Case<'_>, mut found: Vec<Found>, conclusive: bool) -> Verdict 
 fn unfinished(end: &End) -> Option<Finding> {
     let message = match end {
         End::Finished => return None,
-        End::Hung(lanes) => format!("these lanes wait for what never comes: {lanes:?}"),
-        End::Spinning(lanes) => format!(
-            "these lanes go on and on without any time passing, and only the first calls of that \
-             instant are kept: {lanes:?}"
+        End::Hung(processes) => format!("these processes wait for what never comes: {processes:?}"),
+        End::Spinning(processes) => format!(
+            "these processes go on and on without any time passing, and only the first calls of that \
+             instant are kept: {processes:?}"
         ),
-        End::Panicked(lane, message) => format!("lane {lane} panicked: {message}"),
+        End::Panicked(process, message) => format!("process {process} panicked: {message}"),
     };
     Some(Finding::new("progress", message))
 }

@@ -18,7 +18,7 @@ use super::{
     panics::said,
     ready::{Ready, TaskId, TaskWaker},
 };
-use crate::plan::{Chance, ChoicePoint, Decisions, Lane, What};
+use crate::plan::{Chance, ChoicePoint, Decisions, Process, What};
 
 /// The number of polls in one instant of virtual time from which a run counts as spinning, unless
 /// [`Executor::spins_after`] sets another number.
@@ -38,17 +38,17 @@ struct ExecutorInner {
 
 #[derive(Default)]
 struct Tasks {
-    slots: BTreeMap<TaskId, Slot>,
+    slots: BTreeMap<TaskId, TaskSlot>,
     last_id: TaskId,
     /// The number of tasks that the run waits for.
     awaited: usize,
     /// The task polled last.
     last: TaskId,
-    /// The number of decisions about the next task that were taken after a task of this lane.
-    picks: BTreeMap<Lane, u32>,
-    /// Stalled lanes.
-    stalled: BTreeSet<Lane>,
-    panicked: Option<(Lane, String)>,
+    /// The number of decisions about the next task that were taken after a task of this process.
+    picks: BTreeMap<Process, u32>,
+    /// Stalled processes.
+    stalled: BTreeSet<Process>,
+    panicked: Option<(Process, String)>,
     standing: Standing,
 }
 
@@ -58,8 +58,8 @@ struct Standing {
     polls: u32,
     /// The number of polls that counts as spinning.
     most: u32,
-    /// The lanes polled in the second half of them.
-    lanes: BTreeSet<Lane>,
+    /// The processes polled in the second half of them.
+    processes: BTreeSet<Process>,
 }
 
 impl Default for Standing {
@@ -68,23 +68,23 @@ impl Default for Standing {
             since: None,
             polls: 0,
             most: SPINNING,
-            lanes: BTreeSet::new(),
+            processes: BTreeSet::new(),
         }
     }
 }
 
 impl Standing {
-    /// Counts a poll of this lane's task.
-    fn count(&mut self, lane: Lane) {
+    /// Counts a poll of this process's task.
+    fn count(&mut self, process: Process) {
         let now = Some(Instant::now());
         if self.since != now {
             self.since = now;
             self.polls = 0;
-            self.lanes.clear();
+            self.processes.clear();
         }
         self.polls += 1;
         if self.polls > self.most / 2 {
-            self.lanes.insert(lane);
+            self.processes.insert(process);
         }
     }
 
@@ -93,10 +93,10 @@ impl Standing {
     }
 }
 
-struct Slot {
-    lane: Lane,
+struct TaskSlot {
+    process: Process,
     awaited: bool,
-    /// Whether the task became ready while its lane was stalled.
+    /// Whether the task became ready while its process was stalled.
     held: bool,
     /// `None` while it is polled.
     task: Option<Task>,
@@ -108,13 +108,13 @@ struct Slot {
 pub enum End {
     /// Every awaited task has ended or crashed.
     Finished,
-    /// No task was ready before the horizon: the tasks of these lanes wait for something that never
+    /// No task was ready before the horizon: the tasks of these processes wait for something that never
     /// comes.
-    Hung(Vec<Lane>),
-    /// The tasks of these lanes went on although no time passed.
-    Spinning(Vec<Lane>),
+    Hung(Vec<Process>),
+    /// The tasks of these processes went on although no time passed.
+    Spinning(Vec<Process>),
     /// An awaited task panicked with this message.
-    Panicked(Lane, String),
+    Panicked(Process, String),
 }
 
 impl Executor {
@@ -136,41 +136,41 @@ impl Executor {
     }
 
     /// Spawns a task that the run waits for.
-    pub fn spawn(&self, lane: Lane, task: Task) {
-        self.add(lane, true, task);
+    pub fn spawn(&self, process: Process, task: Task) {
+        self.add(process, true, task);
     }
 
-    /// Drops all tasks of a lane. A task that crashes its own lane ends at its next await.
-    pub fn crash(&self, lane: Lane) {
+    /// Drops all tasks of a process. A task that crashes its own process ends at its next await.
+    pub fn crash(&self, process: Process) {
         let mut tasks = self.lock();
         let slots = tasks.slots.iter();
-        let of_lane = slots.filter(|(_, slot)| slot.lane == lane);
-        let ids: Vec<TaskId> = of_lane.map(|(id, _)| *id).collect();
-        let dropped: Vec<Slot> = ids.into_iter().filter_map(|id| tasks.remove(id)).collect();
+        let of_process = slots.filter(|(_, slot)| slot.process == process);
+        let ids: Vec<TaskId> = of_process.map(|(id, _)| *id).collect();
+        let dropped: Vec<TaskSlot> = ids.into_iter().filter_map(|id| tasks.remove(id)).collect();
         drop(tasks);
         // Not under the lock: dropping a task may abort others.
         drop(dropped);
     }
 
-    /// Stops polling the tasks of a lane for the given time, as if its process stood still. Wake-ups meanwhile are not
-    /// lost. A task that stalls its own lane stalls from its next await on.
-    pub fn stall(&self, lane: Lane, pause: Duration) {
-        if !self.lock().stalled.insert(lane) {
+    /// Stops polling the tasks of a process for the given time, as if it stood still. Wake-ups meanwhile are not
+    /// lost. A task that stalls its own process stalls from its next await on.
+    pub fn stall(&self, process: Process, pause: Duration) {
+        if !self.lock().stalled.insert(process) {
             return;
         }
         let executor = self.clone();
         let wake_up = async move {
             time::sleep(pause).await;
-            executor.wake(lane);
+            executor.wake(process);
         };
-        self.add(Lane::WORLD, false, Box::pin(wake_up));
+        self.add(Process::WORLD, false, Box::pin(wake_up));
     }
 
-    fn wake(&self, lane: Lane) {
+    fn wake(&self, process: Process) {
         let mut tasks = self.lock();
-        tasks.stalled.remove(&lane);
+        tasks.stalled.remove(&process);
         let slots = tasks.slots.iter();
-        let held = slots.filter(|(_, slot)| slot.lane == lane && slot.held);
+        let held = slots.filter(|(_, slot)| slot.process == process && slot.held);
         let held: Vec<TaskId> = held.map(|(id, _)| *id).collect();
         for id in &held {
             if let Some(slot) = tasks.slots.get_mut(id) {
@@ -192,7 +192,7 @@ impl Executor {
         let all = unconstrained(poll_fn(|cx| self.poll_ready(cx, &mut list)));
         match time::timeout(horizon, all).await {
             Ok(end) => end,
-            Err(_) => End::Hung(self.awaited_lanes()),
+            Err(_) => End::Hung(self.awaited_processes()),
         }
     }
 
@@ -215,15 +215,15 @@ impl Executor {
 
     fn end(&self) -> Option<End> {
         let tasks = self.lock();
-        if let Some((lane, message)) = &tasks.panicked {
-            return Some(End::Panicked(*lane, message.clone()));
+        if let Some((process, message)) = &tasks.panicked {
+            return Some(End::Panicked(*process, message.clone()));
         }
         if tasks.awaited == 0 {
             return Some(End::Finished);
         }
-        let lanes = || tasks.standing.lanes.iter().copied().collect();
+        let processes = || tasks.standing.processes.iter().copied().collect();
         let spinning = tasks.standing.is_over();
-        spinning.then(|| End::Spinning(lanes()))
+        spinning.then(|| End::Spinning(processes()))
     }
 
     /// Picks the last task again if it is ready and no decision says otherwise. The others follow
@@ -234,14 +234,14 @@ impl Executor {
             if let Some(at) = ready.iter().position(|id| *id == tasks.last) {
                 ready[..=at].rotate_right(1);
             }
-            let lane = tasks.slots.get(&tasks.last).map(|slot| slot.lane);
-            let lane = lane.unwrap_or_default();
-            let nth = tasks.picks.entry(lane).or_default();
-            let site = ChoicePoint::new(lane, *nth, What::Pick);
+            let process = tasks.slots.get(&tasks.last).map(|slot| slot.process);
+            let process = process.unwrap_or_default();
+            let nth = tasks.picks.entry(process).or_default();
+            let point = ChoicePoint::new(process, *nth, What::Pick);
             *nth += 1;
             drop(tasks);
             let options = u32::try_from(ready.len()).unwrap_or(u32::MAX);
-            let picked = self.0.decisions.draw(site, options, self.0.preemption);
+            let picked = self.0.decisions.draw(point, options, self.0.preemption);
             ready.swap(0, picked as usize);
         }
         ready.first().copied()
@@ -255,16 +255,16 @@ impl Executor {
         let Some(slot) = slots.get_mut(&id) else {
             return false;
         };
-        if stalled.contains(&slot.lane) {
+        if stalled.contains(&slot.process) {
             slot.held = true;
             return false;
         }
         let Some(mut task) = slot.task.take() else {
             return false;
         };
-        let (lane, awaited, waker) = (slot.lane, slot.awaited, slot.waker.clone());
+        let (process, awaited, waker) = (slot.process, slot.awaited, slot.waker.clone());
         tasks.last = id;
-        tasks.standing.count(lane);
+        tasks.standing.count(process);
         drop(tasks);
         let mut cx = Context::from_waker(&waker);
         let polled = catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut cx)));
@@ -281,7 +281,7 @@ impl Executor {
             Err(panic) => {
                 drop(tasks.remove(id));
                 if awaited {
-                    tasks.panicked.get_or_insert((lane, said(&*panic)));
+                    tasks.panicked.get_or_insert((process, said(&*panic)));
                 }
             }
         }
@@ -291,8 +291,8 @@ impl Executor {
         is_over
     }
 
-    pub(super) fn spawn_daemon(&self, lane: Lane, task: Task) -> TaskId {
-        self.add(lane, false, task)
+    pub(super) fn spawn_daemon(&self, process: Process, task: Task) -> TaskId {
+        self.add(process, false, task)
     }
 
     pub(super) fn abort(&self, id: TaskId) {
@@ -301,7 +301,7 @@ impl Executor {
         drop(slot);
     }
 
-    fn add(&self, lane: Lane, awaited: bool, task: Task) -> TaskId {
+    fn add(&self, process: Process, awaited: bool, task: Task) -> TaskId {
         let mut tasks = self.lock();
         tasks.last_id += 1;
         let id = tasks.last_id;
@@ -310,8 +310,8 @@ impl Executor {
             ready: Arc::clone(&self.0.ready),
         }));
         tasks.awaited += usize::from(awaited);
-        let slot = Slot {
-            lane,
+        let slot = TaskSlot {
+            process,
             awaited,
             held: false,
             task: Some(task),
@@ -323,13 +323,13 @@ impl Executor {
         id
     }
 
-    fn awaited_lanes(&self) -> Vec<Lane> {
+    fn awaited_processes(&self) -> Vec<Process> {
         let tasks = self.lock();
         let awaited = tasks.slots.values().filter(|slot| slot.awaited);
-        let mut lanes: Vec<Lane> = awaited.map(|slot| slot.lane).collect();
-        lanes.sort_unstable();
-        lanes.dedup();
-        lanes
+        let mut processes: Vec<Process> = awaited.map(|slot| slot.process).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        processes
     }
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {
@@ -342,7 +342,7 @@ impl Tasks {
         self.awaited == 0 || self.panicked.is_some() || self.standing.is_over()
     }
 
-    fn remove(&mut self, id: TaskId) -> Option<Slot> {
+    fn remove(&mut self, id: TaskId) -> Option<TaskSlot> {
         let slot = self.slots.remove(&id)?;
         self.awaited -= usize::from(slot.awaited);
         Some(slot)

@@ -4,9 +4,9 @@
 //! next ready task (see [`plan`](crate::plan)); without one, the same task goes on. A task sleeps
 //! by tokio's clock, which is paused: when no task is ready, the clock jumps to the next timer, so
 //! an hour costs nothing. Only the decisions are left to chance, so the same decisions give the
-//! same run, here and in every other process.
+//! same run, here and in every other run of the program.
 //!
-//! Every task belongs to a lane. A lane that crashes loses all its tasks at once, wherever they
+//! Every task belongs to a process. A process that crashes loses all its tasks at once, wherever they
 //! are: their futures are dropped, and no other code of theirs runs.
 
 mod executor;
@@ -17,7 +17,7 @@ mod spawn;
 pub(crate) use self::panics::said;
 pub use self::{
     executor::{End, Executor},
-    spawn::LaneSpawn,
+    spawn::ProcessSpawn,
 };
 
 use std::future::Future;

@@ -1,26 +1,26 @@
 use queue_core::{Running, Spawn, Task};
 
 use super::Executor;
-use crate::plan::Lane;
+use crate::plan::Process;
 
-/// Spawns background tasks into a lane: they crash with it.
+/// Spawns background tasks into a process: they crash with it.
 #[derive(Debug, Clone)]
-pub struct LaneSpawn {
+pub struct ProcessSpawn {
     executor: Executor,
-    lane: Lane,
+    process: Process,
 }
 
 impl Executor {
-    /// A spawner of background tasks in this lane. The run does not wait for them.
-    pub fn spawner(&self, lane: Lane) -> LaneSpawn {
+    /// A spawner of background tasks in this process. The run does not wait for them.
+    pub fn spawner(&self, process: Process) -> ProcessSpawn {
         let executor = self.clone();
-        LaneSpawn { executor, lane }
+        ProcessSpawn { executor, process }
     }
 }
 
-impl Spawn for LaneSpawn {
+impl Spawn for ProcessSpawn {
     fn spawn(&self, task: Task) -> Running {
-        let id = self.executor.spawn_daemon(self.lane, task);
+        let id = self.executor.spawn_daemon(self.process, task);
         let executor = self.executor.clone();
         Running::new(move || executor.abort(id))
     }

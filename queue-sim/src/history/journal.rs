@@ -11,7 +11,7 @@ use queue_core::{
 use tokio::time::Instant;
 
 use super::{CallEnd, CallId, Ended, Event, History, Moment, Record};
-use crate::plan::Lane;
+use crate::plan::Process;
 
 /// Writes the history of a run. Clones write to the same history.
 #[derive(Clone)]
@@ -29,11 +29,11 @@ struct JournalState {
     order: u64,
     /// A list, because goals are few and the journal reads them often.
     goals: Vec<&'static str>,
-    handed_over: Vec<HandedOver>,
+    handed_over: Vec<HandedOverLease>,
 }
 
 /// A lease that a push made for a call that waits.
-struct HandedOver {
+struct HandedOverLease {
     queue: QueueName,
     token: Token,
     at: Moment,
@@ -62,14 +62,14 @@ impl Journal {
     }
 
     /// Notes that a call begins.
-    pub fn began(&self, lane: Lane, queue: &QueueName, call: Call) -> CallId {
+    pub fn began(&self, process: Process, queue: &QueueName, call: Call) -> CallId {
         let now = self.now();
         let mut state = self.lock();
         let began = state.next(now);
         let id = CallId(state.history.records.len() as u64 + 1);
         state.history.records.push(Record {
             id,
-            lane,
+            process,
             queue: queue.clone(),
             call,
             began,
@@ -84,7 +84,7 @@ impl Journal {
         let now = self.now();
         let mut state = self.lock();
         let at = state.next(now);
-        state.tell_apart(id, &outcome);
+        state.disambiguate(id, &outcome);
         if let Some(record) = state.record(id) {
             record.ended.get_or_insert(Ended { at, outcome });
         }
@@ -105,7 +105,7 @@ impl Journal {
     /// lease is an execution of the call that waits, or that waited last. Returns the beginning of that call.
     pub fn handed_over(
         &self,
-        lane: Lane,
+        process: Process,
         queue: &QueueName,
         wait: impl Fn(&Call) -> bool,
         token: Token,
@@ -113,15 +113,14 @@ impl Journal {
     ) -> Option<Moment> {
         let mut state = self.lock();
         let at = state.next(at);
-        let waits =
-            state.history.records.iter_mut().filter(|record| {
-                record.lane == lane && record.queue == *queue && wait(&record.call)
-            });
+        let waits = state.history.records.iter_mut().filter(|record| {
+            record.process == process && record.queue == *queue && wait(&record.call)
+        });
         let taker = waits.max_by_key(|record| (record.ended.is_none(), record.id))?;
         taker.executed.push(at);
         let (call, began) = (taker.id, taker.began);
         let queue = queue.clone();
-        state.handed_over.push(HandedOver {
+        state.handed_over.push(HandedOverLease {
             queue,
             token,
             at,
@@ -178,7 +177,7 @@ impl JournalState {
     }
 
     /// Makes the lease of a message that this call brings an execution of this call.
-    fn tell_apart(&mut self, id: CallId, outcome: &CallEnd) {
+    fn disambiguate(&mut self, id: CallId, outcome: &CallEnd) {
         let CallEnd::Ok(Answer::Leased(leased)) = outcome else {
             return;
         };

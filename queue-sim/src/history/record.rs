@@ -3,7 +3,7 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use crate::{engine::End, plan::Lane};
+use crate::{engine::End, plan::Process};
 
 /// The most unended calls of one instant to keep.
 const OF_AN_INSTANT: usize = 100;
@@ -26,8 +26,8 @@ pub struct Moment {
 pub struct Record {
     /// The call's number.
     pub id: CallId,
-    /// The lane that made it.
-    pub lane: Lane,
+    /// The process that made it.
+    pub process: Process,
     /// The queue.
     pub queue: QueueName,
     /// The call and its arguments.
@@ -59,27 +59,27 @@ pub enum CallEnd {
     NotApplied(ErrorKind, String),
     /// The call failed, and the backend may or may not have executed it.
     Unknown(ErrorKind, String),
-    /// Its caller dropped the future: cancelled it, or the lane crashed.
+    /// Its caller dropped the future: cancelled it, or the process crashed.
     Dropped,
 }
 
 /// An event beside the calls.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// A lane crashed and lost its memory.
-    Crashed(Lane),
-    /// A lane stood still until this time.
-    Stalled(Lane, Timestamp),
-    /// A lane had an effect outside of the queue: its ledger and its key.
-    Effect(Lane, String),
-    /// A lane left an effect out: its ledger, its key, and the reason.
-    Spared(Lane, String),
-    /// A lane's handler failed or panicked, with this message.
-    Failed(Lane, String),
-    /// A lane sent the server a command of its own, beside the queues: the command, and the reply.
-    Command(Lane, String),
-    /// A fault struck this lane: its name.
-    Fault(&'static str, Lane),
+    /// A process crashed and lost its memory.
+    Crashed(Process),
+    /// A process stood still until this time.
+    Stalled(Process, Timestamp),
+    /// A process had an effect outside of the queue: its ledger and its key.
+    Effect(Process, String),
+    /// A process left an effect out: its ledger, its key, and the reason.
+    Spared(Process, String),
+    /// A process's handler failed or panicked, with this message.
+    Failed(Process, String),
+    /// A process sent the server a command of its own, beside the queues: the command, and the reply.
+    Command(Process, String),
+    /// A fault struck this process: its name.
+    Fault(&'static str, Process),
     /// The backend undid its executions after an earlier one: a failover or a power loss. Receipts
     /// of the lost history must match nothing (R1).
     RolledBack {

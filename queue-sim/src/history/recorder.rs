@@ -13,29 +13,29 @@ use queue_core::{
 };
 
 use super::{CallEnd, CallId, Journal};
-use crate::plan::Lane;
+use crate::plan::Process;
 
 thread_local! {
     static CURRENT: Cell<Option<CallId>> = const { Cell::new(None) };
 }
 
 /// The recorded call whose future this thread is polling. From it, a layer in front of a queue knows for which call it
-/// works, even if a lane has several calls under way.
+/// works, even if a process has several calls under way.
 pub fn current_call() -> Option<CallId> {
     CURRENT.get()
 }
 
-/// Writes down every call that a lane makes.
+/// Writes down every call that a process makes.
 #[derive(Debug, Clone)]
 pub struct Recorder {
-    lane: Lane,
+    process: Process,
     journal: Journal,
 }
 
 impl Recorder {
-    /// Records the calls of this lane.
-    pub const fn new(lane: Lane, journal: Journal) -> Self {
-        Self { lane, journal }
+    /// Records the calls of this process.
+    pub const fn new(process: Process, journal: Journal) -> Self {
+        Self { process, journal }
     }
 
     /// Records the call that this future makes, and the parts of its answer that a history needs.
@@ -44,13 +44,13 @@ impl Recorder {
         name: &QueueName,
         call: Call,
         future: Step<'_, T>,
-        told: fn(&T) -> Answer,
+        answer_of: fn(&T) -> Answer,
     ) -> Result<T> {
-        let Self { lane, journal } = self;
-        let id = journal.began(*lane, name, call);
-        let open = Open { journal, id };
+        let Self { process, journal } = self;
+        let id = journal.began(*process, name, call);
+        let open = CallGuard { journal, id };
         let answered = Marked { id, future }.await;
-        journal.ended(id, CallEnd::of(answered.as_ref().map(told)));
+        journal.ended(id, CallEnd::of(answered.as_ref().map(answer_of)));
         drop(open);
         answered
     }
@@ -88,12 +88,12 @@ impl CallEnd {
 }
 
 /// A call under way. If it is dropped before its end, the caller gave it up.
-struct Open<'a> {
+struct CallGuard<'a> {
     journal: &'a Journal,
     id: CallId,
 }
 
-impl Drop for Open<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         // This changes nothing if the call has ended.
         self.journal.ended(self.id, CallEnd::Dropped);

@@ -2,30 +2,32 @@ use std::fmt;
 
 use crate::named::named;
 
-/// An actor of a run. Lane 0 is the world: the network, the server, the clock.
+/// A simulated process of a run, which crashes, stalls and loses its network as a whole. Process 0 is the world: the
+/// network, the server, the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Lane(pub u8);
+pub struct Process(pub u8);
 
-impl Lane {
+impl Process {
     /// The network, the server, the clock.
     pub const WORLD: Self = Self(0);
 }
 
-impl fmt::Display for Lane {
+impl fmt::Display for Process {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// The place of a decision: the lane that decides, its step, the matter, and a number, because a lane may decide about
-/// the same matter several times in a step.
+/// The place of a decision: the process that decides, its step, the matter, and a number, because a process may decide
+/// about the same matter several times in a step.
 ///
-/// A choice point depends on nothing outside its lane, so removing one decision from a plan leaves the others in place.
+/// A choice point depends on nothing outside its process, so removing one decision from a plan leaves the others in
+/// place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChoicePoint {
-    /// The lane that decides.
-    pub lane: Lane,
-    /// The lane's step.
+    /// The process that decides.
+    pub process: Process,
+    /// The process's step.
     pub step: u32,
     /// The matter.
     pub what: What,
@@ -35,9 +37,9 @@ pub struct ChoicePoint {
 
 impl ChoicePoint {
     /// The first decision about this matter at this step.
-    pub const fn new(lane: Lane, step: u32, what: What) -> Self {
+    pub const fn new(process: Process, step: u32, what: What) -> Self {
         Self {
-            lane,
+            process,
             step,
             what,
             nth: 0,
@@ -59,9 +61,9 @@ impl ChoicePoint {
 }
 
 impl fmt::Display for ChoicePoint {
-    /// `lane.step.what`, and `.nth` if it is not the first.
+    /// `process.step.what`, and `.nth` if it is not the first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.lane, self.step, self.what)?;
+        write!(f, "{}.{}.{}", self.process, self.step, self.what)?;
         match self.nth {
             0 => Ok(()),
             nth => write!(f, ".{nth}"),
@@ -76,7 +78,7 @@ named! {
         Parameter = "parameter",
         /// The ready task to poll next, if it is not the last task again.
         Pick = "pick",
-        /// The lane's verb in this step.
+        /// The process's verb in this step.
         Verb = "verb",
         /// An argument of the verb.
         Argument = "argument",
@@ -86,7 +88,7 @@ named! {
         Reply = "reply",
         /// The length of a delay.
         Delay = "delay",
-        /// The fate of the lane: cancelled, crashed, stalled.
+        /// The fate of the process: cancelled, crashed, stalled.
         Interrupt = "interrupt",
         /// The fate of the server or its network.
         Server = "server",

@@ -9,7 +9,7 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-use super::{ChoicePoint, Lane, Plan, What};
+use super::{ChoicePoint, Plan, Process, What};
 
 /// The chance that a decision is not the simplest, in percent.
 pub type Chance = u32;
@@ -19,21 +19,21 @@ pub type Chance = u32;
 pub struct Decisions(Arc<Mutex<DecisionState>>);
 
 struct DecisionState {
-    source: Source,
+    source: DecisionSource,
     /// In the order in which they were taken: sorting once costs less than keeping them sorted.
     taken: Vec<(ChoicePoint, u32)>,
-    /// Each lane's place, by its number.
+    /// Each process's place, by its number.
     places: Vec<ChoiceCounter>,
 }
 
-/// A lane's step, and the number of its decisions about each matter in this step.
+/// A process's step, and the number of its decisions about each matter in this step.
 #[derive(Clone, Copy, Default)]
 struct ChoiceCounter {
     step: u32,
     taken: [u32; What::ALL.len()],
 }
 
-enum Source {
+enum DecisionSource {
     /// Decides by chance, except where `given` decides.
     Seed { rng: Box<ChaCha8Rng>, given: Plan },
     Plan {
@@ -53,16 +53,16 @@ impl Decisions {
     /// [`taken`](Self::taken) then has the decisions of both, and plays the run again alone.
     pub fn seeded_but_for(seed: u64, given: Plan) -> Self {
         let rng = Box::new(ChaCha8Rng::seed_from_u64(seed));
-        Self::of(Source::Seed { rng, given })
+        Self::of(DecisionSource::Seed { rng, given })
     }
 
     /// Decides as this plan does.
     pub fn planned(plan: Plan) -> Self {
         let met = BTreeSet::new();
-        Self::of(Source::Plan { plan, met })
+        Self::of(DecisionSource::Plan { plan, met })
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: DecisionSource) -> Self {
         Self(Arc::new(Mutex::new(DecisionState {
             source,
             taken: Vec::new(),
@@ -70,36 +70,36 @@ impl Decisions {
         })))
     }
 
-    /// Begins this step of the lane. If the lane is at this step already, the step goes on, because no two decisions
-    /// may share a choice point.
-    pub fn enter(&self, lane: Lane, step: u32) {
+    /// Begins this step of the process. If the process is at this step already, the step goes on, because no two
+    /// decisions may share a choice point.
+    pub fn enter(&self, process: Process, step: u32) {
         let mut state = self.lock();
-        let place = state.place(lane);
+        let place = state.place(process);
         if place.step != step {
             let taken = [0; What::ALL.len()];
             *place = ChoiceCounter { step, taken };
         }
     }
 
-    /// The choice point of the lane's next decision about this matter: the lane's current step, and the next free
+    /// The choice point of the process's next decision about this matter: the process's current step, and the next free
     /// number.
-    pub fn site(&self, lane: Lane, what: What) -> ChoicePoint {
+    pub fn choice_point(&self, process: Process, what: What) -> ChoicePoint {
         let mut state = self.lock();
-        let place = state.place(lane);
+        let place = state.place(process);
         let nth = &mut place.taken[what as usize];
-        let site = ChoicePoint {
-            lane,
+        let point = ChoicePoint {
+            process,
             step: place.step,
             what,
             nth: *nth,
         };
         *nth += 1;
-        site
+        point
     }
 
     /// Decides between the given number of options: mostly the simplest, 0; with this chance any other.
-    pub fn draw(&self, site: ChoicePoint, options: u32, chance: Chance) -> u32 {
-        self.decide(site, options, |rng| {
+    pub fn draw(&self, point: ChoicePoint, options: u32, chance: Chance) -> u32 {
+        self.decide(point, options, |rng| {
             if below(rng, 100) < chance {
                 1 + below(rng, options - 1)
             } else {
@@ -109,14 +109,14 @@ impl Decisions {
     }
 
     /// Decides between the given number of options, all equally likely.
-    pub fn choose(&self, site: ChoicePoint, options: u32) -> u32 {
-        self.decide(site, options, |rng| below(rng, options))
+    pub fn choose(&self, point: ChoicePoint, options: u32) -> u32 {
+        self.decide(point, options, |rng| below(rng, options))
     }
 
     /// Decides between options with these weights.
-    pub fn weigh(&self, site: ChoicePoint, weights: &[u32]) -> u32 {
+    pub fn weigh(&self, point: ChoicePoint, weights: &[u32]) -> u32 {
         let options = u32::try_from(weights.len()).unwrap_or(u32::MAX);
-        self.decide(site, options, |rng| {
+        self.decide(point, options, |rng| {
             let mut left = below(rng, weights.iter().sum());
             let reached = weights.iter().position(|weight| {
                 let here = left < *weight;
@@ -129,7 +129,7 @@ impl Decisions {
 
     fn decide(
         &self,
-        site: ChoicePoint,
+        point: ChoicePoint,
         options: u32,
         roll: impl FnOnce(&mut ChaCha8Rng) -> u32,
     ) -> u32 {
@@ -138,20 +138,20 @@ impl Decisions {
         }
         let mut state = self.lock();
         let value = match &mut state.source {
-            Source::Seed { rng, given } => match given.get(site) {
+            DecisionSource::Seed { rng, given } => match given.get(point) {
                 0 => roll(rng),
                 value => value.min(options - 1),
             },
-            Source::Plan { plan, met } => {
-                let value = plan.get(site);
+            DecisionSource::Plan { plan, met } => {
+                let value = plan.get(point);
                 if value > 0 {
-                    met.insert(site);
+                    met.insert(point);
                 }
                 value.min(options - 1)
             }
         };
         if value > 0 {
-            state.taken.push((site, value));
+            state.taken.push((point, value));
         }
         value
     }
@@ -165,10 +165,10 @@ impl Decisions {
     /// another program, or to another version of it.
     pub fn unmet(&self) -> Vec<ChoicePoint> {
         match &self.lock().source {
-            Source::Seed { .. } => Vec::new(),
-            Source::Plan { plan, met } => {
-                let sites = plan.iter().map(|(site, _)| site);
-                sites.filter(|site| !met.contains(site)).collect()
+            DecisionSource::Seed { .. } => Vec::new(),
+            DecisionSource::Plan { plan, met } => {
+                let points = plan.iter().map(|(point, _)| point);
+                points.filter(|point| !met.contains(point)).collect()
             }
         }
     }
@@ -179,8 +179,8 @@ impl Decisions {
 }
 
 impl DecisionState {
-    fn place(&mut self, lane: Lane) -> &mut ChoiceCounter {
-        let at = usize::from(lane.0);
+    fn place(&mut self, process: Process) -> &mut ChoiceCounter {
+        let at = usize::from(process.0);
         if self.places.len() <= at {
             self.places.resize(at + 1, ChoiceCounter::default());
         }
@@ -196,7 +196,7 @@ fn below(rng: &mut ChaCha8Rng, bound: u32) -> u32 {
 impl fmt::Debug for Decisions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.lock();
-        let planned = matches!(state.source, Source::Plan { .. });
+        let planned = matches!(state.source, DecisionSource::Plan { .. });
         f.debug_struct("Decisions")
             .field("planned", &planned)
             .field("taken", &state.taken.len())
@@ -207,23 +207,23 @@ impl fmt::Debug for Decisions {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Lane, What},
+        super::{Process, What},
         *,
     };
 
-    fn site(step: u32) -> ChoicePoint {
-        ChoicePoint::new(Lane(1), step, What::Verb)
+    fn point(step: u32) -> ChoicePoint {
+        ChoicePoint::new(Process(1), step, What::Verb)
     }
 
     #[test]
     fn a_plan_decides_as_the_seed_did() {
         let seeded = Decisions::seeded(7);
         let drawn: Vec<u32> = (0..200)
-            .map(|step| seeded.draw(site(step), 6, 40))
+            .map(|step| seeded.draw(point(step), 6, 40))
             .collect();
         let planned = Decisions::planned(seeded.taken());
         let again: Vec<u32> = (0..200)
-            .map(|step| planned.draw(site(step), 6, 40))
+            .map(|step| planned.draw(point(step), 6, 40))
             .collect();
         assert_eq!(drawn, again);
         assert_eq!(planned.taken(), seeded.taken());
@@ -233,14 +233,14 @@ mod tests {
     #[test]
     fn given_decisions_are_not_drawn() {
         let mut given = Plan::default();
-        given.set(site(3), 2);
+        given.set(point(3), 2);
         let decisions = Decisions::seeded_but_for(7, given);
         let drawn: Vec<u32> = (0..50)
-            .map(|step| decisions.draw(site(step), 6, 40))
+            .map(|step| decisions.draw(point(step), 6, 40))
             .collect();
         assert_eq!(drawn[3], 2);
         assert!(drawn.iter().any(|value| *value > 2), "{drawn:?}");
-        assert_eq!(decisions.taken().get(site(3)), 2);
+        assert_eq!(decisions.taken().get(point(3)), 2);
     }
 
     #[test]
@@ -248,7 +248,7 @@ mod tests {
         let decisions = Decisions::seeded(1);
         let mut counts = [0_u32; 4];
         for step in 0..10_000 {
-            counts[decisions.draw(site(step), 4, 30) as usize] += 1;
+            counts[decisions.draw(point(step), 4, 30) as usize] += 1;
         }
         assert!((6_800..7_200).contains(&counts[0]), "{counts:?}");
         assert!(counts[1..].iter().all(|count| *count > 800), "{counts:?}");
@@ -259,34 +259,34 @@ mod tests {
         let decisions = Decisions::seeded(1);
         let mut counts = [0_u32; 3];
         for step in 0..10_000 {
-            counts[decisions.weigh(site(step), &[70, 0, 30]) as usize] += 1;
+            counts[decisions.weigh(point(step), &[70, 0, 30]) as usize] += 1;
         }
         assert!((6_800..7_200).contains(&counts[0]), "{counts:?}");
         assert_eq!(counts[1], 0);
     }
 
     #[test]
-    fn a_lane_counts_what_it_decides_in_each_step() {
+    fn a_process_counts_what_it_decides_in_each_step() {
         let decisions = Decisions::seeded(1);
-        let next = || decisions.site(Lane(2), What::Reply);
-        decisions.enter(Lane(2), 5);
-        assert_eq!(next(), ChoicePoint::new(Lane(2), 5, What::Reply));
-        decisions.enter(Lane(2), 5);
-        assert_eq!(next(), ChoicePoint::new(Lane(2), 5, What::Reply).nth(1));
-        decisions.enter(Lane(2), 6);
-        assert_eq!(next(), ChoicePoint::new(Lane(2), 6, What::Reply));
+        let next = || decisions.choice_point(Process(2), What::Reply);
+        decisions.enter(Process(2), 5);
+        assert_eq!(next(), ChoicePoint::new(Process(2), 5, What::Reply));
+        decisions.enter(Process(2), 5);
+        assert_eq!(next(), ChoicePoint::new(Process(2), 5, What::Reply).nth(1));
+        decisions.enter(Process(2), 6);
+        assert_eq!(next(), ChoicePoint::new(Process(2), 6, What::Reply));
         assert_eq!(
-            decisions.site(Lane(1), What::Reply),
-            ChoicePoint::new(Lane(1), 0, What::Reply)
+            decisions.choice_point(Process(1), What::Reply),
+            ChoicePoint::new(Process(1), 0, What::Reply)
         );
     }
 
     #[test]
     fn decisions_that_a_run_never_asks_for_are_unmet() {
         let mut plan = Plan::default();
-        plan.set(site(3), 2);
+        plan.set(point(3), 2);
         let decisions = Decisions::planned(plan);
-        decisions.draw(site(2), 5, 50);
-        assert_eq!(decisions.unmet(), [site(3)]);
+        decisions.draw(point(2), 5, 50);
+        assert_eq!(decisions.unmet(), [point(3)]);
     }
 }

@@ -5,10 +5,10 @@ use std::{
 
 use super::{ChoicePoint, Plan};
 
-/// Makes a plan smaller while its run still fails. It removes decisions: first all about one matter or all of one lane,
-/// then ever smaller chunks. Then it lowers the rest. `fails` plays a plan. If the run failed as before, `fails`
-/// returns the plan of the decisions that the run really took. It is called at most `budget` times, and never twice
-/// with the same plan.
+/// Makes a plan smaller while its run still fails. It removes decisions: first all about one matter or all of one
+/// process, then ever smaller chunks. Then it lowers the rest. `fails` plays a plan. If the run failed as before,
+/// `fails` returns the plan of the decisions that the run really took. It is called at most `budget` times, and never
+/// twice with the same plan.
 ///
 /// This is delta debugging (Zeller and Hildebrandt, 2002), on decisions instead of input.
 pub fn shrink(plan: Plan, budget: usize, fails: impl FnMut(&Plan) -> Option<Plan>) -> Plan {
@@ -19,8 +19,8 @@ pub fn shrink(plan: Plan, budget: usize, fails: impl FnMut(&Plan) -> Option<Plan
         fails,
     };
     shrinking.attempt(&Plan::default());
-    shrinking.drop_groups(|site| site.what);
-    shrinking.drop_groups(|site| site.lane);
+    shrinking.drop_groups(|point| point.what);
+    shrinking.drop_groups(|point| point.process);
     loop {
         let before = shrinking.best.clone();
         let mut size = before.len().div_ceil(2).max(1);
@@ -71,14 +71,14 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
     /// to do with the failure.
     fn drop_groups<G: Ord>(&mut self, group: impl Fn(ChoicePoint) -> G) {
         let mut sizes = BTreeMap::<G, usize>::new();
-        for (site, _) in self.best.iter() {
-            *sizes.entry(group(site)).or_default() += 1;
+        for (point, _) in self.best.iter() {
+            *sizes.entry(group(point)).or_default() += 1;
         }
         let mut groups: Vec<(G, usize)> = sizes.into_iter().collect();
         groups.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
         for (dropped, _) in groups {
             let kept = self.best.iter();
-            let kept = kept.filter(|(site, _)| group(*site) != dropped);
+            let kept = kept.filter(|(point, _)| group(*point) != dropped);
             self.attempt(&kept.collect());
         }
     }
@@ -97,9 +97,9 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
 
     /// Lowers each decision to 1, or else to the lowest value that a binary search finds.
     fn lower(&mut self) {
-        let sites: Vec<_> = self.best.iter().map(|(site, _)| site).collect();
-        for site in sites {
-            let mut enough = self.best.get(site);
+        let points: Vec<_> = self.best.iter().map(|(point, _)| point).collect();
+        for point in points {
+            let mut enough = self.best.get(point);
             let mut too_low = 0;
             while enough > too_low + 1 {
                 let value = if too_low == 0 {
@@ -108,7 +108,7 @@ impl<F: FnMut(&Plan) -> Option<Plan>> Shrinking<F> {
                     too_low.midpoint(enough)
                 };
                 let mut candidate = self.best.clone();
-                candidate.set(site, value);
+                candidate.set(point, value);
                 if self.attempt(&candidate) {
                     enough = value;
                 } else {
@@ -130,12 +130,12 @@ fn is_simpler(plan: &Plan, than: &Plan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{ChoicePoint, Lane, What},
+        super::{ChoicePoint, Process, What},
         *,
     };
 
-    fn site(step: u32) -> ChoicePoint {
-        ChoicePoint::new(Lane(1), step, What::Verb)
+    fn point(step: u32) -> ChoicePoint {
+        ChoicePoint::new(Process(1), step, What::Verb)
     }
 
     fn plan(decisions: impl IntoIterator<Item = (ChoicePoint, u32)>) -> Plan {
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn irrelevant_decisions_are_removed_and_the_others_lowered() {
-        let all = plan((0..60).map(|step| (site(step), 1 + step % 9)));
-        let fails = |plan: &Plan| plan.get(site(17)) >= 3 && plan.get(site(40)) > 0;
+        let all = plan((0..60).map(|step| (point(step), 1 + step % 9)));
+        let fails = |plan: &Plan| plan.get(point(17)) >= 3 && plan.get(point(40)) > 0;
         let (small, played) = shrunk(all, fails);
         assert_eq!(small, "v1:1.17.verb=3,1.40.verb=1");
         assert!(played.len() < 80, "{}", played.len());
@@ -163,22 +163,22 @@ mod tests {
 
     #[test]
     fn a_failure_that_needs_nothing_is_found_at_once() {
-        let all = plan((0..60).map(|step| (site(step), 1)));
+        let all = plan((0..60).map(|step| (point(step), 1)));
         let (small, played) = shrunk(all, |_| true);
         assert_eq!((&*small, played.len()), ("v1:", 1));
     }
 
     #[test]
-    fn decisions_of_other_matters_and_lanes_are_removed_at_once() {
-        let one = ChoicePoint::new(Lane(3), 5, What::Reply);
+    fn decisions_of_other_matters_and_processes_are_removed_at_once() {
+        let one = ChoicePoint::new(Process(3), 5, What::Reply);
         let others = [
             (1, What::Pick),
             (1, What::Reply),
             (2, What::Reply),
             (3, What::Pick),
         ];
-        let others = others.into_iter().flat_map(|(lane, what)| {
-            (0..300).map(move |step| (ChoicePoint::new(Lane(lane), step, what), 1))
+        let others = others.into_iter().flat_map(|(process, what)| {
+            (0..300).map(move |step| (ChoicePoint::new(Process(process), step, what), 1))
         });
         let (small, played) = shrunk(plan(others.chain([(one, 1)])), |plan| plan.get(one) > 0);
         assert_eq!(small, "v1:3.5.reply=1");
@@ -187,18 +187,18 @@ mod tests {
 
     #[test]
     fn a_great_number_is_lowered_by_halves() {
-        let all = plan([(site(1), 40_000)]);
-        let (small, played) = shrunk(all, |plan| plan.get(site(1)) >= 1_234);
+        let all = plan([(point(1), 40_000)]);
+        let (small, played) = shrunk(all, |plan| plan.get(point(1)) >= 1_234);
         assert_eq!(small, "v1:1.1.verb=1234");
         assert!(played.len() < 40, "{}", played.len());
     }
 
     #[test]
     fn no_plan_is_played_twice() {
-        let all = plan((0..20).map(|step| (site(step), 3)));
+        let all = plan((0..20).map(|step| (point(step), 3)));
         // Two decisions can only be removed together, which takes several rounds.
         let fails =
-            |plan: &Plan| (plan.get(site(3)) > 0) == (plan.get(site(11)) > 0) && plan.len() > 4;
+            |plan: &Plan| (plan.get(point(3)) > 0) == (plan.get(point(11)) > 0) && plan.len() > 4;
         let (_, played) = shrunk(all, fails);
         let different: HashSet<&Plan> = played.iter().collect();
         assert_eq!(different.len(), played.len());
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_budget_is_kept() {
-        let all = plan((0..60).map(|step| (site(step), 1)));
+        let all = plan((0..60).map(|step| (point(step), 1)));
         let mut runs = 0;
         shrink(all, 10, |_| {
             runs += 1;

@@ -1,9 +1,9 @@
-//! A plan in one line: `v1:`, then `lane.step.what=value` or `lane.step.what.nth=value`, separated
+//! A plan in one line: `v1:`, then `process.step.what=value` or `process.step.what.nth=value`, separated
 //! by commas.
 
 use std::{error::Error, fmt, str::FromStr};
 
-use super::{ChoicePoint, Lane, Plan, What};
+use super::{ChoicePoint, Plan, Process, What};
 
 const VERSION: &str = "v1:";
 
@@ -22,11 +22,11 @@ impl Error for PlanError {}
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VERSION)?;
-        for (index, (site, value)) in self.iter().enumerate() {
+        for (index, (point, value)) in self.iter().enumerate() {
             if index > 0 {
                 f.write_str(",")?;
             }
-            write!(f, "{site}={value}")?;
+            write!(f, "{point}={value}")?;
         }
         Ok(())
     }
@@ -43,21 +43,21 @@ impl FromStr for Plan {
         };
         let mut plan = Self::default();
         for entry in entries.split(',').filter(|entry| !entry.is_empty()) {
-            let (site, value) = decision(entry)
+            let (point, value) = decision(entry)
                 .ok_or_else(|| PlanError(format!(
                     "{entry:?} is no decision, such as `2.1.reply.1=1`; give the whole text between the \
                      quotes of the replay line"
                 )))?;
-            plan.set(site, value);
+            plan.set(point, value);
         }
         Ok(plan)
     }
 }
 
 fn decision(entry: &str) -> Option<(ChoicePoint, u32)> {
-    let (site, value) = entry.split_once('=')?;
-    let mut parts = site.split('.');
-    let lane = Lane(parts.next()?.parse().ok()?);
+    let (point, value) = entry.split_once('=')?;
+    let mut parts = point.split('.');
+    let process = Process(parts.next()?.parse().ok()?);
     let step = parts.next()?.parse().ok()?;
     let name = parts.next()?;
     let what = What::ALL.iter().find(|what| what.as_str() == name)?;
@@ -69,7 +69,7 @@ fn decision(entry: &str) -> Option<(ChoicePoint, u32)> {
         return None;
     }
     Some((
-        ChoicePoint::new(lane, step, *what).nth(nth),
+        ChoicePoint::new(process, step, *what).nth(nth),
         value.parse().ok()?,
     ))
 }
@@ -79,15 +79,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_site_survives_being_printed() {
+    fn every_choice_point_survives_being_printed() {
         let mut plan = Plan::default();
         for (index, what) in What::ALL.iter().enumerate() {
             let index = index as u32;
             plan.set(
-                ChoicePoint::new(Lane(index as u8), index * 7, *what),
+                ChoicePoint::new(Process(index as u8), index * 7, *what),
                 index + 1,
             );
-            plan.set(ChoicePoint::new(Lane(3), 1, *what).nth(index + 1), 9);
+            plan.set(ChoicePoint::new(Process(3), 1, *what).nth(index + 1), 9);
         }
         assert_eq!(plan.to_string().parse::<Plan>().unwrap(), plan);
         assert_eq!("v1:".parse::<Plan>().unwrap(), Plan::default());

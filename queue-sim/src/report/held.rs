@@ -14,11 +14,11 @@ use super::{
 };
 use crate::{
     history::{CallId, History, Record},
-    plan::Lane,
+    plan::Process,
 };
 
 /// The owner of the leases, and the leases.
-type HeldReceipts = (Lane, QueueName, Vec<Receipt>);
+type HeldReceipts = (Process, QueueName, Vec<Receipt>);
 
 /// Extensions of the same leases, with only extensions between them.
 struct Again {
@@ -41,17 +41,17 @@ pub(super) fn extended_once(
             leased.insert((&record.queue, delivery.receipt), effect(record).at);
         }
     }
-    let mut told: Vec<TimelineRow> = Vec::with_capacity(rows.len());
+    let mut joined: Vec<TimelineRow> = Vec::with_capacity(rows.len());
     let mut again: BTreeMap<HeldReceipts, Again> = BTreeMap::new();
     for row in rows {
         let call = row.call.filter(|call| row.ends.is_some() && !kept(*call));
         let record = call.and_then(|CallId(id)| history.records.get(id as usize - 1));
         let Some((record, receipts)) = record.and_then(extension) else {
-            tell(&mut told, std::mem::take(&mut again), words);
-            told.push(row);
+            add_counts(&mut joined, std::mem::take(&mut again), words);
+            joined.push(row);
             continue;
         };
-        let held = (record.lane, record.queue.clone(), receipts.to_vec());
+        let held = (record.process, record.queue.clone(), receipts.to_vec());
         if let Some(again) = again.get_mut(&held) {
             again.times += 1;
             again.last = row.at;
@@ -61,16 +61,16 @@ pub(super) fn extended_once(
             .iter()
             .filter_map(|receipt| leased.get(&(&record.queue, *receipt)));
         let first = Again {
-            place: told.len(),
+            place: joined.len(),
             times: 1,
             last: row.at,
             since: since.min().copied().unwrap_or(row.at),
         };
         again.insert(held, first);
-        told.push(row);
+        joined.push(row);
     }
-    tell(&mut told, again, words);
-    told
+    add_counts(&mut joined, again, words);
+    joined
 }
 
 /// The receipts that a call extends, if it extended them all at once.
@@ -86,7 +86,7 @@ fn extension(record: &Record) -> Option<(&Record, &[Receipt])> {
     (whole && ended.at.at == record.began.at).then_some((record, receipts))
 }
 
-fn tell(told: &mut [TimelineRow], again: BTreeMap<HeldReceipts, Again>, words: &Words) {
+fn add_counts(joined: &mut [TimelineRow], again: BTreeMap<HeldReceipts, Again>, words: &Words) {
     for again in again.into_values().filter(|again| again.times > 1) {
         let Again {
             place,
@@ -97,6 +97,6 @@ fn tell(told: &mut [TimelineRow], again: BTreeMap<HeldReceipts, Again>, words: &
         let until = words.time(last);
         let time = last.since(since);
         let text = format!(", {times} times until {until}: held for {time:?} by then");
-        told[place].text.push_str(&text);
+        joined[place].text.push_str(&text);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// The widest column; longer texts go on in the next line.
 const WIDEST: usize = 44;
 
-/// The most rows of a story. A longer story loses its middle, such as a day of vain attempts.
+/// The most rows of a history view. A longer one loses its middle, such as a day of vain attempts.
 const LONGEST: usize = 200;
 
 /// The longest text, such as a call with many messages, or large ones.
@@ -32,7 +32,7 @@ pub(super) fn shortened(text: &str) -> String {
     }
 }
 
-/// Takes the middle out of a long story, except lines with a note.
+/// Takes the middle out of a long history view, except lines with a note.
 fn without_middle(lines: Vec<LayoutLine>) -> Vec<LayoutLine> {
     let count = lines.len();
     let mut kept: Vec<LayoutLine> = Vec::with_capacity(count.min(2 * LONGEST));
@@ -55,7 +55,7 @@ fn without_middle(lines: Vec<LayoutLine>) -> Vec<LayoutLine> {
     kept
 }
 
-/// Lays lines out under these headings, and takes the middle out of a long story.
+/// Lays lines out under these headings, and takes the middle out of a long history view.
 pub(super) fn columns(headings: &[String], lines: Vec<LayoutLine>) -> String {
     let mut lines = without_middle(lines);
     for line in &mut lines {

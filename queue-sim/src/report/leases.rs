@@ -11,13 +11,13 @@ use queue_core::{
 use super::wording::deliveries;
 use crate::{
     history::{CallEnd, History, Moment, Record},
-    plan::Lane,
+    plan::Process,
 };
 
 /// An expired lease: its holder, and its deadline.
 #[derive(Debug)]
 pub(super) struct Expired {
-    pub(super) lane: Lane,
+    pub(super) process: Process,
     pub(super) queue: QueueName,
     pub(super) receipt: Receipt,
     pub(super) deadline: Timestamp,
@@ -60,7 +60,7 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
         }
         for delivery in deliveries(record) {
             let lease = Expired {
-                lane: record.lane,
+                process: record.process,
                 queue: record.queue.clone(),
                 receipt: delivery.receipt,
                 deadline: at.at.plus_millis(millis_ceil(delivery.time_left)),

@@ -1,7 +1,7 @@
-//! Reports for people: a failure as lanes in time, and the totals of many runs in a line.
+//! Reports for people: a failure as a history view, and the totals of many runs in a line.
 
+mod columns;
 mod held;
-mod lanes;
 mod layout;
 mod leases;
 mod replay;
@@ -13,12 +13,12 @@ mod values;
 mod wording;
 
 pub(crate) use self::{
-    lanes::{named_lanes, parting_lanes},
+    columns::{named_columns, parting_rows},
     timeline::marks,
 };
 pub use self::{
-    replay::{relapse, replay_line, story},
+    replay::{failure_report, relapse, replay_line},
     rules::rule,
     summary::summary,
-    timeline::{lanes_in_time, timeline},
+    timeline::{history_view, timeline},
 };

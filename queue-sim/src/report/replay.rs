@@ -18,8 +18,8 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
         let _ = write!(line, " --mode {mode}");
     }
     let usual = Scenario::new(scenario.kind);
-    if scenario.lanes != usual.lanes {
-        let _ = write!(line, " --lanes {}", scenario.lanes);
+    if scenario.processes != usual.processes {
+        let _ = write!(line, " --processes {}", scenario.processes);
     }
     if scenario.steps != usual.steps {
         let _ = write!(line, " --steps {}", scenario.steps);
@@ -28,8 +28,8 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
     line
 }
 
-/// The report of a failure: the small run as lanes in time, and the line that replays it.
-pub fn story(
+/// The report of a failure: the small run as a history view, and the line that replays it.
+pub fn failure_report(
     scenario: &Scenario,
     backend: &str,
     (seed, failure): &(u64, RunFailure<Played>),
@@ -45,7 +45,7 @@ pub fn story(
 }
 
 /// The report of a kept plan that does not pass: its file and line, the reason, and the line that replays it. If its
-/// run breaks rules, the report shows the run as lanes in time for each of them.
+/// run breaks rules, the report shows the run as a history view for each of them.
 pub fn relapse(
     scenario: &Scenario,
     backend: &str,

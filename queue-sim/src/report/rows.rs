@@ -1,4 +1,4 @@
-//! The rows of a timeline: the events in order, each in its lane's column.
+//! The rows of a timeline: the events in order, each in its process's column.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use queue_core::Timestamp;
 use super::{leases, wording::Words};
 use crate::{
     history::{CallEnd, CallId, Event, History, Moment, Record},
-    plan::Lane,
+    plan::Process,
     world::Fault,
 };
 
@@ -18,8 +18,8 @@ const STALLED: &str = Fault::Stalled.as_str();
 #[derive(Debug)]
 pub(super) struct TimelineRow {
     pub(super) at: Timestamp,
-    /// `None`: all lanes.
-    pub(super) lane: Option<Lane>,
+    /// `None`: all processes.
+    pub(super) process: Option<Process>,
     pub(super) text: String,
     /// The call whose end this is.
     pub(super) ends: Option<CallId>,
@@ -30,7 +30,7 @@ pub(super) struct TimelineRow {
 
 /// A moment of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum CallPhase {
     Began,
     Executed(usize),
     Ended,
@@ -38,14 +38,14 @@ enum Part {
 
 /// All events, by order. With `lengths`, also the lengths that the environment asked for.
 pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<TimelineRow> {
-    let mut moments: Vec<(Moment, Option<(&Record, Part)>)> = Vec::new();
+    let mut moments: Vec<(Moment, Option<(&Record, CallPhase)>)> = Vec::new();
     for record in &history.records {
-        moments.push((record.began, Some((record, Part::Began))));
+        moments.push((record.began, Some((record, CallPhase::Began))));
         for (nth, moment) in record.executed.iter().enumerate() {
-            moments.push((*moment, Some((record, Part::Executed(nth)))));
+            moments.push((*moment, Some((record, CallPhase::Executed(nth)))));
         }
         if let Some(ended) = &record.ended {
-            moments.push((ended.at, Some((record, Part::Ended))));
+            moments.push((ended.at, Some((record, CallPhase::Ended))));
         }
     }
     let events: Vec<TimelineRow> = history
@@ -70,21 +70,21 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
             rest = after;
             continue;
         };
-        let same = |(at, what): &(Moment, Option<(&Record, Part)>)| {
+        let same = |(at, what): &(Moment, Option<(&Record, CallPhase)>)| {
             at.at == moment.at && what.is_some_and(|(other, _)| other.id == record.id)
         };
         let many = rest.iter().take_while(|each| same(each)).count();
         let parts = rest[..many].iter();
-        let parts: Vec<Part> = parts
+        let parts: Vec<CallPhase> = parts
             .filter_map(|(_, what)| Some(what.as_ref()?.1))
             .collect();
         rest = &rest[many..];
         if let Some(text) = text(history, record, &parts, words) {
             rows.push(TimelineRow {
                 at: moment.at,
-                lane: Some(record.lane),
+                process: Some(record.process),
                 text,
-                ends: parts.contains(&Part::Ended).then_some(record.id),
+                ends: parts.contains(&CallPhase::Ended).then_some(record.id),
                 call: Some(record.id),
                 order: moment.order,
             });
@@ -96,7 +96,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
         let place = rows.iter().position(|row| !before(row));
         let row = TimelineRow {
             at: lease.deadline,
-            lane: Some(lease.lane),
+            process: Some(lease.process),
             text: format!(
                 "  . {}lease {} expires",
                 words.queue(&lease.queue),
@@ -111,15 +111,15 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
     rows
 }
 
-fn text(history: &History, record: &Record, parts: &[Part], words: &Words) -> Option<String> {
-    let began = parts.contains(&Part::Began);
+fn text(history: &History, record: &Record, parts: &[CallPhase], words: &Words) -> Option<String> {
+    let began = parts.contains(&CallPhase::Began);
     let executed = parts.iter().find_map(|part| match part {
-        Part::Executed(nth) => Some(*nth),
+        CallPhase::Executed(nth) => Some(*nth),
         _ => None,
     });
     let asked = words.call(&record.queue, &record.call);
     let queue = words.queue(&record.queue);
-    let ended = parts.contains(&Part::Ended);
+    let ended = parts.contains(&CallPhase::Ended);
     let ended = ended.then(|| outcome(history, record, words));
     Some(match (began, executed, ended) {
         (true, _, Some(ended)) => format!("{queue}{asked} -> {ended}"),
@@ -161,23 +161,23 @@ fn outcome(history: &History, record: &Record, words: &Words) -> String {
 }
 
 fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Option<TimelineRow> {
-    let (lane, text) = match event {
-        Event::Crashed(lane) => (Some(*lane), "  . crashes, and forgets".to_owned()),
-        Event::Stalled(lane, until) => {
+    let (process, text) = match event {
+        Event::Crashed(process) => (Some(*process), "  . crashes, and forgets".to_owned()),
+        Event::Stalled(process, until) => {
             let until = words.time(*until);
-            (Some(*lane), format!("  . stands still until {until}"))
+            (Some(*process), format!("  . stands still until {until}"))
         }
-        Event::Effect(lane, effect) => (Some(*lane), format!("  * {effect}")),
-        Event::Spared(lane, how) => (Some(*lane), format!("  . {how}")),
-        Event::Failed(lane, how) => (Some(*lane), format!("  . {how}")),
-        Event::Command(lane, command) => (Some(*lane), command.clone()),
+        Event::Effect(process, effect) => (Some(*process), format!("  * {effect}")),
+        Event::Spared(process, how) => (Some(*process), format!("  . {how}")),
+        Event::Failed(process, how) => (Some(*process), format!("  . {how}")),
+        Event::Command(process, command) => (Some(*process), command.clone()),
         // Another event shows its consequence.
         Event::Fault(fault, _) if *fault == CRASHED || *fault == STALLED => return None,
-        Event::Fault(fault, lane) => {
-            if *lane == Lane::WORLD {
+        Event::Fault(fault, process) => {
+            if *process == Process::WORLD {
                 (None, format!("== {fault}"))
             } else {
-                (Some(*lane), format!("  . {fault}"))
+                (Some(*process), format!("  . {fault}"))
             }
         }
         Event::RolledBack { to } => {
@@ -191,7 +191,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
     };
     Some(TimelineRow {
         at: moment.at,
-        lane,
+        process,
         text,
         ends: None,
         call: None,
@@ -199,7 +199,7 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
     })
 }
 
-/// The lanes with an event, in order.
-pub(super) fn lanes(rows: &[TimelineRow]) -> BTreeSet<Lane> {
-    rows.iter().filter_map(|row| row.lane).collect()
+/// The processes with an event, in order.
+pub(super) fn processes(rows: &[TimelineRow]) -> BTreeSet<Process> {
+    rows.iter().filter_map(|row| row.process).collect()
 }

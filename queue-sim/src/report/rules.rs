@@ -34,7 +34,7 @@ const PROPERTIES: &[(&str, &str)] = &[
     ),
     (
         "progress",
-        "A run comes to its end: nobody waits for what never comes, or spins.",
+        "A run comes to its end: no process waits without end, or spins.",
     ),
     (
         "outcome",
@@ -46,21 +46,21 @@ const PROPERTIES: &[(&str, &str)] = &[
     ),
     (
         "limits",
-        "Batches, pages and sizes are bounded, and what is beyond a bound is refused before \
-         anything is done.",
+        "Batches, pages and sizes are bounded. A value beyond a bound is refused before anything is \
+         done.",
     ),
     (
         "leftovers",
-        "What is gone leaves nothing behind but what is counted, and its dedup mark (L5).",
+        "A message that is gone leaves nothing behind but counts and its dedup mark (L5).",
     ),
     (
         "operators",
-        "Pause and resume, purge, depth, counters and listings do and say what the contract has \
-         them do and say.",
+        "Pause and resume, purge, depth, counters and listings do what the contract says.",
     ),
     (
         "waiting",
-        "Who waits is woken when something may be ready, and is told how long nothing will be.",
+        "A waiter is woken when something may be ready. A lease that finds nothing returns the time \
+         until that.",
     ),
 ];
 

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fmt::Write};
 use queue_core::QueueConfig;
 
 use super::{
-    lanes::page,
+    columns::page,
     layout::{shortened, wrap},
     rows::{TimelineRow, rows},
     rules::rule,
@@ -12,13 +12,13 @@ use super::{
 use crate::{
     check::{Finding, first_wrong},
     history::{CallId, History},
-    plan::Lane,
+    plan::Process,
 };
 
 /// The width of a page, unless its content needs more.
 const PAGE: usize = 100;
 
-/// A finding as lanes in time: the finding, the rule, and then one row for each event, with marks
+/// The history view of a finding: the finding, the rule, and then one row for each event, with marks
 /// at the calls that show the finding. `before` is the number of operations before shrinking. Ends
 /// with a line break.
 pub fn timeline(
@@ -28,7 +28,7 @@ pub fn timeline(
     before: Option<usize>,
 ) -> String {
     let words = Words::of(history);
-    let mut page = shortened(&words.retold(&finding.to_string()));
+    let mut page = shortened(&words.with_relative_times(&finding.to_string()));
     if let Some(before) = before {
         let shrunk = format!(
             "shrunk from {before} operations to {}",
@@ -50,8 +50,8 @@ pub fn timeline(
     page
 }
 
-/// A history without a finding, as lanes in time. Ends with a line break.
-pub fn lanes_in_time(config: &QueueConfig, history: &History) -> String {
+/// The history view without a finding. Ends with a line break.
+pub fn history_view(config: &QueueConfig, history: &History) -> String {
     lay_out(config, history, None)
 }
 
@@ -94,19 +94,22 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
         .iter()
         .rposition(named)
         .map_or(rows.len(), |last| last + 1);
-    let heading = |lane| heading(history, lane);
+    let heading = |process| heading(history, process);
     page(&rows[..end], rows.len() - end, &words, heading, |row| {
         row.ends.and_then(beside)
     })
 }
 
-/// The drain is the lane that acts only after the faults.
-fn heading(history: &History, lane: Lane) -> String {
-    let mut records = history.records.iter().filter(|record| record.lane == lane);
+/// The drain is the process that acts only after the faults.
+fn heading(history: &History, process: Process) -> String {
+    let mut records = history
+        .records
+        .iter()
+        .filter(|record| record.process == process);
     let healed = history.healed();
     let begins = records.next().map(|record| record.began.order);
     match (begins, healed) {
         (Some(begins), Some(healed)) if begins > healed => "drain".to_owned(),
-        _ => format!("lane {lane}"),
+        _ => format!("process {process}"),
     }
 }

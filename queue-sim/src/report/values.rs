@@ -1,4 +1,4 @@
-//! Single values in the words of a story: `103 instead of the oldest, 101`.
+//! Single values in the words of the history view: `103 instead of the oldest, 101`.
 
 use std::{num::NonZeroUsize, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Calls and answers in the words of a story: `ack(103 #1)`, `-> 103 #1 <120`.
+//! Calls and answers in the words of the history view: `ack(103 #1)`, `-> 103 #1 <120`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -65,25 +65,25 @@ impl Words {
     }
 
     /// A message whose times are milliseconds since the beginning, as in all these words.
-    pub(super) fn retold(&self, message: &str) -> String {
-        let mut told = String::with_capacity(message.len());
+    pub(super) fn with_relative_times(&self, message: &str) -> String {
+        let mut text = String::with_capacity(message.len());
         let mut rest = message;
         while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
             let (before, from) = rest.split_at(start);
             let end = from.find(|letter: char| !letter.is_ascii_digit());
             let (digits, after) = from.split_at(end.unwrap_or(from.len()));
-            told.push_str(before);
+            text.push_str(before);
             let time = digits.parse().map(Timestamp::from_millis);
             match time {
                 Ok(at) if at >= self.base.max(LONG_AGO) && at.since(self.base) < LONGEST_RUN => {
-                    told.push_str(&format!("t={}", self.time(at)));
+                    text.push_str(&format!("t={}", self.time(at)));
                 }
-                _ => told.push_str(digits),
+                _ => text.push_str(digits),
             }
             rest = after;
         }
-        told.push_str(rest);
-        told
+        text.push_str(rest);
+        text
     }
 
     /// The queue's name as a prefix; nothing if there is only one queue.
@@ -132,13 +132,13 @@ impl Words {
             Call::Remove(ids) => format!("remove {}", list(ids, MessageId::to_string)),
             Call::Lease(max, lease_time) => lease(*max, *lease_time),
             Call::Settle(batch) => self.settle(queue, batch),
-            // A worker leases in this way, to pass its name. Its lane shows the name already.
+            // A worker leases in this way, to pass its name. Its process shows the name already.
             Call::SettleAndLease(batch, max, lease_time, _) if batch.is_empty() => {
                 lease(*max, *lease_time)
             }
             Call::SettleAndLease(batch, max, lease_time, _) => {
                 format!(
-                    "turn: {}; {}",
+                    "settle_and_lease: {}; {}",
                     self.settle(queue, batch),
                     lease(*max, *lease_time)
                 )
@@ -222,7 +222,7 @@ impl Words {
         }
     }
 
-    /// `103`, `103 due at t=20`, or `103 #1 <120 held by lane 2`.
+    /// `103`, `103 due at t=20`, or `103 #1 <120 held by process 2`.
     fn peeked(&self, queue: &QueueName, peeked: &Peeked, at: Timestamp) -> String {
         let time = |left: Duration| self.time(at) + i128::from(millis_ceil(left));
         match &peeked.standing {

@@ -5,8 +5,8 @@ use queue_core::QueueName;
 use crate::{
     engine::{End, Executor},
     history::{Event, History, Journal},
-    plan::{Chance, Decisions, Lane},
-    world::{EPOCH, Environment, Faults, RunContext, World, by_rule},
+    plan::{Chance, Decisions, Process},
+    world::{EPOCH, Environment, FaultMix, RunContext, World, by_rule},
 };
 
 /// The environment of every run: an executor, a journal, and a fresh world.
@@ -21,7 +21,7 @@ impl Frame {
         environment: &mut dyn Environment,
         decisions: &Decisions,
         preemption: Chance,
-        faults: Faults,
+        faults: FaultMix,
         lease_time: Duration,
     ) -> Self {
         let context = RunContext {
@@ -36,18 +36,18 @@ impl Frame {
     }
 
     /// Writes down the backend's data that no message, dead letter or item explains.
-    pub(crate) async fn look_for_leftovers(&self) {
-        for left in self.world.leftovers().await {
+    pub(crate) async fn note_leaks(&self) {
+        for left in self.world.leaks().await {
             let event = Event::Broken("leftovers", by_rule(&left));
             self.context.journal.note(event);
         }
     }
 
-    /// Ends the run: drops the rest of these lanes, and returns the history.
-    pub(crate) fn end(&self, lanes: impl IntoIterator<Item = Lane>, end: &End) -> History {
+    /// Ends the run: drops the rest of these processes, and returns the history.
+    pub(crate) fn end(&self, processes: impl IntoIterator<Item = Process>, end: &End) -> History {
         // The executor holds these tasks, and they hold the executor.
-        for lane in lanes {
-            self.context.executor.crash(lane);
+        for process in processes {
+            self.context.executor.crash(process);
         }
         self.context.journal.take().up_to_where_it_spins(end)
     }

@@ -146,7 +146,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The goals of the lanes' actions, of the histories, and of this environment alone.
+/// The goals of the processes' actions, of the histories, and of this environment alone.
 fn all_goals(kind: QueueKind, environment: &dyn Environment) -> BTreeSet<&'static str> {
     let mut all = goals(kind);
     all.extend(workload::goals(kind));

@@ -9,38 +9,38 @@ use super::{Frame, Played, Simulation, queue_name};
 use crate::{
     check::{Budget, Finding, Verdict, check},
     engine::{End, in_virtual_time},
-    plan::{ChoicePoint, Decisions, Lane, Plan, What},
-    workload::{Fit, Mode, Player, Pool, Workload, drain, remove},
-    world::{Environment, Fault, Faults},
+    plan::{ChoicePoint, Decisions, Plan, Process, What},
+    workload::{Driver, Fit, Mode, Pool, Workload, drain, remove},
+    world::{Environment, Fault, FaultMix},
 };
 
-/// The queue, its lanes and its faults.
+/// The queue, its processes and its faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
     /// The kind of queue.
     pub kind: QueueKind,
-    /// The number of lanes that use it at once.
-    pub lanes: u8,
-    /// The number of steps of each lane.
+    /// The number of processes that use it at once.
+    pub processes: u8,
+    /// The number of steps of each process.
     pub steps: u32,
     /// The faults that may strike; each run draws them if this is `None`.
     pub mode: Option<Mode>,
     /// The faults that strike, and how often; each run draws them if this is `None`. Faults that
     /// the environment or the mode lacks never strike.
-    pub faults: Option<Faults>,
-    /// The queue's guarantees, if it lacks some calls: lanes then make only calls that it has, and the rules that it
-    /// breaks are still checked. Bodies are unique, unless `equal_bodies` says otherwise.
+    pub faults: Option<FaultMix>,
+    /// The queue's guarantees, if it lacks some calls: processes then make only calls that it has, and the rules that
+    /// it breaks are still checked. Bodies are unique, unless `equal_bodies` says otherwise.
     pub guarantees: Option<Guarantees>,
-    /// Whether lanes push equal bodies, if `guarantees` are given.
+    /// Whether processes push equal bodies, if `guarantees` are given.
     pub equal_bodies: bool,
 }
 
 impl Scenario {
-    /// Three lanes of twelve steps. Each run draws everything else.
+    /// Three processes of twelve steps. Each run draws everything else.
     pub const fn new(kind: QueueKind) -> Self {
         Self {
             kind,
-            lanes: 3,
+            processes: 3,
             steps: 12,
             mode: None,
             faults: None,
@@ -54,7 +54,7 @@ impl Scenario {
 /// again.
 const HORIZON: Duration = Duration::from_secs(3_000);
 
-/// The steps of a lane that only waits. It mostly waits once, until the other lanes have ended.
+/// The steps of a process that only waits. It mostly waits once, until the other processes have ended.
 const AUDIENCE_STEPS: u32 = 3;
 
 /// A run with this number of polls in one instant spins: other runs make some hundred polls at the most.
@@ -63,7 +63,7 @@ const SPINNING: u32 = 20_000;
 impl Simulation for Scenario {
     type Run = Played;
 
-    /// Plays lanes and faults by these decisions. Then it ends the faults, drains the queue,
+    /// Plays processes and faults by these decisions. Then it ends the faults, drains the queue,
     /// and removes it.
     fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Played {
         in_virtual_time(run(self, environment, decisions))
@@ -109,8 +109,8 @@ async fn run(
     decisions: &Decisions,
 ) -> Played {
     let mode = scenario.mode.unwrap_or_else(|| {
-        let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter);
-        match decisions.draw(site, 2, 30) {
+        let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter);
+        match decisions.draw(point, 2, 30) {
             0 => Mode::Faults,
             _ => Mode::Waiting,
         }
@@ -128,7 +128,7 @@ async fn run(
         .collect();
     let faults = match &scenario.faults {
         Some(fixed) => fixed.clone().only(|fault| mode.allows(fault)),
-        None => Faults::drawn(decisions, &possible),
+        None => FaultMix::drawn(decisions, &possible),
     };
     let frame = Frame::new(
         environment,
@@ -139,8 +139,8 @@ async fn run(
     );
     let executor = &frame.context.executor;
     executor.spins_after(SPINNING);
-    let player = |lane| Player {
-        lane: Lane(lane),
+    let driver = |process| Driver {
+        process: Process(process),
         steps: scenario.steps,
         context: frame.context.clone(),
         world: Arc::clone(&frame.world),
@@ -151,26 +151,26 @@ async fn run(
         is_audience: false,
         fit: fit.clone(),
     };
-    let first = player(1);
-    let lanes = scenario.lanes + workload.audience;
-    for lane in 1..=lanes {
-        let mut player = first.clone();
-        player.lane = Lane(lane);
-        player.is_audience = lane > scenario.lanes;
-        if player.is_audience {
-            player.steps = player.steps.min(AUDIENCE_STEPS);
+    let first = driver(1);
+    let processes = scenario.processes + workload.audience;
+    for process in 1..=processes {
+        let mut driver = first.clone();
+        driver.process = Process(process);
+        driver.is_audience = process > scenario.processes;
+        if driver.is_audience {
+            driver.steps = driver.steps.min(AUDIENCE_STEPS);
         }
-        player.enter();
+        driver.enter();
     }
     let mut end = executor.run(HORIZON).await;
     if end == End::Finished {
-        let last = Lane(lanes + 1);
-        executor.spawn(last, Box::pin(drain(player(last.0))));
+        let last = Process(processes + 1);
+        executor.spawn(last, Box::pin(drain(driver(last.0))));
         end = executor.run(HORIZON).await;
-        frame.look_for_leftovers().await;
+        frame.note_leaks().await;
         // Recipes remove no queues.
         if end == End::Finished && fit.is_none() {
-            executor.spawn(last, Box::pin(remove(player(last.0))));
+            executor.spawn(last, Box::pin(remove(driver(last.0))));
             end = executor.run(HORIZON).await;
         }
     }
@@ -183,7 +183,7 @@ async fn run(
     Played {
         config: workload.config.clone(),
         mode,
-        history: frame.end((0..=lanes + 1).map(Lane), &end),
+        history: frame.end((0..=processes + 1).map(Process), &end),
         end,
         plan: decisions.taken(),
         goals,

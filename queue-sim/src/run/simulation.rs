@@ -26,6 +26,6 @@ pub trait Simulation {
     /// The first difference between two runs of the same decisions.
     fn differ(&self, first: &Self::Run, second: &Self::Run) -> Option<Finding>;
 
-    /// The length of a run's story, in calls.
+    /// The length of a run, in calls.
     fn operations(&self, run: &Self::Run) -> usize;
 }

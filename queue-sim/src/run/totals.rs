@@ -50,7 +50,7 @@ impl Totals {
         self.histories.len() as u64
     }
 
-    /// A number made of all histories and their seeds. Another process that plays the same seeds,
+    /// A number made of all histories and their seeds. Another run of the program that plays the same seeds,
     /// in any order, must get the same number.
     pub const fn digest(&self) -> u64 {
         self.digest

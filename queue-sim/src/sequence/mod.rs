@@ -1,6 +1,6 @@
 //! Random sequences of calls on one queue: one call after another, without faults.
 //!
-//! Runs of lanes under faults ([`run`](crate::run)) rarely reach the bounds of a call. Sequences reach them, with
+//! Runs of processes under faults ([`run`](crate::run)) rarely reach the bounds of a call. Sequences reach them, with
 //! batches of 127, 128 and 129 entries, rounds of 128 messages that expire together, and durations at the limits of the
 //! valid range. Time moves to a millisecond before, at or after the next change. [`strategy`] generates sequences for
 //! proptest, which also shrinks them. [`play()`] plays one on a backend. [`check`](crate::check::check()) judges its
@@ -32,14 +32,14 @@ pub struct Sequence {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Time passes.
-    Wait(Wait),
+    Wait(TimeStep),
     /// The client makes a call, with [`symbol`]s in it.
     Call(Call),
 }
 
 /// An amount of time that passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub enum TimeStep {
     /// A number of milliseconds.
     For(u64),
     /// The time until the next change that comes without a call, plus or minus a number of milliseconds. Such a change
@@ -50,7 +50,7 @@ pub enum Wait {
 /// The longest wait in milliseconds: due times go up to the year 9999, and the clock does not.
 const LONGEST_WAIT: u64 = 8 * 24 * 60 * 60 * 1_000;
 
-impl Wait {
+impl TimeStep {
     /// This wait in milliseconds, if it is `now` and the next change comes at `change`.
     fn millis(self, now: Timestamp, change: Option<Timestamp>) -> u64 {
         match self {

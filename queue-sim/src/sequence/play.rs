@@ -13,13 +13,13 @@ use crate::{
     engine::in_virtual_time,
     history::{Journal, Recorder},
     model::Model,
-    plan::{Decisions, Lane, Plan},
+    plan::{Decisions, Plan, Process},
     run::{Frame, Played, queue_name},
     workload::Mode,
-    world::{Environment, Faults},
+    world::{Environment, FaultMix},
 };
 
-const LANE: Lane = Lane(1);
+const PROCESS: Process = Process(1);
 
 /// Longer than any sequence takes.
 const HORIZON: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
@@ -34,7 +34,7 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
         "128 leases expired at once",
         "128 messages outdated at once",
         "a dead letter was trimmed",
-        "accepted anew when done",
+        "accepted again when done",
         "buried",
         "cancelled",
         "cancelled what never was",
@@ -96,7 +96,7 @@ pub fn play(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
 async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
     let decisions = Decisions::planned(Plan::default());
     let lease = Duration::from_millis(20);
-    let frame = Frame::new(environment, &decisions, 0, Faults::none(), lease);
+    let frame = Frame::new(environment, &decisions, 0, FaultMix::none(), lease);
     let client = Client {
         known: Known::default(),
         model: Model::new(&sequence.config),
@@ -107,22 +107,22 @@ async fn run(sequence: &Sequence, environment: &mut dyn Environment) -> Played {
     let (world, steps) = (frame.world.clone(), sequence.clone());
     let executor = &frame.context.executor;
     executor.spawn(
-        LANE,
+        PROCESS,
         Box::pin(async move {
-            let recorder = Recorder::new(LANE, client.journal.clone());
-            let backend = world.connect(LANE).await.expect("nothing goes wrong");
+            let recorder = Recorder::new(PROCESS, client.journal.clone());
+            let backend = world.connect(PROCESS).await.expect("nothing goes wrong");
             let backend = Layered::new(recorder, backend);
             let queue = backend.open(&queue_name(), &steps.config).await;
             client.play(&queue.expect("a fresh queue"), &steps).await;
         }),
     );
     let end = executor.run(HORIZON).await;
-    frame.look_for_leftovers().await;
+    frame.note_leaks().await;
     Played {
         config: sequence.config.clone(),
         mode: Mode::Faults,
         goals: frame.context.journal.goals(),
-        history: frame.end([LANE, Lane::WORLD], &end),
+        history: frame.end([PROCESS, Process::WORLD], &end),
         end,
         plan: Plan::default(),
     }

@@ -1,4 +1,4 @@
-//! The lanes of a run: which of them live, which have crashed, and where they may crash.
+//! The processes of a run: which of them live, which have crashed, and where they may crash.
 
 use std::{
     collections::BTreeMap,
@@ -16,14 +16,14 @@ use queue_core::{
 use crate::{
     engine::yield_now,
     history::Event,
-    plan::{Lane, What},
+    plan::{Process, What},
     world::{Fault, RunContext},
 };
 
-/// A lane crashes at most this often in a run, so that it gets work done in between.
+/// A process crashes at most this often in a run, so that it gets work done in between.
 const MOST_CRASHES: u32 = 3;
 
-/// All lanes of a run.
+/// All processes of a run.
 #[derive(Clone)]
 pub(super) struct Actors(Arc<ActorsInner>);
 
@@ -36,7 +36,7 @@ struct ActorsInner {
 
 #[derive(Default)]
 struct ActorState {
-    members: BTreeMap<Lane, Member>,
+    members: BTreeMap<Process, Member>,
     calm: bool,
 }
 
@@ -44,7 +44,7 @@ struct ActorState {
 struct Member {
     fragile: bool,
     crashes: u32,
-    /// The number of the lane's steps so far; it decides at steps.
+    /// The number of the process's steps so far; it decides at steps.
     steps: u32,
     alive: bool,
 }
@@ -62,22 +62,22 @@ impl Actors {
         &self.0.context
     }
 
-    /// Brings a lane to life, for the first time or again. A fragile lane may crash and stall.
-    pub(super) fn enters(&self, lane: Lane, fragile: bool) -> Actor {
+    /// Brings a process to life, for the first time or again. A fragile process may crash and stall.
+    pub(super) fn enters(&self, process: Process, fragile: bool) -> Actor {
         let mut state = self.lock();
-        let member = state.members.entry(lane).or_default();
+        let member = state.members.entry(process).or_default();
         member.fragile = fragile;
         member.alive = true;
         drop(state);
         let actor = Actor {
-            lane,
+            process,
             actors: self.clone(),
         };
         actor.step();
         actor
     }
 
-    /// From now on no lane crashes or stalls.
+    /// From now on no process crashes or stalls.
     pub(super) fn calm(&self) {
         self.lock().calm = true;
     }
@@ -87,18 +87,18 @@ impl Actors {
         !self.lock().calm && self.0.context.faults.iter().next().is_some()
     }
 
-    /// Notes that the lane ended without a crash.
-    pub(super) fn leaves(&self, lane: Lane) {
-        if let Some(member) = self.lock().members.get_mut(&lane) {
+    /// Notes that the process ended without a crash.
+    pub(super) fn leaves(&self, process: Process) {
+        if let Some(member) = self.lock().members.get_mut(&process) {
             member.alive = false;
         }
     }
 
-    /// Crashes the lane. Returns false if it may not crash now, or has crashed too often.
-    pub(super) fn crash(&self, lane: Lane) -> bool {
+    /// Crashes the process. Returns false if it may not crash now, or has crashed too often.
+    pub(super) fn crash(&self, process: Process) -> bool {
         let mut state = self.lock();
         let calm = state.calm;
-        let Some(member) = state.members.get_mut(&lane) else {
+        let Some(member) = state.members.get_mut(&process) else {
             return false;
         };
         if calm || !member.fragile || !member.alive || member.crashes >= MOST_CRASHES {
@@ -110,15 +110,15 @@ impl Actors {
         let RunContext {
             executor, journal, ..
         } = &self.0.context;
-        journal.note(Event::Fault(Fault::Crashed.as_str(), lane));
-        journal.note(Event::Crashed(lane));
-        executor.crash(lane);
+        journal.note(Event::Fault(Fault::Crashed.as_str(), process));
+        journal.note(Event::Crashed(process));
+        executor.crash(process);
         true
     }
 
-    fn stall(&self, lane: Lane, pause: Duration) -> bool {
+    fn stall(&self, process: Process, pause: Duration) -> bool {
         let state = self.lock();
-        let may = state.members.get(&lane);
+        let may = state.members.get(&process);
         if state.calm || !may.is_some_and(|member| member.fragile && member.alive) {
             return false;
         }
@@ -127,12 +127,12 @@ impl Actors {
             executor, journal, ..
         } = &self.0.context;
         let pause_millis = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-        journal.note(Event::Fault(Fault::Stalled.as_str(), lane));
+        journal.note(Event::Fault(Fault::Stalled.as_str(), process));
         journal.note(Event::Stalled(
-            lane,
+            process,
             journal.now().plus_millis(pause_millis),
         ));
-        executor.stall(lane, pause);
+        executor.stall(process, pause);
         true
     }
 
@@ -149,43 +149,45 @@ impl fmt::Debug for Actors {
     }
 }
 
-/// One life of a lane.
+/// One life of a process.
 #[derive(Debug, Clone)]
 pub(super) struct Actor {
-    lane: Lane,
+    process: Process,
     actors: Actors,
 }
 
 impl Actor {
-    pub(super) const fn lane(&self) -> Lane {
-        self.lane
+    pub(super) const fn process(&self) -> Process {
+        self.process
     }
 
-    /// Begins the lane's next step.
+    /// Begins the process's next step.
     fn step(&self) {
         let mut state = self.actors.lock();
-        let member = state.members.entry(self.lane).or_default();
+        let member = state.members.entry(self.process).or_default();
         member.steps += 1;
         let step = member.steps;
         drop(state);
-        self.actors.context().decisions.enter(self.lane, step);
+        self.actors.context().decisions.enter(self.process, step);
     }
 
-    /// A point at which other lanes may go first, and at which this lane may crash or stall.
+    /// A point at which other processes may go first, and at which this process may crash or stall.
     pub(super) async fn interruptible(&self) {
         let context = self.actors.context();
-        let site = context.decisions.site(self.lane, What::Interrupt);
+        let point = context
+            .decisions
+            .choice_point(self.process, What::Interrupt);
         let crashes = context.faults.chance(Fault::Crashed);
         let stalls = context.faults.chance(Fault::Stalled);
         let chance = (crashes + stalls).min(100) / 3;
-        match context.decisions.draw(site, 3, chance) {
-            1 if crashes > 0 && self.actors.crash(self.lane) => {
-                // The lane has crashed: the executor drops this future before it polls it again.
+        match context.decisions.draw(point, 3, chance) {
+            1 if crashes > 0 && self.actors.crash(self.process) => {
+                // The process has crashed: the executor drops this future before it polls it again.
                 std::future::pending::<()>().await;
             }
             2 if stalls > 0 => {
                 let pause = self.boundary();
-                if self.actors.stall(self.lane, pause) {
+                if self.actors.stall(self.process, pause) {
                     yield_now().await;
                 }
             }
@@ -197,8 +199,10 @@ impl Actor {
     pub(super) fn doom(&self) -> Option<Duration> {
         let context = self.actors.context();
         let chance = context.faults.chance(Fault::Crashed);
-        let site = context.decisions.site(self.lane, What::Interrupt);
-        let doomed = context.decisions.draw(site, 2, chance) > 0;
+        let point = context
+            .decisions
+            .choice_point(self.process, What::Interrupt);
+        let doomed = context.decisions.draw(point, 2, chance) > 0;
         doomed.then(|| self.boundary())
     }
 
@@ -215,32 +219,35 @@ impl Actor {
             lease * 2,
         ];
         let context = self.actors.context();
-        let site = context.decisions.site(self.lane, What::Delay);
-        times[context.decisions.choose(site, times.len() as u32) as usize]
+        let point = context.decisions.choice_point(self.process, What::Delay);
+        times[context.decisions.choose(point, times.len() as u32) as usize]
     }
 
     /// Writes down an effect, and returns its order and its time.
     pub(super) fn effect(&self, ledger: &str, key: &str) -> (u64, Timestamp) {
         let journal = &self.actors.context().journal;
-        journal.note(Event::Effect(self.lane, format!("{ledger} {key}")));
+        journal.note(Event::Effect(self.process, format!("{ledger} {key}")));
         (journal.order(), journal.now())
     }
 
     /// Writes down that the ledger left an effect out, and why.
     pub(super) fn spares(&self, ledger: &str, key: &str, why: &str) {
         let journal = &self.actors.context().journal;
-        journal.note(Event::Spared(self.lane, format!("{ledger} {key}: {why}")));
+        journal.note(Event::Spared(
+            self.process,
+            format!("{ledger} {key}: {why}"),
+        ));
     }
 
     /// Writes down the handler's failure.
     pub(super) fn failed(&self, how: &str) {
         let how: Vec<&str> = how.split_whitespace().collect();
         let journal = &self.actors.context().journal;
-        journal.note(Event::Failed(self.lane, how.join(" ")));
+        journal.note(Event::Failed(self.process, how.join(" ")));
     }
 }
 
-/// The lane may crash before and after each call.
+/// The process may crash before and after each call.
 #[async_trait]
 impl Layer for Actor {
     async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
@@ -249,7 +256,7 @@ impl Layer for Actor {
         let answer = queue.call(call).await;
         // A call that found nothing is no step. So a worker's second ack is at the same step after any number of empty
         // polls, and a plan stays valid when it shrinks.
-        let told = match &answer {
+        let is_step = match &answer {
             Ok(Answer::Leased(leased)) => !leased.is_empty(),
             Ok(Answer::SettledAndLeased(settled, leased)) => {
                 !settled.is_empty() || !leased.is_empty()
@@ -257,7 +264,7 @@ impl Layer for Actor {
             Ok(_) => !wait,
             Err(_) => false,
         };
-        if told {
+        if is_step {
             self.step();
         }
         self.interruptible().await;

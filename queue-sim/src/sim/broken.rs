@@ -12,7 +12,7 @@ pub struct Broken {
     pub finding: Finding,
     /// The smallest plan that shows it; `None` if no single run is wrong.
     pub plan: Option<Plan>,
-    /// The whole message: the story, the rule in plain words, and the line that replays the run.
+    /// The whole message: the history view, the rule in plain words, and the line that replays the run.
     pub message: String,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Broken {
 impl std::error::Error for Broken {}
 
 /// A failure that belongs to no single run.
-pub(super) fn told(rule: &'static str, message: String) -> Box<Broken> {
+pub(super) fn broken_by(rule: &'static str, message: String) -> Box<Broken> {
     Box::new(Broken {
         finding: Finding::new(rule, message.clone()),
         plan: None,

@@ -9,19 +9,19 @@ use queue_core::{
 use queue_worker::{Context, IntoVerdict, Worker};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Chaos, Run, check::Check, handled::told};
+use super::{FaultSet, Run, check::Check, handled::recorded};
 use crate::world::Environment;
 
-/// The most lanes that have numbers of their own; the auditor has another.
-pub(super) const MOST_LANES: usize = 254;
+/// The most processes that have numbers of their own; the auditor has another.
+pub(super) const MOST_PROCESSES: usize = 254;
 
-/// Any error that ends a lane early.
+/// Any error that ends a process early.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-pub(super) type Life = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+pub(super) type ProcessFuture = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
-/// A lane's code, called once for each of its lives.
-pub(super) type Scene = Arc<dyn Fn(Run) -> Life + Send + Sync>;
+/// A process's code, called once for each of its lives.
+pub(super) type ProcessMain = Arc<dyn Fn(Run) -> ProcessFuture + Send + Sync>;
 
 type MakeEnvironment = Arc<dyn Fn() -> Box<dyn Environment> + Send + Sync>;
 
@@ -38,8 +38,8 @@ pub struct Sim {
     pub(super) handled: Vec<String>,
     /// The queues that have a handler and no worker.
     pub(super) unserved: Vec<String>,
-    pub(super) lanes: Vec<LaneScript>,
-    pub(super) chaos: Chaos,
+    pub(super) processes: Vec<ProcessScript>,
+    pub(super) fault_set: FaultSet,
     pub(super) checks: Vec<Arc<dyn Check>>,
     pub(super) seeds: u64,
     pub(super) lease: Duration,
@@ -48,12 +48,12 @@ pub struct Sim {
     pub(super) regressions: Option<PathBuf>,
 }
 
-/// One lane of a simulation.
+/// One process of a simulation.
 #[derive(Clone)]
-pub(super) struct LaneScript {
+pub(super) struct ProcessScript {
     pub(super) name: String,
     pub(super) role: Role,
-    pub(super) script: Scene,
+    pub(super) script: ProcessMain,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) enum Role {
     /// Runs once, to its end, without faults. Its error fails the run.
     Producer,
     /// Runs once, to its end or until an error, under all faults except crashes.
-    FaultyProducer,
+    ProducerUnderFaults,
     /// Runs until shutdown. It crashes, and starts again.
     Worker,
 }
@@ -71,7 +71,7 @@ macro_rules! queue {
         $(#[$doc])*
         pub fn $kind<T: Body>(self, name: &str, config: $config) -> QueueWorkload<T, $typed<T>> {
             let (named, with) = (name.to_owned(), config.clone());
-            let open: Open<$typed<T>> = Arc::new(move |queues| {
+            let open: OpenQueue<$typed<T>> = Arc::new(move |queues| {
                 let (queues, name, config) = (queues.clone(), named.clone(), with.clone());
                 Box::pin(async move { queues.$open(&name, &config).await })
             });
@@ -87,8 +87,8 @@ impl Sim {
             queues: Vec::new(),
             handled: Vec::new(),
             unserved: Vec::new(),
-            lanes: Vec::new(),
-            chaos: Chaos::all(),
+            processes: Vec::new(),
+            fault_set: FaultSet::all(),
             checks: Vec::new(),
             seeds: 256,
             lease: Duration::from_secs(30),
@@ -119,9 +119,9 @@ impl Sim {
         rotating(RotatingConfig) by rotating_with: Rotating
     }
 
-    /// Sets the faults that may strike; by default [`Chaos::all`].
-    pub fn faults(mut self, chaos: Chaos) -> Self {
-        self.chaos = chaos;
+    /// Sets the faults that may strike; by default [`FaultSet::all`].
+    pub fn faults(mut self, fault_set: FaultSet) -> Self {
+        self.fault_set = fault_set;
         self
     }
 
@@ -173,28 +173,32 @@ impl Sim {
     /// Adds any other participant: `script` runs until it ends, crashes like a worker, and starts
     /// again. It opens queues through [`Run::queues`]. If it loops, it must end at
     /// [`Run::shutdown`].
-    pub fn lane<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
+    pub fn process<F>(self, name: &str, script: impl Fn(Run) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
-        let script: Scene = Arc::new(move |run| Box::pin(script(run)));
+        let script: ProcessMain = Arc::new(move |run| Box::pin(script(run)));
         self.add(name.to_owned(), Role::Worker, script)
     }
 
-    fn add(mut self, name: String, role: Role, script: Scene) -> Self {
-        self.lanes.push(LaneScript { name, role, script });
+    fn add(mut self, name: String, role: Role, script: ProcessMain) -> Self {
+        self.processes.push(ProcessScript { name, role, script });
         self
     }
 }
 
 impl fmt::Debug for Sim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lanes: Vec<&str> = self.lanes.iter().map(|lane| &*lane.name).collect();
+        let processes: Vec<&str> = self
+            .processes
+            .iter()
+            .map(|process| &*process.name)
+            .collect();
         f.debug_struct("Sim")
             .field("name", &self.name)
             .field("queues", &self.queues)
-            .field("lanes", &lanes)
-            .field("chaos", &self.chaos)
+            .field("processes", &processes)
+            .field("faults", &self.fault_set)
             .field("checks", &self.checks)
             .finish_non_exhaustive()
     }
@@ -205,8 +209,8 @@ pub trait Body: Serialize + DeserializeOwned + Send + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + 'static> Body for T {}
 
-type Opening<Q> = Pin<Box<dyn Future<Output = Result<Q>> + Send>>;
-type Open<Q> = Arc<dyn Fn(&Queues) -> Opening<Q> + Send + Sync>;
+type OpenFuture<Q> = Pin<Box<dyn Future<Output = Result<Q>> + Send>>;
+type OpenQueue<Q> = Arc<dyn Fn(&Queues) -> OpenFuture<Q> + Send + Sync>;
 type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
 
 /// A simulation and its current queue, which gets producers and workers.
@@ -214,14 +218,14 @@ type Tune<T> = Arc<dyn Fn(Worker<T>) -> Worker<T> + Send + Sync>;
 pub struct QueueWorkload<T, Q> {
     sim: Sim,
     name: String,
-    open: Open<Q>,
+    open: OpenQueue<Q>,
     workers: usize,
     tune: Tune<T>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
-    fn new(mut sim: Sim, name: &str, config: QueueConfig, open: Open<Q>) -> Self {
+    fn new(mut sim: Sim, name: &str, config: QueueConfig, open: OpenQueue<Q>) -> Self {
         sim.queues.push((name.to_owned(), config));
         Self {
             sim,
@@ -233,8 +237,8 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         }
     }
 
-    /// Adds a lane that puts messages in. `produce` runs once, to its end, without faults. If it returns an error, the
-    /// run fails.
+    /// Adds a process that puts messages in. `produce` runs once, to its end, without faults. If it returns an error,
+    /// the run fails.
     pub fn producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
@@ -244,11 +248,11 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
 
     /// As [`producer`](Self::producer), but under all faults except crashes. It may end with an
     /// error: a push whose reply was lost is `Unknown`, for example.
-    pub fn faulty_producer<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
+    pub fn producer_under_faults<F>(self, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
-        self.produce(Role::FaultyProducer, produce)
+        self.produce(Role::ProducerUnderFaults, produce)
     }
 
     fn produce<F>(mut self, role: Role, produce: impl Fn(Q) -> F + Send + Sync + 'static) -> Self
@@ -256,19 +260,19 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
         let (open, produce) = (Arc::clone(&self.open), Arc::new(produce));
-        let script = move |run: Run| -> Life {
+        let script = move |run: Run| -> ProcessFuture {
             let (opening, produce) = (open(run.queues()), Arc::clone(&produce));
             Box::pin(async move { produce(opening.await?).await })
         };
-        let count = self.sim.lanes.iter();
-        let count = count.filter(|lane| lane.role != Role::Worker).count();
+        let count = self.sim.processes.iter();
+        let count = count.filter(|process| process.role != Role::Worker).count();
         let name = format!("producer {count}");
         self.sim = self.sim.add(name, role, Arc::new(script));
         self
     }
 
-    /// Sets the number of workers that [`handler`](Self::handler) starts, each in its own lane; by
-    /// default 2. A simulation has at most 254 lanes.
+    /// Sets the number of workers that [`handler`](Self::handler) starts, each in its own process; by
+    /// default 2. A simulation has at most 254 processes.
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
@@ -292,15 +296,15 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
         let (open, tune) = (Arc::clone(&self.open), Arc::clone(&self.tune));
         let (lease, name) = (self.sim.lease, self.name.clone());
         self.sim.handled.push(name.clone());
-        let script = move |run: Run| -> Life {
-            let handler = told(make(&run), run.actor.clone());
+        let script = move |run: Run| -> ProcessFuture {
+            let handler = recorded(make(&run), run.actor.clone());
             let opening = open(run.queues());
             let (tune, name) = (Arc::clone(&tune), name.clone());
             Box::pin(async move {
                 let worker = Worker::new(opening.await?)
                     .named(name)
-                    // The process's number would make each run different.
-                    .holder(format!("lane {}", run.lane()))
+                    // The program's process id would make each run different.
+                    .holder(format!("process {}", run.process()))
                     .lease(lease)
                     .seed(run.seed())
                     .spawn(run.spawner());
@@ -308,14 +312,16 @@ impl<T: Body, Q: Send + 'static> QueueWorkload<T, Q> {
                 Ok(())
             })
         };
-        let script: Scene = Arc::new(script);
+        let script: ProcessMain = Arc::new(script);
         if self.workers == 0 {
             self.sim.unserved.push(self.name.clone());
         }
-        // One lane more than allowed is enough to be refused.
-        let workers = self.workers.min(MOST_LANES + 1);
-        let before = self.sim.lanes.iter();
-        let before = before.filter(|lane| lane.role == Role::Worker).count();
+        // One process more than allowed is enough to be refused.
+        let workers = self.workers.min(MOST_PROCESSES + 1);
+        let before = self.sim.processes.iter();
+        let before = before
+            .filter(|process| process.role == Role::Worker)
+            .count();
         for worker in before..before + workers {
             let name = format!("worker {worker}");
             self.sim = self.sim.add(name, Role::Worker, Arc::clone(&script));
@@ -355,7 +361,7 @@ of_the_simulation! {
     /// [`Sim::rotating`]
     rotating<U>(name: &str, config: RotatingConfig) -> QueueWorkload<U, Rotating<U>>;
     /// [`Sim::faults`]
-    faults(chaos: Chaos) -> Sim;
+    faults(fault_set: FaultSet) -> Sim;
     /// [`Sim::check`]
     check(check: impl Check) -> Sim;
     /// [`Sim::seeds`]

@@ -1,4 +1,4 @@
-//! Handlers whose failures the story shows; without this, the story only shows that the worker tries again.
+//! Handlers whose failures the history view shows; without this, it only shows that the worker tries again.
 
 use std::{future::Future, panic, pin::Pin, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::{actors::Actor, panics::guarded};
 type Handling = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
 /// Wraps the handler: this actor writes down its failures and panics.
-pub(super) fn told<T, H, F>(handler: H, actor: Actor) -> impl Fn(T, Context) -> Handling
+pub(super) fn recorded<T, H, F>(handler: H, actor: Actor) -> impl Fn(T, Context) -> Handling
 where
     T: Send + 'static,
     H: Fn(T, Context) -> F + Send + Sync + 'static,

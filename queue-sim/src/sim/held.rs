@@ -7,31 +7,31 @@ use queue_core::{
     call::{Answer, Call},
 };
 
-use super::Story;
-use crate::{history::Moment, plan::Lane};
+use super::RunRecord;
+use crate::{history::Moment, plan::Process};
 
 /// Of the unacked messages that a worker still held after the last fault, the one held the longest.
 #[derive(Debug)]
 pub(super) struct HeldJobs<'a> {
     queue: &'a QueueName,
     id: MessageId,
-    lane: &'a str,
+    process: &'a str,
     time: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Lease {
-    lane: Lane,
+struct HeldLease {
+    process: Process,
     since: Timestamp,
     /// The time of its last extension.
     until: Moment,
 }
 
 impl<'a> HeldJobs<'a> {
-    pub(super) fn longest(story: &'a Story) -> Option<Self> {
-        let healed = story.history.healed()?;
-        let mut leases: BTreeMap<(&QueueName, Receipt), Lease> = BTreeMap::new();
-        for record in &story.history.records {
+    pub(super) fn longest(run: &'a RunRecord) -> Option<Self> {
+        let healed = run.history.healed()?;
+        let mut leases: BTreeMap<(&QueueName, Receipt), HeldLease> = BTreeMap::new();
+        for record in &run.history.records {
             let queue = &record.queue;
             let until = record.ended.as_ref().map_or(record.began, |ended| ended.at);
             if let (Call::Extend(receipts, _), Some(Answer::Extended(each))) =
@@ -58,8 +58,8 @@ impl<'a> HeldJobs<'a> {
                 _ => continue,
             };
             for delivery in &leased.deliveries {
-                let lease = Lease {
-                    lane: record.lane,
+                let lease = HeldLease {
+                    process: record.process,
                     since: until.at,
                     until,
                 };
@@ -71,7 +71,10 @@ impl<'a> HeldJobs<'a> {
         let held = held.map(|((queue, receipt), lease)| Self {
             queue,
             id: receipt.id,
-            lane: story.lanes.get(&lease.lane).map_or("somebody", |lane| lane),
+            process: run
+                .processes
+                .get(&lease.process)
+                .map_or("somebody", |process| process),
             time: lease.until.at.since(lease.since),
         });
         let held = held.filter(|held: &Self| !held.time.is_zero());
@@ -84,12 +87,12 @@ impl fmt::Display for HeldJobs<'_> {
         let Self {
             queue,
             id,
-            lane,
+            process,
             time,
         } = self;
         write!(
             f,
-            "{lane} held {queue} {id} for {time:?}, extending its lease"
+            "{process} held {queue} {id} for {time:?}, extending its lease"
         )
     }
 }

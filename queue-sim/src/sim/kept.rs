@@ -3,10 +3,10 @@
 use std::{env, path::PathBuf};
 
 use super::{
-    broken::{Broken, told},
+    broken::{Broken, broken_by},
     builder::Sim,
     check::Finding,
-    report::Report,
+    report::RunReport,
     variables,
 };
 use crate::{
@@ -63,7 +63,10 @@ impl Sim {
             match runner.regression(&kept) {
                 Ok(replayed) => {
                     if variables::is_verbose() {
-                        eprintln!("{place}: {}", Report::new(&self.name, &replayed.run, None));
+                        eprintln!(
+                            "{place}: {}",
+                            RunReport::new(&self.name, &replayed.run, None)
+                        );
                     }
                 }
                 Err(Relapse::Misfit(misfit)) => misfits.push(misfit),
@@ -76,7 +79,7 @@ impl Sim {
                 }
                 Err(Relapse::Inconclusive) => {
                     let message = format!("{place}: the checks ran out of their budget");
-                    return Err(told("inconclusive", message));
+                    return Err(broken_by("inconclusive", message));
                 }
             }
         }
@@ -103,11 +106,11 @@ impl Sim {
                 self.name,
                 misfits.join("\n")
             );
-            return Err(told("kept plans", message));
+            return Err(broken_by("kept plans", message));
         }
         if let Err(error) = file.update(misfits) {
             let message = format!("the kept plans of {} cannot be updated: {error}", self.name);
-            return Err(told("kept plans", message));
+            return Err(broken_by("kept plans", message));
         }
         for misfit in misfits {
             let place = misfit.place();
@@ -121,10 +124,10 @@ impl Sim {
 
     /// Keeps the plan of a failure. If the file cannot be written, the message says so beside the failure.
     pub(super) fn keep(&self, file: &Regressions, plan: &Plan, finding: &Finding) {
-        let told = match file.keep(&finding.to_string(), plan) {
+        let broken_by = match file.keep(&finding.to_string(), plan) {
             Ok(()) => format!("kept in {file}, to be played first: check it in with what mends it"),
             Err(error) => format!("the plan could not be kept: {error}"),
         };
-        eprintln!("{told}");
+        eprintln!("{broken_by}");
     }
 }

@@ -7,7 +7,7 @@ use std::{
 use queue_core::{Timestamp, Token};
 
 use super::actors::Actor;
-use crate::plan::Lane;
+use crate::plan::Process;
 
 /// A system outside of the queue on which handlers have effects: a payment provider, a mail server,
 /// a table. It belongs to one run. Its effects survive a worker's crash.
@@ -28,8 +28,8 @@ pub struct Effect {
     pub order: u64,
     /// The time of the effect.
     pub at: Timestamp,
-    /// The lane that had the effect.
-    pub lane: Lane,
+    /// The process that had the effect.
+    pub process: Process,
     /// The ledger.
     pub ledger: Arc<str>,
     /// The key that the handler named: an order's number, a customer.
@@ -64,7 +64,7 @@ pub(super) struct Books(Arc<Mutex<LedgerState>>);
 #[derive(Debug, Default)]
 struct LedgerState {
     effects: Vec<Effect>,
-    opened: BTreeMap<Arc<str>, BTreeSet<Lane>>,
+    opened: BTreeMap<Arc<str>, BTreeSet<Process>>,
     newest: BTreeMap<(Arc<str>, String), Token>,
 }
 
@@ -73,7 +73,7 @@ impl Books {
         let name: Arc<str> = name.into();
         let mut state = self.lock();
         let opened = state.opened.entry(Arc::clone(&name)).or_default();
-        opened.insert(actor.lane());
+        opened.insert(actor.process());
         drop(state);
         Ledger {
             name,
@@ -86,7 +86,7 @@ impl Books {
         self.lock().effects.clone()
     }
 
-    pub(super) fn opened(&self) -> BTreeMap<Arc<str>, BTreeSet<Lane>> {
+    pub(super) fn opened(&self) -> BTreeMap<Arc<str>, BTreeSet<Process>> {
         self.lock().opened.clone()
     }
 
@@ -161,7 +161,7 @@ impl Ledger {
         self.books.lock().effects.push(Effect {
             order,
             at,
-            lane: self.actor.lane(),
+            process: self.actor.process(),
             ledger: Arc::clone(&self.name),
             key,
         });

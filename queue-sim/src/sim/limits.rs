@@ -5,8 +5,8 @@ use std::time::Duration;
 use queue_core::{in_millis, limits};
 
 use super::{
-    broken::{Broken, told},
-    builder::{MOST_LANES, Sim},
+    broken::{Broken, broken_by},
+    builder::{MOST_PROCESSES, Sim},
 };
 
 /// The shortest lease that a worker takes.
@@ -25,10 +25,10 @@ impl Sim {
                 "0 workers for queue {queue:?}, so its handler would never run: at least 1"
             )));
         }
-        if self.lanes.len() > MOST_LANES {
+        if self.processes.len() > MOST_PROCESSES {
             return Err(self.refused(&format!(
-                "more workers, producers and other lanes than a run can tell apart: at most \
-                 {MOST_LANES}"
+                "more workers, producers and other processes than a run can tell apart: at most \
+                 {MOST_PROCESSES}"
             )));
         }
         Ok(())
@@ -51,6 +51,6 @@ impl Sim {
     }
 
     fn refused(&self, why: &str) -> Box<Broken> {
-        told("settings", format!("{}: {why}", self.name))
+        broken_by("settings", format!("{}: {why}", self.name))
     }
 }

@@ -6,8 +6,8 @@ mod audit;
 mod broken;
 mod builder;
 mod cases;
-mod chaos;
 pub mod check;
+mod fault_set;
 mod handled;
 mod held;
 mod kept;
@@ -17,8 +17,8 @@ mod panics;
 mod play;
 mod report;
 mod run;
+mod run_record;
 mod runner;
-mod story;
 mod tally;
 mod variables;
 
@@ -26,11 +26,11 @@ pub use self::{
     broken::Broken,
     builder::{Body, BoxError, QueueWorkload, Sim},
     cases::{Case, CaseTree, Cases},
-    chaos::Chaos,
     check::{Check, Drained, Effects, Finding, Rules},
+    fault_set::FaultSet,
     ledger::{Effect, Ledger, Stale},
     run::Run,
-    story::{Fates, Story},
+    run_record::{Fates, RunRecord},
     tally::Tally,
     variables::{first_seed_of_the_day, seeds_or},
 };

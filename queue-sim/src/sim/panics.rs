@@ -1,5 +1,5 @@
-//! Panics of the code under test. The simulator catches them and shows them in the story. It does not print them for
-//! each of the hundreds of runs in which it shrinks a failure.
+//! Panics of the code under test. The simulator catches them and shows them in the history view. It does not print them
+//! for each of the hundreds of runs in which it shrinks a failure.
 
 use std::{
     cell::{Cell, RefCell},

@@ -17,10 +17,10 @@ use tokio::{
 };
 
 use super::{
-    Story,
+    RunRecord,
     actors::{Actor, Actors},
     audit::{Audit, Left},
-    builder::{LaneScript, Role, Sim},
+    builder::{ProcessScript, Role, Sim},
     ledger::Books,
     panics::guarded,
     run::Run,
@@ -28,34 +28,38 @@ use super::{
 use crate::{
     engine::{in_virtual_time, yield_now},
     history::{Event, Recorder},
-    plan::{ChoicePoint, Decisions, Lane, What},
+    plan::{ChoicePoint, Decisions, Process, What},
     run::Frame,
-    world::{Environment, Fault, Faults, World, by_rule},
+    world::{Environment, Fault, FaultMix, World, by_rule},
 };
 
-/// The lane that reads the queues from outside, without faults.
-pub(super) const AUDITOR: Lane = Lane(u8::MAX);
+/// The process that reads the queues from outside, without faults.
+pub(super) const AUDITOR: Process = Process(u8::MAX);
 /// The least time that faults last, in leases, after the producers have ended and no message is
-/// delayed. It lets crashed lanes come back and crash again.
-const CHAOS_LEASES: u32 = 12;
-/// The most ends of one lane with an error that faults can explain.
+/// delayed. It lets crashed processes come back and crash again.
+const FAULT_LEASES: u32 = 12;
+/// The most ends of one process with an error that faults can explain.
 const MOST_RESTARTS: u32 = 10;
 /// The number of the auditor's reads in one lease.
-const LOOKS_PER_LEASE: u32 = 2;
+const READS_PER_LEASE: u32 = 2;
 
 /// Plays one run.
-pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Decisions) -> Story {
+pub(super) fn play(
+    sim: &Sim,
+    environment: &mut dyn Environment,
+    decisions: &Decisions,
+) -> RunRecord {
     in_virtual_time(async {
-        let parameter = |nth| ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(nth);
+        let parameter = |nth| ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(nth);
         let preemption = [5, 20, 50, 90][decisions.choose(parameter(0), 4) as usize];
         let possible = environment.faults().iter().copied();
         let possible: Vec<Fault> = possible
-            .filter(|fault| sim.chaos.faults.contains(fault))
+            .filter(|fault| sim.fault_set.faults.contains(fault))
             .collect();
-        let mut faults = Faults::drawn(decisions, &possible).sparing(AUDITOR);
-        for (index, lane) in sim.lanes.iter().enumerate() {
-            if lane.role == Role::Producer {
-                faults = faults.sparing(lane_number(index));
+        let mut faults = FaultMix::drawn(decisions, &possible).sparing(AUDITOR);
+        for (index, process) in sim.processes.iter().enumerate() {
+            if process.role == Role::Producer {
+                faults = faults.sparing(process_number(index));
             }
         }
         let frame = Frame::new(environment, decisions, preemption, faults, sim.lease);
@@ -65,19 +69,18 @@ pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Dec
             actors: Actors::new(frame.context.clone(), sim.lease),
             books: Books::default(),
             shutdown: watch::Sender::new(false),
-            told: Mutex::default(),
+            log: Mutex::default(),
         });
         let directing = Arc::clone(&director);
         let executor = &frame.context.executor;
         executor.spawn(
-            Lane::WORLD,
+            Process::WORLD,
             Box::pin(async move { directing.direct().await }),
         );
         let horizon = sim.patience * 2 + Duration::from_secs(3600);
         let end = executor.run(horizon).await;
-        let told =
-            std::mem::take(&mut *director.told.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut failures = told.failures;
+        let log = std::mem::take(&mut *director.log.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut failures = log.failures;
         // The executor's handles drop their tasks. Any task still alive in the runtime was spawned
         // past the executor.
         let strays = Handle::current().metrics().num_alive_tasks();
@@ -85,21 +88,21 @@ pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Dec
             failures.push((
                 "tokio::spawn".to_owned(),
                 format!(
-                    "{strays} tasks survived their lanes: spawn them by Run::spawner, so that they \
-                     crash with the lane"
+                    "{strays} tasks survived their processes: spawn them by Run::spawner, so that they \
+                     crash with the process"
                 ),
             ));
         }
-        Story {
+        RunRecord {
             queues: director.queues(),
             handled: sim.handled.iter().cloned().collect(),
             history: frame.end([], &end),
             effects: director.books.effects(),
             ledgers: director.books.opened(),
-            lanes: director.lanes(),
-            drained: told.drained,
-            dead: told.dead,
-            counters: told.counters,
+            processes: director.processes(),
+            drained: log.drained,
+            dead: log.dead,
+            counters: log.counters,
             failures,
             end,
             plan: decisions.taken(),
@@ -107,8 +110,8 @@ pub(super) fn play(sim: &Sim, environment: &mut dyn Environment, decisions: &Dec
     })
 }
 
-fn lane_number(index: usize) -> Lane {
-    Lane(u8::try_from(index + 1).unwrap_or(u8::MAX - 1))
+fn process_number(index: usize) -> Process {
+    Process(u8::try_from(index + 1).unwrap_or(u8::MAX - 1))
 }
 
 /// Facts that are known only at the end of a run.
@@ -120,7 +123,7 @@ struct PlayLog {
     failures: Vec<(String, String)>,
 }
 
-/// Directs a run: starts the lanes, and starts them again after crashes; ends the faults; waits
+/// Directs a run: starts the processes, and starts them again after crashes; ends the faults; waits
 /// until nothing is left; and shuts the workers down.
 struct Director {
     sim: Sim,
@@ -128,7 +131,7 @@ struct Director {
     actors: Actors,
     books: Books,
     shutdown: watch::Sender<bool>,
-    told: Mutex<PlayLog>,
+    log: Mutex<PlayLog>,
 }
 
 impl Director {
@@ -137,8 +140,8 @@ impl Director {
             Ok(backend) => backend,
             Err(error) => return self.failed("auditor", error.to_string()),
         };
-        // The journal records the auditor as it records the lanes: the auditor's reads reclaim expired leases, which
-        // may decide the order of later events.
+        // The journal records the auditor as it records the processes: the auditor's reads reclaim expired leases,
+        // which may decide the order of later events.
         let recorder = Recorder::new(AUDITOR, self.actors.context().journal.clone());
         let recorded = Layered::new(recorder, Arc::clone(&backend));
         let audit = match Audit::open(&self.sim, &recorded).await {
@@ -147,32 +150,32 @@ impl Director {
         };
         let mut producers = Vec::new();
         let mut workers = Vec::new();
-        for (index, script) in self.sim.lanes.iter().enumerate() {
+        for (index, script) in self.sim.processes.iter().enumerate() {
             let (sender, ended) = oneshot::channel();
-            let keeper = Arc::clone(&self).keep(lane_number(index), script.clone(), sender);
-            let running = self.spawner(Lane::WORLD).spawn(Box::pin(keeper));
+            let keeper = Arc::clone(&self).keep(process_number(index), script.clone(), sender);
+            let running = self.spawner(Process::WORLD).spawn(Box::pin(keeper));
             match script.role {
                 Role::Worker => workers.push((ended, running)),
                 _ => producers.push((ended, running)),
             }
         }
         for (ended, _running) in producers {
-            // A keeper that is gone has reported its lane's failure.
+            // A keeper that is gone has reported its process's failure.
             let _ = ended.await;
         }
         let drained = self.drain(&audit).await;
         let ended = match drained {
             Ok(drained) => {
-                self.tell(|told| told.drained = drained);
+                self.log(|log| log.drained = drained);
                 audit.dead().await
             }
             Err(error) => Err(error),
         };
         match ended {
-            Ok(dead) => self.tell(|told| told.dead = dead),
+            Ok(dead) => self.log(|log| log.dead = dead),
             Err(error) => self.failed("auditor", error.to_string()),
         }
-        // Stalled lanes go on with a half-done handler, and the history shows what they do then.
+        // Stalled processes go on with a half-done handler, and the history shows what they do then.
         time::sleep(self.sim.lease * 3).await;
         self.shutdown.send_replace(true);
         for (ended, _running) in workers {
@@ -181,7 +184,7 @@ impl Director {
         if let Err(error) = self.count(&*backend).await {
             self.failed("auditor", error.to_string());
         }
-        for left in self.world.leftovers().await {
+        for left in self.world.leaks().await {
             self.failed("left behind", by_rule(&left));
         }
     }
@@ -191,14 +194,14 @@ impl Director {
     async fn count(&self, backend: &dyn Backend) -> Result<()> {
         let audit = Audit::open(&self.sim, backend).await?;
         let counters = audit.counters().await?;
-        self.tell(|told| told.counters = counters);
+        self.log(|log| log.counters = counters);
         Ok(())
     }
 
     /// Waits until nothing is left, with faults for a while and then without. Returns the time from the last fault
     /// until then.
     async fn drain(&self, audit: &Audit) -> Result<Option<Duration>> {
-        let look = self.sim.lease / LOOKS_PER_LEASE;
+        let pause = self.sim.lease / READS_PER_LEASE;
         let begun = Instant::now();
         let mut quiet_since = begun;
         let drained = loop {
@@ -209,12 +212,12 @@ impl Director {
             if left == Left::Later {
                 quiet_since = Instant::now();
             }
-            if quiet_since.elapsed() > self.sim.lease * CHAOS_LEASES
+            if quiet_since.elapsed() > self.sim.lease * FAULT_LEASES
                 || begun.elapsed() > self.sim.patience
             {
                 break false;
             }
-            time::sleep(look).await;
+            time::sleep(pause).await;
         };
         self.actors.calm();
         self.world.heal().await;
@@ -227,24 +230,29 @@ impl Director {
             if audit.left().await? == Left::Nothing {
                 return Ok(Some(healed.elapsed()));
             }
-            time::sleep(look).await;
+            time::sleep(pause).await;
         }
         Ok(None)
     }
 
-    /// Keeps a lane alive. A producer has one life; a worker starts again after every crash.
-    async fn keep(self: Arc<Self>, lane: Lane, script: LaneScript, _ended: oneshot::Sender<()>) {
+    /// Keeps a process alive. A producer has one life; a worker starts again after every crash.
+    async fn keep(
+        self: Arc<Self>,
+        process: Process,
+        script: ProcessScript,
+        _ended: oneshot::Sender<()>,
+    ) {
         let fragile = script.role == Role::Worker;
         let rough = self.actors.is_rough();
         let mut restarts = 0;
         loop {
-            let actor = self.actors.enters(lane, fragile);
+            let actor = self.actors.enters(process, fragile);
             let doom = fragile.then(|| actor.doom()).flatten();
             let (life, ended) = self.live(actor, &script);
-            let _doomed = doom.map(|doom| self.doom(lane, doom));
+            let _doomed = doom.map(|doom| self.doom(process, doom));
             let ended = ended.await;
             drop(life);
-            self.actors.leaves(lane);
+            self.actors.leaves(process);
             match ended {
                 Ok(Ok(())) => return,
                 // While faults strike, a supervisor restarts a process that ends with an error.
@@ -253,27 +261,27 @@ impl Director {
                     time::sleep(self.sim.lease / 10).await;
                 }
                 Ok(Err(failure)) => {
-                    if script.role != Role::FaultyProducer {
+                    if script.role != Role::ProducerUnderFaults {
                         self.failed(&script.name, failure);
                     }
                     return;
                 }
-                // The lane crashed, and its supervisor starts it again.
+                // The process crashed, and its supervisor starts it again.
                 Err(_) => yield_now().await,
             }
         }
     }
 
-    /// One life of a lane. Returns how it ended, or `None` if it crashed.
+    /// One life of a process. Returns how it ended, or `None` if it crashed.
     fn live(
         self: &Arc<Self>,
         actor: Actor,
-        script: &LaneScript,
+        script: &ProcessScript,
     ) -> (Running, oneshot::Receiver<Result<(), String>>) {
         let (sender, ended) = oneshot::channel();
         let director = Arc::clone(self);
         let script = Arc::clone(&script.script);
-        let lane = actor.lane();
+        let process = actor.process();
         let life = async move {
             let asked = director.shutdown.subscribe();
             let Self {
@@ -289,35 +297,35 @@ impl Director {
                     Err(_) => time::sleep(Duration::from_millis(100)).await,
                 }
             };
-            let told = match guarded(|| script(run)).await {
+            let log = match guarded(|| script(run)).await {
                 Ok(ended) => ended.map_err(|failure| failure.to_string()),
                 Err(panic) => Err(format!("panicked: {panic}")),
             };
             // If the run is over, the receiver is gone.
-            let _ = sender.send(told);
+            let _ = sender.send(log);
         };
-        (self.spawner(lane).spawn(Box::pin(life)), ended)
+        (self.spawner(process).spawn(Box::pin(life)), ended)
     }
 
-    fn doom(self: &Arc<Self>, lane: Lane, after: Duration) -> Running {
+    fn doom(self: &Arc<Self>, process: Process, after: Duration) -> Running {
         let actors = self.actors.clone();
         let doomed: Task = Box::pin(async move {
             time::sleep(after).await;
-            actors.crash(lane);
+            actors.crash(process);
         });
-        self.spawner(Lane::WORLD).spawn(doomed)
+        self.spawner(Process::WORLD).spawn(doomed)
     }
 
-    fn spawner(&self, lane: Lane) -> impl Spawn + use<> {
-        self.actors.context().executor.spawner(lane)
+    fn spawner(&self, process: Process) -> impl Spawn + use<> {
+        self.actors.context().executor.spawner(process)
     }
 
-    fn failed(&self, lane: &str, failure: String) {
-        self.tell(|told| told.failures.push((lane.to_owned(), failure)));
+    fn failed(&self, process: &str, failure: String) {
+        self.log(|log| log.failures.push((process.to_owned(), failure)));
     }
 
-    fn tell(&self, what: impl FnOnce(&mut PlayLog)) {
-        what(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
+    fn log(&self, what: impl FnOnce(&mut PlayLog)) {
+        what(&mut self.log.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn queues(&self) -> BTreeMap<QueueName, QueueConfig> {
@@ -329,10 +337,10 @@ impl Director {
         named.collect()
     }
 
-    fn lanes(&self) -> BTreeMap<Lane, String> {
-        let scripts = self.sim.lanes.iter().enumerate();
+    fn processes(&self) -> BTreeMap<Process, String> {
+        let scripts = self.sim.processes.iter().enumerate();
         scripts
-            .map(|(index, script)| (lane_number(index), script.name.clone()))
+            .map(|(index, script)| (process_number(index), script.name.clone()))
             .collect()
     }
 }

@@ -1,22 +1,26 @@
 use std::{collections::BTreeMap, fmt};
 
-use super::{Story, check::Finding};
-use crate::report::{marks, named_lanes, parting_lanes, rule};
+use super::{RunRecord, check::Finding};
+use crate::report::{marks, named_columns, parting_rows, rule};
 
-/// The report of a run: the finding, the rule in words, the lanes in time, and the line that
+/// The report of a run: the finding, the rule in words, the history view, and the line that
 /// replays the run.
-pub(super) struct Report<'a> {
+pub(super) struct RunReport<'a> {
     name: &'a str,
-    story: &'a Story,
+    run: &'a RunRecord,
     finding: Option<&'a Finding>,
     before: Option<usize>,
 }
 
-impl<'a> Report<'a> {
-    pub(super) const fn new(name: &'a str, story: &'a Story, finding: Option<&'a Finding>) -> Self {
+impl<'a> RunReport<'a> {
+    pub(super) const fn new(
+        name: &'a str,
+        run: &'a RunRecord,
+        finding: Option<&'a Finding>,
+    ) -> Self {
         Self {
             name,
-            story,
+            run,
             finding,
             before: None,
         }
@@ -35,18 +39,18 @@ impl<'a> Report<'a> {
         };
         let effects = finding.effects.iter().enumerate();
         let marked = effects.filter_map(|(nth, index)| {
-            let effect = self.story.effects.get(*index)?;
+            let effect = self.run.effects.get(*index)?;
             Some((effect.order, format!("time {}", nth + 1)))
         });
         marked.collect()
     }
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for RunReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             name,
-            story,
+            run,
             finding,
             before,
         } = self;
@@ -58,30 +62,26 @@ impl fmt::Display for Report<'_> {
             writeln!(f, "  “{text}” (CONTRACT.md)")?;
         }
         if let Some(before) = before {
-            match story.plan.len() {
+            match run.plan.len() {
                 0 => writeln!(f, "  it takes no fault, and no other decision of chance")?,
-                1 => writeln!(
-                    f,
-                    "  shrunk to 1 decision of chance{}",
-                    fewer(*before, story)
-                )?,
+                1 => writeln!(f, "  shrunk to 1 decision of chance{}", fewer(*before, run))?,
                 n => writeln!(
                     f,
                     "  shrunk to {n} decisions of chance{}",
-                    fewer(*before, story)
+                    fewer(*before, run)
                 )?,
             }
         }
         writeln!(f)?;
-        let lanes = named_lanes(
-            &story.history,
-            &story.lanes,
+        let processes = named_columns(
+            &run.history,
+            &run.processes,
             &marks(self.finding),
             &self.effects(),
         );
-        f.write_str(&lanes)?;
-        for (queue, id) in story.dead.keys() {
-            let reason = &story.dead[&(queue.clone(), *id)];
+        f.write_str(&processes)?;
+        for (queue, id) in run.dead.keys() {
+            let reason = &run.dead[&(queue.clone(), *id)];
             writeln!(f, "  in the end: {queue} {id} is dead: {reason}")?;
         }
         if finding.is_some() {
@@ -90,7 +90,7 @@ impl fmt::Display for Report<'_> {
             write!(
                 f,
                 "\nreplay: QUEUE_SIM_REPLAY='{}' cargo test {test}",
-                story.plan
+                run.plan
             )?;
         }
         Ok(())
@@ -98,25 +98,25 @@ impl fmt::Display for Report<'_> {
 }
 
 /// Shrinking removes decisions, and not necessarily calls.
-fn fewer(before: usize, story: &Story) -> String {
-    match story.size() {
+fn fewer(before: usize, run: &RunRecord) -> String {
+    match run.size() {
         now if now < before => format!(", and from {before} calls to {now}"),
         _ => String::new(),
     }
 }
 
 /// Two runs that should be equal, each shown up to their first difference.
-pub(super) fn where_they_part(first: &Story, second: &Story) -> (String, String) {
-    let told = parting_lanes(&first.history, &second.history, &first.lanes);
-    // A story leaves out calls that led to nothing, and the auditor's.
-    told.unwrap_or_else(|| {
+pub(super) fn first_difference(first: &RunRecord, second: &RunRecord) -> (String, String) {
+    let parting = parting_rows(&first.history, &second.history, &first.processes);
+    // A history view leaves out calls that led to nothing, and the auditor's.
+    parting.unwrap_or_else(|| {
         let records = first.history.records.iter().zip(&second.history.records);
         let mut differ = records.filter(|(one, other)| one != other);
         match differ.next() {
             Some((one, other)) => (format!("  {one:?}\n"), format!("  {other:?}\n")),
             None => (
-                "  all as told\n".to_owned(),
-                "  more or less of it\n".to_owned(),
+                "  the same, as far as both go\n".to_owned(),
+                "  one goes on\n".to_owned(),
             ),
         }
     })

@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{
     history::Recorder,
-    plan::{Lane, What},
+    plan::{Process, What},
     world::World,
 };
 
-/// A lane's access to its run. Each life of each lane has its own.
+/// A process's access to its run. Each life of each process has its own.
 #[derive(Clone)]
 pub struct Run {
     pub(super) queues: Queues,
@@ -27,7 +27,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Connects a lane to the world, behind the layers that record and interrupt it.
+    /// Connects a process to the world, behind the layers that record and interrupt it.
     pub(super) async fn connect(
         world: &Arc<dyn World>,
         actors: &Actors,
@@ -35,16 +35,16 @@ impl Run {
         books: &Books,
         shutdown: watch::Receiver<bool>,
     ) -> Result<Self> {
-        let lane = actor.lane();
-        let backend = world.connect(lane).await?;
-        let recorder = Recorder::new(lane, actors.context().journal.clone());
+        let process = actor.process();
+        let backend = world.connect(process).await?;
+        let recorder = Recorder::new(process, actors.context().journal.clone());
         let recorded = Layered::new(recorder, backend);
         let backend = Layered::new(actor.clone(), Arc::new(recorded));
-        let site = actors
+        let point = actors
             .context()
             .decisions
-            .site(Lane::WORLD, What::Parameter);
-        let seed = actors.context().decisions.choose(site, 1 << 16);
+            .choice_point(Process::WORLD, What::Parameter);
+        let seed = actors.context().decisions.choose(point, 1 << 16);
         Ok(Self {
             queues: Queues::new(backend),
             actor,
@@ -57,27 +57,27 @@ impl Run {
         })
     }
 
-    /// The queues of the run, through this lane's own client, with its own faults.
+    /// The queues of the run, through this process's own client, with its own faults.
     pub const fn queues(&self) -> &Queues {
         &self.queues
     }
 
-    /// A connection to the run's Redis server, for code that sends its own commands. Other lanes
-    /// may go first at every command, and the story of a failure shows it.
+    /// A connection to the run's Redis server, for code that sends its own commands. Other processes
+    /// may go first at every command, and the history view of a failure shows it.
     ///
     /// # Errors
     ///
     /// Errors of connecting; and an error if the run's backend has no server.
     #[cfg(all(unix, feature = "redis"))]
     pub async fn redis(&self) -> redis::RedisResult<redis::aio::MultiplexedConnection> {
-        let connection = self.world.connection(self.actor.lane()).await;
+        let connection = self.world.connection(self.actor.process()).await;
         connection.unwrap_or_else(|| {
             let message = "this simulation has no Redis server: give it one by Sim::backend";
             Err((redis::ErrorKind::InvalidClientConfig, message).into())
         })
     }
 
-    /// A system outside of the queue, by name. All lanes of the run share it.
+    /// A system outside of the queue, by name. All processes of the run share it.
     pub fn ledger(&self, name: &str) -> Ledger {
         self.books.ledger(name, self.actor.clone())
     }
@@ -91,17 +91,20 @@ impl Run {
         }
     }
 
-    /// Spawns background tasks into the lane, so that they crash with it. Tasks from `tokio::spawn`
+    /// Spawns background tasks into the process, so that they crash with it. Tasks from `tokio::spawn`
     /// would survive.
     pub fn spawner(&self) -> impl Spawn + use<> {
-        self.actors.context().executor.spawner(self.actor.lane())
+        self.actors.context().executor.spawner(self.actor.process())
     }
 
     /// Chooses one of the given number of options. The seed decides, and shrinking lowers the choice to 0 where it can.
     /// Use it instead of a random number.
     pub fn choose(&self, options: u32) -> u32 {
         let decisions = &self.actors.context().decisions;
-        decisions.choose(decisions.site(self.actor.lane(), What::User), options)
+        decisions.choose(
+            decisions.choice_point(self.actor.process(), What::User),
+            options,
+        )
     }
 
     /// A number for code that needs a seed, such as a worker's jitter.
@@ -109,9 +112,9 @@ impl Run {
         self.seed
     }
 
-    /// This lane.
-    pub const fn lane(&self) -> Lane {
-        self.actor.lane()
+    /// This process.
+    pub const fn process(&self) -> Process {
+        self.actor.process()
     }
 
     /// The run's current time.
@@ -128,7 +131,7 @@ impl Run {
 impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Run")
-            .field("lane", &self.actor.lane())
+            .field("process", &self.actor.process())
             .finish_non_exhaustive()
     }
 }

@@ -5,19 +5,19 @@ use std::{collections::BTreeSet, ops::Range};
 use tokio::runtime::Handle;
 
 use super::{
-    Story,
-    broken::{Broken, told},
+    RunRecord,
+    broken::{Broken, broken_by},
     builder::Sim,
     kept::Upkeep,
     play::play,
-    report::{Report, where_they_part},
+    report::{RunReport, first_difference},
     tally::Tally,
     variables::{self, seeds_or},
 };
 use crate::{
     check::{Finding, Verdict},
     engine::End,
-    plan::{Decisions, Lane, Plan},
+    plan::{Decisions, Plan, Process},
     run::{Replayed, RunFailure, Runner, Simulation},
     world::{Environment, MemoryEnvironment},
 };
@@ -38,25 +38,25 @@ impl Sim {
     /// so may any other change of the code, and the plan then proves nothing. So if all else passes, such a plan fails
     /// the test. The message gives the line that replaces the plan, or says to delete it.
     ///
-    /// It prints totals of the runs. The process's environment controls it:
+    /// It prints totals of the runs. Environment variables control it:
     ///
     /// | variable | |
     /// | --- | --- |
     /// | `QUEUE_SIM_SEEDS=20000` | plays this many seeds |
-    /// | `QUEUE_SIM_REPLAY='v1:…'` | plays just this plan, and shows its story; nothing is kept |
+    /// | `QUEUE_SIM_REPLAY='v1:…'` | plays just this plan, and shows its history view; nothing is kept |
     /// | `QUEUE_SIM_KEPT=update` | replaces and deletes the kept plans that do not fit any more, instead of failing; look at what it changed, as at any other change |
-    /// | `QUEUE_SIM_VERBOSE=1` | also shows the story of each kept plan that passes |
+    /// | `QUEUE_SIM_VERBOSE=1` | also shows the history view of each kept plan that passes |
     ///
     /// A variable set to nothing counts as not set.
     ///
     /// # Panics
     ///
     /// If a setting is beyond its limits: the message names it. If a run breaks a check: the message has the shortest
-    /// story that shows it, and the line that replays it. If a kept plan does not fit, or the runner cannot read the
-    /// file of kept plans: the message names file and line. If the runs prove too little: none was played (0 seeds), or
-    /// a fault in the chaos never struck. The same if fewer than nine in ten had a message that was accepted and
-    /// settled, or fewer than half had a message that was acked. A message is settled if the queue counts it as acked,
-    /// or if it died from expired leases alone. If the same seed gave two different runs. Inside a tokio runtime
+    /// history view that shows it, and the line that replays it. If a kept plan does not fit, or the runner cannot read
+    /// the file of kept plans: the message names file and line. If the runs prove too little: none was played (0
+    /// seeds), or a fault of the set never struck. The same if fewer than nine in ten had a message that was accepted
+    /// and settled, or fewer than half had a message that was acked. A message is settled if the queue counts it as
+    /// acked, or if it died from expired leases alone. If the same seed gave two different runs. Inside a tokio runtime
     /// (`#[tokio::test]`): the simulation brings its own, so make it a plain `#[test]`.
     pub fn run(&self) {
         match self.play_and_keep(Upkeep::asked()) {
@@ -109,23 +109,23 @@ impl Sim {
     fn play_seeds(&self, runner: &mut Runner<'_, Self>) -> Result<Tally, Box<Broken>> {
         let mut tally = Tally::new(&self.name);
         for seed in 0..self.seeds_to_play() {
-            let story = runner.play(&Decisions::seeded(seed));
+            let run = runner.play(&Decisions::seeded(seed));
             if seed < TWICE {
-                let again = Decisions::planned(story.plan.clone());
-                if let Some(different) = runner.compare(&story, &again) {
-                    return Err(told("determinism", different.message));
+                let again = Decisions::planned(run.plan.clone());
+                if let Some(different) = runner.compare(&run, &again) {
+                    return Err(broken_by("determinism", different.message));
                 }
             }
-            if let Some(finding) = self.findings(&story).into_iter().next() {
-                let first = runner.shrink(story, finding);
+            if let Some(finding) = self.findings(&run).into_iter().next() {
+                let first = runner.shrink(run, finding);
                 let others = seed + 1..self.seeds_to_play();
                 return Err(self.broken(&self.shortest(runner, first, others, &|| true)));
             }
-            tally.add(&story);
+            tally.add(&run);
         }
-        match tally.worth(&self.chaos_met(runner.environment())) {
+        match tally.worth(&self.faults_met(runner.environment())) {
             Ok(()) => Ok(tally),
-            Err(message) => Err(told("worth", message)),
+            Err(message) => Err(broken_by("worth", message)),
         }
     }
 
@@ -135,20 +135,20 @@ impl Sim {
     pub(super) fn shortest(
         &self,
         runner: &mut Runner<'_, Self>,
-        mut best: RunFailure<Story>,
+        mut best: RunFailure<RunRecord>,
         seeds: Range<u64>,
         may_play: &dyn Fn() -> bool,
-    ) -> RunFailure<Story> {
+    ) -> RunFailure<RunRecord> {
         let mut others = 0;
         for seed in seeds {
             if others == OTHERS || best.run.plan.len() <= SHORT || !may_play() {
                 break;
             }
-            let story = runner.play(&Decisions::seeded(seed));
-            let finding = self.findings(&story).into_iter().next();
+            let run = runner.play(&Decisions::seeded(seed));
+            let finding = self.findings(&run).into_iter().next();
             if let Some(finding) = finding.filter(|finding| finding.rule == best.finding.rule) {
                 others += 1;
-                let other = runner.shrink_while(story, finding, may_play);
+                let other = runner.shrink_while(run, finding, may_play);
                 if other.run.plan.len() < best.run.plan.len() {
                     best = other;
                 }
@@ -162,7 +162,7 @@ impl Sim {
     /// # Panics
     ///
     /// If a setting is beyond its limits, or inside a tokio runtime.
-    pub fn story(&self, decisions: &Decisions) -> Story {
+    pub fn play(&self, decisions: &Decisions) -> RunRecord {
         if let Err(broken) = self.check_settings() {
             panic!("{broken}");
         }
@@ -170,47 +170,47 @@ impl Sim {
     }
 
     /// The checks' findings in a run.
-    pub fn findings(&self, story: &Story) -> Vec<Finding> {
+    pub fn findings(&self, run: &RunRecord) -> Vec<Finding> {
         let mut findings = Vec::new();
-        match &story.end {
+        match &run.end {
             End::Finished => {}
             End::Hung(_) => findings.push(Finding::new(
                 "hang",
                 "nothing is ready and no timer runs, but not everybody is done",
             )),
-            End::Spinning(lanes) => findings.push(Finding::new(
+            End::Spinning(processes) => findings.push(Finding::new(
                 "hang",
                 format!(
                     "tasks go on and on without any time passing, and only the first calls of that \
                      instant are kept; of {}",
-                    self.names(lanes)
+                    self.names(processes)
                 ),
             )),
             End::Panicked(_, message) => {
                 findings.push(Finding::new("panic", message.clone()));
             }
         }
-        for (lane, failure) in &story.failures {
-            findings.push(Finding::new("failure", format!("{lane}: {failure}")));
+        for (process, failure) in &run.failures {
+            findings.push(Finding::new("failure", format!("{process}: {failure}")));
         }
         for check in &self.checks {
-            findings.extend(check.check(story));
+            findings.extend(check.check(run));
         }
-        if self.checks.is_empty() && story.drained.is_none() {
+        if self.checks.is_empty() && run.drained.is_none() {
             findings.push(Finding::new("drained", "messages are left in the end"));
         }
         findings
     }
 
-    fn names(&self, lanes: &[Lane]) -> String {
-        let name = |lane: &Lane| match lane.0.checked_sub(1).map(usize::from) {
+    fn names(&self, processes: &[Process]) -> String {
+        let name = |process: &Process| match process.0.checked_sub(1).map(usize::from) {
             Some(index) => self
-                .lanes
+                .processes
                 .get(index)
-                .map_or("the auditor", |lane| &lane.name),
+                .map_or("the auditor", |process| &process.name),
             None => "the simulation itself",
         };
-        lanes.iter().map(name).collect::<Vec<_>>().join(", ")
+        processes.iter().map(name).collect::<Vec<_>>().join(", ")
     }
 
     pub(super) fn environment(&self) -> Box<dyn Environment> {
@@ -233,25 +233,25 @@ impl Sim {
     fn replay_asked(&self, runner: &mut Runner<'_, Self>) -> Option<Result<Tally, Box<Broken>>> {
         Some(match variables::replay()? {
             Ok(plan) => self.replay(runner, &plan),
-            Err(error) => Err(told("replay", error)),
+            Err(error) => Err(broken_by("replay", error)),
         })
     }
 
     fn replay(&self, runner: &mut Runner<'_, Self>, plan: &Plan) -> Result<Tally, Box<Broken>> {
         let Replayed {
-            run: story,
+            run,
             verdict,
             unmet,
         } = runner.plan(plan);
         let finding = verdict.findings().first();
-        let report = Report::new(&self.name, &story, finding).to_string();
+        let report = RunReport::new(&self.name, &run, finding).to_string();
         match finding {
             Some(finding) => Err(Box::new(Broken {
                 finding: finding.clone(),
-                plan: Some(story.plan),
+                plan: Some(run.plan),
                 message: report,
             })),
-            None if !unmet.is_empty() => Err(told(
+            None if !unmet.is_empty() => Err(broken_by(
                 "replay",
                 format!(
                     "{} of the plan's decisions were never asked for: it is of another version of \
@@ -262,20 +262,20 @@ impl Sim {
             None => {
                 eprintln!("{report}");
                 let mut tally = Tally::new(&self.name);
-                tally.add(&story);
+                tally.add(&run);
                 Ok(tally)
             }
         }
     }
 
     /// Reports a failure.
-    pub(super) fn broken(&self, failure: &RunFailure<Story>) -> Box<Broken> {
+    pub(super) fn broken(&self, failure: &RunFailure<RunRecord>) -> Box<Broken> {
         let RunFailure {
             finding,
             run,
             operations_before,
         } = failure;
-        let report = Report::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
+        let report = RunReport::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
         Box::new(Broken {
             message: report.to_string(),
             finding: finding.clone(),
@@ -283,38 +283,38 @@ impl Sim {
         })
     }
 
-    /// The faults of the chaos that this environment and these lanes can meet.
-    fn chaos_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
+    /// The faults of the set that this environment and these processes can meet.
+    fn faults_met(&self, environment: &dyn Environment) -> BTreeSet<&'static str> {
         let possible = environment.faults().iter();
-        let asked = possible.filter(|fault| self.chaos.faults.contains(fault));
+        let asked = possible.filter(|fault| self.fault_set.faults.contains(fault));
         asked.map(|fault| fault.as_str()).collect()
     }
 }
 
 impl Simulation for Sim {
-    type Run = Story;
+    type Run = RunRecord;
 
-    fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> Story {
+    fn play(&self, environment: &mut dyn Environment, decisions: &Decisions) -> RunRecord {
         play(self, environment, decisions)
     }
 
-    fn plan<'a>(&self, story: &'a Story) -> &'a Plan {
-        &story.plan
+    fn plan<'a>(&self, run: &'a RunRecord) -> &'a Plan {
+        &run.plan
     }
 
-    fn judge(&self, story: &Story) -> Verdict {
-        let findings = self.findings(story);
+    fn judge(&self, run: &RunRecord) -> Verdict {
+        let findings = self.findings(run);
         match findings.is_empty() {
             true => Verdict::Holds,
             false => Verdict::Broken(findings),
         }
     }
 
-    fn differ(&self, first: &Story, second: &Story) -> Option<Finding> {
+    fn differ(&self, first: &RunRecord, second: &RunRecord) -> Option<Finding> {
         if first.history == second.history && first.effects == second.effects {
             return None;
         }
-        let (first, second) = where_they_part(first, second);
+        let (first, second) = first_difference(first, second);
         let message = format!(
             "{}: the same plan gave two different runs. Something in the test goes by another \
              clock or by chance: a HashMap's order, SystemTime or std Instant, a random number or \
@@ -326,7 +326,7 @@ impl Simulation for Sim {
         Some(Finding::new("determinism", message))
     }
 
-    fn operations(&self, story: &Story) -> usize {
-        story.size()
+    fn operations(&self, run: &RunRecord) -> usize {
+        run.size()
     }
 }

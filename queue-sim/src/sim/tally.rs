@@ -5,7 +5,7 @@ use std::{
 
 use queue_core::call::Answer;
 
-use super::Story;
+use super::RunRecord;
 use crate::history::CallEnd;
 
 /// The totals of a simulation's runs.
@@ -14,9 +14,9 @@ pub struct Tally {
     name: String,
     /// The number of runs.
     pub runs: u64,
-    /// The number of runs that [showed something](Story::is_telling).
-    pub telling: u64,
-    /// The number of runs in which [a message was acked](Story::is_acked), or no queue had a
+    /// The number of runs that [showed something](RunRecord::shows_something).
+    pub showing: u64,
+    /// The number of runs in which [a message was acked](RunRecord::is_acked), or no queue had a
     /// handler.
     pub acked: u64,
     /// Deliveries.
@@ -42,12 +42,12 @@ impl Tally {
         }
     }
 
-    pub(super) fn add(&mut self, story: &Story) {
+    pub(super) fn add(&mut self, run: &RunRecord) {
         self.runs += 1;
-        self.telling += u64::from(story.is_telling());
-        self.acked += u64::from(story.is_acked());
-        self.effects += story.effects.len() as u64;
-        for record in &story.history.records {
+        self.showing += u64::from(run.shows_something());
+        self.acked += u64::from(run.is_acked());
+        self.effects += run.effects.len() as u64;
+        for record in &run.history.records {
             match record.answer() {
                 Some(Answer::Leased(leased) | Answer::SettledAndLeased(_, leased)) => {
                     let again = leased
@@ -63,11 +63,11 @@ impl Tally {
             let outcome = record.ended.as_ref().map(|ended| &ended.outcome);
             self.unknown += u64::from(matches!(outcome, Some(CallEnd::Unknown(..))));
         }
-        for failure in story.failed() {
+        for failure in run.failed() {
             self.failed += 1;
             self.last_failure = Some(failure.to_owned());
         }
-        for (fault, times) in story.faults() {
+        for (fault, times) in run.faults() {
             *self.faults.entry(fault).or_default() += times;
         }
     }
@@ -82,7 +82,7 @@ impl Tally {
             ));
         }
         // Faults alone use up the attempts of some messages, but never of most.
-        if self.telling * 10 < self.runs * 9 || self.acked * 2 < self.runs {
+        if self.showing * 10 < self.runs * 9 || self.acked * 2 < self.runs {
             let why = match &self.last_failure {
                 Some(failure) => format!(
                     "The handlers failed {} times; the last one {failure}",
@@ -93,7 +93,7 @@ impl Tally {
             return Err(format!(
                 "{}: only in {} of {} runs was a message accepted and settled, and in {} of them was \
                  one acked, so the simulation shows little. {why}\n{self}",
-                self.name, self.telling, self.runs, self.acked
+                self.name, self.showing, self.runs, self.acked
             ));
         }
         let never: Vec<&str> = asked
@@ -106,7 +106,7 @@ impl Tally {
             return Ok(());
         }
         Err(format!(
-            "{}: never met in {} runs: {}. Play more seeds, or leave them out with Chaos::without\n\
+            "{}: never met in {} runs: {}. Play more seeds, or leave them out with FaultSet::without\n\
              {self}",
             self.name,
             self.runs,

@@ -1,4 +1,4 @@
-//! The variables in the process's environment that control a simulation. A variable set to nothing counts as not set.
+//! The environment variables that control a simulation. A variable set to nothing counts as not set.
 
 use std::{
     env,

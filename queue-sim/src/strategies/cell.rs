@@ -13,12 +13,12 @@ pub struct Cell {
     /// The runs in which the condition's fault struck; all where it has none.
     pub exercised: u64,
     /// The rules that runs broke.
-    pub found: BTreeMap<String, Found>,
+    pub found: BTreeMap<String, BrokenRule>,
 }
 
 /// A broken rule.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct BrokenRule {
     /// The runs that broke it.
     pub runs: u64,
     /// How the first one broke it.
@@ -29,7 +29,7 @@ pub struct Found {
 
 impl Cell {
     /// The counterexample of a declared rule.
-    pub fn of(&self, caveat: &Caveat) -> Option<&Found> {
+    pub fn of(&self, caveat: &Caveat) -> Option<&BrokenRule> {
         let mut found = self.found.iter();
         let same = || found.find_map(|(rule, found)| is_same(rule, caveat.rule).then_some(found));
         self.found.get(caveat.rule).or_else(same)

@@ -2,7 +2,7 @@ use std::fmt;
 
 use queue_core::{Caveat, Condition, Guarantees};
 
-use crate::world::{Fault, Faults};
+use crate::world::{Fault, FaultMix};
 
 /// The chance of a condition's fault, in percent of its occasions.
 const CHANCE: u32 = 15;
@@ -41,10 +41,10 @@ impl TrialCondition {
     }
 
     /// The faults that strike.
-    pub fn faults(self) -> Faults {
+    pub fn faults(self) -> FaultMix {
         match self {
-            Self::Fault(fault) => Faults::none().with(fault, CHANCE),
-            _ => Faults::none(),
+            Self::Fault(fault) => FaultMix::none().with(fault, CHANCE),
+            _ => FaultMix::none(),
         }
     }
 

@@ -13,7 +13,7 @@ use super::{Strategy, StrategyRow, TrialCondition, kept::Kept, trial::Trial};
 const STRIKES: u64 = 200;
 
 /// Plays each strategy under its conditions, one run for each seed, on `threads` threads. Passes the rules that a
-/// strategy broke to `told` as soon as it has been played. Returns the rows of the table in the order of the
+/// strategy broke to `print` as soon as it has been played. Returns the rows of the table in the order of the
 /// strategies, and the faults. A fault is a broken rule that is not declared, a declared rule without a counterexample
 /// that still shows it, or a condition that never struck in 200 runs or more. With `keeps`, it makes and keeps a
 /// counterexample of each declared rule that has none.
@@ -22,7 +22,7 @@ pub fn judge_all(
     threads: usize,
     seeds: Range<u64>,
     keeps: bool,
-    told: impl Fn(&str) + Sync,
+    print: impl Fn(&str) + Sync,
 ) -> (Vec<StrategyRow>, Vec<String>) {
     let left = Mutex::new(strategies.into_iter().enumerate());
     let judged = Mutex::new((BTreeMap::new(), Vec::new()));
@@ -31,7 +31,7 @@ pub fn judge_all(
             scope.spawn(|| {
                 while let Some((place, (strategy, conditions))) = next(&left) {
                     let (row, report, faults) = judge(strategy, &conditions, seeds.clone(), keeps);
-                    told(&report);
+                    print(&report);
                     let mut judged = judged.lock().unwrap_or_else(PoisonError::into_inner);
                     judged.0.insert(place, row);
                     judged.1.extend(faults);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use queue_core::{Caveat, Condition};
 
-use super::{Found, Strategy, TrialCondition, trial::Trial};
+use super::{BrokenRule, Strategy, TrialCondition, trial::Trial};
 use crate::plan::Regressions;
 
 /// Rules that a strategy declares, under one condition or under all, and that no run or hardly any run shows. Plain
@@ -96,7 +96,11 @@ impl<'a> Kept<'a> {
     /// # Errors
     ///
     /// Nothing was found, or the file cannot be written.
-    pub(super) fn keep(&self, trial: &mut Trial<'_>, found: Option<&Found>) -> Result<(), String> {
+    pub(super) fn keep(
+        &self,
+        trial: &mut Trial<'_>,
+        found: Option<&BrokenRule>,
+    ) -> Result<(), String> {
         if self.replay(trial).is_ok() {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use real_redis::ServerError;
 
 use super::TrialCondition;
 use crate::{
-    plan::Lane,
+    plan::Process,
     wire::RedisEnvironment,
     world::{Environment, MemoryEnvironment},
 };
@@ -33,7 +33,7 @@ enum On {
     /// The default queues on Redis.
     Redis,
     /// A recipe, and the facts that the simulator needs about it.
-    Recipe(fn(RedisBackend, Lane) -> Arc<dyn Backend>, Sight),
+    Recipe(fn(RedisBackend, Process) -> Arc<dyn Backend>, Sight),
 }
 
 /// The facts that the simulator can see of a recipe besides its answers.
@@ -117,8 +117,8 @@ macro_rules! recipes {
     ($($recipe:expr, $sight:expr;)*) => {
         fn recipes() -> Vec<Strategy> {
             vec![$(Strategy {
-                guarantees: ($recipe)(Lane(0)).guarantees(),
-                on: On::Recipe(|backend, lane| Arc::new(backend.recipe(($recipe)(lane))), $sight),
+                guarantees: ($recipe)(Process(0)).guarantees(),
+                on: On::Recipe(|backend, process| Arc::new(backend.recipe(($recipe)(process))), $sight),
             },)*]
         }
     };
@@ -131,10 +131,10 @@ recipes! {
     |_| zset_json().with_priority(), NOTHING;
     |_| zset_json().with_processing(), NOTHING;
     |_| BlockingList::default().timeout(BLOCK), NOTHING;
-    |lane: Lane| PrivateBackup::of_client(format!("lane-{}", lane.0)).timeout(BLOCK), NOTHING;
+    |process: Process| PrivateBackup::of_client(format!("client-{}", process.0)).timeout(BLOCK), NOTHING;
     |_| shared_backup(), NOTHING;
     |_| shared_backup().with_checker(BLOCK * 3), NOTHING;
-    |lane: Lane| Stream::consumer(format!("lane-{}", lane.0)).poll(POLL), Sight::ServerTimes;
+    |process: Process| Stream::consumer(format!("client-{}", process.0)).poll(POLL), Sight::ServerTimes;
     |_| PriorityLists::default().timeout(BLOCK), NOTHING;
     |_| Rotation::default().poll(POLL), NOTHING;
     |_| FixedLength::naive(), LIST;

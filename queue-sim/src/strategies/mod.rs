@@ -2,7 +2,7 @@
 //!
 //! A strategy declares the rules that it breaks, with condition and reason ([`Guarantees`](queue_core::Guarantees)).
 //! Here the simulator looks for a counterexample of each declared rule, and for broken rules that are not declared. The
-//! program `guarantees` makes a table of it.
+//! program `strategies` makes a table of it.
 
 mod cell;
 mod condition;
@@ -13,7 +13,7 @@ mod table;
 mod trial;
 
 pub use self::{
-    cell::{Cell, Found},
+    cell::{BrokenRule, Cell},
     condition::TrialCondition,
     judge::judge_all,
     list::{Strategy, all},

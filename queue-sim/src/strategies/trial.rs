@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::{Cell, Found, Strategy, TrialCondition, condition::is_same};
+use super::{BrokenRule, Cell, Strategy, TrialCondition, condition::is_same};
 use crate::{
     check::Finding,
     plan::{Decisions, Plan, shrink},
@@ -50,7 +50,7 @@ impl<'a> Trial<'a> {
             let verdict = self.runner.simulation().judge(&played);
             for finding in first_of_each_rule(verdict.findings()) {
                 let found = cell.found.entry(finding.rule.to_string());
-                let found = found.or_insert_with(|| Found {
+                let found = found.or_insert_with(|| BrokenRule {
                     runs: 0,
                     message: finding.message.to_string(),
                     plan: played.plan.clone(),
@@ -76,15 +76,15 @@ impl<'a> Trial<'a> {
         let (strategy, condition) = (self.strategy, self.condition);
         let found = cell.found.iter();
         let undeclared = found.filter(|(rule, _)| !condition.breaks(&strategy.guarantees, rule));
-        let told = undeclared.map(|(rule, found)| {
-            let story = self.story(found, rule);
-            format!("{rule} is not declared: {story}")
+        let undeclared = undeclared.map(|(rule, found)| {
+            let report = self.report(found, rule);
+            format!("{rule} is not declared: {report}")
         });
-        told.collect()
+        undeclared.collect()
     }
 
-    /// A small run that breaks the rule, as lanes in time; only its message if it cannot be played again.
-    fn story(&mut self, found: &Found, rule: &str) -> String {
+    /// A small run that breaks the rule, as a history view; only its message if it cannot be played again.
+    fn report(&mut self, found: &BrokenRule, rule: &str) -> String {
         let plan = self.smaller(found, rule);
         let replayed = self.runner.plan(&plan);
         match breaking(&replayed, rule) {
@@ -99,7 +99,7 @@ impl<'a> Trial<'a> {
     }
 
     /// A smaller counterexample of the rule than the given one.
-    pub(super) fn smaller(&mut self, found: &Found, rule: &str) -> Plan {
+    pub(super) fn smaller(&mut self, found: &BrokenRule, rule: &str) -> Plan {
         shrink(found.plan.clone(), SHRINKING, |candidate| {
             let replayed = self.runner.plan(candidate);
             breaking(&replayed, rule)?;

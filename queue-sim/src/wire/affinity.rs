@@ -3,7 +3,7 @@
 //!
 //! On systems other than Linux, the system places both ends.
 
-pub(super) use system::{Held, OneCore};
+pub(super) use system::{OneCore, PinnedThread};
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -14,7 +14,7 @@ mod system {
 
     use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-    /// The number of this process's environments on each core, so that tests that run side by side
+    /// The number of this program's environments on each core, so that tests that run side by side
     /// use different cores.
     static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
@@ -51,13 +51,13 @@ mod system {
         }
 
         /// Keeps the calling thread on the core, until the caller drops the returned value.
-        pub(in super::super) fn hold(&self) -> Held {
+        pub(in super::super) fn hold(&self) -> PinnedThread {
             let mut one = CpuSet::new();
             one.set(self.core);
             let thread = gettid();
             // This concerns only speed, so a refusal does not matter.
             let _ = sched_setaffinity(Some(thread), &one);
-            Held {
+            PinnedThread {
                 thread,
                 all: self.all,
             }
@@ -74,12 +74,12 @@ mod system {
 
     /// Keeps a thread on one core while it lives.
     #[derive(Debug)]
-    pub(in super::super) struct Held {
+    pub(in super::super) struct PinnedThread {
         thread: Pid,
         all: CpuSet,
     }
 
-    impl Drop for Held {
+    impl Drop for PinnedThread {
         fn drop(&mut self) {
             let _ = sched_setaffinity(Some(self.thread), &self.all);
         }
@@ -93,7 +93,7 @@ mod system {
     pub(in super::super) enum OneCore {}
 
     #[derive(Debug)]
-    pub(in super::super) enum Held {}
+    pub(in super::super) enum PinnedThread {}
 
     impl OneCore {
         pub(in super::super) const fn choose() -> Option<Self> {
@@ -104,7 +104,7 @@ mod system {
             match *self {}
         }
 
-        pub(in super::super) const fn hold(&self) -> Held {
+        pub(in super::super) const fn hold(&self) -> PinnedThread {
             match *self {}
         }
     }

@@ -12,7 +12,7 @@ const SETUP_RARELY: Chance = 4;
 const NEVER: Chance = 10_000;
 
 /// The sorts of requests.
-pub(super) enum Sort {
+pub(super) enum RequestClass {
     /// The request is sent to the server.
     Data,
     /// The request is sent to the server, and waits there for something to pop.
@@ -25,7 +25,7 @@ pub(super) enum Sort {
     Setup,
 }
 
-impl Sort {
+impl RequestClass {
     pub(super) fn of(request: &Request) -> Self {
         let word = |at: usize| request.words.get(at).map(|word| word.to_ascii_uppercase());
         let (verb, object) = (word(0).unwrap_or_default(), word(1));
@@ -69,16 +69,16 @@ pub(super) fn set_up(network: &Network, id: ConnectionId, request: &Request) -> 
         let word = words.get(at);
         word.is_some_and(|word| word.eq_ignore_ascii_case(text.as_bytes()))
     };
-    let reply = network.with_machine(|machine| {
+    let reply = network.with_server_connection(|server_connection| {
         if has(0, "SCRIPT") && has(1, "EXISTS") {
-            return Ok(exist(machine.scripts(), &words[2..]));
+            return Ok(exist(server_connection.scripts(), &words[2..]));
         }
         if has(0, "SCRIPT") && has(1, "LOAD") {
-            return Ok(load(machine.scripts(), &words[2..]));
+            return Ok(load(server_connection.scripts(), &words[2..]));
         }
         let mut bytes = Vec::new();
         resp::encode(words, &mut bytes);
-        let reply = machine.known(&bytes.into())?;
+        let reply = server_connection.known(&bytes.into())?;
         Ok(if has(0, "HELLO") {
             numbered(&reply, id)
         } else {

@@ -12,36 +12,36 @@ use redis::{
 };
 use tokio::sync::mpsc;
 
-use super::{network::Network, proxy::Shim};
+use super::{network::Network, proxy::ConnectionProxy};
 use crate::{
     engine::Executor,
-    plan::{Lane, What},
+    plan::{Process, What},
     world::Fault,
 };
 
 /// The bytes on their way in one direction before the sender waits.
 const CAPACITY: usize = 64 * 1024;
 
-/// Opens a lane's connections.
+/// Opens a process's connections.
 #[derive(Debug, Clone)]
 pub(super) struct WireConnector {
-    pub(super) lane: Lane,
+    pub(super) process: Process,
     pub(super) network: Network,
     pub(super) executor: Executor,
-    pub(super) shims: Shims,
+    pub(super) proxy_tasks: ProxyTasks,
 }
 
 /// The far ends of all connections of a run. They live as long as the run, and not as their
 /// clients.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shims(Arc<Mutex<Vec<Running>>>);
+pub(super) struct ProxyTasks(Arc<Mutex<Vec<Running>>>);
 
-impl Shims {
-    fn keep(&self, shim: Running) {
+impl ProxyTasks {
+    fn keep(&self, proxy: Running) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(shim);
+            .push(proxy);
     }
 }
 
@@ -52,17 +52,17 @@ impl WireConnector {
         let (handshake, config) = greeting();
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
-        let spawner = self.executor.spawner(self.lane);
-        self.shims.keep(spawner.spawn(Box::pin(driver)));
+        let spawner = self.executor.spawner(self.process);
+        self.proxy_tasks.keep(spawner.spawn(Box::pin(driver)));
         Ok(connection)
     }
 
-    /// Opens a connection. `own` says that the lane itself sends the commands, and not its backend.
+    /// Opens a connection. `own` says that the process itself sends the commands, and not its backend.
     fn open(&self, own: bool) -> tokio::io::DuplexStream {
         let (near, far) = tokio::io::duplex(CAPACITY);
-        let shim = Shim::new(self.network.clone(), self.lane, own, far);
-        let spawner = self.executor.spawner(Lane::WORLD);
-        self.shims.keep(spawner.spawn(Box::pin(shim.run())));
+        let proxy = ConnectionProxy::new(self.network.clone(), self.process, own, far);
+        let spawner = self.executor.spawner(Process::WORLD);
+        self.proxy_tasks.keep(spawner.spawn(Box::pin(proxy.run())));
         near
     }
 }
@@ -71,24 +71,24 @@ impl WireConnector {
 impl Connector for WireConnector {
     async fn connect(&self, role: Role) -> RedisResult<Link> {
         let network = &self.network;
-        network.pass(self.lane).await;
-        let struck = network.strike(self.lane, What::Server, &[Fault::Refused], 1);
+        network.pass(self.process).await;
+        let struck = network.strike(self.process, What::Server, &[Fault::Refused], 1);
         if let Some(fault) = struck {
-            network.note(fault, self.lane);
+            network.note(fault, self.process);
         }
         if struck.is_some() || network.is_down() {
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
         }
         let stream = self.open(false);
         let (handshake, mut config) = greeting();
-        let (pushes, told) = mpsc::unbounded_channel();
+        let (pushes, received) = mpsc::unbounded_channel();
         if role == Role::Waiter {
             config = config.set_push_sender(pushes);
         }
         let (connection, driver) =
             MultiplexedConnection::new_with_config(&handshake, stream, config).await?;
-        let spawner = self.executor.spawner(self.lane);
-        Ok(Link::driven(connection, driver, &spawner).with_pushes(told))
+        let spawner = self.executor.spawner(self.process);
+        Ok(Link::driven(connection, driver, &spawner).with_pushes(received))
     }
 
     fn address(&self) -> String {

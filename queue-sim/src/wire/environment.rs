@@ -13,15 +13,15 @@ use redis::{RedisResult, aio::MultiplexedConnection};
 
 use super::{
     Rewrite, WireCounts,
-    affinity::{Held, OneCore},
-    connector::{Shims, WireConnector},
+    affinity::{OneCore, PinnedThread},
+    connector::{ProxyTasks, WireConnector},
     network::{Network, Serves},
-    server_connection::Machine,
+    server_connection::ServerConnection,
 };
 use crate::{
     engine::Executor,
     history::current_call,
-    plan::{ChoicePoint, Lane, What},
+    plan::{ChoicePoint, Process, What},
     world::{Environment, Fault, RunContext, World},
 };
 
@@ -37,10 +37,10 @@ const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
 /// earlier runs.
 const FORGET: &str = "auto-aof-rewrite-min-size 256kb";
 
-/// An environment on a real redis-server, which it starts alone. Its lanes use queue-redis's own client, connected
+/// An environment on a real redis-server, which it starts alone. Its processes use queue-redis's own client, connected
 /// through the [wire](super).
 pub struct RedisEnvironment {
-    machine: Arc<Mutex<Machine>>,
+    server_connection: Arc<Mutex<ServerConnection>>,
     core: Option<OneCore>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
@@ -74,11 +74,13 @@ impl RedisEnvironment {
 
     /// The environment's requests to its server so far.
     pub fn counts(&self) -> WireCounts {
-        self.machine().counts()
+        self.server_connection().counts()
     }
 
-    fn machine(&self) -> MutexGuard<'_, Machine> {
-        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    fn server_connection(&self) -> MutexGuard<'_, ServerConnection> {
+        self.server_connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -109,14 +111,14 @@ impl RedisEnvironmentBuilder {
     }
 
     /// Plays another backend over the wire, such as a recipe: faults strike its plain commands like calls, and its
-    /// lanes use clocks of their own. The instant at which a call of several commands took effect is unknown, so the
-    /// runs have no truth, and only the rules check them. `length` is the command that reads its queue's length, for
-    /// B1. With `clocks_ahead`, some lanes' clocks are ahead of the others'.
+    /// processes use clocks of their own. The instant at which a call of several commands took effect is unknown, so
+    /// the runs have no truth, and only the rules check them. `length` is the command that reads its queue's length,
+    /// for B1. With `clocks_ahead`, some processes' clocks are ahead of the others'.
     pub fn serving(
         mut self,
         length: Option<&[&str]>,
         clocks_ahead: bool,
-        backend: impl Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync + 'static,
+        backend: impl Fn(RedisBackend, Process) -> Arc<dyn Backend> + Send + Sync + 'static,
     ) -> Self {
         let words = |words: &[&str]| {
             let words = words.iter();
@@ -149,10 +151,10 @@ impl RedisEnvironmentBuilder {
         if let Some(core) = &core {
             server = server.with_line(core.line());
         }
-        let machine = Machine::new(server.start()?, self.replace.as_deref());
+        let server_connection = ServerConnection::new(server.start()?, self.replace.as_deref());
         let tried = |error: io::Error| ServerError::tried("the environment's server", error);
         Ok(RedisEnvironment {
-            machine: Arc::new(Mutex::new(machine.map_err(tried)?)),
+            server_connection: Arc::new(Mutex::new(server_connection.map_err(tried)?)),
             core,
             durable: self.durable,
             rewrite: self.rewrite,
@@ -173,14 +175,14 @@ impl Environment for RedisEnvironment {
     }
 
     fn world(&mut self, context: &RunContext) -> Arc<dyn World> {
-        let machine = Arc::clone(&self.machine);
+        let server_connection = Arc::clone(&self.server_connection);
         let (rewrite, serves) = (self.rewrite.clone(), self.serves.clone());
-        let network = Network::new(context, machine, self.durable, rewrite, serves);
-        network.with_machine(Machine::reset);
+        let network = Network::new(context, server_connection, self.durable, rewrite, serves);
+        network.with_server_connection(ServerConnection::reset);
         Arc::new(WireWorld {
             network,
             executor: context.executor.clone(),
-            shims: Shims::default(),
+            proxy_tasks: ProxyTasks::default(),
             plain: self.serves.is_none() && is_plain(context),
             _held: self.core.as_ref().map(OneCore::hold),
         })
@@ -232,8 +234,8 @@ impl Environment for RedisEnvironment {
 
 /// Whether no process of this run stores bodies out of line.
 fn is_plain(context: &RunContext) -> bool {
-    let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(14);
-    context.decisions.choose(site, 2) == 1
+    let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(14);
+    context.decisions.choose(point, 2) == 1
 }
 
 /// One run's world.
@@ -241,28 +243,28 @@ fn is_plain(context: &RunContext) -> bool {
 struct WireWorld {
     network: Network,
     executor: Executor,
-    shims: Shims,
+    proxy_tasks: ProxyTasks,
     /// Whether no body is stored out of line.
     plain: bool,
-    _held: Option<Held>,
+    _held: Option<PinnedThread>,
 }
 
 impl WireWorld {
-    fn connector(&self, lane: Lane) -> WireConnector {
+    fn connector(&self, process: Process) -> WireConnector {
         WireConnector {
-            lane,
+            process,
             network: self.network.clone(),
             executor: self.executor.clone(),
-            shims: self.shims.clone(),
+            proxy_tasks: self.proxy_tasks.clone(),
         }
     }
 }
 
 #[async_trait]
 impl World for WireWorld {
-    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
+    async fn connect(&self, process: Process) -> Result<Arc<dyn Backend>> {
         let network = &self.network;
-        let connector = self.connector(lane);
+        let connector = self.connector(process);
         let patience = network.patience();
         let fall_back = if network.loses_hints() {
             patience * 4
@@ -270,8 +272,8 @@ impl World for WireWorld {
             NEVER
         };
         let builder = RedisBackend::with_connector(connector)
-            .spawn(self.executor.spawner(lane))
-            .jitter_seed(u64::from(lane.0))
+            .spawn(self.executor.spawner(process))
+            .jitter_seed(u64::from(process.0))
             .connect_timeout(patience * 2)
             .response_timeout(patience)
             .fall_back(fall_back)
@@ -279,7 +281,7 @@ impl World for WireWorld {
             .keep_alive(24 * NEVER)
             .packs_from(4);
         // Every third process stores all bodies as large ones are stored, which takes calls of its own.
-        let builder = match lane.0 % 3 {
+        let builder = match process.0 % 3 {
             2 if !self.plain => builder.large_bodies_from(0),
             _ => builder,
         };
@@ -287,16 +289,16 @@ impl World for WireWorld {
             return Ok(Arc::new(builder.clock(current_tag).connect().await?));
         };
         let ahead = match serves.clocks_ahead {
-            true => network.clock_ahead(lane),
+            true => network.clock_ahead(process),
             false => Duration::ZERO,
         };
         let now = network.clone();
         let clock = move || now.now().plus_millis(ahead.as_millis() as u64);
         // Each life of a process draws names of its own.
         let life = network.next_connection().unsigned_abs() << 8;
-        let builder = builder.jitter_seed(u64::from(lane.0) + life);
+        let builder = builder.jitter_seed(u64::from(process.0) + life);
         let backend = builder.clock(clock).connect().await?;
-        Ok((serves.backend)(backend, lane))
+        Ok((serves.backend)(backend, process))
     }
 
     async fn heal(&self) {
@@ -307,16 +309,16 @@ impl World for WireWorld {
         self.network.behind()
     }
 
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         if self.network.serves().is_some() {
             return Vec::new();
         }
-        let left = self.network.with_machine(Machine::leftovers);
+        let left = self.network.with_server_connection(ServerConnection::leaks);
         left.unwrap_or_default()
     }
 
-    async fn connection(&self, lane: Lane) -> Option<RedisResult<MultiplexedConnection>> {
-        Some(self.connector(lane).own().await)
+    async fn connection(&self, process: Process) -> Option<RedisResult<MultiplexedConnection>> {
+        Some(self.connector(process).own().await)
     }
 }
 

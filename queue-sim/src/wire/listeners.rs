@@ -7,7 +7,7 @@ use queue_core::{Holder, Token};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{resp, socket::Socket};
-use crate::plan::Lane;
+use crate::plan::Process;
 
 /// A virtual connection's number.
 pub(super) type ConnectionId = i64;
@@ -20,24 +20,24 @@ const LAST: &str = "the last of all";
 pub(super) struct Listeners {
     socket: Option<Socket>,
     channels: BTreeMap<Bytes, BTreeMap<ConnectionId, UnboundedSender<Vec<u8>>>>,
-    registered: BTreeMap<i64, Registered>,
-    handed_over: Vec<HandedOver>,
+    registered: BTreeMap<i64, WaiterRegistration>,
+    handed_over: Vec<HandedOverMessage>,
 }
 
 /// A process's registration: the terms of its call that had waited longest.
 #[derive(Debug, Clone)]
-pub(super) struct Registered {
+pub(super) struct WaiterRegistration {
     /// The journal's last event before the registration.
     pub(super) after: u64,
-    pub(super) lane: Lane,
+    pub(super) process: Process,
     pub(super) lease_time: Duration,
     pub(super) holder: Option<Holder>,
 }
 
 /// A message that the server leased to a process that waits.
 #[derive(Debug)]
-pub(super) struct HandedOver {
-    pub(super) by: Registered,
+pub(super) struct HandedOverMessage {
+    pub(super) by: WaiterRegistration,
     /// The key of the marker at which it waits.
     pub(super) marker: Bytes,
     pub(super) token: Token,
@@ -45,16 +45,16 @@ pub(super) struct HandedOver {
 
 /// The number of a registration and its terms, from the registered text: the channel, the number, the milliseconds of
 /// the lease, and the holder.
-fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> {
+fn terms(after: u64, process: Process, registers: &[u8]) -> Option<(i64, WaiterRegistration)> {
     let mut words = registers.splitn(4, |byte| *byte == b' ').skip(1);
     let mut number = || resp::number(words.next()?);
     let (serial, lease_time) = (number()?, number()?);
     let lease_time = Duration::from_millis(u64::try_from(lease_time).ok()?);
     let holder = std::str::from_utf8(words.next()?).ok()?;
     let holder = Holder::new(holder).ok();
-    let registered = Registered {
+    let registered = WaiterRegistration {
         after,
-        lane,
+        process,
         lease_time,
         holder,
     };
@@ -63,7 +63,10 @@ fn terms(after: u64, lane: Lane, registers: &[u8]) -> Option<(i64, Registered)> 
 
 /// The handed-over message in a published text, if it is one: `lease`, the number of the registration, its time, the
 /// length of the marker's key, that key, the token, and the message itself.
-fn handed_over(message: &[u8], registered: &BTreeMap<i64, Registered>) -> Option<HandedOver> {
+fn handed_over(
+    message: &[u8],
+    registered: &BTreeMap<i64, WaiterRegistration>,
+) -> Option<HandedOverMessage> {
     let mut words = message
         .strip_prefix(b"lease ")?
         .splitn(4, |byte| *byte == b' ');
@@ -73,7 +76,7 @@ fn handed_over(message: &[u8], registered: &BTreeMap<i64, Registered>) -> Option
         .next()?
         .split_at_checked(usize::try_from(length).ok()?)?;
     let token = resp::big_endian(rest.get(..7)?);
-    Some(HandedOver {
+    Some(HandedOverMessage {
         by: registered.get(&serial)?.clone(),
         marker: Bytes::copy_from_slice(marker),
         token: Token::new(token),
@@ -155,13 +158,13 @@ impl Listeners {
         true
     }
 
-    /// Notes the terms with which this lane's process registers, after the journal's event `after`.
-    pub(super) fn registers(&mut self, after: u64, lane: Lane, registers: &[u8]) {
-        self.registered.extend(terms(after, lane, registers));
+    /// Notes the terms with which this process registers, after the journal's event `after`.
+    pub(super) fn registers(&mut self, after: u64, process: Process, registers: &[u8]) {
+        self.registered.extend(terms(after, process, registers));
     }
 
     /// The messages that were handed over since the last call of this function.
-    pub(super) fn take_handed_over(&mut self) -> Vec<HandedOver> {
+    pub(super) fn take_handed_over(&mut self) -> Vec<HandedOverMessage> {
         std::mem::take(&mut self.handed_over)
     }
 

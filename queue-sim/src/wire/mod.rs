@@ -1,8 +1,8 @@
 //! Simulated runs on a real redis-server: queue-redis's own client, over a wire inside this
 //! process.
 //!
-//! A [`RedisEnvironment`] starts a server. In each run every lane builds its own backend as a
-//! program does, with a connector whose connections end in this process. The far end of a
+//! A [`RedisEnvironment`] starts a server. In each run every process builds its own backend as a
+//! program does, with a connector whose connections end in this program. The far end of a
 //! connection reads the requests, draws their faults, and has the server execute them in a
 //! *blocking* round trip, so that the virtual clock cannot move meanwhile. Every command is its own
 //! scheduling point, also in a pipeline.
@@ -23,7 +23,7 @@
 //! again: with its text after `NOSCRIPT`, with more keys after a script asked for them (`KEYS`), or once its queue is
 //! in the list of queues (`UNLISTED`). Concurrent pushes of one client are sent as one call, which one task makes for
 //! all of them. The history has no execution for any of these pushes; the goal `execution for no call` records that
-//! there was such a call. Lanes that do one thing after another never have any. A message that a push hands over is
+//! there was such a call. Processes that do one thing after another never have any. A message that a push hands over is
 //! leased to a process. The token in a call's answer then shows which call took it
 //! ([`Journal::handed_over`](crate::history::Journal::handed_over)). If no call took it, it counts as an execution of
 //! the wait that was open then, or else of the last wait before.

@@ -15,11 +15,11 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{listeners::ConnectionId, resp, rewrite::Rewrite, server_connection::Machine};
+use super::{listeners::ConnectionId, resp, rewrite::Rewrite, server_connection::ServerConnection};
 use crate::{
     history::Event,
-    plan::{Chance, Lane, What},
-    world::{Fault, RunContext, Trouble},
+    plan::{Chance, Process, What},
+    world::{Fault, NetworkFaults, RunContext},
 };
 
 /// The highest chance that any fault strikes a request, and again its reply, in percent.
@@ -30,8 +30,8 @@ const MOST: Chance = 30;
 pub(super) struct Network(Arc<WireInner>);
 
 struct WireInner {
-    trouble: Trouble,
-    machine: Arc<Mutex<Machine>>,
+    faults: NetworkFaults,
+    server_connection: Arc<Mutex<ServerConnection>>,
     durable: bool,
     rewrite: Option<Arc<dyn Rewrite>>,
     serves: Option<Arc<Serves>>,
@@ -46,12 +46,12 @@ pub(super) struct Serves {
     pub(super) backend: Box<Serve>,
     /// The command that reads the length of its queue, if the wire reads it after every request.
     pub(super) length: Option<Vec<Bytes>>,
-    /// Whether the clocks of its lanes may be ahead of the others'.
+    /// Whether the clocks of its processes may be ahead of the others'.
     pub(super) clocks_ahead: bool,
 }
 
-/// Makes the backend of a lane from its client of the server.
-type Serve = dyn Fn(RedisBackend, Lane) -> Arc<dyn Backend> + Send + Sync;
+/// Makes the backend of a process from its client of the server.
+type Serve = dyn Fn(RedisBackend, Process) -> Arc<dyn Backend> + Send + Sync;
 
 #[derive(Default)]
 struct WireState {
@@ -69,14 +69,14 @@ struct WireState {
 impl Network {
     pub(super) fn new(
         context: &RunContext,
-        machine: Arc<Mutex<Machine>>,
+        server_connection: Arc<Mutex<ServerConnection>>,
         durable: bool,
         rewrite: Option<Arc<dyn Rewrite>>,
         serves: Option<Arc<Serves>>,
     ) -> Self {
         Self(Arc::new(WireInner {
-            trouble: Trouble::new(context),
-            machine,
+            faults: NetworkFaults::new(context),
+            server_connection,
             durable,
             rewrite,
             serves,
@@ -90,7 +90,11 @@ impl Network {
     /// Whether a wake-up, or its receiver, can get lost.
     pub(super) fn loses_hints(&self) -> bool {
         let harmless = [Fault::Delayed, Fault::Cancelled];
-        self.faults().iter().any(|fault| !harmless.contains(&fault))
+        self.0
+            .faults
+            .mix()
+            .iter()
+            .any(|fault| !harmless.contains(&fault))
     }
 
     pub(super) fn rewrite(&self) -> Option<&Arc<dyn Rewrite>> {
@@ -102,14 +106,14 @@ impl Network {
         self.0.serves.as_deref()
     }
 
-    /// The time by which the clock of this lane's client is ahead of the server's.
-    pub(super) fn clock_ahead(&self, lane: Lane) -> Duration {
-        let ahead = match self.way(lane, What::Delay, 3) {
+    /// The time by which the clock of this process's client is ahead of the server's.
+    pub(super) fn clock_ahead(&self, process: Process) -> Duration {
+        let ahead = match self.way(process, What::Delay, 3) {
             0 => return Duration::ZERO,
             1 => Duration::from_millis(15),
             _ => self.patience(),
         };
-        self.journal().note(Event::Fault("clock ahead", lane));
+        self.journal().note(Event::Fault("clock ahead", process));
         ahead
     }
 
@@ -124,11 +128,11 @@ impl Network {
     ///
     /// An error here comes from the environment, and not from the code under test. The journal records it as a broken
     /// rule, because the run proves nothing.
-    pub(super) fn with_machine<T>(
+    pub(super) fn with_server_connection<T>(
         &self,
-        work: impl FnOnce(&mut Machine) -> io::Result<T>,
+        work: impl FnOnce(&mut ServerConnection) -> io::Result<T>,
     ) -> Option<T> {
-        let done = work(&mut self.machine());
+        let done = work(&mut self.server_connection());
         match done {
             Ok(value) => Some(value),
             Err(error) => {
@@ -140,9 +144,9 @@ impl Network {
     }
 
     /// The server, for uses that cannot fail. No time passes.
-    pub(super) fn machine(&self) -> MutexGuard<'_, Machine> {
-        let machine = self.0.machine.lock();
-        machine.unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn server_connection(&self) -> MutexGuard<'_, ServerConnection> {
+        let server_connection = self.0.server_connection.lock();
+        server_connection.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn next_connection(&self) -> ConnectionId {
@@ -151,16 +155,16 @@ impl Network {
         state.last_connection
     }
 
-    /// The fault among `faults` that strikes this lane now, if any, at one in `rarely` of its chances. Together they
+    /// The fault among `faults` that strikes this process now, if any, at one in `rarely` of its chances. Together they
     /// strike at a bounded chance, because otherwise hardly any call would succeed.
     pub(super) fn strike(
         &self,
-        lane: Lane,
+        process: Process,
         what: What,
         faults: &[Fault],
         rarely: Chance,
     ) -> Option<Fault> {
-        self.0.trouble.strike(lane, what, faults, |weights| {
+        self.0.faults.strike(process, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
             let most = sum.max(MOST);
             for weight in weights.iter_mut() {
@@ -179,9 +183,9 @@ impl Network {
         }
     }
 
-    /// Waits while the lane is cut off.
-    pub(super) async fn pass(&self, lane: Lane) {
-        while let Some(until) = self.held(lane) {
+    /// Waits while the process is cut off.
+    pub(super) async fn pass(&self, process: Process) {
+        while let Some(until) = self.held(process) {
             self.pause(until).await;
         }
     }
@@ -203,30 +207,30 @@ impl Network {
 
     /// Copies all data. If a copy exists, puts it back instead, like a failover to a replica that
     /// lagged behind.
-    pub(super) fn fail_over(&self, lane: Lane) {
+    pub(super) fn fail_over(&self, process: Process) {
         let remembered = self.lock().snapshot.take();
         let Some(to) = remembered else {
             let order = self.journal().order();
-            self.machine().snapshot();
+            self.server_connection().snapshot();
             self.lock().snapshot = Some(order);
             return;
         };
         self.cut_all();
-        self.machine().roll_back();
-        self.note(Fault::RolledBack, lane);
+        self.server_connection().roll_back();
+        self.note(Fault::RolledBack, process);
         self.journal().note(Event::RolledBack { to });
     }
 
     /// Kills the server, and starts it again from its file. It takes connections again after a
     /// while.
-    pub(super) fn restart(&self, lane: Lane) {
+    pub(super) fn restart(&self, process: Process) {
         if !self.0.durable {
             return;
         }
-        self.note(Fault::Restarted, lane);
+        self.note(Fault::Restarted, process);
         self.cut_all();
-        self.with_machine(Machine::restart);
-        let until = Instant::now() + self.delay(lane);
+        self.with_server_connection(ServerConnection::restart);
+        let until = Instant::now() + self.delay(process);
         self.lock().down = Some(until);
     }
 
@@ -264,7 +268,7 @@ impl Network {
         for key in over {
             let mut delete = Vec::new();
             resp::encode(&[&b"DEL"[..], &key], &mut delete);
-            self.with_machine(|machine| machine.execute(&delete, 1))?;
+            self.with_server_connection(|server_connection| server_connection.execute(&delete, 1))?;
         }
         Some(())
     }
@@ -300,12 +304,12 @@ impl Network {
     }
 }
 
-/// A network has the faults of [`Trouble`], and a server beside it.
+/// A network has the faults of [`NetworkFaults`], and a server beside it.
 impl Deref for Network {
-    type Target = Trouble;
+    type Target = NetworkFaults;
 
-    fn deref(&self) -> &Trouble {
-        &self.0.trouble
+    fn deref(&self) -> &NetworkFaults {
+        &self.0.faults
     }
 }
 
@@ -314,7 +318,7 @@ impl fmt::Debug for Network {
         let state = self.lock();
         f.debug_struct("Network")
             .field("connections", &state.last_connection)
-            .field("trouble", &self.0.trouble)
+            .field("faults", &self.0.faults)
             .finish_non_exhaustive()
     }
 }

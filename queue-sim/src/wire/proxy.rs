@@ -13,7 +13,7 @@ use tokio::{
 use super::{
     Reply, Request,
     blocking::Blocking,
-    classify::{self, Sort},
+    classify::{self, RequestClass},
     listeners::ConnectionId,
     network::Network,
     resp, server,
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     engine::yield_now,
     history::{CallId, Event},
-    plan::{Chance, Lane, What},
+    plan::{Chance, Process, What},
     world::Fault,
 };
 
@@ -50,27 +50,27 @@ const SERVER: &[Fault] = &[
     Fault::RolledBack,
     Fault::Restarted,
 ];
-/// `n`, if a fault that strikes all lanes strikes at one in `n` of its chances.
+/// `n`, if a fault that strikes all processes strikes at one in `n` of its chances.
 const SERVER_RARELY: Chance = 4;
 /// The connection is over.
 struct ConnectionOver;
 
-pub(super) struct Shim {
+pub(super) struct ConnectionProxy {
     network: Network,
-    lane: Lane,
-    /// Whether the lane itself sends the commands, and not its backend.
+    process: Process,
+    /// Whether the process itself sends the commands, and not its backend.
     own: bool,
     id: ConnectionId,
     stream: DuplexStream,
     received: BytesMut,
 }
 
-impl Shim {
-    pub(super) fn new(network: Network, lane: Lane, own: bool, stream: DuplexStream) -> Self {
+impl ConnectionProxy {
+    pub(super) fn new(network: Network, process: Process, own: bool, stream: DuplexStream) -> Self {
         Self {
             id: network.next_connection(),
             network,
-            lane,
+            process,
             own,
             stream,
             received: BytesMut::new(),
@@ -103,17 +103,17 @@ impl Shim {
             };
             let under_way = self.network.set_out();
             yield_now().await;
-            let sort = Sort::of(&request);
+            let class = RequestClass::of(&request);
             let plain = self.network.serves().is_some();
-            let rarely = sort.rarely(&request, plain);
-            let reply = match sort {
-                Sort::Data => {
+            let rarely = class.rarely(&request, plain);
+            let reply = match class {
+                RequestClass::Data => {
                     if request.call.is_some() || plain {
                         self.strike_server().await;
                     }
                     self.exchange(request, rarely).await?
                 }
-                Sort::Blocks => {
+                RequestClass::Blocks => {
                     self.travel(ONCE, rarely).await?;
                     drop(under_way);
                     let reply = self.block(request).await?;
@@ -122,13 +122,13 @@ impl Shim {
                     self.answer(&reply.0, rarely).await?;
                     continue;
                 }
-                Sort::Listens => {
+                RequestClass::Listens => {
                     self.travel(ONCE, rarely).await?;
                     // Later messages to it come after the confirmation.
                     heard = Some(self.listen(&request)?);
                     continue;
                 }
-                Sort::Hello | Sort::Setup => {
+                RequestClass::Hello | RequestClass::Setup => {
                     self.travel(ONCE, rarely).await?;
                     classify::set_up(&self.network, self.id, &request).ok_or(ConnectionOver)?
                 }
@@ -164,16 +164,16 @@ impl Shim {
         let calls = verb.eq_ignore_ascii_case(b"EVALSHA") || verb.eq_ignore_ascii_case(b"EVAL");
         let mut request = Request {
             script: None,
-            lane: self.lane,
+            process: self.process,
             call: None,
             words,
         };
         if calls {
-            let mut machine = self.network.machine();
-            let scripts = machine.scripts();
+            let mut server_connection = self.network.server_connection();
+            let scripts = server_connection.scripts();
             let found = request.words.get(1).and_then(|word| scripts.find(word));
             request.script = found.map(|at| scripts.name(at));
-            drop(machine);
+            drop(server_connection);
             // The backend's clock returns the call's number instead of the time.
             let tag = request
                 .arguments()
@@ -190,7 +190,8 @@ impl Shim {
     fn listen(&self, request: &Request) -> Result<Heard, ConnectionOver> {
         let channel = request.words.get(1).ok_or(ConnectionOver)?;
         let network = &self.network;
-        let heard = network.with_machine(|machine| machine.listen(self.id, channel));
+        let heard = network
+            .with_server_connection(|server_connection| server_connection.listen(self.id, channel));
         Ok(Heard {
             pushes: heard.ok_or(ConnectionOver)?,
             network: network.clone(),
@@ -216,7 +217,7 @@ impl Shim {
             .await
             .ok_or(ConnectionOver)?;
         if let Some(request) = own {
-            self.tell(&request, &reply);
+            self.note_command(&request, &reply);
         }
         if let Some(again) = again {
             self.repeat(again).await;
@@ -245,18 +246,18 @@ impl Shim {
     }
 
     /// Writes down a command that belongs to no call of a queue.
-    fn tell(&self, request: &Request, reply: &Reply) {
+    fn note_command(&self, request: &Request, reply: &Reply) {
         let words = request.words.iter();
         let words: Vec<_> = words.map(|word| String::from_utf8_lossy(word)).collect();
         let reply = String::from_utf8_lossy(&reply.0).replace("\r\n", " ");
         let said = format!("{} -> {}", words.join(" "), reply.trim());
         let journal = self.network.journal();
-        journal.note(Event::Command(self.lane, said));
+        journal.note(Event::Command(self.process, said));
     }
 
     /// Executes a request once more, after a while or at once. No client gets that reply.
     async fn repeat(&self, request: Request) {
-        if self.network.way(self.lane, What::Delay, 2) > 0 {
+        if self.network.way(self.process, What::Delay, 2) > 0 {
             let late = Instant::now() + Duration::from_millis(1);
             self.network.pause(late).await;
         } else {
@@ -265,27 +266,27 @@ impl Shim {
         server::execute(&self.network, request).await;
     }
 
-    /// Draws the faults that strike all lanes when a request sets out.
+    /// Draws the faults that strike all processes when a request sets out.
     async fn strike_server(&self) {
-        let (network, lane) = (&self.network, self.lane);
-        let Some(fault) = network.strike(lane, What::Server, SERVER, SERVER_RARELY) else {
+        let (network, process) = (&self.network, self.process);
+        let Some(fault) = network.strike(process, What::Server, SERVER, SERVER_RARELY) else {
             return;
         };
         match fault {
             Fault::Partition => {
-                network.note(fault, lane);
-                network.hold(lane, network.patience() + network.delay(lane));
+                network.note(fault, process);
+                network.hold(process, network.patience() + network.delay(process));
             }
             Fault::ScriptsFlushed => {
-                network.note(fault, lane);
-                network.machine().scripts().flush();
+                network.note(fault, process);
+                network.server_connection().scripts().flush();
             }
             Fault::ClockBack => {
-                network.note(fault, Lane::WORLD);
-                network.step_back(network.delay(lane));
+                network.note(fault, Process::WORLD);
+                network.step_back(network.delay(process));
             }
-            Fault::RolledBack => network.fail_over(lane),
-            _ => network.restart(lane),
+            Fault::RolledBack => network.fail_over(process),
+            _ => network.restart(process),
         }
         // A fault that ends all connections ends this one here.
         yield_now().await;
@@ -297,10 +298,10 @@ impl Shim {
         faults: &[Fault],
         rarely: Chance,
     ) -> Result<Option<Fault>, ConnectionOver> {
-        let lane = self.lane;
-        let struck = self.network.strike(lane, What::Request, faults, rarely);
+        let process = self.process;
+        let struck = self.network.strike(process, What::Request, faults, rarely);
         if let Some(fault) = struck {
-            self.network.note(fault, lane);
+            self.network.note(fault, process);
         }
         match struck {
             Some(Fault::RequestLost) => return Err(self.swallow().await),
@@ -309,16 +310,16 @@ impl Shim {
             Some(Fault::Late) => self.delay(self.network.patience()).await,
             _ => {}
         }
-        self.network.pass(lane).await;
+        self.network.pass(process).await;
         Ok(struck)
     }
 
     /// Carries a reply under faults.
     async fn answer(&mut self, reply: &[u8], rarely: Chance) -> Result<(), ConnectionOver> {
-        let lane = self.lane;
-        let struck = self.network.strike(lane, What::Reply, REPLY, rarely);
+        let process = self.process;
+        let struck = self.network.strike(process, What::Reply, REPLY, rarely);
         if let Some(fault) = struck {
-            self.network.note(fault, lane);
+            self.network.note(fault, process);
         }
         match struck {
             Some(Fault::ReplyLost) => return Err(self.swallow().await),
@@ -326,7 +327,7 @@ impl Shim {
             Some(Fault::Delayed) => self.delay(Duration::ZERO).await,
             Some(Fault::CutInFrame) => {
                 let parts = [1, reply.len() / 2, reply.len() - 1];
-                let way = self.network.way(lane, What::Reply, 3);
+                let way = self.network.way(process, What::Reply, 3);
                 let part = &reply[..parts[way as usize]];
                 // A client that is gone misses nothing.
                 let _ = self.stream.write_all(part).await;
@@ -334,7 +335,7 @@ impl Shim {
             }
             _ => {}
         }
-        self.network.pass(lane).await;
+        self.network.pass(process).await;
         self.stream
             .write_all(reply)
             .await
@@ -342,7 +343,7 @@ impl Shim {
     }
 
     async fn delay(&self, more: Duration) {
-        let until = Instant::now() + more + self.network.delay(self.lane);
+        let until = Instant::now() + more + self.network.delay(self.process);
         self.network.pause(until).await;
     }
 
@@ -375,7 +376,8 @@ struct Heard {
 
 impl Drop for Heard {
     fn drop(&mut self) {
-        self.network.with_machine(|machine| machine.leave(self.id));
+        self.network
+            .with_server_connection(|server_connection| server_connection.leave(self.id));
     }
 }
 

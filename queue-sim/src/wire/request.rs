@@ -2,7 +2,7 @@ use bytes::Bytes;
 use queue_core::Timestamp;
 
 use super::resp;
-use crate::{history::CallId, plan::Lane};
+use crate::{history::CallId, plan::Process};
 
 /// A request on its way to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,8 +12,8 @@ pub struct Request {
     pub words: Vec<Bytes>,
     /// The script that it calls, such as `reliable/settle_and_lease`.
     pub script: Option<&'static str>,
-    /// The lane whose client sent it.
-    pub lane: Lane,
+    /// The process whose client sent it.
+    pub process: Process,
     /// The recorded call for which the client sent it. `None` if it is for no call, such as opening a queue, or for
     /// several calls that are sent as one.
     pub call: Option<CallId>,

@@ -32,7 +32,7 @@ use super::{Reply, Request};
 ///
 /// # Non-atomic bugs
 ///
-/// Other lanes may go first between the [steps](Steps) of one request, so a request played in
+/// Other processes may go first between the [steps](Steps) of one request, so a request played in
 /// several steps is not atomic. For example, it checks with a `LLEN` and then pushes, or runs the
 /// script twice. The remaining steps run even if the client has gone; only the server's end stops
 /// them.
@@ -57,22 +57,22 @@ pub struct Steps<'a>(pub(super) &'a dyn Execute);
 /// Executes one request on the server, in steps.
 #[async_trait]
 pub(super) trait Execute: Debug + Send + Sync {
-    /// Executes a request, and then lets other lanes go first.
+    /// Executes a request, and then lets other processes go first.
     async fn step(&self, request: &Request) -> Reply;
-    /// Executes a command of these words, and then lets other lanes go first.
+    /// Executes a command of these words, and then lets other processes go first.
     async fn command(&self, words: Vec<Bytes>) -> Reply;
     fn now(&self) -> Timestamp;
     fn executed(&self);
 }
 
 impl Steps<'_> {
-    /// Executes one request, and then lets other lanes go first. A script's call runs the script's
+    /// Executes one request, and then lets other processes go first. A script's call runs the script's
     /// replacement, if there is one.
     pub async fn run(&self, request: &Request) -> Reply {
         self.0.step(request).await
     }
 
-    /// Executes one command of these words, and then lets other lanes go first.
+    /// Executes one command of these words, and then lets other processes go first.
     pub async fn command<W: AsRef<[u8]> + Sync>(&self, words: &[W]) -> Reply {
         let words = words
             .iter()

@@ -8,11 +8,11 @@ use queue_core::{Settlement, Timestamp, call::Call};
 
 use super::{
     Reply, Request,
-    listeners::HandedOver,
+    listeners::HandedOverMessage,
     network::Network,
     resp,
     rewrite::{Execute, Steps},
-    server_connection::Machine,
+    server_connection::ServerConnection,
     target::{
         bounded_queue, changes_lists, field, queue_of, refusal, released, stray, take_expiry,
     },
@@ -32,7 +32,7 @@ struct Executing<'a> {
     network: &'a Network,
     request: &'a Request,
     /// Whether the history knows that the request's call was executed.
-    told: AtomicBool,
+    is_noted: AtomicBool,
 }
 
 /// Executes a request that has arrived. Without a reply, the server itself has failed.
@@ -51,20 +51,20 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     let executing = Executing {
         network,
         request: &request,
-        told: AtomicBool::new(false),
+        is_noted: AtomicBool::new(false),
     };
     if let (Some(rewrite), true) = (network.rewrite(), there)
         && let Some(reply) = rewrite.rewrite(request.clone(), &Steps(&executing)).await
     {
-        if !executing.told.load(Ordering::Relaxed) {
-            executing.tell(&reply);
+        if !executing.is_noted.load(Ordering::Relaxed) {
+            executing.note_executed(&reply);
         }
         return Some(reply);
     }
     executing.note_registered();
     let (reply, length) = executing.pass(&request)?;
-    executing.tell(&reply);
-    executing.tell_handed_over();
+    executing.note_executed(&reply);
+    executing.note_handed_over();
     executing.note(length);
     if let Some((end, key)) = expiry.filter(|_| !reply.is_nil()) {
         network.ends(end, key);
@@ -80,8 +80,8 @@ fn is_there(network: &Network, request: &Request, word: &[u8]) -> bool {
     if request.words[0].eq_ignore_ascii_case(b"EVAL") {
         return true;
     }
-    let mut machine = network.machine();
-    let scripts = machine.scripts();
+    let mut server_connection = network.server_connection();
+    let scripts = server_connection.scripts();
     let found = scripts.find(word);
     found.is_some_and(|at| scripts.is_there(at))
 }
@@ -109,7 +109,7 @@ impl Execute for Executing<'_> {
     }
 
     fn executed(&self) {
-        self.told.store(true, Ordering::Relaxed);
+        self.is_noted.store(true, Ordering::Relaxed);
         if let Some(call) = self.request.call {
             self.network.journal().executed(call, self.now());
         }
@@ -120,7 +120,7 @@ impl Executing<'_> {
     /// Writes down what the reply shows. Before it does anything, every script can reply with nothing, an error, or a
     /// request for keys that it lacks: the queue does not exist, the configuration differs, or the script is missing.
     /// Any other error is the script's own failure, which may have come half-way.
-    fn tell(&self, reply: &Reply) {
+    fn note_executed(&self, reply: &Reply) {
         let calls = |script: &&str| !OF_THE_BACKEND.contains(script);
         let Some(script) = self.request.script.filter(calls) else {
             return;
@@ -136,16 +136,20 @@ impl Executing<'_> {
         if reply.is_nil() || reply.wants_keys() || reply.is_unlisted() {
             return;
         }
-        if self.request.call.is_none() && !self.request.waits() && !self.tell_given_back() {
+        if self.request.call.is_none() && !self.request.waits() && !self.note_given_back() {
             self.network.journal().reached("execution for no call");
         }
         self.executed();
     }
 
     /// Writes down the leases that a push made for calls that wait.
-    fn tell_handed_over(&self) {
-        let handed_over = self.network.machine().listeners().take_handed_over();
-        for HandedOver { by, marker, token } in handed_over {
+    fn note_handed_over(&self) {
+        let handed_over = self
+            .network
+            .server_connection()
+            .listeners()
+            .take_handed_over();
+        for HandedOverMessage { by, marker, token } in handed_over {
             let Some((queue, _)) = queue_of(&marker) else {
                 continue;
             };
@@ -154,7 +158,7 @@ impl Executing<'_> {
                     if *lease_time == by.lease_time && *holder == by.holder)
             };
             let journal = self.network.journal();
-            let began = journal.handed_over(by.lane, &queue, waits, token, self.now());
+            let began = journal.handed_over(by.process, &queue, waits, token, self.now());
             if began.is_some_and(|began| began.order > by.after) {
                 journal.reached("handed over by an earlier registration");
             }
@@ -168,27 +172,28 @@ impl Executing<'_> {
             (request.script, request.arguments().get(1))
         {
             let after = self.network.journal().order();
-            let mut machine = self.network.machine();
-            let listeners = machine.listeners();
-            listeners.registers(after, request.lane, registers);
+            let mut server_connection = self.network.server_connection();
+            let listeners = server_connection.listeners();
+            listeners.registers(after, request.process, registers);
         }
     }
 
     /// Writes down a call that a client makes without a caller: it gives back a message that came for a caller that is
     /// gone. Returns true if the request was such a call.
-    fn tell_given_back(&self) -> bool {
+    fn note_given_back(&self) -> bool {
         let request = self.request;
-        let is_turn = request
+        let is_settle_and_lease = request
             .script
             .is_some_and(|script| script.ends_with("/settle_and_lease"));
         let settlements = request.arguments().iter().skip(6);
         let receipts: Option<Vec<Settlement>> = settlements.map(|each| released(each)).collect();
         let name = request.keys().first().and_then(|key| queue_of(key));
-        let (Some(settlements), Some((name, _)), true) = (receipts, name, is_turn) else {
+        let (Some(settlements), Some((name, _)), true) = (receipts, name, is_settle_and_lease)
+        else {
             return false;
         };
         let journal = self.network.journal();
-        let call = journal.began(request.lane, &name, Call::Settle(settlements));
+        let call = journal.began(request.process, &name, Call::Settle(settlements));
         journal.executed(call, self.now());
         journal.ended(call, CallEnd::Dropped);
         true
@@ -202,9 +207,9 @@ impl Executing<'_> {
         let queue = bounded_queue(request, self.request);
         let served = self.network.serves();
         let served = served.and_then(|serves| serves.length.as_ref());
-        let (reply, length) = self.network.with_machine(|machine| {
+        let (reply, length) = self.network.with_server_connection(|server_connection| {
             let mut requests = Vec::with_capacity(1024);
-            let called = call(machine, request, &mut requests);
+            let called = call(server_connection, request, &mut requests);
             let mut count = 1;
             if let Some(queue) = &queue {
                 count += queue.ask(&mut requests);
@@ -213,10 +218,13 @@ impl Executing<'_> {
                 resp::encode(length, &mut requests);
                 count += 1;
             }
-            let mut replies = machine.execute(&requests, count)?.into_iter().map(Reply);
+            let mut replies = server_connection
+                .execute(&requests, count)?
+                .into_iter()
+                .map(Reply);
             let reply = replies.next().unwrap_or_else(failed);
             if let (Some(at), None) = (called, reply.error()) {
-                machine.scripts().came(at);
+                server_connection.scripts().came(at);
             }
             let holes = queue.as_ref().and_then(|_| replies.next());
             let length: Option<i64> = replies.map(|reply| reply.number()).sum();
@@ -242,17 +250,21 @@ impl Executing<'_> {
 
 /// Writes a request for the server. Returns the position of the script that it brings along. The server got each text
 /// once, and is not sent it again, because it would hash the whole text each time.
-fn call(machine: &mut Machine, request: &Request, out: &mut Vec<u8>) -> Option<usize> {
+fn call(
+    server_connection: &mut ServerConnection,
+    request: &Request,
+    out: &mut Vec<u8>,
+) -> Option<usize> {
     let called = request
         .script
-        .and_then(|_| machine.scripts().find(&request.words[1]));
+        .and_then(|_| server_connection.scripts().find(&request.words[1]));
     let Some(at) = called else {
         resp::encode(&request.words, out);
         return None;
     };
     let in_full = request.words[0].eq_ignore_ascii_case(b"EVAL");
-    machine.load(at);
-    let scripts = machine.scripts();
+    server_connection.load(at);
+    let scripts = server_connection.scripts();
     let hash = if in_full {
         scripts.text_hash(at)
     } else {

@@ -23,7 +23,7 @@ static LEAKS_HASH: LazyLock<String> = LazyLock::new(|| scripts::hash(queue_redis
 ///
 /// All commands of all virtual connections share one socket: queue-redis sends no command that leaves a state behind on
 /// its connection, and the wire refuses such commands. Only listeners have their own socket.
-pub(super) struct Machine {
+pub(super) struct ServerConnection {
     server: Server,
     commands: Socket,
     ahead: Ahead,
@@ -59,7 +59,7 @@ pub struct WireCounts {
     pub round_trips: u64,
 }
 
-impl Machine {
+impl ServerConnection {
     /// Connects to the server.
     pub(super) fn new(server: Server, replace: Option<&Replace>) -> io::Result<Self> {
         let mut commands = connect(&server)?;
@@ -167,7 +167,7 @@ impl Machine {
     }
 
     /// The data in the keys that nothing explains, a line for each.
-    pub(super) fn leftovers(&mut self) -> io::Result<Vec<String>> {
+    pub(super) fn leaks(&mut self) -> io::Result<Vec<String>> {
         let mut ask = |verb, script| {
             let mut request = Vec::new();
             resp::encode(&[verb, script, "0", "qk"], &mut request);

@@ -11,15 +11,15 @@ use tokio::time;
 
 use super::{Pool, Size, Workload, goals, size, verbs::Verb};
 use crate::{
-    plan::{Chance, Lane, What},
+    plan::{Chance, Process, What},
     workload::Mode,
     world::RunContext,
 };
 
-/// One lane: its decisions, and its memory.
+/// One process: its decisions, and its memory.
 #[derive(Debug)]
 pub(super) struct Actor {
-    pub(super) lane: Lane,
+    pub(super) process: Process,
     pub(super) context: RunContext,
     pub(super) workload: Arc<Workload>,
     pub(super) pool: Pool,
@@ -27,7 +27,7 @@ pub(super) struct Actor {
     pub(super) held: Vec<Receipt>,
     /// Whether it only waits.
     pub(super) is_audience: bool,
-    /// The verb of the lane's current step.
+    /// The verb of the process's current step.
     pub(super) verb: Verb,
     /// The backend that opens the queue again, and the queue's name.
     pub(super) backend: Arc<dyn Backend>,
@@ -42,7 +42,7 @@ pub(super) struct Actor {
 
 impl Actor {
     pub(super) fn new(
-        lane: Lane,
+        process: Process,
         context: RunContext,
         workload: Arc<Workload>,
         pool: Pool,
@@ -50,7 +50,7 @@ impl Actor {
         name: QueueName,
     ) -> Self {
         Self {
-            lane,
+            process,
             context,
             workload,
             pool,
@@ -68,22 +68,22 @@ impl Actor {
     /// Draws an argument: one of the given number of options, all equally likely.
     pub(super) fn choose(&self, options: u32) -> u32 {
         let decisions = &self.context.decisions;
-        let site = decisions.site(self.lane, What::Argument);
-        decisions.choose(site, options)
+        let point = decisions.choice_point(self.process, What::Argument);
+        decisions.choose(point, options)
     }
 
     /// Draws an argument: one of the given number of options, mostly the simplest.
     pub(super) fn draw(&self, options: u32, chance: Chance) -> u32 {
         let decisions = &self.context.decisions;
-        let site = decisions.site(self.lane, What::Argument);
-        decisions.draw(site, options, chance)
+        let point = decisions.choice_point(self.process, What::Argument);
+        decisions.draw(point, options, chance)
     }
 
     /// Draws an argument: one option for each weight.
     pub(super) fn weigh(&self, weights: &[u32]) -> u32 {
         let decisions = &self.context.decisions;
-        let site = decisions.site(self.lane, What::Argument);
-        decisions.weigh(site, weights)
+        let point = decisions.choice_point(self.process, What::Argument);
+        decisions.weigh(point, weights)
     }
 
     /// Draws true with this chance.
@@ -106,7 +106,7 @@ impl Actor {
         None
     }
 
-    /// Whether the lane makes a failed call again: perhaps, if its outcome is unknown.
+    /// Whether the process makes a failed call again: perhaps, if its outcome is unknown.
     fn repeats(&self, error: &Error) -> bool {
         let again = error.outcome() == Outcome::Unknown && self.flip(60);
         if again {
@@ -205,7 +205,7 @@ impl Actor {
         }
     }
 
-    /// The next page: the first, or the page after the last one that this lane read.
+    /// The next page: the first, or the page after the last one that this process read.
     pub(super) fn page(&self, limit: usize) -> Page {
         match self.page_end {
             Some(cursor) if self.flip(50) => Page::after(cursor, limit),

@@ -6,8 +6,8 @@ use tokio::time;
 use super::actor::Actor;
 use crate::{plan::Chance, workload::Mode};
 
-/// In runs where a lost hint shows, the chance that a lane puts in a message while another lane sleeps towards a later
-/// due time.
+/// In runs where a lost hint shows, the chance that a process puts in a message while another process sleeps towards a
+/// later due time.
 pub(super) const OVERTAKES: Chance = 20;
 
 pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
@@ -22,8 +22,8 @@ pub(super) async fn put(actor: &Actor, queue: &dyn DelayQueue) {
     }
 }
 
-/// Puts in a message that is due late. When waiting lanes have learnt of it, puts in a message that is due sooner. Then
-/// keeps still for so long that a lane that sleeps through the second message shows.
+/// Puts in a message that is due late. When waiting processes have learnt of it, puts in a message that is due sooner.
+/// Then keeps still for so long that a process that sleeps through the second message shows.
 async fn overtake(actor: &Actor, queue: &dyn DelayQueue) {
     let late = actor.workload.longest();
     let soon = actor.workload.lease_time * (1 + actor.choose(2));

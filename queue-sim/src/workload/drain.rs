@@ -7,30 +7,30 @@ use queue_core::{
 };
 use tokio::time::Instant;
 
-use super::Player;
-use crate::{history::Event, plan::Lane};
+use super::Driver;
+use crate::{history::Event, plan::Process};
 
 /// The most polls of a drain: enough for every message many times over.
-const LOOKS: usize = 2_000;
+const MOST_POLLS: usize = 2_000;
 
 /// The extra time to become empty for a queue that is polled, or whose leases a checker ends.
 const POLLS: Duration = Duration::from_secs(1);
 
 /// Ends the faults. Then leases and acks until no message is ready, delayed or leased, which must happen in time (L7).
 /// On a ring, it visits every item once. At the end it reads what the checks need.
-pub(crate) async fn drain(player: Player) {
-    player.world.heal().await;
-    let journal = &player.context.journal;
+pub(crate) async fn drain(driver: Driver) {
+    driver.world.heal().await;
+    let journal = &driver.context.journal;
     journal.note(Event::Healed);
-    let polls = player.fit.as_ref().map_or(Duration::ZERO, |_| POLLS);
-    let limit = Instant::now() + player.workload.drains_within() + player.world.behind() + polls;
-    player.context.decisions.enter(player.lane, 1);
+    let polls = driver.fit.as_ref().map_or(Duration::ZERO, |_| POLLS);
+    let limit = Instant::now() + driver.workload.drains_within() + driver.world.behind() + polls;
+    driver.context.decisions.enter(driver.process, 1);
     // Only a process of the same name finds the messages that a process left under its name.
-    if player.fit.as_ref().is_some_and(|fit| fit.has("lease")) {
-        for lane in 1..player.lane.0 {
-            let again = Player {
-                lane: Lane(lane),
-                ..player.clone()
+    if driver.fit.as_ref().is_some_and(|fit| fit.has("lease")) {
+        for process in 1..driver.process.0 {
+            let again = Driver {
+                process: Process(process),
+                ..driver.clone()
             };
             let (queue, _) = again.connect().await;
             if let Some(leasing) = queue.leasing() {
@@ -41,14 +41,14 @@ pub(crate) async fn drain(player: Player) {
             }
         }
     }
-    let (queue, _) = player.connect().await;
+    let (queue, _) = driver.connect().await;
     let broken = match (&queue, queue.leasing()) {
-        (AnyQueue::Rotating(ring), _) => turn_once(&**ring, limit).await,
-        (_, Some(leasing)) if player.fit.as_ref().is_some_and(|fit| !fit.has("lease")) => {
+        (AnyQueue::Rotating(ring), _) => rotate_once(&**ring, limit).await,
+        (_, Some(leasing)) if driver.fit.as_ref().is_some_and(|fit| !fit.has("lease")) => {
             let _ = leasing.depth().await;
             None
         }
-        (_, Some(leasing)) => empty(&player, &*leasing, limit).await,
+        (_, Some(leasing)) => empty(&driver, &*leasing, limit).await,
         _ => None,
     };
     if let Some((rule, message)) = broken {
@@ -61,11 +61,11 @@ pub(crate) async fn drain(player: Player) {
 
 type Broken = Option<(&'static str, String)>;
 
-async fn empty(player: &Player, queue: &dyn Leasing, limit: Instant) -> Broken {
-    let lease_time = player.workload.lease_time;
+async fn empty(driver: &Driver, queue: &dyn Leasing, limit: Instant) -> Broken {
+    let lease_time = driver.workload.lease_time;
     let mut broken = None;
     let mut failure = queue.resume().await.err();
-    for _ in 0..LOOKS {
+    for _ in 0..MOST_POLLS {
         let depth = match queue.depth().await {
             Ok(depth) if depth.occupied() == 0 => break,
             Ok(depth) => depth,
@@ -110,19 +110,19 @@ async fn empty(player: &Player, queue: &dyn Leasing, limit: Instant) -> Broken {
     broken
 }
 
-async fn turn_once(ring: &dyn RotatingQueue, limit: Instant) -> Broken {
+async fn rotate_once(ring: &dyn RotatingQueue, limit: Instant) -> Broken {
     let listed = match ring.list(Page::first(1_000)).await {
         Ok(page) => page.entries,
         Err(error) => return Some(("progress", format!("a list without faults: {error}"))),
     };
     let mut left: Vec<_> = listed.iter().map(|item| item.id).collect();
-    for _ in 0..LOOKS {
+    for _ in 0..MOST_POLLS {
         if left.is_empty() {
             break;
         }
         let wait = limit.saturating_duration_since(Instant::now());
         if wait.is_zero() {
-            return Some(("T3", format!("not visited in a whole turn: {left:?}")));
+            return Some(("T3", format!("not visited in a whole rotation: {left:?}")));
         }
         let max = NonZeroUsize::new(left.len().min(128)).map_or(1, NonZeroUsize::get);
         match ring.visit(max, wait.max(Duration::from_millis(1))).await {

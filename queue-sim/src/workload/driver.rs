@@ -17,26 +17,26 @@ use super::{
 };
 use crate::{
     history::{Event, Recorder},
-    plan::{Lane, What},
+    plan::{Process, What},
     workload::Mode,
     world::{Fault, RunContext, World},
 };
 
-/// One lane of a run: it opens the queue and makes calls, one step after another. After a crash it
+/// One process of a run: it opens the queue and makes calls, one step after another. After a crash it
 /// begins again, and remembers only the step's number.
 #[derive(Debug, Clone)]
-pub(crate) struct Player {
-    pub(crate) lane: Lane,
+pub(crate) struct Driver {
+    pub(crate) process: Process,
     pub(crate) steps: u32,
     pub(crate) context: RunContext,
     pub(crate) world: Arc<dyn World>,
     pub(crate) name: QueueName,
     pub(crate) workload: Arc<Workload>,
     pub(crate) pool: Pool,
-    /// The clients of lanes that have ended, in runs where no hint may get lost. They stay until the run is over,
+    /// The clients of processes that have ended, in runs where no hint may get lost. They stay until the run is over,
     /// because a process that ends may take a hint with it.
     pub(crate) done: Arc<Mutex<Vec<AnyQueue>>>,
-    /// Whether the lane only waits.
+    /// Whether the process only waits.
     pub(crate) is_audience: bool,
     /// Makes calls fit a queue that lacks some.
     pub(crate) fit: Option<Fit>,
@@ -45,22 +45,22 @@ pub(crate) struct Player {
 /// The awaits at which a fault may interrupt a step.
 const AWAITS: u32 = 6;
 
-impl Player {
-    /// Starts the lane.
+impl Driver {
+    /// Starts the process.
     pub(crate) fn enter(self) {
         let leaning = match self.is_audience {
             true => Leaning::of_audience(&self.workload),
-            false => Leaning::draw(self.lane, &self.workload, &self.context.decisions),
+            false => Leaning::draw(self.process, &self.workload, &self.context.decisions),
         };
         let executor = self.context.executor.clone();
-        executor.spawn(self.lane, Box::pin(self.live(1, leaning)));
+        executor.spawn(self.process, Box::pin(self.live(1, leaning)));
     }
 
-    /// Connects a client of the lane's own, whose calls the journal records.
+    /// Connects a client of the process's own, whose calls the journal records.
     pub(super) async fn connect(&self) -> (AnyQueue, Arc<dyn Backend>) {
         loop {
-            if let Ok(backend) = self.world.connect(self.lane).await {
-                let recorder = Recorder::new(self.lane, self.context.journal.clone());
+            if let Ok(backend) = self.world.connect(self.process).await {
+                let recorder = Recorder::new(self.process, self.context.journal.clone());
                 let backend: Arc<dyn Backend> = Arc::new(Layered::new(recorder, backend));
                 let backend = match &self.fit {
                     Some(fit) => Arc::new(Layered::new(fit.clone(), backend)),
@@ -74,7 +74,7 @@ impl Player {
         }
     }
 
-    /// Opens the queue; as it is stored, if another lane has changed its configuration.
+    /// Opens the queue; as it is stored, if another process has changed its configuration.
     async fn open(&self, backend: &dyn Backend) -> Result<Option<AnyQueue>> {
         let opened = backend.open(&self.name, &self.workload.config).await;
         if !matches!(&opened, Err(error) if error.kind() == ErrorKind::ConfigMismatch) {
@@ -91,10 +91,10 @@ impl Player {
             decisions,
             ..
         } = &self.context;
-        decisions.enter(self.lane, from - 1);
+        decisions.enter(self.process, from - 1);
         let (queue, backend) = self.connect().await;
         let mut actor = Actor::new(
-            self.lane,
+            self.process,
             self.context.clone(),
             Arc::clone(&self.workload),
             self.pool.clone(),
@@ -103,13 +103,13 @@ impl Player {
         );
         actor.is_audience = self.is_audience;
         for step in from..=self.steps {
-            decisions.enter(self.lane, step);
+            decisions.enter(self.process, step);
             if self.play(&mut actor, &queue, &leaning).await {
                 // Dropping the client belongs to the life, so it comes last.
                 drop(queue);
                 let again = self.clone();
-                executor.crash(self.lane);
-                executor.spawn(self.lane, Box::pin(again.live_again(step + 1, leaning)));
+                executor.crash(self.process);
+                executor.spawn(self.process, Box::pin(again.live_again(step + 1, leaning)));
                 return;
             }
         }
@@ -125,15 +125,18 @@ impl Player {
         Box::pin(self.live(from, leaning))
     }
 
-    /// Plays one step. Returns true if the lane crashed in it.
+    /// Plays one step. Returns true if the process crashed in it.
     async fn play(&self, actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) -> bool {
         let Some(fault) = self.interrupt() else {
             step(actor, queue, leaning).await;
             return false;
         };
         let choose = |options| {
-            let site = self.context.decisions.site(self.lane, What::Interrupt);
-            self.context.decisions.choose(site, options)
+            let point = self
+                .context
+                .decisions
+                .choice_point(self.process, What::Interrupt);
+            self.context.decisions.choose(point, options)
         };
         let at = 1 + choose(AWAITS);
         let when = match choose(3) {
@@ -146,26 +149,26 @@ impl Player {
             return false;
         }
         let journal = &self.context.journal;
-        journal.note(Event::Fault(fault.as_str(), self.lane));
+        journal.note(Event::Fault(fault.as_str(), self.process));
         match fault {
             Fault::Stalled => {
                 let pause = self.pause();
                 let millis = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
                 let until = journal.now().plus_millis(millis);
-                journal.note(Event::Stalled(self.lane, until));
-                self.context.executor.stall(self.lane, pause);
+                journal.note(Event::Stalled(self.process, until));
+                self.context.executor.stall(self.process, pause);
                 step.await;
                 false
             }
             Fault::Crashed => {
-                journal.note(Event::Crashed(self.lane));
+                journal.note(Event::Crashed(self.process));
                 true
             }
             _ => false,
         }
     }
 
-    /// The fault that strikes the lane in this step, if any.
+    /// The fault that strikes the process in this step, if any.
     fn interrupt(&self) -> Option<Fault> {
         const INTERRUPTS: [Fault; 3] = [Fault::Cancelled, Fault::Crashed, Fault::Stalled];
         let mut weights = [0; 4];
@@ -177,29 +180,35 @@ impl Player {
             return None;
         }
         weights[0] = 100_u32.saturating_sub(sum).max(20);
-        let site = self.context.decisions.site(self.lane, What::Interrupt);
-        let struck = self.context.decisions.weigh(site, &weights) as usize;
+        let point = self
+            .context
+            .decisions
+            .choice_point(self.process, What::Interrupt);
+        let struck = self.context.decisions.weigh(point, &weights) as usize;
         Some(INTERRUPTS[struck.checked_sub(1)?])
     }
 
-    /// The time until the lane's interruption, or until it goes on.
+    /// The time until the process's interruption, or until it goes on.
     fn pause(&self) -> Duration {
         let lease_time = self.workload.lease_time;
         let millisecond = Duration::from_millis(1);
-        let site = self.context.decisions.site(self.lane, What::Delay);
+        let point = self
+            .context
+            .decisions
+            .choice_point(self.process, What::Delay);
         let pauses = [
             lease_time,
             lease_time - millisecond,
             lease_time + millisecond,
             lease_time * 3,
         ];
-        pauses[self.context.decisions.choose(site, 4) as usize]
+        pauses[self.context.decisions.choose(point, 4) as usize]
     }
 }
 
 /// One step: one verb, perhaps after some time.
 async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
-    let verb = leaning.verb(actor.lane, &actor.context.decisions);
+    let verb = leaning.verb(actor.process, &actor.context.decisions);
     if verb == Verb::Idle {
         return;
     }
@@ -229,7 +238,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
         (queue, Verb::WorkSingly) => singly::work(actor, queue).await,
         (queue, verb) => {
             if verb == Verb::PutOff {
-                // Waiting lanes mostly get the hint of these messages after this lane has leased them.
+                // Waiting processes mostly get the hint of these messages after this process has leased them.
                 put(actor, queue).await;
                 put(actor, queue).await;
             }

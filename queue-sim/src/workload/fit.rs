@@ -20,7 +20,7 @@ use super::{Size, Workload};
 /// The amount that is added to drawn lengths, so that each of up to four partitions has room.
 const FOR_PARTS: usize = 3;
 
-/// A layer between a lane and a queue that lacks some calls. It makes each call one that the queue
+/// A layer between a process and a queue that lacks some calls. It makes each call one that the queue
 /// has, or refuses it, so that neither the queue nor the history gets it.
 #[derive(Debug, Clone)]
 pub(crate) struct Fit {

@@ -20,11 +20,11 @@ goals! {
     FULL_HANDFUL = "as many taken at once as a call may",
     BEYOND_ONE_CALLS_BYTES = "more bytes put in at once than a call carries",
     ABANDONED_WAIT = "a wait that was given up",
-    LATE_WORKER = "a look after a lease was over",
+    LATE_WORKER = "a poll after a lease was over",
     PUT_OFF = "messages put off one behind the other",
 }
 
-/// The goals that lanes must reach on this kind of queue, in runs with faults: every verb, and the events that no
+/// The goals that processes must reach on this kind of queue, in runs with faults: every verb, and the events that no
 /// history shows. [`Played::goals`](crate::run::Played::goals) has the names.
 pub fn goals(kind: QueueKind) -> Vec<&'static str> {
     let verbs = Verb::ALL.iter().copied();

@@ -8,8 +8,8 @@ use tokio::time;
 use super::{actor::Actor, delay::OVERTAKES};
 use crate::workload::Mode;
 
-/// In runs where a lost hint shows, perhaps puts in a message that is due late. When waiting lanes have learnt of it,
-/// puts in a message that is due sooner. Then keeps still for so long that a lane that sleeps through the second
+/// In runs where a lost hint shows, perhaps puts in a message that is due late. When waiting processes have learnt of
+/// it, puts in a message that is due sooner. Then keeps still for so long that a process that sleeps through the second
 /// message shows. Returns true if it did.
 pub(super) async fn overtakes(actor: &Actor, queue: &AnyQueue) -> bool {
     if actor.workload.mode != Mode::Waiting || !actor.flip(OVERTAKES) {

@@ -1,4 +1,4 @@
-//! The lanes' calls to every queue that leases.
+//! The processes' calls to every queue that leases.
 
 use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
 
@@ -78,11 +78,11 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
     let (max, lease_time, timeout) = (max(actor), actor.lease_time(), actor.timeout());
     let began = actor.now();
     // Waits like a worker, which passes its name. Most recipes have no place for the name.
-    let tells = actor
+    let names_holder = actor
         .backend
         .guarantees(actor.workload.kind)
         .has(Feature::Stored);
-    let received = match holder(actor).filter(|_| tells) {
+    let received = match holder(actor).filter(|_| names_holder) {
         None => queue.receive(max.get(), lease_time, timeout).await,
         named => {
             async {
@@ -194,7 +194,7 @@ async fn end(actor: &mut Actor, queue: &dyn Leasing, batch: &[Settlement]) {
     }
 }
 
-/// A receipt that may be another lane's, stale, or made up.
+/// A receipt that may be another process's, stale, or made up.
 pub(super) fn stale(actor: &Actor) -> Option<Receipt> {
     let receipt = actor.pool.receipt(actor.choose(actor.pool.receipts()))?;
     let Receipt { id, token } = receipt;
@@ -228,11 +228,11 @@ async fn settle_and_lease(actor: &mut Actor, queue: &dyn Leasing) {
     }
 }
 
-/// The name that a lane passes when it leases: none, or its number. It is not drawn, so that plans from before there
+/// The name that a process passes when it leases: none, or its number. It is not drawn, so that plans from before there
 /// were names still play the same run.
 pub(super) fn holder(actor: &Actor) -> Option<Holder> {
     let names = !actor.now().as_millis().is_multiple_of(3);
-    let name = format!("lane {}", actor.lane);
+    let name = format!("process {}", actor.process);
     Holder::new(name).ok().filter(|_| names)
 }
 
@@ -280,7 +280,7 @@ async fn cancel(actor: &Actor, queue: &dyn Leasing) {
     }
     let mut ids = actor.ids();
     if actor.flip(25) {
-        // An id that no message has had, as far as this lane knows.
+        // An id that no message has had, as far as this process knows.
         let latest = actor.pool.latest(1).pop().map_or(0, MessageId::get);
         let made_up = [latest + 1, 0, latest + 1_000][actor.choose(3) as usize];
         ids[0] = MessageId::new(made_up);
@@ -289,7 +289,7 @@ async fn cancel(actor: &Actor, queue: &dyn Leasing) {
 }
 
 /// Looks at the messages of one place, page by page, perhaps from the end of an earlier page.
-/// Meanwhile other lanes take and settle them, and so does this lane.
+/// Meanwhile other processes take and settle them, and so does this process.
 async fn peek(actor: &mut Actor, queue: &dyn Leasing) {
     let place = [Place::Ready, Place::Delayed, Place::Leased][actor.choose(3) as usize];
     if place == Place::Leased && actor.flip(50) {

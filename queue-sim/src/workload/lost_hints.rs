@@ -1,5 +1,5 @@
-//! Moments at which a lost hint shows. One lane makes a change of which others must get a hint. Then no lane does
-//! anything for so long that a lane without the hint sleeps too long.
+//! Moments at which a lost hint shows. One process makes a change of which others must get a hint. Then no process does
+//! anything for so long that a process without the hint sleeps too long.
 
 use std::{num::NonZeroUsize, time::Duration};
 
@@ -9,9 +9,9 @@ use tokio::time;
 use super::{actor::Actor, goals};
 use crate::{plan::Chance, workload::Mode};
 
-/// The chance that a lane works on a message that it waited for, instead of going on at once.
+/// The chance that a process works on a message that it waited for, instead of going on at once.
 const WORKS: Chance = 30;
-/// The same chance for a lane that only waits.
+/// The same chance for a process that only waits.
 const AUDIENCE_WORKS: Chance = 75;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -24,7 +24,7 @@ pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
     }
     let lease_time = actor.workload.lease_time;
     match actor.choose(4) {
-        // So long that other lanes' changes meanwhile show.
+        // So long that other processes' changes meanwhile show.
         0 => return keep_still(actor).await,
         1 => time::sleep(lease_time).await,
         2 => time::sleep(lease_time + MILLISECOND).await,
@@ -49,7 +49,7 @@ pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
     keep_still(actor).await;
 }
 
-/// Whether the lane works now. It does so only in a mode where a lost hint shows.
+/// Whether the process works now. It does so only in a mode where a lost hint shows.
 pub(super) fn works(actor: &Actor) -> bool {
     let chance = match actor.is_audience {
         true => AUDIENCE_WORKS,
@@ -58,12 +58,12 @@ pub(super) fn works(actor: &Actor) -> bool {
     actor.workload.mode == Mode::Waiting && actor.flip(chance)
 }
 
-/// Does nothing while other lanes sleep.
+/// Does nothing while other processes sleep.
 pub(super) async fn keep_still(actor: &Actor) {
     time::sleep(actor.workload.longest() / 2).await;
 }
 
-/// If a lane only waits, perhaps leaves it time to take the new message.
+/// If a process only waits, perhaps leaves it time to take the new message.
 pub(super) async fn after_putting(actor: &Actor) {
     if actor.workload.audience > 0 && actor.flip(60) {
         keep_still(actor).await;
@@ -71,7 +71,7 @@ pub(super) async fn after_putting(actor: &Actor) {
 }
 
 /// Leases messages for long. When others have come to wait, puts the messages off to moments close
-/// to each other. A waiting lane that gets the hint learns of the first, takes it, and leaves the
+/// to each other. A waiting process that gets the hint learns of the first, takes it, and leaves the
 /// next for others.
 pub(super) async fn put_off(actor: &mut Actor, queue: &dyn Leasing) {
     let most = NonZeroUsize::MIN.saturating_add(1 + actor.choose(2) as usize);

@@ -1,12 +1,12 @@
-//! The lanes' random calls to a queue.
+//! The processes' random calls to a queue.
 //!
 //! A [`Workload`] holds the parameters of one run: the queue's configuration, the length of leases, the producers and
-//! the consumers. Parameters differ more between runs than calls do within one (swarm testing). A player is one lane:
-//! it opens the queue and makes calls, step by step, while faults cancel, crash and stall it. The drain at the end
-//! empties the queue, and then a last client removes it.
+//! the consumers. Parameters differ more between runs than calls do within one (swarm testing). A driver is one
+//! process: it opens the queue and makes calls, step by step, while faults cancel, crash and stall it. The drain at the
+//! end empties the queue, and then a last client removes it.
 //!
-//! Choice points of the lane's own step decide everything. Times lie at boundaries (a lease's end, a millisecond before
-//! it, one after), because bugs lie there.
+//! Choice points of the process's own step decide everything. Times lie at boundaries (a lease's end, a millisecond
+//! before it, one after), because bugs lie there.
 
 mod abandon;
 mod actor;
@@ -36,10 +36,10 @@ use std::time::Duration;
 
 use queue_core::{QueueConfig, QueueKind};
 
-pub(crate) use self::{drain::drain, driver::Player, fit::Fit, pool::Pool, remove::remove};
+pub(crate) use self::{drain::drain, driver::Driver, fit::Fit, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
 use crate::{
-    plan::{Chance, ChoicePoint, Decisions, Lane, What},
+    plan::{Chance, ChoicePoint, Decisions, Process, What},
     world::Fault,
 };
 
@@ -60,11 +60,11 @@ pub struct Workload {
     pub dedup: Chance,
     /// The chance that a message has a distinct key, on a bounded queue.
     pub distinct: Chance,
-    /// Whether lanes also make operators' calls: purge, pause, discard, reconfigure.
+    /// Whether processes also make operators' calls: purge, pause, discard, reconfigure.
     pub operators: bool,
     /// The chance that the next task to go on is another than the last.
     pub preemption: Chance,
-    /// The number of additional lanes that only wait.
+    /// The number of additional processes that only wait.
     pub audience: u8,
     /// The size of batches and bodies.
     pub size: Size,
@@ -83,8 +83,8 @@ const LEASES: [u64; 4] = [20, 5, 10, 30];
 const BATCHES: [u32; 4] = [1, 2, 3, 5];
 const CHANCES: [Chance; 3] = [0, 25, 70];
 const PREEMPTIONS: [Chance; 5] = [5, 20, 40, 65, 90];
-/// The weights of zero to three lanes that only wait. A change wakes as many waiters as it has work for, and one more
-/// lane is left to wake later.
+/// The weights of zero to three processes that only wait. A change wakes as many waiters as it has work for, and one
+/// more process is left to wake later.
 const AUDIENCES: [u32; 4] = [64, 12, 12, 12];
 
 impl Workload {
@@ -98,12 +98,12 @@ impl Workload {
     /// Draws the parameters of one run.
     pub fn draw(kind: QueueKind, mode: Mode, decisions: &Decisions) -> Self {
         let choose = |nth, options: usize| {
-            let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(nth);
-            decisions.choose(site, options as u32) as usize
+            let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(nth);
+            decisions.choose(point, options as u32) as usize
         };
         let audience = || {
-            let site = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(11);
-            decisions.weigh(site, &AUDIENCES) as u8
+            let point = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(11);
+            decisions.weigh(point, &AUDIENCES) as u8
         };
         let millis = Duration::from_millis;
         let lease = LEASES[choose(1, LEASES.len())];
@@ -149,7 +149,7 @@ impl Workload {
         }
     }
 
-    /// The longest lease that a lane asks for, and the longest delay.
+    /// The longest lease that a process asks for, and the longest delay.
     pub fn longest(&self) -> Duration {
         match self.mode {
             Mode::Faults => self.lease_time * 2,
@@ -157,7 +157,7 @@ impl Workload {
         }
     }
 
-    /// Whether lanes may change the queue's configuration. It is not drawn, so that older plans still play the same
+    /// Whether processes may change the queue's configuration. It is not drawn, so that older plans still play the same
     /// run.
     pub fn reconfigures(&self) -> bool {
         self.operators && (self.kind != QueueKind::Bounded || self.dedup == 0)
@@ -167,7 +167,7 @@ impl Workload {
     /// visited once.
     pub fn drains_within(&self) -> Duration {
         if let QueueConfig::Rotating(config) = &self.config {
-            // A lease's time is the longest pace that lanes may set instead.
+            // A lease's time is the longest pace that processes may set instead.
             let other = self.reconfigures().then_some(self.lease_time);
             return config.pace.max(other).unwrap_or_default() + SLACK;
         }
@@ -178,7 +178,7 @@ impl Workload {
     }
 }
 
-/// A delay far above all others, so that a lane that sleeps through an earlier change is later than
+/// A delay far above all others, so that a process that sleeps through an earlier change is later than
 /// the contract allows.
 const LONG: Duration = Duration::from_secs(1);
 

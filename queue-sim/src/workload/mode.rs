@@ -1,4 +1,4 @@
-//! The faults that a run may have. Lanes act differently in each mode.
+//! The faults that a run may have. Processes act differently in each mode.
 
 use crate::{named::named, world::Fault};
 

@@ -5,11 +5,11 @@ use tokio::time;
 
 use super::{Size, actor::Actor, bounded, goals};
 
-/// The most pages that a lane reads in a row.
+/// The most pages that a process reads in a row.
 pub(super) const PAGES_AT_ONCE: usize = 4;
 
-/// Reads dead letters page by page, perhaps from the end of an earlier page. Meanwhile other lanes
-/// bury, revive and discard, as this lane does.
+/// Reads dead letters page by page, perhaps from the end of an earlier page. Meanwhile other processes
+/// bury, revive and discard, as this process does.
 pub(super) async fn dead_letters(actor: &mut Actor, queue: &dyn Leasing) {
     let limit = actor.page_limit();
     let mut page = actor.page(limit);
@@ -82,6 +82,6 @@ pub(super) async fn pause(actor: &Actor, queue: &dyn Leasing) {
         return;
     }
     time::sleep(actor.span()).await;
-    // If the lane dies before this, the queue stays paused; the drain resumes it.
+    // If the process dies before this, the queue stays paused; the drain resumes it.
     let _ = queue.resume().await;
 }

@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use queue_core::{MessageId, Offered, Pushed, Receipt, Timestamp};
 
-/// The receipts and ids that all lanes of a run have seen. Lanes take stale receipts, other lanes' receipts, and old
-/// ids from it. Clones share one state.
+/// The receipts and ids that all processes of a run have seen. Processes take stale receipts, other processes'
+/// receipts, and old ids from it. Clones share one state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pool(Arc<Mutex<SeenMessage>>);
 
@@ -11,13 +11,13 @@ pub(crate) struct Pool(Arc<Mutex<SeenMessage>>);
 struct SeenMessage {
     receipts: Vec<Receipt>,
     ids: Vec<MessageId>,
-    /// The times of changes that come without a call, as far as the lanes know.
+    /// The times of changes that come without a call, as far as the processes know.
     boundaries: Vec<Timestamp>,
     /// The number of bodies made.
     bodies: u64,
 }
 
-/// The most entries that the lanes look back.
+/// The most entries that the processes look back.
 const WINDOW: usize = 8;
 
 impl Pool {

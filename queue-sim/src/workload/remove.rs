@@ -4,14 +4,14 @@ use std::num::NonZeroUsize;
 
 use queue_core::{ErrorKind, Feature, Removal, Result};
 
-use super::Player;
+use super::Driver;
 use crate::history::Event;
 
 /// Removes the drained queue, with its dead letters or its items. Writes down everything that is left. No history has
 /// these calls: the checks judge the queue as it was before.
-pub(crate) async fn remove(player: Player) {
-    let journal = &player.context.journal;
-    match remains(&player).await {
+pub(crate) async fn remove(driver: Driver) {
+    let journal = &driver.context.journal;
+    match remains(&driver).await {
         Ok(remains) => {
             for message in remains {
                 journal.note(Event::Broken("operators", message));
@@ -25,28 +25,28 @@ pub(crate) async fn remove(player: Player) {
 }
 
 /// The leftovers of a removal: data, an entry in the list of queues, or something to remove once more.
-async fn remains(player: &Player) -> Result<Vec<String>> {
+async fn remains(driver: &Driver) -> Result<Vec<String>> {
     let mut remains = Vec::new();
-    let backend = player.world.connect(player.lane).await?;
-    let guarantees = backend.guarantees(player.workload.kind);
+    let backend = driver.world.connect(driver.process).await?;
+    let guarantees = backend.guarantees(driver.workload.kind);
     if !guarantees.has(Feature::Stored) {
         return Ok(remains);
     }
-    match backend.remove(&player.name, Removal::EvenIfLeased).await {
+    match backend.remove(&driver.name, Removal::EvenIfLeased).await {
         Ok(true) => {}
         Ok(false) => remains.push("a removal finds no queue where there is one".to_owned()),
         // This backend has no removal.
         Err(error) if error.kind() == ErrorKind::Configuration => return Ok(remains),
         Err(error) => return Err(error),
     }
-    let left = player.world.leftovers().await;
+    let left = driver.world.leaks().await;
     remains.extend(left.iter().map(|left| format!("a removal leaves: {left}")));
     // A run has no other queue.
     let listed = backend.queues(None, NonZeroUsize::MIN).await?;
-    if listed.iter().any(|listed| listed.name == player.name) {
+    if listed.iter().any(|listed| listed.name == driver.name) {
         remains.push("a removed queue is in the list of queues".to_owned());
     }
-    if backend.remove(&player.name, Removal::EvenIfLeased).await? {
+    if backend.remove(&driver.name, Removal::EvenIfLeased).await? {
         remains.push("a second removal finds something to remove".to_owned());
     }
     Ok(remains)

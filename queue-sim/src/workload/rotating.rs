@@ -113,8 +113,8 @@ async fn remove(actor: &Actor, queue: &dyn RotatingQueue) {
     let _ = queue.remove(&actor.ids()).await;
 }
 
-/// Reads the ring's length, or reads the ring page by page, perhaps from the end of an earlier page, while other lanes
-/// visit items.
+/// Reads the ring's length, or reads the ring page by page, perhaps from the end of an earlier page, while other
+/// processes visit items.
 async fn read(actor: &mut Actor, queue: &dyn RotatingQueue) {
     if actor.flip(30) {
         let _ = queue.len().await;

@@ -15,12 +15,12 @@ const BATCH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 /// The number of messages in a part of a batch.
 const PART: usize = 3;
 
-/// Acks one message and leases the next, a few times: messages that the lane holds, or others' that are long done or
-/// leased by somebody else. In runs with operators, every other lane puts in a batch, leases as many messages at once,
-/// and acks all that it holds, or twice a part of it. This is not drawn, and recipes have no operators, so kept plans
-/// from before there were batches still play the same run.
+/// Acks one message and leases the next, a few times: messages that the process holds, or others' that are long done or
+/// leased by somebody else. In runs with operators, every other process puts in a batch, leases as many messages at
+/// once, and acks all that it holds, or twice a part of it. This is not drawn, and recipes have no operators, so kept
+/// plans from before there were batches still play the same run.
 pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
-    let in_batches = actor.workload.operators && actor.lane.0.is_multiple_of(2);
+    let in_batches = actor.workload.operators && actor.process.0.is_multiple_of(2);
     let max = if in_batches { BATCH } else { NonZeroUsize::MIN };
     if in_batches {
         plain::put_batch(actor, queue, BATCH.get()).await;
@@ -29,8 +29,8 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
         return;
     };
     let lease_time = actor.lease_time();
-    for turn in 0..=actor.choose(4) {
-        let most = match (in_batches, turn % 3) {
+    for round in 0..=actor.choose(4) {
+        let most = match (in_batches, round % 3) {
             (true, 0) => limits::MAX_BATCH,
             (true, _) => PART,
             (false, _) => 1,
@@ -47,7 +47,7 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
         actor.forget(&acks);
         actor.take(&leased.deliveries);
         if lost_hints::works(actor) {
-            // So long that a lane which missed a hint of this call sleeps too long.
+            // So long that a process which missed a hint of this call sleeps too long.
             lost_hints::keep_still(actor).await;
         }
     }

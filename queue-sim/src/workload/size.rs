@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use queue_core::limits::{MAX_BATCH, MAX_BATCH_BYTES, MAX_PAGE};
 
-use crate::plan::{ChoicePoint, Decisions, Lane, Plan, What};
+use crate::plan::{ChoicePoint, Decisions, Plan, Process, What};
 
 /// The size of batches and bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ pub enum Size {
     Usual,
     /// More messages than one call takes, expires or promotes.
     Crowd,
-    /// Lanes put in more bodies at once than one call carries.
+    /// Processes put in more bodies at once than one call carries.
     Heavy,
 }
 
@@ -35,7 +35,7 @@ static LARGE: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(vec![b'x'; MAX_BATC
 
 impl Size {
     /// The choice point that decides the size.
-    const SITE: ChoicePoint = ChoicePoint::new(Lane::WORLD, 0, What::Parameter).nth(12);
+    const SITE: ChoicePoint = ChoicePoint::new(Process::WORLD, 0, What::Parameter).nth(12);
 
     pub(super) fn draw(decisions: &Decisions) -> Self {
         match decisions.weigh(Self::SITE, &SIZES) {

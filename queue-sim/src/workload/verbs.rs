@@ -3,21 +3,21 @@ use queue_core::QueueKind;
 use super::{Size, Workload};
 use crate::{
     named::named,
-    plan::{ChoicePoint, Decisions, Lane, What},
+    plan::{ChoicePoint, Decisions, Process, What},
     workload::Mode,
 };
 
 macro_rules! verbs {
     ($($(#[$doc:meta])* $name:ident = $text:literal: $weights:expr,)*) => {
         named! {
-            /// A lane's action in a step.
+            /// A process's action in a step.
             pub enum Verb {
                 $($(#[$doc])* $name = $text,)*
             }
         }
 
         impl Verb {
-            /// The weight of the verb for lanes of each role.
+            /// The weight of the verb for processes of each role.
             const fn weights(self) -> [u32; 4] {
                 match self {
                     $(Self::$name => $weights,)*
@@ -27,7 +27,7 @@ macro_rules! verbs {
     };
 }
 
-// The columns: lanes that do a bit of everything, producers, consumers, operators.
+// The columns: processes that do a bit of everything, producers, consumers, operators.
 verbs! {
     /// Nothing.
     Idle = "idle": [2, 2, 2, 2],
@@ -41,11 +41,11 @@ verbs! {
     Receive = "receive": [8, 2, 14, 3],
     /// Settle held messages.
     Settle = "settle": [22, 4, 34, 6],
-    /// Settle messages that another lane holds, that this lane held before, or that no lane ever held.
+    /// Settle messages that another process holds, that this process held before, or that no process ever held.
     SettleStale = "settle stale": [5, 1, 5, 5],
     /// Settle and lease.
     SettleAndLease = "settle_and_lease": [8, 1, 12, 3],
-    /// Extend leases, the lane's own or others'.
+    /// Extend leases, the process's own or others'.
     Extend = "extend": [6, 1, 8, 4],
     /// Make a call that only this kind of queue has.
     Particular = "particular": [12, 14, 6, 20],
@@ -83,15 +83,15 @@ verbs! {
     WorkSingly = "work singly": [6, 1, 14, 2],
 }
 
-/// A lane's weights of the verbs, drawn once for each lane.
+/// A process's weights of the verbs, drawn once for each process.
 #[derive(Debug, Clone)]
 pub(super) struct Leaning(Vec<u32>);
 
 impl Leaning {
-    /// Draws this lane's leaning.
-    pub(super) fn draw(lane: Lane, workload: &Workload, decisions: &Decisions) -> Self {
-        let site = ChoicePoint::new(lane, 0, What::Parameter);
-        let role = decisions.weigh(site, &[40, 25, 25, 10]) as usize;
+    /// Draws this process's leaning.
+    pub(super) fn draw(process: Process, workload: &Workload, decisions: &Decisions) -> Self {
+        let point = ChoicePoint::new(process, 0, What::Parameter);
+        let role = decisions.weigh(point, &[40, 25, 25, 10]) as usize;
         let weight = |verb: &Verb| {
             let verb = *verb;
             if !verb.is_of(workload.kind) || (verb.is_of_operators() && !workload.operators) {
@@ -99,9 +99,9 @@ impl Leaning {
             }
             let weight = verb.weights()[role];
             match verb {
-                // In this mode a lost hint shows, so lanes wait a lot.
+                // In this mode a lost hint shows, so processes wait a lot.
                 Verb::Receive | Verb::Wait if workload.mode == Mode::Waiting => weight * 4,
-                // In this mode no lane sleeps for so long.
+                // In this mode no process sleeps for so long.
                 Verb::PutOff if workload.mode == Mode::Faults => 0,
                 Verb::PutOff => weight * 2,
                 Verb::Reconfigure if !workload.reconfigures() => 0,
@@ -116,7 +116,7 @@ impl Leaning {
         Self(Verb::ALL.iter().map(weight).collect())
     }
 
-    /// The leaning of lanes that only wait.
+    /// The leaning of processes that only wait.
     pub(super) fn of_audience(workload: &Workload) -> Self {
         let weight = |verb: &Verb| match verb {
             Verb::Receive => 90,
@@ -126,10 +126,10 @@ impl Leaning {
         Self(Verb::ALL.iter().map(weight).collect())
     }
 
-    /// Draws the lane's next verb.
-    pub(super) fn verb(&self, lane: Lane, decisions: &Decisions) -> Verb {
-        let site = decisions.site(lane, What::Verb);
-        Verb::ALL[decisions.weigh(site, &self.0) as usize]
+    /// Draws the process's next verb.
+    pub(super) fn verb(&self, process: Process, decisions: &Decisions) -> Verb {
+        let point = decisions.choice_point(process, What::Verb);
+        Verb::ALL[decisions.weigh(point, &self.0) as usize]
     }
 }
 

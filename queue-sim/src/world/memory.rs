@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use queue_core::{Backend, Result, call::Layered};
 use queue_memory::MemoryBackend;
 
-use super::{EPOCH, Environment, Fault, Faulty, Network, RunContext, World};
-use crate::plan::Lane;
+use super::{EPOCH, Environment, Fault, FaultInjector, Network, RunContext, World};
+use crate::plan::Process;
 
 type Factory = Arc<dyn Fn() -> Arc<dyn Backend> + Send + Sync>;
 
-/// Worlds around a backend in this process: queue-memory's, or any other that takes its time from
+/// Worlds around a backend in this program: queue-memory's, or any other that takes its time from
 /// tokio's clock.
 #[derive(Clone)]
 pub struct MemoryEnvironment {
@@ -97,7 +97,7 @@ impl Environment for MemoryEnvironment {
     }
 }
 
-/// A backend in this process behind a faulty network.
+/// A backend in this program behind a faulty network.
 #[derive(Debug)]
 pub struct MemoryWorld {
     backend: Arc<dyn Backend>,
@@ -106,9 +106,9 @@ pub struct MemoryWorld {
 
 #[async_trait]
 impl World for MemoryWorld {
-    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
-        let faulty = Faulty::new(lane, self.network.clone());
-        Ok(Arc::new(Layered::new(faulty, Arc::clone(&self.backend))))
+    async fn connect(&self, process: Process) -> Result<Arc<dyn Backend>> {
+        let injector = FaultInjector::new(process, self.network.clone());
+        Ok(Arc::new(Layered::new(injector, Arc::clone(&self.backend))))
     }
 
     async fn heal(&self) {

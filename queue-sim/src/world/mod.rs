@@ -1,10 +1,8 @@
-//! Environments: each gives a run its backend, and everything between the backend and the lanes that can fail.
+//! Environments: each gives a run its backend, and everything between the backend and the processes that can fail.
 
-mod faults;
-mod faulty;
+mod fault;
 mod memory;
 mod network;
-mod trouble;
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
@@ -12,20 +10,19 @@ use async_trait::async_trait;
 use queue_core::{Backend, QueueKind, Result, Timestamp};
 
 #[cfg(all(unix, feature = "redis"))]
-pub(crate) use self::trouble::Trouble;
+pub(crate) use self::fault::NetworkFaults;
 pub use self::{
-    faults::{Fault, Faults},
-    faulty::Faulty,
+    fault::{Fault, FaultInjector, FaultMix},
     memory::{MemoryEnvironment, MemoryWorld},
     network::Network,
 };
 use crate::{
     engine::Executor,
     history::Journal,
-    plan::{Decisions, Lane},
+    plan::{Decisions, Process},
 };
 
-/// The parts of a run that its lanes and its world share.
+/// The parts of a run that its processes and its world share.
 #[derive(Debug, Clone)]
 pub struct RunContext {
     /// Runs the tasks.
@@ -35,7 +32,7 @@ pub struct RunContext {
     /// Writes the history.
     pub journal: Journal,
     /// The faults that strike, and how often.
-    pub faults: Faults,
+    pub faults: FaultMix,
     /// The usual lease time. A late message is late by about as much.
     pub lease_time: Duration,
 }
@@ -46,14 +43,14 @@ pub const EPOCH: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 /// A run's backend. It is empty when the run begins.
 #[async_trait]
 pub trait World: Debug + Send + Sync + 'static {
-    /// Connects this lane to the backend with a client of its own, as its own process would. The
-    /// client's background tasks belong to the lane, and its faults are drawn at the lane's sites.
-    /// A lane that crashed connects again.
+    /// Connects this process to the backend with a client of its own, as a program of its own would. The
+    /// client's background tasks belong to the process, and its faults are drawn at the process's choice points.
+    /// A process that crashed connects again.
     ///
     /// # Errors
     ///
     /// Errors of the backend, under the faults that strike.
-    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>>;
+    async fn connect(&self, process: Process) -> Result<Arc<dyn Backend>>;
 
     /// Ends the faults: partitions heal, requests and replies on their way arrive, and no fault
     /// strikes any more. Returns when all of this has happened.
@@ -67,17 +64,17 @@ pub trait World: Debug + Send + Sync + 'static {
 
     /// The backend's data that no message, dead letter or item of its queues explains, a line for each; none if the
     /// world cannot read it. Every run reads this at its end.
-    async fn leftovers(&self) -> Vec<String> {
+    async fn leaks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// A connection of the lane's own to the server under the backend, if there is one, for
+    /// A connection of the process's own to the server under the backend, if there is one, for
     /// commands that no queue sends. The history has each of them as
     /// [`Event::Command`](crate::history::Event::Command).
     #[cfg(all(unix, feature = "redis"))]
     async fn connection(
         &self,
-        _lane: Lane,
+        _process: Process,
     ) -> Option<redis::RedisResult<redis::aio::MultiplexedConnection>> {
         None
     }

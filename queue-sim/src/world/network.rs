@@ -1,4 +1,4 @@
-//! The network between the lanes and a backend in this process.
+//! The network between the processes and a backend in this program.
 
 use std::{
     collections::BTreeMap,
@@ -11,8 +11,8 @@ use std::{
 use queue_core::{Running, Spawn};
 use tokio::time;
 
-use super::{Fault, RunContext, trouble::Trouble};
-use crate::plan::{Chance, Lane, What};
+use super::{Fault, RunContext, fault::NetworkFaults};
+use crate::plan::{Chance, Process, What};
 
 /// Carries requests and replies, and loses, delays and repeats them by decisions. Clones are the
 /// same network.
@@ -23,10 +23,10 @@ pub struct Network(Arc<NetworkInner>);
 
 struct NetworkInner {
     context: RunContext,
-    trouble: Trouble,
+    faults: NetworkFaults,
     carriers: Mutex<Vec<Running>>,
-    /// By lane: delayed messages queue here, so that they arrive in order.
-    turns: Mutex<BTreeMap<Lane, SendLock>>,
+    /// By process: delayed messages queue here, so that they arrive in order.
+    send_locks: Mutex<BTreeMap<Process, SendLock>>,
 }
 
 type SendLock = Arc<tokio::sync::Mutex<()>>;
@@ -35,10 +35,10 @@ impl Network {
     /// The network of a run.
     pub fn new(context: RunContext) -> Self {
         Self(Arc::new(NetworkInner {
-            trouble: Trouble::new(&context),
+            faults: NetworkFaults::new(&context),
             context,
             carriers: Mutex::default(),
-            turns: Mutex::default(),
+            send_locks: Mutex::default(),
         }))
     }
 
@@ -48,73 +48,73 @@ impl Network {
     }
 
     /// The network's faults.
-    pub(super) fn trouble(&self) -> &Trouble {
-        &self.0.trouble
+    pub(super) fn faults(&self) -> &NetworkFaults {
+        &self.0.faults
     }
 
     /// The time that a client waits for a reply.
     pub fn patience(&self) -> Duration {
-        self.trouble().patience()
+        self.faults().patience()
     }
 
     /// Whether no fault strikes, either in this run or from now on.
     pub(super) fn is_calm(&self) -> bool {
-        let faults = self.trouble().faults();
-        faults.iter().all(|fault| fault.is_of_lanes()) || self.trouble().is_over()
+        let faults = self.faults().mix();
+        faults.iter().all(|fault| fault.is_of_processes()) || self.faults().is_over()
     }
 
     /// Ends the faults. Partitions heal, and all messages on their way arrive before this returns.
     pub async fn heal(&self) {
-        self.trouble().end();
-        while self.trouble().is_under_way() {
-            self.trouble().arrived().await;
+        self.faults().end();
+        while self.faults().is_under_way() {
+            self.faults().arrived().await;
         }
     }
 
-    /// The fault among `faults` that strikes this lane now, if any.
-    pub(super) fn strike(&self, lane: Lane, what: What, faults: &[Fault]) -> Option<Fault> {
-        let fault = self.trouble().strike(lane, what, faults, |weights| {
+    /// The fault among `faults` that strikes this process now, if any.
+    pub(super) fn strike(&self, process: Process, what: What, faults: &[Fault]) -> Option<Fault> {
+        let fault = self.faults().strike(process, what, faults, |weights| {
             let sum: Chance = weights.iter().sum();
             weights[0] = 100_u32.saturating_sub(sum).max(10);
         })?;
-        self.trouble().note(fault, lane);
+        self.faults().note(fault, process);
         Some(fault)
     }
 
-    /// Cuts off a lane for a while, if a decision says so.
-    pub(super) fn partition(&self, lane: Lane) {
-        let partition = self.strike(lane, What::Server, &[Fault::Partition]);
+    /// Cuts off a process for a while, if a decision says so.
+    pub(super) fn partition(&self, process: Process) {
+        let partition = self.strike(process, What::Server, &[Fault::Partition]);
         if partition.is_some() {
-            self.trouble().hold(lane, self.trouble().pause(lane));
+            self.faults().hold(process, self.faults().pause(process));
         }
     }
 
-    /// Delivers after this delay, but not while the lane is cut off.
+    /// Delivers after this delay, but not while the process is cut off.
     pub(super) fn carry(
         &self,
-        lane: Lane,
+        process: Process,
         late: Duration,
         arrival: impl Future<Output = ()> + Send + 'static,
     ) {
-        let under_way = self.trouble().set_out();
+        let under_way = self.faults().set_out();
         let network = self.clone();
         let carrier = async move {
-            let trouble = network.trouble();
+            let faults = network.faults();
             time::sleep(late).await;
-            if trouble.held(lane).is_some() {
-                let turn = Arc::clone(lock(&network.0.turns).entry(lane).or_default());
-                let turn = turn.lock_owned().await;
-                while let Some(until) = trouble.held(lane) {
+            if faults.held(process).is_some() {
+                let guard = Arc::clone(lock(&network.0.send_locks).entry(process).or_default());
+                let guard = guard.lock_owned().await;
+                while let Some(until) = faults.held(process) {
                     time::sleep_until(until).await;
                 }
                 arrival.await;
-                drop(turn);
+                drop(guard);
             } else {
                 arrival.await;
             }
             drop(under_way);
         };
-        let spawner = self.context().executor.spawner(Lane::WORLD);
+        let spawner = self.context().executor.spawner(Process::WORLD);
         let running = spawner.spawn(Box::pin(carrier));
         lock(&self.0.carriers).push(running);
     }
@@ -126,6 +126,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Network").field(self.trouble()).finish()
+        f.debug_tuple("Network").field(self.faults()).finish()
     }
 }

@@ -3,172 +3,172 @@
 use queue_core::{call::Call, *};
 use queue_sim::history::Event;
 
-use crate::story::{LEASE_TIME, Story, again, keyed, lease, leased, ms, push};
+use crate::history_builder::{HistoryBuilder, LEASE_TIME, again, keyed, lease, leased, ms, push};
 
 #[test]
 fn a_history_as_it_should_be_holds() {
-    let mut story = Story::reliable();
-    story.push("a");
-    story.call(keyed("b"));
-    story.call(keyed("b"));
-    let first = story.take();
-    story
+    let mut history = HistoryBuilder::reliable();
+    history.push("a");
+    history.call(keyed("b"));
+    history.call(keyed("b"));
+    let first = history.take();
+    history
         .after(10)
         .settle(Settlement::retry(first.receipt, ms(20)));
-    let second = story.take();
-    story
+    let second = history.take();
+    history
         .after(60)
         .call(Call::Extend(vec![second.receipt], ms(LEASE_TIME)));
-    let third = story.take();
+    let third = history.take();
     assert_eq!(third.attempt, 2);
-    story.settle(Settlement::retry(third.receipt, ms(5)));
-    story.settle(Settlement::ack(second.receipt));
-    story.settle(Settlement::ack(second.receipt));
-    story.loses(push("lost"), false);
-    story.loses(push("there"), true);
-    story.loses(lease(1), true);
-    story
+    history.settle(Settlement::retry(third.receipt, ms(5)));
+    history.settle(Settlement::ack(second.receipt));
+    history.settle(Settlement::ack(second.receipt));
+    history.loses(push("lost"), false);
+    history.loses(push("there"), true);
+    history.loses(lease(1), true);
+    history
         .after(2 * LEASE_TIME)
         .call(Call::DeadLetters(Page::first(10)));
-    let last = story.take();
+    let last = history.take();
     assert_eq!(last.attempt, 2);
-    story.after(LEASE_TIME).call(Call::Counters);
-    story.call(Call::Revive(vec![MessageId::new(1), MessageId::new(9)]));
-    story.event(Event::Healed);
-    let revived = story.take();
-    story.settle(Settlement::ack(revived.receipt));
-    story.call(Call::Depth);
-    story.call(Call::Counters);
-    story.holds();
+    history.after(LEASE_TIME).call(Call::Counters);
+    history.call(Call::Revive(vec![MessageId::new(1), MessageId::new(9)]));
+    history.event(Event::Healed);
+    let revived = history.take();
+    history.settle(Settlement::ack(revived.receipt));
+    history.call(Call::Depth);
+    history.call(Call::Counters);
+    history.holds();
 }
 
 #[test]
 fn l1_a_second_live_lease() {
-    let (mut story, first) = Story::leased();
-    story.after(LEASE_TIME / 2);
+    let (mut history, first) = HistoryBuilder::leased();
+    history.after(LEASE_TIME / 2);
     let mut second = again(&first, LEASE_TIME / 2);
     second.attempt = 2;
-    story.claims(lease(1), leased(&second));
-    story.breaks("L1");
+    history.claims(lease(1), leased(&second));
+    history.breaks("L1");
 }
 
 #[test]
 fn l2_the_dead_are_delivered() {
-    let (mut story, first) = Story::leased();
-    story.settle(Settlement::bury(first.receipt, "no"));
-    story.after(10);
-    story.claims(lease(1), leased(&again(&first, 10)));
-    story.breaks("L2");
+    let (mut history, first) = HistoryBuilder::leased();
+    history.settle(Settlement::bury(first.receipt, "no"));
+    history.after(10);
+    history.claims(lease(1), leased(&again(&first, 10)));
+    history.breaks("L2");
 }
 
 #[test]
 fn l3_the_acked_is_delivered() {
-    let (mut story, first) = Story::leased();
-    story.settle(Settlement::ack(first.receipt));
-    story.after(LEASE_TIME + 10);
+    let (mut history, first) = HistoryBuilder::leased();
+    history.settle(Settlement::ack(first.receipt));
+    history.after(LEASE_TIME + 10);
     let mut second = again(&first, LEASE_TIME + 10);
     second.attempt = 2;
-    story.claims(lease(1), leased(&second));
-    story.breaks("L3");
+    history.claims(lease(1), leased(&second));
+    history.breaks("L3");
 }
 
 #[test]
 fn l4_an_expired_lease_is_settled() {
-    let (mut story, first) = Story::leased();
-    story.after(LEASE_TIME + 5);
-    story.says_settled(Settlement::ack(first.receipt), Settled::Done);
-    story.breaks("L4");
+    let (mut history, first) = HistoryBuilder::leased();
+    history.after(LEASE_TIME + 5);
+    history.says_settled(Settlement::ack(first.receipt), Settled::Done);
+    history.breaks("L4");
 }
 
 #[test]
 fn l4_a_stale_receipt_is_taken() {
-    let (mut story, first) = Story::leased();
-    story.after(LEASE_TIME);
-    story.take();
-    story.says_settled(Settlement::ack(first.receipt), Settled::Done);
-    story.breaks("L4");
+    let (mut history, first) = HistoryBuilder::leased();
+    history.after(LEASE_TIME);
+    history.take();
+    history.says_settled(Settlement::ack(first.receipt), Settled::Done);
+    history.breaks("L4");
 }
 
 #[test]
 fn l4_a_live_lease_is_called_lost() {
-    let (mut story, first) = Story::leased();
-    story.after(LEASE_TIME / 2);
-    story.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
-    story.breaks("L4");
+    let (mut history, first) = HistoryBuilder::leased();
+    history.after(LEASE_TIME / 2);
+    history.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
+    history.breaks("L4");
 }
 
 #[test]
 fn l4_an_ack_is_taken_twice() {
-    let (mut story, first) = Story::leased();
-    story.settle(Settlement::ack(first.receipt));
-    story.says_settled(Settlement::ack(first.receipt), Settled::Done);
-    story.breaks("L4");
+    let (mut history, first) = HistoryBuilder::leased();
+    history.settle(Settlement::ack(first.receipt));
+    history.says_settled(Settlement::ack(first.receipt), Settled::Done);
+    history.breaks("L4");
 }
 
 #[test]
 fn l4_a_token_comes_twice() {
-    let (mut story, first) = Story::leased();
-    story.settle(Settlement::release(first.receipt));
-    story.says(lease(1), leased(&first));
-    story.breaks("L4");
+    let (mut history, first) = HistoryBuilder::leased();
+    history.settle(Settlement::release(first.receipt));
+    history.says(lease(1), leased(&first));
+    history.breaks("L4");
 }
 
 #[test]
 fn l4_a_made_up_receipt_is_taken() {
-    let mut story = Story::reliable();
-    story.push("a");
+    let mut history = HistoryBuilder::reliable();
+    history.push("a");
     let made_up = Receipt::new(MessageId::new(1), Token::new(3));
-    story.says_settled(Settlement::ack(made_up), Settled::Done);
-    story.breaks("L4");
+    history.says_settled(Settlement::ack(made_up), Settled::Done);
+    history.breaks("L4");
 }
 
 #[test]
 fn l6_an_expiry_is_not_charged() {
-    let (mut story, first) = Story::leased();
-    story.after(LEASE_TIME);
-    story.says(lease(1), leased(&again(&first, LEASE_TIME)));
-    story.breaks("L6");
+    let (mut history, first) = HistoryBuilder::leased();
+    history.after(LEASE_TIME);
+    history.says(lease(1), leased(&again(&first, LEASE_TIME)));
+    history.breaks("L6");
 }
 
 #[test]
 fn l6_a_release_is_charged() {
-    let (mut story, first) = Story::leased();
-    story.settle(Settlement::release(first.receipt));
+    let (mut history, first) = HistoryBuilder::leased();
+    history.settle(Settlement::release(first.receipt));
     let mut second = again(&first, 0);
     second.receipt.token = Token::new(first.receipt.token.get() + 1);
     second.attempt = 2;
-    story.says(lease(1), leased(&second));
-    story.breaks("L6");
+    history.says(lease(1), leased(&second));
+    history.breaks("L6");
 }
 
 #[test]
 fn l6_a_last_attempt_is_retried() {
-    let (mut story, _) = Story::leased();
-    story.after(LEASE_TIME);
-    let second = story.take();
+    let (mut history, _) = HistoryBuilder::leased();
+    history.after(LEASE_TIME);
+    let second = history.take();
     let retry = Settlement::retry(second.receipt, ms(1));
-    story.says_settled(retry, Settled::Done);
-    story.breaks("L6");
+    history.says_settled(retry, Settled::Done);
+    history.breaks("L6");
 }
 
 #[test]
 fn l10_an_extended_lease_is_lost() {
-    let (mut story, first) = Story::leased();
-    story
+    let (mut history, first) = HistoryBuilder::leased();
+    history
         .after(50)
         .call(Call::Extend(vec![first.receipt], ms(30)));
-    story.after(10);
-    story.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
-    story.breaks("L10");
+    history.after(10);
+    history.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
+    history.breaks("L10");
 }
 
 #[test]
 fn l11_a_retry_comes_too_soon() {
-    let (mut story, first) = Story::leased();
-    story.settle(Settlement::retry(first.receipt, ms(50)));
-    story.after(10);
+    let (mut history, first) = HistoryBuilder::leased();
+    history.settle(Settlement::retry(first.receipt, ms(50)));
+    history.after(10);
     let mut second = again(&first, 10);
     second.attempt = 2;
-    story.says(lease(1), leased(&second));
-    story.breaks("L11");
+    history.says(lease(1), leased(&second));
+    history.breaks("L11");
 }

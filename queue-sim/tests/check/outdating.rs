@@ -5,10 +5,10 @@ use queue_core::{
     *,
 };
 
-use crate::story::{Story, again, lease, leased, ms};
+use crate::history_builder::{HistoryBuilder, again, lease, leased, ms};
 
-fn put(story: &mut Story, push: Push) -> MessageId {
-    story.put(Call::Push(vec![push]))
+fn put(history: &mut HistoryBuilder, push: Push) -> MessageId {
+    history.put(Call::Push(vec![push]))
 }
 
 fn dropped_after(limit: u64) -> Push {
@@ -25,159 +25,159 @@ fn letters() -> Call {
 
 /// The dead letters of a queue whose message was to be buried after this time, 50 ms later.
 fn of_another(limit: u64) -> Answer {
-    let mut other = Story::reliable();
+    let mut other = HistoryBuilder::reliable();
     put(&mut other, buried_after(limit));
     other.after(50).call(letters())
 }
 
 #[test]
 fn outdated_messages_are_dropped_or_buried_and_others_go_on() {
-    let mut story = Story::reliable();
-    let first = put(&mut story, dropped_after(20));
-    let second = put(&mut story, buried_after(30));
-    let third = put(&mut story, buried_after(30));
-    let fourth = story.push("b");
-    story.after(10);
-    let held = story.take();
+    let mut history = HistoryBuilder::reliable();
+    let first = put(&mut history, dropped_after(20));
+    let second = put(&mut history, buried_after(30));
+    let third = put(&mut history, buried_after(30));
+    let fourth = history.push("b");
+    history.after(10);
+    let held = history.take();
     assert_eq!(held.id(), first);
-    story.after(20);
+    history.after(20);
     // The second message was never leased, and a cancel is still too late.
-    let answer = story.call(Call::Cancel(vec![first, second]));
+    let answer = history.call(Call::Cancel(vec![first, second]));
     assert_eq!(
         answer,
         Answer::Cancelled(vec![Cancelled::TooLate, Cancelled::TooLate])
     );
-    story.call(letters());
+    history.call(letters());
     for place in [Place::Ready, Place::Delayed, Place::Leased] {
-        story.call(Call::Peek(place, Page::first(9)));
+        history.call(Call::Peek(place, Page::first(9)));
     }
-    story.call(Call::Revive(vec![third]));
-    assert_eq!(story.take().id(), fourth);
-    story.settle(Settlement::release(held.receipt));
-    let revived = story.take();
+    history.call(Call::Revive(vec![third]));
+    assert_eq!(history.take().id(), fourth);
+    history.settle(Settlement::release(held.receipt));
+    let revived = history.take();
     assert_eq!(revived.id(), third);
-    story.settle(Settlement::ack(revived.receipt));
-    story.call(Call::Discard(vec![second]));
-    story.call(Call::Counters);
-    story.holds();
+    history.settle(Settlement::ack(revived.receipt));
+    history.call(Call::Discard(vec![second]));
+    history.call(Call::Counters);
+    history.holds();
 }
 
 #[test]
 fn a_holder_may_finish_what_is_outdated() {
-    let mut story = Story::reliable();
-    put(&mut story, buried_after(20));
-    let held = story.take();
-    story.after(50);
+    let mut history = HistoryBuilder::reliable();
+    put(&mut history, buried_after(20));
+    let held = history.take();
+    history.after(50);
     assert_eq!(
-        story.settle(Settlement::ack(held.receipt)),
+        history.settle(Settlement::ack(held.receipt)),
         Answer::Settled(vec![Settled::Done])
     );
-    story.call(Call::Counters);
-    story.holds();
+    history.call(Call::Counters);
+    history.holds();
 }
 
 #[test]
 fn a_key_is_free_when_its_message_is_outdated() {
-    let mut story = Story::reliable();
+    let mut history = HistoryBuilder::reliable();
     let unique = |push: Push| push.with_unique("key", ms(500));
-    let first = put(&mut story, unique(dropped_after(20)));
-    story.after(20);
-    let second = put(&mut story, unique(dropped_after(20)));
+    let first = put(&mut history, unique(dropped_after(20)));
+    history.after(20);
+    let second = put(&mut history, unique(dropped_after(20)));
     assert_ne!(first, second);
-    story.holds();
+    history.holds();
 }
 
 #[test]
 fn a_message_that_was_buried_and_revived_has_a_new_place() {
-    let mut story = Story::bounded(3);
+    let mut history = HistoryBuilder::bounded(3);
     let offer = |push: Push| Call::Offer(vec![Offer::new(push)], Overflow::DropOldest);
-    story.call(offer(buried_after(20)));
-    story.call(offer(Push::new("b")));
-    story.after(20).call(Call::Depth);
-    story.call(Call::Revive(vec![MessageId::new(1)]));
-    story.call(Call::Recent(5));
-    story.call(offer(Push::new("c")));
-    story.call(offer(Push::new("d")));
+    history.call(offer(buried_after(20)));
+    history.call(offer(Push::new("b")));
+    history.after(20).call(Call::Depth);
+    history.call(Call::Revive(vec![MessageId::new(1)]));
+    history.call(Call::Recent(5));
+    history.call(offer(Push::new("c")));
+    history.call(offer(Push::new("d")));
     for body in ["a", "c", "d"] {
-        assert_eq!(story.take().body, body);
+        assert_eq!(history.take().body, body);
     }
-    story.call(Call::Resize(NonZeroUsize::MIN));
-    story.call(Call::Counters);
-    story.holds();
+    history.call(Call::Resize(NonZeroUsize::MIN));
+    history.call(Call::Counters);
+    history.holds();
 }
 
 #[test]
 fn l17_an_outdated_message_comes() {
-    let mut story = Story::reliable();
-    put(&mut story, dropped_after(20));
-    let mut other = Story::reliable();
+    let mut history = HistoryBuilder::reliable();
+    put(&mut history, dropped_after(20));
+    let mut other = HistoryBuilder::reliable();
     other.push("a");
     let late = other.after(50).take();
-    story.after(50).says(lease(1), leased(&late));
-    story.breaks("L17");
+    history.after(50).says(lease(1), leased(&late));
+    history.breaks("L17");
 }
 
 #[test]
 fn l17_a_message_comes_back_outdated() {
-    let mut story = Story::reliable();
-    put(&mut story, buried_after(30));
-    let first = story.take();
-    story.after(10);
-    story.settle(Settlement::retry(first.receipt, ms(5)));
+    let mut history = HistoryBuilder::reliable();
+    put(&mut history, buried_after(30));
+    let first = history.take();
+    history.after(10);
+    history.settle(Settlement::retry(first.receipt, ms(5)));
     let mut second = again(&first, 50);
     second.attempt = 2;
-    story.after(40).says(lease(1), leased(&second));
-    story.breaks("L17");
+    history.after(40).says(lease(1), leased(&second));
+    history.breaks("L17");
 }
 
 #[test]
-fn l17_what_was_to_be_dropped_is_buried() {
+fn l17_a_message_to_be_dropped_is_buried() {
     let letter = of_another(20);
     for push in [dropped_after(20), Push::new("a")] {
-        let mut story = Story::reliable();
-        put(&mut story, push);
-        story.after(50).says(letters(), letter.clone());
-        story.breaks("L17");
+        let mut history = HistoryBuilder::reliable();
+        put(&mut history, push);
+        history.after(50).says(letters(), letter.clone());
+        history.breaks("L17");
     }
 }
 
 #[test]
 fn l17_a_message_dies_before_its_end() {
     let letter = of_another(20);
-    let mut story = Story::reliable();
-    put(&mut story, buried_after(100));
-    story.after(50).says(letters(), letter);
-    story.breaks("L17");
+    let mut history = HistoryBuilder::reliable();
+    put(&mut history, buried_after(100));
+    history.after(50).says(letters(), letter);
+    history.breaks("L17");
 }
 
 #[test]
 fn l17_a_leased_message_ends() {
     let letter = of_another(20);
-    let mut story = Story::reliable();
-    put(&mut story, buried_after(20));
-    story.take();
-    story.after(50).says(letters(), letter);
-    story.breaks("L17");
+    let mut history = HistoryBuilder::reliable();
+    put(&mut history, buried_after(20));
+    history.take();
+    history.after(50).says(letters(), letter);
+    history.breaks("L17");
 }
 
 #[test]
 fn l17_a_revived_message_is_outdated_again() {
     let letter = of_another(20);
-    let mut story = Story::reliable();
-    let id = put(&mut story, buried_after(20));
-    story.after(50).call(Call::Revive(vec![id]));
-    story.says(letters(), letter);
-    story.breaks("L17");
+    let mut history = HistoryBuilder::reliable();
+    let id = put(&mut history, buried_after(20));
+    history.after(50).call(Call::Revive(vec![id]));
+    history.says(letters(), letter);
+    history.breaks("L17");
 }
 
 #[test]
 fn l17_more_are_counted_than_were_to_be_dropped() {
     for push in [Push::new("a"), buried_after(20), dropped_after(100)] {
-        let mut story = Story::reliable();
-        put(&mut story, push);
-        story
+        let mut history = HistoryBuilder::reliable();
+        put(&mut history, push);
+        history
             .after(50)
             .says_counted(|counters| counters.outdated = 1);
-        story.breaks("L17");
+        history.breaks("L17");
     }
 }

@@ -5,7 +5,7 @@ use queue_core::{
     *,
 };
 
-use crate::story::{LEASE_TIME, Story, lease, ms, push};
+use crate::history_builder::{HistoryBuilder, LEASE_TIME, lease, ms, push};
 
 fn peek(place: Place) -> Call {
     Call::Peek(place, Page::first(9))
@@ -17,36 +17,36 @@ fn settle_and_lease(holder: &'static str) -> Call {
 }
 
 /// A peek with a wrong answer.
-fn peeks(story: &mut Story, place: Place, wrong: impl FnOnce(&mut Vec<Peeked>)) {
-    let mut page = match story.call(peek(place)) {
+fn peeks(history: &mut HistoryBuilder, place: Place, wrong: impl FnOnce(&mut Vec<Peeked>)) {
+    let mut page = match history.call(peek(place)) {
         Answer::Peeked(page) => page,
         other => panic!("{other:?}"),
     };
     wrong(&mut page.entries);
-    story.says(peek(place), Answer::Peeked(page));
+    history.says(peek(place), Answer::Peeked(page));
 }
 
 /// One message is leased under a name, one is delayed, one is back, and two are fresh.
-fn of_all_places() -> Story {
-    let mut story = Story::reliable();
+fn of_all_places() -> HistoryBuilder {
+    let mut history = HistoryBuilder::reliable();
     for body in ["leased", "back", "fresh"] {
-        story.push(body);
+        history.push(body);
     }
-    story.call(Call::Push(vec![
+    history.call(Call::Push(vec![
         Push::new("delayed").with_due(ms(LEASE_TIME)),
         Push::new("fresh, too"),
     ]));
-    story.call(settle_and_lease("mailer"));
-    let back = story.after(5).take();
-    story.settle(Settlement::release(back.receipt));
-    story
+    history.call(settle_and_lease("mailer"));
+    let back = history.after(5).take();
+    history.settle(Settlement::release(back.receipt));
+    history
 }
 
 #[test]
 fn messages_of_each_place_are_shown() {
-    let mut story = of_all_places();
+    let mut history = of_all_places();
     for place in [Place::Ready, Place::Delayed, Place::Leased] {
-        let Answer::Peeked(page) = story.call(peek(place)) else {
+        let Answer::Peeked(page) = history.call(peek(place)) else {
             panic!("a peek answers what it shows");
         };
         let shown: Vec<u64> = page
@@ -61,68 +61,68 @@ fn messages_of_each_place_are_shown() {
         };
         assert_eq!(shown, expected);
     }
-    story.call(Call::Peek(Place::Ready, Page::first(1)));
-    story.call(Call::Peek(Place::Ready, Page::after(Cursor::new(1), 1)));
-    story.holds();
+    history.call(Call::Peek(Place::Ready, Page::first(1)));
+    history.call(Call::Peek(Place::Ready, Page::after(Cursor::new(1), 1)));
+    history.holds();
 }
 
 /// A peek shows the receipt, also of a lease whose answer is lost.
 #[test]
 fn a_lease_with_a_lost_answer_is_ended_by_a_peeked_receipt() {
-    let mut story = Story::reliable();
-    story.push("a");
-    story.loses(lease(1), true);
-    let Answer::Peeked(page) = story.call(peek(Place::Leased)) else {
+    let mut history = HistoryBuilder::reliable();
+    history.push("a");
+    history.loses(lease(1), true);
+    let Answer::Peeked(page) = history.call(peek(Place::Leased)) else {
         panic!("a peek answers what it shows");
     };
     let Standing::Leased { receipt, .. } = page.entries[0].standing else {
         panic!("it is leased");
     };
-    story.settle(Settlement::release(receipt));
-    let first = story.take();
+    history.settle(Settlement::release(receipt));
+    let first = history.take();
     assert_eq!(first.attempt, 1);
-    story.settle(Settlement::ack(first.receipt));
-    story.call(Call::Counters);
-    story.holds();
+    history.settle(Settlement::ack(first.receipt));
+    history.call(Call::Counters);
+    history.holds();
 }
 
 #[test]
 fn l16_a_message_is_shown_that_is_acked() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let before = story.call(peek(Place::Ready));
-    let first = story.take();
-    story.settle(Settlement::ack(first.receipt));
-    story.says(peek(Place::Ready), before);
-    story.breaks("L16");
+    let mut history = HistoryBuilder::reliable();
+    history.push("a");
+    let before = history.call(peek(Place::Ready));
+    let first = history.take();
+    history.settle(Settlement::ack(first.receipt));
+    history.says(peek(Place::Ready), before);
+    history.breaks("L16");
 }
 
 #[test]
 fn l16_a_leased_message_is_shown_as_ready() {
-    let mut story = Story::reliable();
-    story.push("a");
-    let before = story.call(peek(Place::Ready));
-    story.take();
-    story.says(peek(Place::Ready), before);
-    story.breaks("L16");
+    let mut history = HistoryBuilder::reliable();
+    history.push("a");
+    let before = history.call(peek(Place::Ready));
+    history.take();
+    history.says(peek(Place::Ready), before);
+    history.breaks("L16");
 }
 
 #[test]
 fn l16_the_second_is_shown_first() {
-    let mut story = Story::reliable();
-    story.push("a");
-    story.push("b");
-    peeks(&mut story, Place::Ready, |shown| shown.reverse());
-    story.breaks("L16");
+    let mut history = HistoryBuilder::reliable();
+    history.push("a");
+    history.push("b");
+    peeks(&mut history, Place::Ready, |shown| shown.reverse());
+    history.breaks("L16");
 }
 
 #[test]
-fn l16_what_is_due_first_is_shown_last() {
-    let mut story = Story::reliable();
+fn l16_the_first_due_message_is_shown_last() {
+    let mut history = HistoryBuilder::reliable();
     let later = |after| Push::new("a").with_due(ms(after));
-    story.call(Call::Push(vec![later(20), later(30)]));
-    peeks(&mut story, Place::Delayed, |shown| shown.reverse());
-    story.breaks("L16");
+    history.call(Call::Push(vec![later(20), later(30)]));
+    peeks(&mut history, Place::Delayed, |shown| shown.reverse());
+    history.breaks("L16");
 }
 
 /// Makes tests of peeks that show a place wrongly.
@@ -130,17 +130,17 @@ macro_rules! spoilt {
     ($($test:ident: $place:ident, $wrong:expr, breaks $rule:literal;)+) => {$(
         #[test]
         fn $test() {
-            let mut story = of_all_places();
-            peeks(&mut story, Place::$place, $wrong);
-            story.breaks($rule);
+            let mut history = of_all_places();
+            peeks(&mut history, Place::$place, $wrong);
+            history.breaks($rule);
         }
     )+};
 }
 
 spoilt! {
-    l16_what_came_back_is_left_out: Ready, |shown| drop(shown.remove(0)), breaks "L16";
-    l16_what_is_delayed_is_left_out: Delayed, Vec::clear, breaks "L16";
-    l16_what_is_leased_is_left_out: Leased, Vec::clear, breaks "L16";
+    l16_a_returned_message_is_left_out: Ready, |shown| drop(shown.remove(0)), breaks "L16";
+    l16_a_delayed_message_is_left_out: Delayed, Vec::clear, breaks "L16";
+    l16_a_leased_message_is_left_out: Leased, Vec::clear, breaks "L16";
     l16_a_message_is_shown_twice: Ready, |shown| shown.push(shown[0].clone()), breaks "L16";
     l16_the_holder_is_another: Leased, |shown| {
         if let Standing::Leased { holder, .. } = &mut shown[0].standing {
@@ -166,14 +166,16 @@ spoilt! {
 
 #[test]
 fn l14_the_reason_of_a_failure_is_left_out() {
-    let mut story = Story::reliable();
-    story.call(push("a"));
-    let first = story.take();
+    let mut history = HistoryBuilder::reliable();
+    history.call(push("a"));
+    let first = history.take();
     let failed = Disposition::Retry {
         delay: ms(20),
         reason: Some("no paper".to_owned()),
     };
-    story.settle(Settlement::new(first.receipt, failed));
-    peeks(&mut story, Place::Delayed, |shown| shown[0].failure = None);
-    story.breaks("L14");
+    history.settle(Settlement::new(first.receipt, failed));
+    peeks(&mut history, Place::Delayed, |shown| {
+        shown[0].failure = None;
+    });
+    history.breaks("L14");
 }

@@ -6,13 +6,13 @@ use queue_sim::{
     check::{Budget, Verdict},
     engine::End,
     history::{CallEnd, Event},
-    plan::{Decisions, Lane},
+    plan::{Decisions, Process},
     run::{Scenario, Simulation},
     workload::Mode,
     world::{Fault, MemoryEnvironment},
 };
 
-use crate::story::{Story, lease, push};
+use crate::history_builder::{HistoryBuilder, lease, push};
 
 #[test]
 fn nothing_strikes_that_the_mode_does_not_have() {
@@ -36,10 +36,10 @@ fn nothing_strikes_that_the_mode_does_not_have() {
 /// of two overlapping pushes last.
 #[test]
 fn another_order_than_that_of_execution_is_found() {
-    let mut story = Story::reliable();
-    story.call(push("a"));
-    story.call(push("b"));
-    let (first, second) = story.last_two();
+    let mut history = HistoryBuilder::reliable();
+    history.call(push("a"));
+    history.call(push("b"));
+    let (first, second) = history.last_two();
     std::mem::swap(&mut first.call, &mut second.call);
     first.ended.as_mut().expect("answered").at.order = 100;
     second.ended.as_mut().expect("answered").at.order = 101;
@@ -48,44 +48,44 @@ fn another_order_than_that_of_execution_is_found() {
     let other = second.ended.as_mut().expect("answered");
     first.ended.as_mut().expect("answered").outcome =
         std::mem::replace(&mut other.outcome, outcome);
-    story.holds();
+    history.holds();
 }
 
 #[test]
 fn a_search_without_a_budget_is_inconclusive() {
-    let mut story = Story::reliable();
-    story.call(push("a"));
+    let mut history = HistoryBuilder::reliable();
+    history.call(push("a"));
     let settle = Call::Settle(vec![Settlement::ack(queue_core::Receipt::new(
         queue_core::MessageId::new(1),
         queue_core::Token::new(7),
     ))]);
-    story.loses(lease(1), true);
-    story.says(settle, Answer::Settled(vec![Settled::Done]));
-    assert_eq!(story.verdict(Budget(0)), Verdict::Inconclusive);
-    assert!(matches!(story.verdict(Budget(100)), Verdict::Broken(_)));
+    history.loses(lease(1), true);
+    history.says(settle, Answer::Settled(vec![Settled::Done]));
+    assert_eq!(history.verdict(Budget(0)), Verdict::Inconclusive);
+    assert!(matches!(history.verdict(Budget(100)), Verdict::Broken(_)));
 }
 
 #[test]
 fn a_run_that_ends_badly_is_broken() {
     for end in [
-        End::Spinning(vec![Lane(1), Lane(2)]),
-        End::Hung(vec![Lane(1)]),
-        End::Panicked(Lane(1), "no".to_owned()),
+        End::Spinning(vec![Process(1), Process(2)]),
+        End::Hung(vec![Process(1)]),
+        End::Panicked(Process(1), "no".to_owned()),
     ] {
-        let mut story = Story::reliable();
-        story.end = end;
-        story.breaks("progress");
+        let mut history = HistoryBuilder::reliable();
+        history.end = end;
+        history.breaks("progress");
     }
 }
 
 #[test]
 fn a_fault_seen_during_a_run_is_reported() {
-    let mut story = Story::reliable();
-    story.event(Event::Broken(
+    let mut history = HistoryBuilder::reliable();
+    history.event(Event::Broken(
         "outcome",
         "unknown, and never sent".to_owned(),
     ));
     let unavailable = CallEnd::NotApplied(ErrorKind::Unavailable, "refused".to_owned());
-    story.record(push("a"), Some(unavailable), false);
-    story.breaks("outcome");
+    history.record(push("a"), Some(unavailable), false);
+    history.breaks("outcome");
 }

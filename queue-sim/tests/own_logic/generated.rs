@@ -114,15 +114,15 @@ fn five_orders_by_flat_map_shrink_to_one() {
         });
         assert_eq!(shrunk.from.len(), 5, "choose another seed: {shrunk:?}");
         assert_eq!(shrunk.orders, [1], "{shrunk:?}");
-        assert!(shrunk.case.story().plan.len() <= 8, "{shrunk:?}");
+        assert!(shrunk.case.play().plan.len() <= 8, "{shrunk:?}");
         assert!(shrunk.runs < 2_000, "{shrunk:?}");
     }
 }
 
 /// The simulation's own checks hold.
 #[test]
-fn orders_shrink_with_a_failure_that_only_the_test_can_tell() {
-    let pays_once = |orders: &Orders, case: &Case| match case.story().effects.len() {
+fn orders_shrink_with_a_failure_that_only_the_test_sees() {
+    let pays_once = |orders: &Orders, case: &Case| match case.play().effects.len() {
         payments if payments <= orders.len() => Ok(()),
         _ => Err(TestCaseError::fail("paid twice")),
     };

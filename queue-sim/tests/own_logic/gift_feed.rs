@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use queue_sim::{
-    sim::{BoxError, Chaos, Run, sim},
+    sim::{BoxError, FaultSet, Run, sim},
     wire::RedisEnvironment,
 };
 use redis::AsyncCommands;
@@ -16,7 +16,7 @@ const SHOWN: usize = 3;
 async fn give(run: Run) -> Result<(), BoxError> {
     let mut redis = run.redis().await?;
     for gift in 0..3 {
-        let gift = format!("gift {gift} of lane {}", run.lane());
+        let gift = format!("gift {gift} of process {}", run.process());
         let length: usize = redis.llen("gifts").await?;
         if length >= SHOWN {
             let _: Option<String> = redis.lpop("gifts", None).await?;
@@ -44,11 +44,11 @@ async fn show(run: Run) -> Result<(), BoxError> {
 fn three_commands_show_too_many() {
     let broken = sim("gift feed by hand")
         .backend(|| RedisEnvironment::start().expect("a redis-server"))
-        .lane("giver 1", give)
-        .lane("giver 2", give)
-        .lane("giver 3", give)
-        .lane("viewer", show)
-        .faults(Chaos::none())
+        .process("giver 1", give)
+        .process("giver 2", give)
+        .process("giver 3", give)
+        .process("viewer", show)
+        .faults(FaultSet::none())
         .try_run()
         .expect_err("it overflows");
     println!("{broken}");

@@ -118,7 +118,7 @@ fn a_plan_that_fits_no_more_fails_until_somebody_says_that_this_is_in_order() {
     let plan = folder.plan();
     folder.write(format!("once broken {plan},77.0.user=1\n"));
 
-    let told = failure(&folder.mended());
+    let message = failure(&folder.mended());
     let place = format!("{}:1: ", folder.file().display());
     let replacement = format!("once broken unmet=1 {plan},77.0.user=1");
     let on_its_own = format!("\n{replacement}\n");
@@ -131,7 +131,7 @@ fn a_plan_that_fits_no_more_fails_until_somebody_says_that_this_is_in_order() {
         "delete the line",
         "QUEUE_SIM_KEPT=update",
     ];
-    says(&told, &parts);
+    says(&message, &parts);
 
     folder.write(format!("{replacement}\n"));
     folder.mended().run();
@@ -160,8 +160,8 @@ fn an_update_replaces_what_can_be_granted_and_deletes_the_rest() {
     let before =
         format!("# for people\nonce broken {plan},77.0.user=1\nL2 v1:77.0.user=1\n\nL1 v1:\n");
     folder.write(&before);
-    let told = failure(&folder.mended());
-    says(&told, &["jobs.memory.txt:2: ", "jobs.memory.txt:3: "]);
+    let message = failure(&folder.mended());
+    says(&message, &["jobs.memory.txt:2: ", "jobs.memory.txt:3: "]);
     assert_eq!(folder.read(), before, "nobody asked for a change");
 
     let mut child = child("kept::of_a_child");
@@ -177,18 +177,18 @@ fn an_update_replaces_what_can_be_granted_and_deletes_the_rest() {
 fn a_plan_of_which_nothing_is_left_is_to_be_deleted_whatever_its_line_grants() {
     let folder = Folder::new("dead");
     folder.write("once broken unmet=9 v1:77.0.user=1,78.0.user=1\n");
-    let told = failure(&folder.mended());
-    says(&told, &["2 of its 2", "delete the line"]);
-    assert!(!told.contains("in its place"), "{told}");
+    let message = failure(&folder.mended());
+    says(&message, &["2 of its 2", "delete the line"]);
+    assert!(!message.contains("in its place"), "{message}");
 }
 
 #[test]
 fn a_bug_is_reported_before_a_plan_that_does_not_fit() {
     let folder = Folder::new("bug-first");
     folder.write("once broken v1:77.0.user=1\n");
-    let told = failure(&folder.broken());
-    says(&told, &["jobs breaks effects exactly once"]);
-    assert!(!told.contains("77.0.user"), "{told}");
+    let message = failure(&folder.broken());
+    says(&message, &["jobs breaks effects exactly once"]);
+    assert!(!message.contains("77.0.user"), "{message}");
 }
 
 #[test]

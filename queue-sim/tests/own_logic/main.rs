@@ -1,16 +1,16 @@
 //! A user's own logic under the simulator: the checks that keep a simulation honest, and its messages. The
 //! worked examples are those of `docs/simulate-your-logic.md`, which the test `pages` follows.
 
-mod asked;
+mod environment;
 mod generated;
 #[cfg(all(unix, feature = "redis"))]
 mod gift_feed;
-mod honest;
 mod jobs;
 mod kept;
+mod messages;
+mod sanity;
+mod settled;
 mod several_queues;
-mod told;
-mod worth;
 
 use std::{env, process::Command};
 

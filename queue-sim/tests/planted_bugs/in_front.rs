@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use queue_core::{Backend, Result, call::Layered};
 use queue_sim::{
-    plan::Lane,
+    plan::Process,
     world::{Environment, Fault, RunContext, World},
 };
 
@@ -33,8 +33,8 @@ impl<G: Environment> Environment for InFront<G> {
 
 #[async_trait]
 impl World for InFront<Arc<dyn World>> {
-    async fn connect(&self, lane: Lane) -> Result<Arc<dyn Backend>> {
-        let backend = self.0.connect(lane).await?;
+    async fn connect(&self, process: Process) -> Result<Arc<dyn Backend>> {
+        let backend = self.0.connect(process).await?;
         Ok(Arc::new(Layered::new(self.1, backend)))
     }
 

@@ -54,8 +54,8 @@ fn leases(request: &Request) -> bool {
 fn phase(request: &Request, phase: &str) -> Request {
     let mut request = request.clone();
     let lease_time = String::from_utf8_lossy(&request.arguments()[3]).into_owned();
-    let lane = request.lane;
-    request.arguments_mut()[3] = format!("{phase}{lane} {lease_time}").into();
+    let process = request.process;
+    request.arguments_mut()[3] = format!("{phase}{process} {lease_time}").into();
     request
 }
 
@@ -239,10 +239,10 @@ impl Meddling for RotatesInTwoSteps {
         if request.script != Some("rotating/rotate") {
             return None;
         }
-        let (ring, lane) = (request.keys()[1].clone(), request.lane);
-        let hand = format!("{}{lane}", String::from_utf8_lossy(&request.keys()[0]));
+        let (ring, process) = (request.keys()[1].clone(), request.process);
+        let hand = format!("{}{process}", String::from_utf8_lossy(&request.keys()[0]));
         let max = String::from_utf8_lossy(&request.arguments()[2]).into_owned();
-        request.arguments_mut()[2] = format!("{max} {lane}").into();
+        request.arguments_mut()[2] = format!("{max} {process}").into();
         let taken = steps.run(&request).await;
         steps
             .command(&[b"EVAL", PUT.as_bytes(), b"2", &ring, hand.as_bytes()])
@@ -288,7 +288,7 @@ pub(crate) struct ClientsClock;
 impl Meddling for ClientsClock {
     async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
         request.script.filter(|script| *script != "open")?;
-        let ahead = 7 * u64::from(request.lane.0);
+        let ahead = 7 * u64::from(request.process.0);
         let now = steps.now().as_millis() + ahead;
         request.arguments_mut()[0] = now.to_string().into();
         Some(steps.run(&request).await)

@@ -1,4 +1,4 @@
-//! The checks of each run: a removed queue's messages and receipts end with it (R1), and no lane has
+//! The checks of each run: a removed queue's messages and receipts end with it (R1), and no process has
 //! recorded a failure.
 
 use std::collections::BTreeMap;
@@ -7,24 +7,24 @@ use queue_core::{
     Bytes, Receipt, Settled,
     call::{Answer, Call},
 };
-use queue_sim::{history::CallEnd, sim::Story};
+use queue_sim::{history::CallEnd, sim::RunRecord};
 
 use crate::scene::NAME;
 
 /// The removals that are known to be done: the orders of their beginnings and ends.
-fn removals(story: &Story) -> Vec<(u64, u64)> {
+fn removals(run: &RunRecord) -> Vec<(u64, u64)> {
     let mut removals = Vec::new();
     let mut begun = BTreeMap::new();
-    for effect in story
+    for effect in run
         .effects
         .iter()
         .filter(|effect| &*effect.ledger == "removals")
     {
         match &*effect.key {
-            "begins" => drop(begun.insert(effect.lane, effect.order)),
+            "begins" => drop(begun.insert(effect.process, effect.order)),
             _ => removals.extend(
                 begun
-                    .remove(&effect.lane)
+                    .remove(&effect.process)
                     .map(|begun| (begun, effect.order)),
             ),
         }
@@ -33,15 +33,15 @@ fn removals(story: &Story) -> Vec<(u64, u64)> {
 }
 
 /// The calls answered before a removal began, and the calls made after it had ended.
-pub(crate) fn survives(story: &Story) -> Result<(), String> {
-    let removals = removals(story);
+pub(crate) fn survives(run: &RunRecord) -> Result<(), String> {
+    let removals = removals(run);
     let is_between = |earlier: u64, later: u64| {
         let mut between = removals.iter();
         between.any(|(begun, ended)| earlier < *begun && *ended < later)
     };
     let mut leased: BTreeMap<Receipt, u64> = BTreeMap::new();
     let mut pushed: BTreeMap<Bytes, u64> = BTreeMap::new();
-    for record in story
+    for record in run
         .history
         .records
         .iter()
@@ -63,7 +63,7 @@ pub(crate) fn survives(story: &Story) -> Result<(), String> {
             _ => {}
         }
     }
-    for record in story
+    for record in run
         .history
         .records
         .iter()
@@ -99,8 +99,8 @@ pub(crate) fn survives(story: &Story) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) fn told(story: &Story) -> Result<(), String> {
-    let mut broken = story
+pub(crate) fn no_complaints(run: &RunRecord) -> Result<(), String> {
+    let mut broken = run
         .effects
         .iter()
         .filter(|effect| &*effect.ledger == "broken");

@@ -18,9 +18,9 @@ use queue_sim::{
 
 use self::scene::scene;
 
-fn in_parts(backend: Arc<dyn Backend>) -> Arc<dyn Backend> {
-    let parted = Partitioned::new(backend, 3).expect("a number that is allowed");
-    Arc::new(parted.beginning_at(0))
+fn partitioned(backend: Arc<dyn Backend>) -> Arc<dyn Backend> {
+    let partitioned = Partitioned::new(backend, 3).expect("a number that is allowed");
+    Arc::new(partitioned.beginning_at(0))
 }
 
 fn memory() -> Arc<dyn Backend> {
@@ -34,7 +34,7 @@ fn a_queue_in_memory_is_removed_in_use() {
 
 #[test]
 fn a_queue_of_partitions_in_memory_is_removed_in_use() {
-    let environment = || MemoryEnvironment::over(|| in_parts(memory())).without_truth();
+    let environment = || MemoryEnvironment::over(|| partitioned(memory())).without_truth();
     scene("removals of partitions in memory")
         .backend(environment)
         .seeds(400)
@@ -54,7 +54,7 @@ fn a_queue_on_redis_is_removed_in_use() {
 fn a_queue_of_partitions_on_redis_is_removed_in_use() {
     let environment = || {
         let builder = RedisEnvironment::builder();
-        let served = builder.serving(None, false, |backend, _| in_parts(Arc::new(backend)));
+        let served = builder.serving(None, false, |backend, _| partitioned(Arc::new(backend)));
         served.start().expect("a redis-server")
     };
     scene("removals of partitions on redis")

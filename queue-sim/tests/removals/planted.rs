@@ -10,7 +10,7 @@ use queue_sim::{
     world::MemoryEnvironment,
 };
 
-use crate::{in_parts, memory, scene::scene};
+use crate::{memory, partitioned, scene::scene};
 
 /// The number of seeds within which the checks must find a bug.
 const HUNT: u64 = 200;
@@ -18,8 +18,8 @@ const HUNT: u64 = 200;
 /// The rule that a bug breaks, and how. Nothing is shrunk.
 fn found(scene: &Sim) -> (String, String) {
     let found = (0..HUNT).find_map(|seed| {
-        let story = scene.story(&Decisions::seeded(seed));
-        let finding = scene.findings(&story).into_iter().next()?;
+        let run = scene.play(&Decisions::seeded(seed));
+        let finding = scene.findings(&run).into_iter().next()?;
         Some((finding.rule.to_string(), format!("seed {seed}: {finding}")))
     });
     let found = found.expect("it is found");
@@ -94,9 +94,9 @@ impl Backend for LeavesPart {
 }
 
 #[test]
-fn a_part_that_survives_a_removal_is_found() {
+fn a_partition_that_survives_a_removal_is_found() {
     let environment = || {
-        let backend = || in_parts(Arc::new(LeavesPart(memory())));
+        let backend = || partitioned(Arc::new(LeavesPart(memory())));
         MemoryEnvironment::over(backend).without_truth()
     };
     let (rule, how) = found(&scene("surviving partitions").backend(environment));

@@ -11,7 +11,7 @@ use std::{
 use queue_core::*;
 use queue_sim::sim::{BoxError, Run, Sim, check, sim};
 
-use crate::check::{survives, told};
+use crate::check::{no_complaints, survives};
 
 const LEASE: Duration = Duration::from_secs(2);
 /// The queue that is removed.
@@ -53,7 +53,7 @@ async fn is_over(run: &Run) -> bool {
 }
 
 /// Records a failure.
-async fn tell(run: &Run, what: String) {
+async fn complain(run: &Run, what: String) {
     run.ledger("broken").apply(what).await;
 }
 
@@ -90,8 +90,8 @@ async fn user(run: Run) -> Result<(), BoxError> {
             0 | 1 => {
                 number += 1;
                 let body = format!(
-                    "{number} of lane {} at {}",
-                    run.lane(),
+                    "{number} of process {} at {}",
+                    run.process(),
                     run.now().as_millis()
                 );
                 let key = format!("key {}", run.choose(3));
@@ -127,7 +127,7 @@ async fn operator(run: Run) -> Result<(), BoxError> {
                 perhaps_dropped(&run, backend.reconfigure(&target, &other)).await
                 && !error.is_transient()
             {
-                tell(&run, format!("a reconfiguration fails: {error}")).await;
+                complain(&run, format!("a reconfiguration fails: {error}")).await;
             }
             continue;
         }
@@ -136,12 +136,12 @@ async fn operator(run: Run) -> Result<(), BoxError> {
         match perhaps_dropped(&run, removed).await {
             Some(Ok(_)) => removals.apply("ends").await,
             Some(Err(error)) if !error.is_transient() => {
-                tell(&run, format!("a removal fails: {error}")).await;
+                complain(&run, format!("a removal fails: {error}")).await;
             }
             _ => {}
         }
     }
-    // The other lanes have seen the end, too, and make no more calls.
+    // The other processes have seen the end, too, and make no more calls.
     run.sleep(LEASE * 4).await;
     let ten = NonZeroUsize::new(10).expect("not zero");
     let listed = async || -> Result<Vec<QueueName>> {
@@ -159,11 +159,11 @@ async fn operator(run: Run) -> Result<(), BoxError> {
         Err(error) => return Err(error.into()),
     };
     if is_listed != is_there {
-        tell(&run, format!("listed: {is_listed}, there: {is_there}")).await;
+        complain(&run, format!("listed: {is_listed}, there: {is_there}")).await;
     }
     backend.remove(&target, Removal::EvenIfLeased).await?;
     if listed().await?.contains(&target) || backend.open_stored(&target).await?.is_some() {
-        tell(&run, "a removed queue is there".to_owned()).await;
+        complain(&run, "a removed queue is there".to_owned()).await;
     }
     Ok(())
 }
@@ -202,12 +202,12 @@ pub(crate) fn scene(name: &str) -> Sim {
             Ok(())
         })
         .and()
-        .lane("consumer", consumer)
-        .lane("user 1", user)
-        .lane("user 2", user)
-        .lane("operator", operator)
+        .process("consumer", consumer)
+        .process("user 1", user)
+        .process("user 2", user)
+        .process("operator", operator)
         .lease(LEASE)
         .patience(LEASE * 300)
         .check(check::that("R1", survives))
-        .check(check::that("operators", told))
+        .check(check::that("operators", no_complaints))
 }

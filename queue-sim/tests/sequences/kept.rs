@@ -8,7 +8,7 @@ use queue_core::{
 };
 use queue_sim::{
     sequence::{
-        Sequence, Step, Wait,
+        Sequence, Step, TimeStep,
         strategy::{Round, burst},
         symbol,
     },
@@ -38,7 +38,7 @@ fn holds(config: QueueConfig, steps: &[Vec<Step>]) {
 }
 
 fn after(millis: u64) -> Vec<Step> {
-    vec![Step::Wait(Wait::For(millis))]
+    vec![Step::Wait(TimeStep::For(millis))]
 }
 
 fn call(call: Call) -> Vec<Step> {

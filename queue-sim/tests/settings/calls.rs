@@ -270,11 +270,11 @@ fn waits() -> Vec<Row> {
             |pause| {
                 in_time(async {
                     // Polls fail, then waits fail.
-                    for looks in [false, true] {
-                        let queue = Front::of(Arc::new(Failing { looks, pause }));
+                    for leases in [false, true] {
+                        let queue = Front::of(Arc::new(Failing { leases, pause }));
                         let waited = queue.receive(1, SECOND, 3 * SECOND);
                         let ended = timeout(100 * SECOND, waited).await.expect("it ends");
-                        assert_eq!(ended.is_ok(), looks);
+                        assert_eq!(ended.is_ok(), leases);
                     }
                     Ok(())
                 })
@@ -301,7 +301,7 @@ fn received(lease_time: Duration, time: Duration, max: usize) -> Result<()> {
 /// A queue whose waits fail, and whose polls fail unless they should find nothing.
 #[derive(Debug)]
 struct Failing {
-    looks: bool,
+    leases: bool,
     pause: Duration,
 }
 
@@ -310,8 +310,8 @@ impl Service for Failing {
     async fn call(&self, call: Call) -> Result<Answer> {
         let nothing = Leased::nothing(Some(Duration::from_millis(10)));
         match call {
-            Call::Lease(..) if self.looks => Ok(Answer::Leased(nothing)),
-            Call::SettleAndLease(..) if self.looks => {
+            Call::Lease(..) if self.leases => Ok(Answer::Leased(nothing)),
+            Call::SettleAndLease(..) if self.leases => {
                 Ok(Answer::SettledAndLeased(Vec::new(), nothing))
             }
             _ => Err(Error::new(ErrorKind::Unavailable, "down").with_retry_after(self.pause)),

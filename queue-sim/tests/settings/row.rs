@@ -63,7 +63,7 @@ impl Row {
 
     /// The values whose effect is not the expected one.
     pub(crate) fn mistakes(&self) -> Vec<String> {
-        let told = |(value, does, trial): &(String, Does, Trial)| {
+        let broken = |(value, does, trial): &(String, Does, Trial)| {
             let answer = catch_unwind(AssertUnwindSafe(trial));
             let mistake = match (does, answer) {
                 (_, Err(panic)) => format!("panicked: {}", message(&*panic)),
@@ -80,7 +80,7 @@ impl Row {
             };
             Some(format!("{} {}({value}) {mistake}", self.file, self.name))
         };
-        self.trials.iter().filter_map(told).collect()
+        self.trials.iter().filter_map(broken).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The settings of a user's simulation.
 
 use queue_core::{Error, Reliable, ReliableConfig, Result};
-use queue_sim::sim::{Chaos, Drained, Sim, sim};
+use queue_sim::sim::{Drained, FaultSet, Sim, sim};
 
 use crate::row::{Refuse, Row, Serve, row, times};
 
@@ -9,7 +9,7 @@ const BUILDER: &str = "queue-sim/src/sim/builder.rs";
 
 fn simulated(workers: usize, set: impl FnOnce(Sim) -> Sim) -> Result<()> {
     let jobs = sim("extreme settings")
-        .faults(Chaos::none())
+        .faults(FaultSet::none())
         .seeds(2)
         .reliable::<u64>("jobs", ReliableConfig::default())
         .producer(async |jobs: Reliable<u64>| {

@@ -11,7 +11,7 @@ use std::{path::Path, time::SystemTime};
 use queue_core::{QueueKind, call::Call};
 use queue_sim::{
     plan::{Misfit, Plan, Regressions},
-    report::{relapse, story},
+    report::{failure_report, relapse},
     run::{Played, Relapse, RunFailure, Runs, Scenario},
     sim::seeds_or,
     workload::Size,
@@ -82,7 +82,7 @@ pub(crate) fn hold_with(
         assert!(
             runs.failures().is_empty(),
             "\n{}\n{}",
-            told(&scenario, backend, runs.failures()),
+            reports_of(&scenario, backend, runs.failures()),
             keep(&regressions, runs.failures()),
         );
     };
@@ -93,10 +93,10 @@ pub(crate) fn hold_with(
     }
     // Every third has none of these parameters.
     let shapes = shapes::SHAPES.map(|shape| shape.parse::<Plan>().expect("a plan"));
-    for (seed, turn) in (of_the_day()..).take((seeds - fixed) as usize).zip(0..) {
-        match turn % 3 {
+    for (seed, nth) in (of_the_day()..).take((seeds - fixed) as usize).zip(0..) {
+        match nth % 3 {
             0 => runs.seed(seed),
-            turn => runs.seed_but_for(seed, &shapes[turn - 1]),
+            nth => runs.seed_but_for(seed, &shapes[nth - 1]),
         }
         passed(&runs);
     }
@@ -175,11 +175,15 @@ fn missed(runs: &Runs<'_>, kind: QueueKind) -> Vec<String> {
         .collect()
 }
 
-fn told(scenario: &Scenario, backend: &str, failures: &[(u64, RunFailure<Played>)]) -> String {
-    let stories = failures
+fn reports_of(
+    scenario: &Scenario,
+    backend: &str,
+    failures: &[(u64, RunFailure<Played>)],
+) -> String {
+    let reports = failures
         .iter()
-        .map(|failure| story(scenario, backend, failure));
-    stories.collect()
+        .map(|failure| failure_report(scenario, backend, failure));
+    reports.collect()
 }
 
 fn keep(regressions: &Regressions, failures: &[(u64, RunFailure<Played>)]) -> String {

@@ -39,8 +39,8 @@ const LEASE: Duration = Duration::from_secs(3_600);
 /// The time for which each kind plays.
 const TIME: Duration = Duration::from_millis(1_500);
 /// The number of checks in a row that must find a client asleep while there is work.
-const LOOKS: u32 = 20;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+const CHECKS: u32 = 20;
+const BETWEEN_CHECKS: Duration = Duration::from_millis(5);
 
 /// The amount of something that clients wait for.
 #[derive(Debug, Default)]
@@ -154,7 +154,7 @@ pub(crate) fn nobody(
             if let Some(for_long) = overslept(runtime, &other, supply, sleepers) {
                 panic!(
                     "{}: somebody has slept for {for_long:?} while {what} all the time, the \
-                     backend answered {LOOKS} other calls, and each thread ran {LOOKS} other tasks",
+                     backend answered {CHECKS} other calls, and each thread ran {CHECKS} other tasks",
                     config.kind()
                 );
             }
@@ -182,13 +182,13 @@ fn overslept(
         .iter()
         .filter_map(|sleeper| Some((sleeper, sleeper.nap()?)))
         .collect();
-    for _ in 0..LOOKS {
+    for _ in 0..CHECKS {
         let other = Arc::clone(other);
         let answer = runtime.spawn(async move { other.counts().await });
         let answer = runtime.block_on(answer).expect("it does not panic");
         answer.expect("nothing goes wrong");
         each_thread_ran_a_task(runtime);
-        sleep(BETWEEN_LOOKS);
+        sleep(BETWEEN_CHECKS);
         asleep.retain(|(sleeper, nap)| sleeper.nap() == Some(*nap));
         if asleep.is_empty() || supply.stretch() != Some(stretch) {
             return None;

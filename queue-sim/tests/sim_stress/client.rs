@@ -1,4 +1,4 @@
-//! One lane: random calls, as fast as possible.
+//! One process: random calls, as fast as possible.
 
 use std::{
     num::NonZeroUsize,
@@ -11,32 +11,32 @@ use queue_core::{
     Prioritized, Push, QueueKind, Receipt, Scheduled, Settlement, TimeToLive,
     call::{Answer, Call, Service},
 };
-use queue_sim::plan::{Decisions, Lane, What};
+use queue_sim::plan::{Decisions, Process, What};
 
 /// No lease expires, since no test can decide when one does in real time.
 const LEASE_TIME: Duration = Duration::from_secs(3_600);
-/// The most receipts that lanes share.
+/// The most receipts that processes share.
 const SHARED: usize = 16;
 
 pub(crate) struct Client {
     queue: AnyQueue,
-    lane: u8,
+    process: u8,
     decisions: Decisions,
     held: Vec<Receipt>,
-    /// Receipts of all lanes, so that each also settles what others hold.
+    /// Receipts of all processes, so that each also settles what others hold.
     shared: Arc<Mutex<Vec<Receipt>>>,
 }
 
 impl Client {
     pub(crate) fn new(
         queue: AnyQueue,
-        lane: u8,
+        process: u8,
         seed: u64,
         shared: Arc<Mutex<Vec<Receipt>>>,
     ) -> Self {
         Self {
             queue,
-            lane,
+            process,
             decisions: Decisions::seeded(seed),
             held: Vec::new(),
             shared,
@@ -119,7 +119,7 @@ impl Client {
         // On a delay queue, each message has a due time of its own.
         let has_due = self.queue.kind() == QueueKind::Delay;
         let message = |nth| {
-            let push = Push::new(format!("{}.{step}.{nth}", self.lane));
+            let push = Push::new(format!("{}.{step}.{nth}", self.process));
             match self.choose(4) {
                 0 if !has_due => push.with_due(Duration::from_millis(self.choose(3).into())),
                 1 => push.with_unique(format!("key {}", self.choose(3)), LEASE_TIME),
@@ -160,7 +160,7 @@ impl Client {
             }
             QueueKind::Rotating => {
                 let each = messages.map(|nth| {
-                    let item = Insert::new(format!("{}.{step}.{nth}", self.lane));
+                    let item = Insert::new(format!("{}.{step}.{nth}", self.process));
                     match self.choose(2) {
                         0 => item,
                         _ => item.with_key(format!("key {}", self.choose(4))),
@@ -234,7 +234,7 @@ impl Client {
     }
 
     fn name(&self) -> Option<Holder> {
-        Holder::new(format!("lane {}", self.lane)).ok()
+        Holder::new(format!("process {}", self.process)).ok()
     }
 
     fn id(&self) -> MessageId {
@@ -242,8 +242,8 @@ impl Client {
     }
 
     fn choose(&self, options: u32) -> u32 {
-        let lane = Lane(self.lane);
-        let site = self.decisions.site(lane, What::Argument);
-        self.decisions.choose(site, options)
+        let process = Process(self.process);
+        let point = self.decisions.choice_point(process, What::Argument);
+        self.decisions.choose(point, options)
     }
 }

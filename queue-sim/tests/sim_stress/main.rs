@@ -14,17 +14,17 @@ use async_trait::async_trait;
 use queue_core::{Backend, QueueConfig, QueueKind, QueueName, Timestamp, call::Layered};
 use queue_memory::MemoryBackend;
 use queue_sim::{
-    check::{Budget, Case, Verdict},
+    check::{Budget, CheckInput, Verdict},
     engine::End,
     history::{Event, History, Journal, Recorder},
-    plan::Lane,
+    plan::Process,
     report::timeline,
 };
 use tokio::{runtime::Runtime, sync::Barrier, task::JoinSet};
 
 use self::client::Client;
 
-const LANES: u8 = 8;
+const PROCESSES: u8 = 8;
 const STEPS: u32 = 60;
 const ROUNDS: u64 = 4;
 /// A round takes milliseconds. A client that hangs fails the test instead of hanging it.
@@ -124,41 +124,41 @@ fn stress(clients: &Arc<impl Clients>) {
     }
 }
 
-/// All lanes at once, then one that empties the queue.
+/// All processes at once, then one that empties the queue.
 async fn play(clients: Arc<impl Clients>, config: &QueueConfig, round: u64) -> History {
     let journal = Journal::new(Timestamp::from_millis(1_000), false);
     let name = QueueName::new(format!("stress-{}-{round}", config.kind())).expect("a good name");
-    let start = Arc::new(Barrier::new(LANES.into()));
+    let start = Arc::new(Barrier::new(PROCESSES.into()));
     let receipts = Arc::default();
-    let mut lanes = JoinSet::new();
-    for lane in 1..=LANES {
+    let mut processes = JoinSet::new();
+    for process in 1..=PROCESSES {
         let backend = clients.connect().await;
-        let backend = Layered::new(Recorder::new(Lane(lane), journal.clone()), backend);
+        let backend = Layered::new(Recorder::new(Process(process), journal.clone()), backend);
         let queue = backend.open(&name, config).await.expect("a fresh queue");
-        let seed = round << 8 | u64::from(lane);
-        let client = Client::new(queue, lane, seed, Arc::clone(&receipts));
+        let seed = round << 8 | u64::from(process);
+        let client = Client::new(queue, process, seed, Arc::clone(&receipts));
         let start = Arc::clone(&start);
-        lanes.spawn(async move {
+        processes.spawn(async move {
             start.wait().await;
             client.play(STEPS).await;
         });
     }
-    while let Some(ended) = lanes.join_next().await {
-        ended.expect("a lane comes to its end");
+    while let Some(ended) = processes.join_next().await {
+        ended.expect("a process comes to its end");
     }
     journal.note(Event::Healed);
     let backend = clients.connect().await;
-    let recorder = Recorder::new(Lane(LANES + 1), journal.clone());
+    let recorder = Recorder::new(Process(PROCESSES + 1), journal.clone());
     let backend = Layered::new(recorder, backend);
     let queue = backend.open(&name, config).await.expect("the queue");
-    Client::new(queue, LANES + 1, 0, receipts).drain().await;
+    Client::new(queue, PROCESSES + 1, 0, receipts).drain().await;
     let mut history = journal.take();
     history.tokens_tell_order = true;
     history
 }
 
 fn judge(config: &QueueConfig, history: &History) {
-    let case = Case {
+    let case = CheckInput {
         config,
         history,
         end: &End::Finished,

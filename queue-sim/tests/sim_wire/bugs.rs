@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use queue_core::{call::Answer, *};
 use queue_sim::{
     history::Event,
-    plan::{Decisions, Lane},
+    plan::{Decisions, Process},
     wire::{RedisEnvironment, Reply, Request, Rewrite, Steps},
 };
 
@@ -101,16 +101,16 @@ fn steps_of_one_request_interleave_with_others_and_lengths_are_seen_between() {
             Decisions::seeded(seed),
             async |set| {
                 let executor = set.context.executor.clone();
-                for lane in 2..=3 {
+                for process in 2..=3 {
                     let set = set.clone();
                     let offer = async move {
-                        let backend = set.backend(lane).await;
+                        let backend = set.backend(process).await;
                         let config = BoundedConfig::new(1);
                         let queue = backend.open_bounded(&name(), &config).await.unwrap();
                         // Both results are right, full or not.
                         let _ = queue.offer_one("a", Overflow::Reject).await;
                     };
-                    executor.spawn(Lane(lane), Box::pin(offer));
+                    executor.spawn(Process(process), Box::pin(offer));
                 }
                 tokio::time::sleep(SECOND).await;
             },

@@ -1,9 +1,9 @@
-//! The wire between simulated lanes and a real server.
+//! The wire between simulated processes and a real server.
 
 #![cfg(unix)]
 
 mod bugs;
-mod faults;
+mod server_faults;
 mod set;
 mod truth;
 mod waits;

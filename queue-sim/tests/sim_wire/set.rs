@@ -6,9 +6,9 @@ use queue_core::{call::Layered, *};
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},
     history::{History, Journal, Recorder},
-    plan::{Decisions, Lane},
+    plan::{Decisions, Process},
     wire::RedisEnvironment,
-    world::{EPOCH, Environment, Fault, Faults, RunContext, World},
+    world::{EPOCH, Environment, Fault, FaultMix, RunContext, World},
 };
 
 pub(crate) const LEASE_TIME: Duration = Duration::from_millis(20);
@@ -21,22 +21,22 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    /// A client of this lane's own, with its open queue.
-    pub(crate) async fn backend(&self, lane: u8) -> Layered<Recorder> {
-        let backend = self.world.connect(Lane(lane)).await.unwrap();
-        let recorder = Recorder::new(Lane(lane), self.context.journal.clone());
+    /// A client of this process's own, with its open queue.
+    pub(crate) async fn backend(&self, process: u8) -> Layered<Recorder> {
+        let backend = self.world.connect(Process(process)).await.unwrap();
+        let recorder = Recorder::new(Process(process), self.context.journal.clone());
         Layered::new(recorder, backend)
     }
 
-    pub(crate) async fn reliable(&self, lane: u8) -> Arc<dyn ReliableQueue> {
-        let backend = self.backend(lane).await;
+    pub(crate) async fn reliable(&self, process: u8) -> Arc<dyn ReliableQueue> {
+        let backend = self.backend(process).await;
         let config = ReliableConfig::default();
         backend.open_reliable(&name(), &config).await.unwrap()
     }
 
-    /// From here on the lane is at this step.
-    pub(crate) fn step(&self, lane: u8, step: u32) {
-        self.context.decisions.enter(Lane(lane), step);
+    /// From here on the process is at this step.
+    pub(crate) fn step(&self, process: u8, step: u32) {
+        self.context.decisions.enter(Process(process), step);
     }
 
     /// Milliseconds since the beginning.
@@ -58,7 +58,7 @@ pub(crate) fn name() -> QueueName {
     QueueName::new("queue").unwrap()
 }
 
-/// Plays this on lane 1. Faults strike only where the plan says so, by a fault's number at its choice
+/// Plays this on process 1. Faults strike only where the plan says so, by a fault's number at its choice
 /// point.
 pub(crate) fn play<F>(
     environment: &mut RedisEnvironment,
@@ -73,7 +73,7 @@ where
     play_as(environment, faults, Decisions::planned(plan), act)
 }
 
-/// Plays this on lane 1, by these decisions.
+/// Plays this on process 1, by these decisions.
 pub(crate) fn play_as<F>(
     environment: &mut RedisEnvironment,
     faults: &[Fault],
@@ -89,13 +89,13 @@ where
             executor: Executor::new(decisions.clone(), 50),
             decisions,
             journal: Journal::new(EPOCH, true),
-            faults: faults.fold(Faults::none(), |mix, fault| mix.with(*fault, 20)),
+            faults: faults.fold(FaultMix::none(), |mix, fault| mix.with(*fault, 20)),
             lease_time: LEASE_TIME,
         };
         let world = environment.world(&context);
         let executor = context.executor.clone();
         let journal = context.journal.clone();
-        executor.spawn(Lane(1), Box::pin(act(Set { context, world })));
+        executor.spawn(Process(1), Box::pin(act(Set { context, world })));
         let end = executor.run(Duration::from_secs(3_000)).await;
         assert_eq!(end, End::Finished);
         journal.take()

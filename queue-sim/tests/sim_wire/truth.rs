@@ -37,7 +37,7 @@ fn struck(environment: &mut RedisEnvironment, fault: Fault, plan: &str) -> (Reco
 }
 
 #[test]
-fn a_caller_is_in_doubt_where_it_has_to_be_and_the_history_is_not() {
+fn a_caller_is_unsure_where_it_has_to_be_and_the_history_is_not() {
     let mut environment = RedisEnvironment::start().unwrap();
     // The client gives up after 43 ms; a late request comes 1 ms later.
     for (fault, plan, certain, ends, executed) in [

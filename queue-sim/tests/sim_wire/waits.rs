@@ -6,7 +6,7 @@ use std::{
 };
 
 use queue_core::*;
-use queue_sim::{plan::Lane, wire::RedisEnvironment, world::Fault};
+use queue_sim::{plan::Process, wire::RedisEnvironment, world::Fault};
 use tokio::time;
 
 use crate::set::{SECOND, Set, lease_one, play};
@@ -31,15 +31,15 @@ fn a_push_wakes_one_waiter_at_once_and_no_other() {
     let mut environment = RedisEnvironment::start().unwrap();
     play(&mut environment, &[], "v1:", async |set| {
         let woken = Arc::new(Mutex::new(Vec::new()));
-        for lane in 2..=4 {
+        for process in 2..=4 {
             let (set, woken) = (set.clone(), Arc::clone(&woken));
             let executor = set.context.executor.clone();
             let wait = async move {
-                let queue = set.reliable(lane).await;
+                let queue = set.reliable(process).await;
                 queue.wait_for_arrival(90 * SECOND).await.unwrap();
-                woken.lock().unwrap().push((lane, set.time()));
+                woken.lock().unwrap().push((process, set.time()));
             };
-            executor.spawn(Lane(lane), Box::pin(wait));
+            executor.spawn(Process(process), Box::pin(wait));
         }
         let queue = set.reliable(1).await;
         time::sleep(40 * SECOND).await;
@@ -78,7 +78,7 @@ fn a_client_that_waits_for_two_queues_is_woken_for_the_right_one() {
                 queue.wait_for_arrival(30 * SECOND).await.unwrap();
                 ends.lock().unwrap().push(set.time());
             };
-            executor.spawn(Lane(2), Box::pin(wait));
+            executor.spawn(Process(2), Box::pin(wait));
         }
         time::sleep(12 * SECOND).await;
         right.push_one("work").await.unwrap();

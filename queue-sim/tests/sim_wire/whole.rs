@@ -10,7 +10,7 @@ use queue_sim::{
     run::{Played, Runs, Scenario, Simulation},
     wire::RedisEnvironment,
     workload::Mode,
-    world::{Fault, Faults},
+    world::{Fault, FaultMix},
 };
 
 fn seeded(environment: &mut RedisEnvironment, scenario: &Scenario, seed: u64) -> Played {
@@ -60,7 +60,7 @@ fn runs_repeat_without_faults() {
     for kind in QueueKind::ALL {
         let scenario = Scenario {
             mode: Some(Mode::Faults),
-            faults: Some(Faults::none()),
+            faults: Some(FaultMix::none()),
             ..Scenario::new(kind)
         };
         twice(&mut environment, &scenario, 50, |_| {});
@@ -72,7 +72,7 @@ fn runs_repeat_where_the_server_is_killed() {
     let mut environment = RedisEnvironment::builder().with_restarts().start().unwrap();
     let mut restarts = 0;
     for kind in QueueKind::ALL {
-        let faults = Faults::none().with(Fault::Restarted, 40);
+        let faults = FaultMix::none().with(Fault::Restarted, 40);
         let faults = faults.with(Fault::Cut, 10).with(Fault::Crashed, 10);
         let scenario = Scenario {
             mode: Some(Mode::Faults),
@@ -95,7 +95,7 @@ fn a_clock_that_is_put_back_leaves_time_to_drain() {
     for kind in [QueueKind::Delay, QueueKind::Priority] {
         let scenario = Scenario {
             mode: Some(Mode::Faults),
-            faults: Some(Faults::none().with(Fault::ClockBack, 100)),
+            faults: Some(FaultMix::none().with(Fault::ClockBack, 100)),
             steps: 50,
             ..Scenario::new(kind)
         };

@@ -1,6 +1,6 @@
 //! Parameters under which some bugs show sooner.
 
-/// Lanes that wait for short plain messages, and batches of them. On bounded queues, planted bugs of
+/// Processes that wait for short plain messages, and batches of them. On bounded queues, planted bugs of
 /// handing over and of batch leases need thousands of seeds if all parameters are drawn, and mostly at most
 /// a quarter of them with these.
 pub(crate) const SHAPES: [&str; 2] = [

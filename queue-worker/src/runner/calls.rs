@@ -25,7 +25,7 @@ use crate::{
 
 /// A lease that returned fewer messages than asked for does not say when more will be due. The worker polls
 /// again after this time, or with the first result, if that is sooner.
-const NEXT_LOOK: Duration = Duration::from_millis(10);
+const NEXT_POLL: Duration = Duration::from_millis(10);
 
 /// The shortest time between two polls that found nothing, even if the backend says that something is
 /// overdue.
@@ -73,7 +73,7 @@ impl Runner {
             && served.room() > 0
             && served.call.is_none()
             && may_try(served.call_outage.until(), alarm)
-            && alarm.has_come(served.look)
+            && alarm.has_come(served.next_poll)
     }
 
     /// Whether to settle a queue's results now, or to wait for more of them.
@@ -265,10 +265,10 @@ impl Runner {
             0 => leased
                 .next
                 .map_or(poll, |next| next.clamp(SHORTEST_PAUSE, poll)),
-            some if some < max => NEXT_LOOK.min(poll),
+            some if some < max => NEXT_POLL.min(poll),
             _ => Duration::ZERO,
         };
-        served.look = after(now, pause);
+        served.next_poll = after(now, pause);
         let may_start = self.is_working();
         self.take_deliveries(index, leased.deliveries, sent, now, may_start);
     }
@@ -360,7 +360,7 @@ impl Runner {
                 .emit(&served.name, &Event::Failed { verb, error });
             if verb == CallKind::Wait {
                 // Without hints, the timer decides.
-                served.look = served.look.min(until);
+                served.next_poll = served.next_poll.min(until);
             }
         } else if let Some(since) = outage.succeeded() {
             let after = now.saturating_duration_since(since);
@@ -378,7 +378,7 @@ impl Runner {
 fn demand(served: &ServedQueue, settle_now: bool, lease_now: bool, alarm: &mut Alarm) -> Demand {
     if let Some(call) = &served.call {
         // A call that only probes the backend delays no other queue.
-        let wants_more = served.look <= alarm.now && !served.call_outage.is_failing();
+        let wants_more = served.next_poll <= alarm.now && !served.call_outage.is_failing();
         return if call.slots > 0 || wants_more {
             Demand::Later
         } else {
@@ -389,7 +389,7 @@ fn demand(served: &ServedQueue, settle_now: bool, lease_now: bool, alarm: &mut A
         return Demand::Nothing;
     }
     // A call that settles leases as well, at no extra cost.
-    if (alarm.has_come(served.look) && lease_now) || settle_now {
+    if (alarm.has_come(served.next_poll) && lease_now) || settle_now {
         let fitting = (served.reach.most() / served.terms.batch).max(1);
         return Demand::Slots(served.more_slots().min(fitting));
     }

@@ -52,13 +52,13 @@ impl Runner {
         for (entry, (delivery, sent)) in deliveries.enumerate() {
             let lease = Lease::new(&delivery, sent, hold, job_type.clone());
             let name = Arc::clone(&served.name);
-            let keeper = LeaseExtender::Worker {
+            let extender = LeaseExtender::Worker {
                 key: (job, entry),
                 notes: self.note_sender.clone(),
             };
             let shutting_down = Arc::clone(&self.shutting_down);
             let own = Arc::clone(&lease);
-            let context = Context::new(own, name, cut_off, keeper, shutting_down);
+            let context = Context::new(own, name, cut_off, extender, shutting_down);
             contents.push((delivery.body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });

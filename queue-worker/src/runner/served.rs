@@ -7,7 +7,7 @@ use tokio::{sync::oneshot, time::Instant};
 
 use super::{batch_limit::BatchLimit, gathering::Gathering};
 use crate::{
-    event::Event, handler::Handle, job_type::JobType, lease::Lease, outage::Outage,
+    event::Event, handler::JobHandler, job_type::JobType, lease::Lease, outage::Outage,
     settings::RouteSettings, source::Source, task_message::ExtendRequest,
 };
 
@@ -18,7 +18,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 
 pub(super) struct ServedQueue {
     pub(super) queue: Arc<dyn Leasing>,
-    pub(super) handler: Arc<dyn Handle>,
+    pub(super) handler: Arc<dyn JobHandler>,
     pub(super) terms: RouteSettings,
     pub(super) name: Arc<str>,
     /// Running jobs.
@@ -32,7 +32,7 @@ pub(super) struct ServedQueue {
     /// The batch that waits until it is full.
     pub(super) gathering: Option<Gathering>,
     /// The time of the next poll for messages.
-    pub(super) look: Instant,
+    pub(super) next_poll: Instant,
     /// The `extend` in flight, beside the call, so that no lease runs out behind a slow one.
     pub(super) heartbeat: Option<Heartbeat>,
     pub(super) heartbeat_outage: Outage,
@@ -121,7 +121,7 @@ impl ServedQueue {
             reach: BatchLimit::new(),
             pending: VecDeque::new(),
             gathering: None,
-            look: now,
+            next_poll: now,
             heartbeat: None,
             // Several tries have to fit in before the deadline.
             heartbeat_outage: Outage::new(

@@ -40,7 +40,7 @@ impl Runner {
             Ok(_) => {
                 // The wait's own timer is no hint: the next wait begins.
                 if now < until {
-                    served.look = now;
+                    served.next_poll = now;
                 }
                 None
             }
@@ -98,7 +98,7 @@ impl Runner {
             }
             let busy = served.wait.is_some() || served.call.is_some();
             if busy
-                || alarm.has_come(served.look)
+                || alarm.has_come(served.next_poll)
                 || !may_try(served.wait_outage.until(), alarm)
                 || !may_try(served.call_outage.until(), alarm)
             {
@@ -135,14 +135,14 @@ fn wait(served: &ServedQueue, has_slot: bool, holder: Holder, now: Instant) -> W
     let queue = Arc::clone(&served.queue);
     let lease_time = served.terms.lease;
     // The end of a wait for a hint is the time to poll.
-    let mut longest = served.look - now;
+    let mut longest = served.next_poll - now;
     let future: InFlight<_> = if has_slot {
         longest = longest.min((lease_time / PART_OF_A_LEASE).max(Duration::from_millis(1)));
         Box::pin(async move { queue.wait_to_lease(lease_time, Some(holder), longest).await })
     } else {
         Box::pin(async move {
-            let told = queue.wait_for_arrival(longest).await;
-            told.map(|()| Leased::nothing(None))
+            let arrival = queue.wait_for_arrival(longest).await;
+            arrival.map(|()| Leased::nothing(None))
         })
     };
     Wait {

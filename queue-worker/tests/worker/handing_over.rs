@@ -23,7 +23,7 @@ async fn a_handed_over_message_is_handled_without_a_call_for_it() {
     let worker = environment.worker();
     let steps = async {
         sleep(SECOND).await;
-        let before = spy.watched().turns;
+        let before = spy.watched().settle_and_leases;
         environment.push(1).await;
         let start = Instant::now();
         environment.until(|counters| counters.acked == 1).await;

@@ -16,8 +16,8 @@ async fn each_handler_of_a_batch_of_heartbeats_learns_of_its_own_lease() {
     const LOST: [u64; 3] = [1, 4, 6];
     let environment = Environment::holding(8).await;
     let queue = Arc::clone(&environment.queue);
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let news = Arc::clone(&told);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let news = Arc::clone(&seen);
     let report = environment
         .worker()
         .concurrency(8)
@@ -46,7 +46,7 @@ async fn each_handler_of_a_batch_of_heartbeats_learns_of_its_own_lease() {
         })
         .await
         .unwrap();
-    assert_eq!(*told.lock().unwrap(), LOST);
+    assert_eq!(*seen.lock().unwrap(), LOST);
     assert_eq!((report.counts.lost, report.counts.acked), (3, 5));
     assert_eq!((report.counts.panicked, report.counts.retried), (0, 0));
     assert_eq!(environment.counters().await.expired, 0);

@@ -70,8 +70,8 @@ async fn a_worker_without_a_name_uses_that_of_its_process() {
 #[tokio::test(start_paused = true)]
 async fn an_operator_stops_a_running_job_by_the_receipt_that_a_peek_shows() {
     let environment = Environment::holding(1).await;
-    let told = Arc::new(Mutex::new(None));
-    let news = Arc::clone(&told);
+    let seen = Arc::new(Mutex::new(None));
+    let news = Arc::clone(&seen);
     let start = Instant::now();
     let operator = async {
         sleep(10 * SECOND).await;
@@ -97,7 +97,7 @@ async fn an_operator_stops_a_running_job_by_the_receipt_that_a_peek_shows() {
         })
         .await
         .unwrap();
-    let (stop, at) = told.lock().unwrap().unwrap();
+    let (stop, at) = seen.lock().unwrap().unwrap();
     assert_eq!(stop, Stop::LeaseLost);
     let after = at - start;
     assert!(

@@ -202,10 +202,10 @@ async fn a_body_that_does_not_decode_is_a_failed_attempt() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let numbers = Arc::clone(&seen);
     let failures = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&failures);
+    let sink = Arc::clone(&failures);
     let backoff = Backoff::custom(move |attempt, failure| {
-        let mut told = told.lock().unwrap();
-        told.push((attempt, failure.reason().to_owned()));
+        let mut sink = sink.lock().unwrap();
+        sink.push((attempt, failure.reason().to_owned()));
         attempt * 7 * SECOND
     });
     let start = Instant::now();
@@ -286,9 +286,9 @@ async fn a_body_that_does_not_decode_is_buried_at_once_where_that_is_asked_for()
 async fn a_backoff_gets_the_reason_of_a_failed_attempt() {
     let environment = Environment::holding(3).await;
     let failures = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&failures);
+    let seen = Arc::clone(&failures);
     let backoff = Backoff::custom(move |_, failure| {
-        told.lock().unwrap().push(failure.reason().to_owned());
+        seen.lock().unwrap().push(failure.reason().to_owned());
         SECOND
     });
     let worker = environment.worker().timeout(1500 * MILLI).retry(backoff);

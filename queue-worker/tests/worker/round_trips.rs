@@ -18,7 +18,7 @@ async fn one_slot_costs_one_call_a_message() {
         .await;
     let watched = environment.spy.watched();
     // The first call has nothing to settle; every other one settles one and leases the next.
-    assert_eq!(watched.turns, 1 + 100, "{watched:?}");
+    assert_eq!(watched.settle_and_leases, 1 + 100, "{watched:?}");
     assert_eq!(watched.settlements, 100, "{watched:?}");
     assert_eq!(watched.settles, 0, "{watched:?}");
     assert_eq!(watched.largest, 1);

@@ -34,8 +34,8 @@ async fn handlers_finish_and_nothing_more_is_leased() {
 #[tokio::test(start_paused = true)]
 async fn unfinished_handlers_are_stopped_cut_off_and_their_messages_released() {
     let environment = Environment::holding(20).await;
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let news = Arc::clone(&told);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let news = Arc::clone(&seen);
     let report = environment
         .worker()
         .concurrency(4)
@@ -63,7 +63,7 @@ async fn unfinished_handlers_are_stopped_cut_off_and_their_messages_released() {
         })
         .await
         .unwrap();
-    assert_eq!(*told.lock().unwrap(), [Stop::Shutdown]);
+    assert_eq!(*seen.lock().unwrap(), [Stop::Shutdown]);
     let counters = environment.counters().await;
     assert_eq!((counters.acked, counters.released), (2, 2));
     assert_eq!((counters.retried, counters.expired), (0, 0));

@@ -20,7 +20,7 @@ pub(crate) struct Watched {
     pub(crate) hands_over: bool,
     /// The longest wait that was asked for.
     pub(crate) longest: Duration,
-    pub(crate) turns: u64,
+    pub(crate) settle_and_leases: u64,
     pub(crate) settles: u64,
     /// Settlements in all calls.
     pub(crate) settlements: usize,
@@ -69,7 +69,7 @@ pub(crate) const PAUSE: Duration = Duration::from_secs(2);
 
 impl Watched {
     pub(crate) fn calls(&self) -> u64 {
-        self.turns + self.settles
+        self.settle_and_leases + self.settles
     }
 }
 
@@ -168,7 +168,7 @@ impl Spy {
         let mut watched = self.watched();
         match call {
             Call::SettleAndLease(settlements, max, ..) => {
-                watched.turns += 1;
+                watched.settle_and_leases += 1;
                 watched.settlements += settlements.len();
                 watched.largest = watched.largest.max(max.get());
                 &[Fault::NoExtend, Fault::NoHints, Fault::NoRight]

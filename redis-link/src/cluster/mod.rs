@@ -136,7 +136,7 @@ impl ClusterState {
     }
 
     /// Has the slots reloaded soon.
-    fn doubt(&self) {
+    fn mark_suspect(&self) {
         self.doubted.notify_one();
     }
 
@@ -162,7 +162,7 @@ impl ClusterState {
         self.changes();
         self.table
             .send_modify(|table| table.note(slot, Arc::clone(node)));
-        self.doubt();
+        self.mark_suspect();
     }
 
     fn make(&self, place: &NodeAddress) -> Arc<Node> {
@@ -246,8 +246,8 @@ impl ClusterState {
         let all = known.chain(self.seeds.servers().iter().cloned());
         let mut asked: FuturesUnordered<_> = all.map(|server| self.ask_server(server)).collect();
         let mut last = None;
-        while let Some(told) = asked.next().await {
-            match told {
+        while let Some(answered) = asked.next().await {
+            match answered {
                 Ok(ranges) => return Ok(ranges),
                 // An error that a person has to fix is more useful than a transient one.
                 Err(error) => {
@@ -265,8 +265,8 @@ impl ClusterState {
         let timeouts = self.maker.settings().timeouts;
         let channel = open(&server, Role::Commands, timeouts).await?;
         let (host, address) = (server.host(), server.address());
-        let told = time::timeout(timeouts.connect, ask(&channel, &host, &address));
-        told.await.unwrap_or_else(|_| {
+        let answered = time::timeout(timeouts.connect, ask(&channel, &host, &address));
+        answered.await.unwrap_or_else(|_| {
             let timeout = in_millis(timeouts.connect);
             let text = format!("{address} did not tell the slots of its cluster within {timeout}");
             Err(Error::new(ErrorKind::Unavailable, text))
@@ -286,7 +286,7 @@ async fn ask(channel: &Channel, host: &str, address: &str) -> Result<Vec<Range>>
             .with_outcome(Outcome::NotApplied)
     };
     let answer = answer.map_err(unanswered)?;
-    let ranges = slots::read(&answer, host).inspect_err(|_| channel.doubt())?;
+    let ranges = slots::read(&answer, host).inspect_err(|_| channel.mark_suspect())?;
     if ranges.is_empty() {
         let text = format!("{address} knows of no node of its cluster that has slots: add them");
         return Err(Error::new(ErrorKind::Unavailable, text));

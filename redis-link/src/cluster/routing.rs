@@ -18,7 +18,7 @@ use super::{
 use crate::{
     call::Request,
     connection::{Channel, ConnectionState, largest_part},
-    error::{Failure, Refusal, Slot},
+    error::{Failure, Refusal, SlotRefusal},
     node::Node,
 };
 
@@ -51,9 +51,9 @@ impl Redirection {
         }
         let to = || slots::read_redirect(refusal.message, asked);
         match refusal.slot()? {
-            Slot::Moved => to().map(Self::Moved),
-            Slot::Ask => to().map(Self::Ask),
-            Slot::Later => Some(Self::Later),
+            SlotRefusal::Moved => to().map(Self::Moved),
+            SlotRefusal::Ask => to().map(Self::Ask),
+            SlotRefusal::Later => Some(Self::Later),
         }
     }
 }
@@ -108,7 +108,7 @@ impl Cluster {
             };
             let Some(redirection) = self.redirection(&failure, &node) else {
                 // The node may have a successor by now.
-                self.shared.doubt();
+                self.shared.mark_suspect();
                 return Err(failure.into_error(node.address()));
             };
             // A reply ends the silence, so the silence counts from here.
@@ -129,7 +129,7 @@ impl Cluster {
                     true
                 }
                 Redirection::Later => {
-                    self.shared.doubt();
+                    self.shared.mark_suspect();
                     false
                 }
             };
@@ -156,7 +156,7 @@ impl Cluster {
         let sent = lane.channel().request_each(commands.iter().cloned()).await;
         node.heard(&lane, sent.as_ref().err(), size)?;
         let sent = sent.map_err(|failure| {
-            self.shared.doubt();
+            self.shared.mark_suspect();
             failure.into_error(node.address())
         })?;
         let mut answers = Vec::with_capacity(sent.len());
@@ -183,7 +183,7 @@ impl Cluster {
             {
                 return Ok((node, channel));
             }
-            self.shared.doubt();
+            self.shared.mark_suspect();
             let mut table = self.shared.table.subscribe();
             let successor = table.wait_for(|table| {
                 let owner = table.owner(slot);
@@ -210,7 +210,7 @@ impl Cluster {
 
 /// The error for a request that no node executed.
 fn untaken(timeout: Duration, node: &Node, failure: &Failure) -> Error {
-    let told = match failure {
+    let reply = match failure {
         Failure::Refused(error) => Refusal::of(error),
         Failure::Silent(_) | Failure::Cut(_) | Failure::OutOfStep => {
             unreachable!("a redirection is an answer")
@@ -221,8 +221,8 @@ fn untaken(timeout: Duration, node: &Node, failure: &Failure) -> Error {
          (its slot is on its way to another node, or its node is down)",
         in_millis(timeout),
         node.address(),
-        told.code,
-        told.message
+        reply.code,
+        reply.message
     );
     Error::new(ErrorKind::Unavailable, text).with_server(node.address())
 }

@@ -34,7 +34,7 @@ pub struct Channel {
     answered: AtomicU64,
     /// The time until which a request may have the server wait, or had it wait.
     held_up: Mutex<Instant>,
-    step: ReplySync,
+    reply_sync: ReplySync,
     given_up: AtomicBool,
     /// Notified when the connection falls silent, responds again or is given up.
     changed: Notify,
@@ -51,7 +51,7 @@ impl Channel {
             unanswered: AtomicU32::new(0),
             answered: AtomicU64::new(0),
             held_up: Mutex::new(opened),
-            step: ReplySync::default(),
+            reply_sync: ReplySync::default(),
             given_up: AtomicBool::new(false),
             changed: Notify::new(),
         }
@@ -67,7 +67,7 @@ impl Channel {
     /// [`request`](Self::request) for a caller that has waited since `made`.
     pub async fn request_since(&self, made: Instant, command: &Cmd) -> Result<Value, Failure> {
         let answer = self.ask(made, command).await;
-        self.in_step().await?;
+        self.in_sync().await?;
         answer
     }
 
@@ -95,7 +95,7 @@ impl Channel {
         let mut link = self.link.clone();
         let answer = link.req_packed_commands(&pipeline, 0, pipeline.len());
         let answers = self.hear(Instant::now(), answer).await;
-        self.in_step().await?;
+        self.in_sync().await?;
         let answers = answers?.into_iter().map(|answer| match answer {
             Value::ServerError(refusal) => Err(self.refused(refusal)),
             value => Ok(value),
@@ -144,9 +144,9 @@ impl Channel {
     /// Sends a request with a unique reply. If there is no sign of life, or another request's reply comes, the
     /// connection is replaced.
     pub(super) async fn test(&self) {
-        let test = self.step.test();
+        let test = self.reply_sync.test();
         let reply = self.ask(Instant::now(), &test.command).await;
-        if !self.step.judge(&test, reply.as_ref().ok()) {
+        if !self.reply_sync.judge(&test, reply.as_ref().ok()) {
             self.give_up();
             // The requests in progress would get other requests' replies, or wait for a dropped one.
             self.link.cut();
@@ -155,13 +155,13 @@ impl Channel {
 
     /// Has the connection tested, because a reply did not fit its request. Until the test has ended, no call on the
     /// connection returns.
-    pub fn doubt(&self) {
-        self.step.doubt();
+    pub fn mark_suspect(&self) {
+        self.reply_sync.mark_suspect();
     }
 
     /// Waits until somebody doubts the connection.
-    pub(super) async fn doubted(&self) {
-        self.step.doubted().await;
+    pub(super) async fn suspected(&self) {
+        self.reply_sync.suspected().await;
     }
 
     /// Has the connection replaced. Requests in progress on it may still get replies.
@@ -186,7 +186,7 @@ impl Channel {
 
     /// The reason why the connection is over, for callers that wait for the next one.
     pub(super) fn why_over(&self) -> Error {
-        let reason = if self.step.is_lost() {
+        let reason = if self.reply_sync.is_lost() {
             "answered requests with other requests' replies".to_owned()
         } else if self.is_silent() {
             format!("did not answer within {}", in_millis(self.response_timeout))
@@ -265,21 +265,21 @@ impl Channel {
     }
 
     /// Fails if a received reply may belong to another request. While the connection is doubted, waits for its test.
-    async fn in_step(&self) -> Result<(), Failure> {
-        if self.step.is_sure() {
+    async fn in_sync(&self) -> Result<(), Failure> {
+        if self.reply_sync.is_sure() {
             return Ok(());
         }
         let settled = async {
             tokio::select! {
                 biased;
-                () = self.step.settled() => {}
+                () = self.reply_sync.settled() => {}
                 () = self.over() => {}
             }
         };
         // The wait is bounded, because nobody tests the connection once the supervisor's runtime has ended.
         let begin = Instant::now().max(self.held_up());
         let _ = time::timeout_at(begin + self.response_timeout, settled).await;
-        if self.step.is_sure() {
+        if self.reply_sync.is_sure() {
             return Ok(());
         }
         Err(Failure::OutOfStep)

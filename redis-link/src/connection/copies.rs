@@ -58,7 +58,7 @@ impl CopiesAsked {
                 self.counted(&answer)
             }
             _ => {
-                channel.doubt();
+                channel.mark_suspect();
                 self.unknown(Failure::OutOfStep)
             }
         }
@@ -140,11 +140,11 @@ mod tests {
 
     #[test]
     fn copies_are_enough_if_every_requested_copy_is_reported() {
-        let told = |asked, answer| CopiesAsked::new(asked, "here".to_owned()).counted(&answer);
+        let read = |asked, answer| CopiesAsked::new(asked, "here".to_owned()).counted(&answer);
         let two = || Confirmation::replicas(2);
         let fewer = |replicas, flushed| Copies::Fewer { replicas, flushed };
-        assert_eq!(told(two(), Value::Int(2)), Copies::Enough);
-        assert_eq!(told(two(), Value::Int(1)), fewer(1, false));
+        assert_eq!(read(two(), Value::Int(2)), Copies::Enough);
+        assert_eq!(read(two(), Value::Int(1)), fewer(1, false));
         let both = |flushed, replicas| [flushed, replicas].map(Value::Int).to_vec();
         for (answer, copies) in [
             (both(1, 2), Copies::Enough),
@@ -152,7 +152,7 @@ mod tests {
             (both(1, 1), fewer(1, true)),
             (vec![Value::Int(1)], fewer(0, false)),
         ] {
-            assert_eq!(told(two().and_flushed(), Value::Array(answer)), copies);
+            assert_eq!(read(two().and_flushed(), Value::Array(answer)), copies);
         }
     }
 }

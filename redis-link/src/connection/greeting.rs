@@ -77,9 +77,9 @@ impl Greeting {
 
     /// Keeps the reason why nothing can be read, and returns an error for the reader.
     fn fail(&self, error: io::Error) -> io::Error {
-        let told = error.kind().into();
+        let failure = error.kind().into();
         *lock(&self.failure) = Some(error);
-        told
+        failure
     }
 
     fn is_over(&self) -> bool {

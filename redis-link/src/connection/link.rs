@@ -33,7 +33,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Wire for C {
 pub struct Link {
     wire: Box<dyn Wire>,
     driver: Option<Arc<Driver>>,
-    told: Arc<Mutex<Option<mpsc::UnboundedReceiver<PushInfo>>>>,
+    pushes: Arc<Mutex<Option<mpsc::UnboundedReceiver<PushInfo>>>>,
     progress: Option<Arc<Progress>>,
 }
 
@@ -51,7 +51,7 @@ impl Link {
         Self {
             wire: Box::new(wire),
             driver: None,
-            told: Arc::default(),
+            pushes: Arc::default(),
             progress: None,
         }
     }
@@ -79,7 +79,7 @@ impl Link {
                 ended,
                 running: Mutex::new(Some(running)),
             })),
-            told: Arc::default(),
+            pushes: Arc::default(),
             progress: None,
         }
     }
@@ -91,15 +91,15 @@ impl Link {
     #[must_use]
     pub fn with_pushes(self, pushes: mpsc::UnboundedReceiver<PushInfo>) -> Self {
         Self {
-            told: Arc::new(Mutex::new(Some(pushes))),
+            pushes: Arc::new(Mutex::new(Some(pushes))),
             ..self
         }
     }
 
     /// The server's pushes, for the first caller that asks.
     pub fn take_pushes(&self) -> Option<mpsc::UnboundedReceiver<PushInfo>> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.take()
+        let mut pushes = self.pushes.lock().unwrap_or_else(PoisonError::into_inner);
+        pushes.take()
     }
 
     /// The same link, with the progress of its stream.
@@ -153,7 +153,7 @@ impl Clone for Link {
         Self {
             wire: self.wire.cloned(),
             driver: self.driver.clone(),
-            told: Arc::clone(&self.told),
+            pushes: Arc::clone(&self.pushes),
             progress: self.progress.clone(),
         }
     }

@@ -67,15 +67,15 @@ impl Parameters {
             }
             behind_password |= matches!(&*name, "pass" | "sentinel_password");
             if value.contains(char::REPLACEMENT_CHARACTER) {
-                let told = "is no text: write its characters in UTF-8";
+                let reason = "is no text: write its characters in UTF-8";
                 return Err(Error::invalid(format!(
-                    "the parameter {name} of the Redis URL {told}"
+                    "the parameter {name} of the Redis URL {reason}"
                 )));
             }
             if read.get(&name).is_some() {
-                let told = "stands there twice: leave one out";
+                let reason = "stands there twice: leave one out";
                 return Err(Error::invalid(format!(
-                    "the parameter {name} of the Redis URL {told}"
+                    "the parameter {name} of the Redis URL {reason}"
                 )));
             }
             read.0.push((name.into_owned(), value.into_owned()));

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 const ECHO: &str = include_str!("../../lua/echo.lua");
 
 const SURE: u8 = 0;
-const DOUBTED: u8 = 1;
+const SUSPECT: u8 = 1;
 const LOST: u8 = 2;
 
 /// The sync state of one connection.
@@ -34,7 +34,7 @@ pub(super) struct SyncCheck {
     pub(super) command: Cmd,
     word: String,
     /// Whether a caller had doubted the connection before this check was made.
-    answers_doubt: bool,
+    answers_suspicion: bool,
 }
 
 impl ReplySync {
@@ -49,55 +49,55 @@ impl ReplySync {
     }
 
     /// Notes that a reply did not fit its request.
-    pub(super) fn doubt(&self) {
-        self.turn(SURE, DOUBTED);
+    pub(super) fn mark_suspect(&self) {
+        self.change(SURE, SUSPECT);
     }
 
     /// Waits until a caller doubts the connection.
-    pub(super) async fn doubted(&self) {
-        self.becomes(|state| state == DOUBTED).await;
+    pub(super) async fn suspected(&self) {
+        self.becomes(|state| state == SUSPECT).await;
     }
 
     /// Waits until the connection is no longer doubted, because a test has ended.
     pub(super) fn settled(&self) -> impl Future<Output = ()> {
-        self.becomes(|state| state != DOUBTED)
+        self.becomes(|state| state != SUSPECT)
     }
 
     pub(super) fn test(&self) -> SyncCheck {
-        let answers_doubt = !self.is_sure();
+        let answers_suspicion = !self.is_sure();
         let word = format!("in step {}", self.tests.fetch_add(1, Ordering::Relaxed));
         let mut command = redis::cmd("EVAL");
         command.arg(ECHO).arg(0).arg(&word);
         SyncCheck {
             command,
             word,
-            answers_doubt,
+            answers_suspicion,
         }
     }
 
     /// Handles the reply to a test; `None` if there was no reply. Returns true if the connection may be trusted.
     pub(super) fn judge(&self, test: &SyncCheck, reply: Option<&Value>) -> bool {
-        let is_in_step = match reply {
+        let is_in_sync = match reply {
             Some(Value::BulkString(said)) => said == test.word.as_bytes(),
             Some(_) => false,
             // A silent or busy server is no reason to give up a connection that nobody doubts.
-            None => !test.answers_doubt,
+            None => !test.answers_suspicion,
         };
-        if !is_in_step {
+        if !is_in_sync {
             self.state.store(LOST, Ordering::Release);
             self.changed.notify_waiters();
-        } else if test.answers_doubt {
+        } else if test.answers_suspicion {
             // A doubt that came after this test was sent gets a test of its own.
-            self.turn(DOUBTED, SURE);
+            self.change(SUSPECT, SURE);
         }
-        is_in_step
+        is_in_sync
     }
 
-    fn turn(&self, from: u8, to: u8) {
-        let turned = self
+    fn change(&self, from: u8, to: u8) {
+        let changed = self
             .state
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
-        if turned.is_ok() {
+        if changed.is_ok() {
             self.changed.notify_waiters();
         }
     }
@@ -123,30 +123,30 @@ mod tests {
     }
 
     #[test]
-    fn a_doubt_ends_with_the_tests_own_word_alone() {
-        let step = ReplySync::default();
-        step.doubt();
-        let (first, second) = (step.test(), step.test());
-        assert!(step.judge(&first, Some(&said(&first))) && step.is_sure());
-        assert!(!step.judge(&second, Some(&said(&first))) && step.is_lost());
-        step.doubt();
-        assert!(step.is_lost(), "for good");
+    fn a_suspicion_ends_with_the_tests_own_word_alone() {
+        let sync = ReplySync::default();
+        sync.mark_suspect();
+        let (first, second) = (sync.test(), sync.test());
+        assert!(sync.judge(&first, Some(&said(&first))) && sync.is_sure());
+        assert!(!sync.judge(&second, Some(&said(&first))) && sync.is_lost());
+        sync.mark_suspect();
+        assert!(sync.is_lost(), "for good");
     }
 
     #[test]
-    fn a_test_without_a_reply_ends_a_connection_that_is_doubted_and_no_other() {
-        let step = ReplySync::default();
-        assert!(step.judge(&step.test(), None) && step.is_sure());
-        step.doubt();
-        assert!(!step.judge(&step.test(), None) && step.is_lost());
+    fn a_test_without_a_reply_ends_a_suspect_connection_and_no_other() {
+        let sync = ReplySync::default();
+        assert!(sync.judge(&sync.test(), None) && sync.is_sure());
+        sync.mark_suspect();
+        assert!(!sync.judge(&sync.test(), None) && sync.is_lost());
     }
 
     #[test]
-    fn a_doubt_that_comes_during_a_test_has_one_of_its_own() {
-        let step = ReplySync::default();
-        let test = step.test();
-        step.doubt();
-        assert!(step.judge(&test, Some(&said(&test))));
-        assert!(!step.is_sure());
+    fn a_suspicion_that_comes_during_a_test_has_one_of_its_own() {
+        let sync = ReplySync::default();
+        let test = sync.test();
+        sync.mark_suspect();
+        assert!(sync.judge(&test, Some(&said(&test))));
+        assert!(!sync.is_sure());
     }
 }

@@ -104,20 +104,20 @@ fn read(line: &str) -> Option<(&str, Lack)> {
 
 /// The error for unavailable commands that scripts need.
 fn unusable(address: &str, missing: &[&str], forbidden: &[&str]) -> Error {
-    let told = [
+    let missing = [
         (Lack::Missing, missing, "give them back their names"),
         (Lack::Forbidden, forbidden, "allow them"),
     ];
-    let told = told
+    let missing = missing
         .into_iter()
         .filter(|(_, commands, _)| !commands.is_empty());
-    let told: Vec<_> = told
+    let missing: Vec<_> = missing
         .map(|(lack, commands, way_out)| {
             let commands = commands.join(", ");
             format!("{lack} {commands}, without which calls would stop half-way; {way_out}")
         })
         .collect();
-    let told = told.join("; ");
-    let text = format!("{address} cannot be used: {told}");
+    let missing = missing.join("; ");
+    let text = format!("{address} cannot be used: {missing}");
     Error::new(ErrorKind::Configuration, text)
 }

@@ -193,7 +193,7 @@ impl ServerConnector {
             .set_connection_timeout(None)
             .set_response_timeout(None)
             .set_pipeline_buffer_size(ANY_NUMBER);
-        let (pushes, told) = mpsc::unbounded_channel();
+        let (pushes, received) = mpsc::unbounded_channel();
         if role == Role::Waiter {
             config = config.set_push_sender(pushes);
         }
@@ -203,7 +203,7 @@ impl ServerConnector {
         let (connection, driver) = opened.map_err(|error| greeting.reason(error))?;
         greeting.end();
         let mut link = Link::driven(connection, driver, &*self.opening.spawn)
-            .with_pushes(told)
+            .with_pushes(received)
             .with_progress(progress);
         if self.is_named {
             // A server that accepts no name works as well; if the connection has ended, the next request finds out.

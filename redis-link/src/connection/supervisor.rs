@@ -101,9 +101,9 @@ impl Supervised {
     }
 
     /// Has the open connection tested, because a reply did not fit its request.
-    pub fn doubt(&self) {
+    pub fn mark_suspect(&self) {
         if let ConnectionState::Up(channel) = &*self.state.borrow() {
-            channel.doubt();
+            channel.mark_suspect();
         }
     }
 
@@ -215,7 +215,7 @@ impl Watch {
             tokio::select! {
                 biased;
                 () = channel.over() => return,
-                () = channel.doubted() => {}
+                () = channel.suspected() => {}
                 () = channel.silent() => self.alarm.ring(),
                 () = rung => {}
                 () = self.idle(channel) => {}

@@ -12,7 +12,7 @@ use redis::{RedisError, ServerError};
 pub use self::{
     lack::Lack,
     meaning::{CLUSTER, LOGIN, NO_CLUSTER, TOO_OLD},
-    refusal::{Refusal, Slot},
+    refusal::{Refusal, SlotRefusal},
 };
 
 /// The reason why a request has no usable reply.
@@ -93,7 +93,7 @@ fn no_database(error: &RedisError) -> Option<(String, &'static str)> {
     if !error.to_string().starts_with(REFUSED_DATABASE) {
         return None;
     }
-    let told = error.detail()?;
+    let text = error.detail()?;
     let ways_out = [
         (
             "DB index",
@@ -107,9 +107,9 @@ fn no_database(error: &RedisError) -> Option<(String, &'static str)> {
     ];
     let mut fitting = ways_out
         .into_iter()
-        .filter(|(part, _)| told.contains(*part));
+        .filter(|(part, _)| text.contains(*part));
     let (_, way_out) = fitting.next()?;
-    Some((told.to_owned(), way_out))
+    Some((text.to_owned(), way_out))
 }
 
 /// Whether the server found a key of another type than a script expects.
@@ -123,8 +123,8 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
     match ServerError::try_from(error) {
         Ok(refusal) => Failure::Refused(refusal).into_error(address),
         Err(error) => {
-            if let Some((told, way_out)) = no_database(&error) {
-                let message = format!("{address} cannot be used: {told} ({way_out})");
+            if let Some((text, way_out)) = no_database(&error) {
+                let message = format!("{address} cannot be used: {text} ({way_out})");
                 return Error::new(ErrorKind::Configuration, message).with_source(error);
             }
             let (kind, hint) = match error.kind() {
@@ -135,8 +135,8 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
             };
             let cause = match error.detail() {
                 // This crate's own words, for a person to act on.
-                Some(told) if error.kind() == redis::ErrorKind::InvalidClientConfig => {
-                    told.to_owned()
+                Some(text) if error.kind() == redis::ErrorKind::InvalidClientConfig => {
+                    text.to_owned()
                 }
                 _ => cause(&error),
             };
@@ -242,11 +242,11 @@ mod tests {
         let error = cannot_connect((redis::ErrorKind::Io, "refused").into(), "here");
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
         // This crate's own words are shown alone, and other words with all their details.
-        let told =
+        let text =
             |kind| cannot_connect((kind, "what", "why".to_owned()).into(), "here").to_string();
-        let own = told(redis::ErrorKind::InvalidClientConfig);
+        let own = text(redis::ErrorKind::InvalidClientConfig);
         assert!(own.ends_with("cannot connect to here: why"), "{own}");
-        let others = told(redis::ErrorKind::Io);
+        let others = text(redis::ErrorKind::Io);
         assert!(
             others.contains("what") && others.contains("why"),
             "{others}"
@@ -255,14 +255,14 @@ mod tests {
 
     #[test]
     fn a_permanently_refused_database_names_the_way_out() {
-        let refused = |told: &str| {
+        let refused = |text: &str| {
             let kind = redis::ErrorKind::Server(redis::ServerErrorKind::ResponseError);
-            let refused = (kind, REFUSED_DATABASE, told.to_owned()).into();
+            let refused = (kind, REFUSED_DATABASE, text.to_owned()).into();
             cannot_connect(refused, "redis://here/99")
         };
         let busy = refused("Redis is busy running a script.");
         assert!(busy.is_transient(), "{busy}");
-        for (told, way_out) in [
+        for (text, way_out) in [
             ("DB index is out of range", "`databases`"),
             ("SELECT is not allowed in cluster mode", CLUSTER),
             (
@@ -270,10 +270,10 @@ mod tests {
                 "allow its user SELECT",
             ),
         ] {
-            let error = refused(told);
+            let error = refused(text);
             assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
             assert!(!error.is_transient(), "{error}");
-            for part in ["redis://here/99", told, way_out] {
+            for part in ["redis://here/99", text, way_out] {
                 assert!(error.to_string().contains(part), "{error}");
             }
         }

@@ -20,7 +20,7 @@ pub struct Origin<'a> {
 
 /// Why a node of a cluster does not serve the slot of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slot {
+pub enum SlotRefusal {
     /// Another node has the slot.
     Moved,
     /// The slot is moving to another node, which is to be asked once.
@@ -31,11 +31,11 @@ pub enum Slot {
 
 impl<'a> Refusal<'a> {
     /// The redirection of the slot, if it is the reason of the refusal.
-    pub fn slot(&self) -> Option<Slot> {
+    pub fn slot(&self) -> Option<SlotRefusal> {
         match self.code {
-            "MOVED" => Some(Slot::Moved),
-            "ASK" => Some(Slot::Ask),
-            "TRYAGAIN" | "CLUSTERDOWN" => Some(Slot::Later),
+            "MOVED" => Some(SlotRefusal::Moved),
+            "ASK" => Some(SlotRefusal::Ask),
+            "TRYAGAIN" | "CLUSTERDOWN" => Some(SlotRefusal::Later),
             _ => None,
         }
     }

@@ -1,10 +1,10 @@
 //! For tests of code that threads share: plays two or three threads in every order of their steps, or in
 //! many orders if there are too many.
 //!
-//! Real threads run the one order that breaks something once in a hundred thousand times. [`every_order`]
+//! Real threads run the one order that breaks something once in a hundred thousand times. [`exhaustive`]
 //! plays them all: it runs a scenario again and again, with its threads as coroutines of one thread.
 //! Between two [`step`]s exactly one goes on; at each step it chooses another, until it has tried every
-//! choice. [`in_many_orders`] draws orders instead, the same each time.
+//! choice. [`sampled`] draws orders instead, the same each time.
 //!
 //! **The code under proof is the real one**, with the locks and channels that it always has. The code calls
 //! [`step`] in its own tests (`#[cfg(test)]`), or in a test's code around it, at each point where another
@@ -59,7 +59,7 @@ const MOST: usize = 100_000;
 ///
 /// If the scenario panics or hangs in one of them, or if there are more than a hundred thousand: an
 /// incomplete proof is no proof.
-pub fn every_order(scenario: impl Fn() + Send + Sync + 'static) -> usize {
+pub fn exhaustive(scenario: impl Fn() + Send + Sync + 'static) -> usize {
     let orders = play(DfsScheduler::new(Some(MOST + 1), false), scenario);
     assert!(orders <= MOST, "there are more than {MOST} orders");
     orders
@@ -78,7 +78,7 @@ const OVERTAKEN: usize = 3;
 /// # Panics
 ///
 /// If the scenario panics or hangs in one of them.
-pub fn in_many_orders(scenario: impl Fn() + Send + Sync + Copy + 'static) {
+pub fn sampled(scenario: impl Fn() + Send + Sync + Copy + 'static) {
     play(RandomScheduler::new_from_seed(SEED, DRAWN), scenario);
     let overtaking = PctScheduler::new_from_seed(SEED, OVERTAKEN, DRAWN);
     play(overtaking, scenario);
@@ -104,7 +104,7 @@ mod tests {
         time::Duration,
     };
 
-    use super::{block_on, every_order, spawn, step};
+    use super::{block_on, exhaustive, spawn, step};
 
     /// Two threads, each of which reads in one step and writes in another.
     fn sum(seen: &Arc<Mutex<Vec<u32>>>) {
@@ -131,7 +131,7 @@ mod tests {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let orders = {
             let seen = Arc::clone(&seen);
-            every_order(move || sum(&seen))
+            exhaustive(move || sum(&seen))
         };
         let seen = seen.lock().unwrap();
         assert_eq!(seen.len(), orders);
@@ -142,7 +142,7 @@ mod tests {
     fn all_orders_are_as_many_as_there_are() {
         // Two threads of three steps each, that is four pieces, are merged in 8! / (4! 4!) ways. The main
         // thread waits for the first, and continues at once or after the second.
-        let merged = every_order(|| {
+        let merged = exhaustive(|| {
             let threads = [(); 2].map(|()| spawn(|| (0..3).for_each(|_| step())));
             for thread in threads {
                 thread.join().unwrap();
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_timer_never_ends_and_an_endless_wait_is_found() {
         let played =
-            catch_unwind(|| every_order(|| block_on(tokio::time::sleep(Duration::from_millis(1)))));
+            catch_unwind(|| exhaustive(|| block_on(tokio::time::sleep(Duration::from_millis(1)))));
         let panic = played.unwrap_err();
         let message = panic.downcast_ref::<String>().unwrap();
         assert!(message.contains("deadlock"), "{message}");

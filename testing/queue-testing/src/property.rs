@@ -17,7 +17,7 @@ use proptest::{
 ///
 /// If it fails on a value: with that value, and with its message.
 #[track_caller]
-pub fn hold_for<S>(cases: u32, values: S, holds: impl Fn(S::Value))
+pub fn check_property<S>(cases: u32, values: S, holds: impl Fn(S::Value))
 where
     S: Strategy,
     S::Value: Debug,

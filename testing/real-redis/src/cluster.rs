@@ -161,8 +161,8 @@ impl Cluster {
     /// If a server does not answer.
     pub fn migrates_at_once(&self) -> Result<bool, ServerError> {
         let server = &self.servers[0];
-        let told: Vec<Value> = server.ask(&["COMMAND", "INFO", "cluster|migrateslots"])?;
-        Ok(told.iter().any(|command| *command != Value::Nil))
+        let commands: Vec<Value> = server.ask(&["COMMAND", "INFO", "cluster|migrateslots"])?;
+        Ok(commands.iter().any(|command| *command != Value::Nil))
     }
 
     /// Moves a slot with all its keys in one step, by `CLUSTER MIGRATESLOTS`, which Valkey has from 9.0 on.

@@ -73,9 +73,9 @@ impl VirtualClient {
         let (said, hears) = std::sync::mpsc::channel();
         connection.set_push_sender(said);
         let connection = self.wrap(connection);
-        let (pushes, told) = unbounded_channel();
+        let (pushes, received) = unbounded_channel();
         task::spawn(listen(Arc::downgrade(&connection.0), hears, pushes));
-        Ok((connection, told))
+        Ok((connection, received))
     }
 
     fn wrap(&self, connection: Connection) -> VirtualConnection {

@@ -48,15 +48,15 @@ impl Watchdog {
 
     /// From now on the watchdog kills this process at the end.
     pub(super) fn guard(&mut self, process: u32) -> Result<(), ServerError> {
-        self.tell(&process.to_string())
+        self.write(&process.to_string())
     }
 
     /// The process is gone, and another may get its id.
     pub(super) fn release(&mut self) -> Result<(), ServerError> {
-        self.tell("")
+        self.write("")
     }
 
-    fn tell(&mut self, line: &str) -> Result<(), ServerError> {
+    fn write(&mut self, line: &str) -> Result<(), ServerError> {
         let Some(orders) = &mut self.orders else {
             return Err(ServerError::new("the watchdog has been dismissed"));
         };

@@ -51,9 +51,9 @@ async fn a_listener_receives_publications_of_others_at_once() {
     let client = VirtualClient::new(&server.url()).expect("a URL");
     let commands = client.connect().expect("the server runs");
     let (said, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    let (connection, mut told) = client.listen().expect("the server runs");
+    let (connection, mut pushes) = client.listen().expect("the server runs");
     tokio::spawn(async move {
-        while let Some(push) = told.recv().await {
+        while let Some(push) = pushes.recv().await {
             let _ = said.send((push.data, Instant::now()));
         }
     });

@@ -46,14 +46,14 @@ impl Container {
     /// command ends, or does not serve within a minute. A container that was made by then is removed.
     pub fn start(image: &str) -> Result<Self, ContainerError> {
         let image = image.to_owned();
-        let (say, told) = mpsc::channel();
+        let (send_url, received_url) = mpsc::channel();
         let (end, ended) = oneshot::channel();
         // A thread with its own runtime works inside and outside of a runtime, and a drop can wait for it.
         let keeper = thread::Builder::new()
             .name("redis-container".to_owned())
-            .spawn(move || keep(&image, &say, ended))
+            .spawn(move || keep(&image, &send_url, ended))
             .map_err(|error| ContainerError::tried("cannot start a thread", &error))?;
-        let url = told.recv().unwrap_or_else(|_| {
+        let url = received_url.recv().unwrap_or_else(|_| {
             Err(ContainerError::new(
                 "the thread that starts the container has panicked",
             ))
@@ -82,24 +82,24 @@ impl Drop for Container {
 /// Holds a container until the sender asks for its end, or is dropped.
 fn keep(
     image: &str,
-    say: &mpsc::Sender<Result<String, ContainerError>>,
+    send_url: &mpsc::Sender<Result<String, ContainerError>>,
     ended: oneshot::Receiver<()>,
 ) {
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            let _ = say.send(Err(ContainerError::tried("cannot make a runtime", &error)));
+            let _ = send_url.send(Err(ContainerError::tried("cannot make a runtime", &error)));
             return;
         }
     };
     runtime.block_on(async {
         let container = match run(image).await {
             Ok((container, url)) => {
-                let _ = say.send(Ok(url));
+                let _ = send_url.send(Ok(url));
                 container
             }
             Err(error) => {
-                let _ = say.send(Err(error));
+                let _ = send_url.send(Err(error));
                 return;
             }
         };

@@ -27,7 +27,7 @@ impl Load {
     /// Sends a signal at the arrival of each message, from a thread of its own. The thread does not wait for the
     /// client's runtime, so a busy client makes messages late and not fewer. It shares the client's core.
     pub(super) fn arrivals(self) -> UnboundedReceiver<Instant> {
-        let (tell, told) = mpsc::unbounded_channel();
+        let (arrived, arrivals) = mpsc::unbounded_channel();
         let Self { rate, messages } = self;
         thread::spawn(move || {
             let gaps = Chance::seeded(messages as u64);
@@ -37,12 +37,12 @@ impl Load {
                 at += Duration::from_secs_f64(gaps.gap() / rate);
                 thread::sleep(at.saturating_sub(start.elapsed()));
                 // The receiver is gone if the measurement has failed.
-                if tell.send(Instant::now()).is_err() {
+                if arrived.send(Instant::now()).is_err() {
                     return;
                 }
             }
         });
-        told
+        arrivals
     }
 }
 

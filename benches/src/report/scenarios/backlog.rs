@@ -12,7 +12,7 @@ use crate::{
     },
     report::{
         meter::{Spent, Stage},
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -30,10 +30,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |kind: QueueKind, size: usize, shown: &str| {
         let name = format!("{kind}, {shown}");
-        Case::new(name, raw_name(kind), move |stage| sides(stage, kind, size))
+        ScenarioCase::new(name, raw_name(kind), move |stage| sides(stage, kind, size))
     };
     let both = |kind| [case(kind, 10_000, "10⁴"), case(kind, 1_000_000, "10⁶")];
     QueueKind::LEASING.into_iter().flat_map(both).collect()

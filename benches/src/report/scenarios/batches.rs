@@ -3,23 +3,23 @@
 use queue_core::QueueKind;
 
 use super::cycle::{FIGURES, raw_name, sides};
-use crate::report::scenario::{Case, Scenario};
+use crate::report::scenario::{Scenario, ScenarioCase};
 
 const KIND: QueueKind = QueueKind::Reliable;
 
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "batches",
-    about: "pushes, and turns that settle and lease, on a reliable queue; one client",
+    about: "pushes, and calls that settle and lease, on a reliable queue; one client",
     axis: Some("messages in a batch"),
     figures: FIGURES,
     pairs: 7,
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |batch: usize| {
-        Case::new(batch.to_string(), raw_name(KIND), move |stage| {
+        ScenarioCase::new(batch.to_string(), raw_name(KIND), move |stage| {
             sides(stage, KIND, batch)
         })
     };

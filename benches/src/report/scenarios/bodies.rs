@@ -10,7 +10,7 @@ use crate::{
     redis::ours::{lease, open, settle},
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -21,7 +21,7 @@ const LOGGED: usize = 200;
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "bodies",
-    about: "a push, and a turn that settles and leases, one message at a time; the longest stop is \
+    about: "a push, and a call that settles and leases, one message at a time; the longest stop is \
             the longest command in the server's slow log",
     axis: Some("bytes of a body"),
     figures: &[
@@ -33,9 +33,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
-    let case =
-        |(name, bytes): (&str, usize)| Case::new(name, RAW, move |stage| sides(stage, bytes));
+fn cases() -> Vec<ScenarioCase> {
+    let case = |(name, bytes): (&str, usize)| {
+        ScenarioCase::new(name, RAW, move |stage| sides(stage, bytes))
+    };
     let kib = 1_024;
     [
         ("100 B", 100),
@@ -101,10 +102,10 @@ async fn raw(mut link: MultiplexedConnection, name: &str, body: &Bytes, jobs: us
         let mut push = redis::cmd("RPUSH");
         let pushed = push.arg(&ready).arg(&body[..]).exec_async(&mut link).await;
         pushed.expect("pushed");
-        let mut turn = redis::pipe();
-        turn.ltrim(&backup, 1, -1).ignore();
-        turn.lmove(&ready, &backup, Direction::Left, Direction::Right);
-        let (taken,): (Vec<u8>,) = turn
+        let mut pipeline = redis::pipe();
+        pipeline.ltrim(&backup, 1, -1).ignore();
+        pipeline.lmove(&ready, &backup, Direction::Left, Direction::Right);
+        let (taken,): (Vec<u8>,) = pipeline
             .query_async(&mut link)
             .await
             .expect("settled and leased");

@@ -15,7 +15,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -26,16 +26,16 @@ const RAW: &str = "a script that takes + LREM";
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "consumers",
-    about: "turns of ten on a reliable queue, each consumer on a connection of its own",
+    about: "settle_and_lease of ten on a reliable queue, each consumer on a connection of its own",
     axis: Some("consumers"),
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |consumers: usize| {
-        Case::new(consumers.to_string(), RAW, move |stage| {
+        ScenarioCase::new(consumers.to_string(), RAW, move |stage| {
             sides(stage, consumers)
         })
     };

@@ -18,7 +18,7 @@ use crate::{
 /// The figures of a cycle.
 pub(super) const FIGURES: &[Figure] = &[
     Figure::more("pushes/s"),
-    Figure::more("turns/s"),
+    Figure::more("calls/s"),
     Figure::SERVER,
 ];
 
@@ -111,10 +111,10 @@ pub(super) async fn settle_and_lease(
     held: &[Settlement],
     batch: usize,
 ) -> Vec<Settlement> {
-    let turn = queue
+    let call = queue
         .leasing()
         .settle_and_lease(held, count(batch), LEASE, None);
-    let (settled, leased) = turn.await.expect("settled and leased");
+    let (settled, leased) = call.await.expect("settled and leased");
     assert!(settled.iter().all(|settled| *settled == Settled::Done));
     assert_eq!(leased.deliveries.len(), batch);
     let receipts = leased.deliveries.iter().map(|delivery| delivery.receipt);

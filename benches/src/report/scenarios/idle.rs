@@ -11,7 +11,7 @@ use crate::{
     redis::ours::open,
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -33,29 +33,29 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |slots: usize| {
         let raw = "BLMOVE that waits five seconds";
         let name = format!("a worker of {slots} slots");
-        Case::new(name, raw, move |stage| sides(stage, slots))
+        ScenarioCase::new(name, raw, move |stage| sides(stage, slots))
     };
     vec![case(16)]
 }
 
 fn sides(stage: &Stage, slots: usize) -> Sides<'_> {
-    let (poll, looks) = stage.effort.pick((QUICK_POLL, 4), (POLL, 2));
+    let (poll, polls) = stage.effort.pick((QUICK_POLL, 4), (POLL, 2));
     Sides::new(
-        move || ours(stage, slots, poll, looks),
+        move || ours(stage, slots, poll, polls),
         move || {
             stage.named(|name| {
                 let link = stage.fixture.connect();
-                stage.fixture.runtime.block_on(raw(link, name, poll, looks))
+                stage.fixture.runtime.block_on(raw(link, name, poll, polls))
             })
         },
     )
 }
 
-fn ours(stage: &Stage, slots: usize, poll: Duration, looks: u32) -> Vec<f64> {
+fn ours(stage: &Stage, slots: usize, poll: Duration, polls: u32) -> Vec<f64> {
     stage.named(|name| {
         let counted = stage.fixture.connect_counted();
         stage.fixture.runtime.block_on(async {
@@ -66,7 +66,7 @@ fn ours(stage: &Stage, slots: usize, poll: Duration, looks: u32) -> Vec<f64> {
                 let before = stage.fixture.commands();
                 counted.take();
                 let start = Instant::now();
-                sleep(poll * looks).await;
+                sleep(poll * polls).await;
                 let seconds = start.elapsed().as_secs_f64();
                 let calls = stage.fixture.commands().since(&before).all();
                 let trips = counted.take().trips;
@@ -83,10 +83,10 @@ fn ours(stage: &Stage, slots: usize, poll: Duration, looks: u32) -> Vec<f64> {
 }
 
 /// The client counts its own commands, each of which is a round trip.
-async fn raw(mut link: MultiplexedConnection, name: &str, poll: Duration, looks: u32) -> Vec<f64> {
+async fn raw(mut link: MultiplexedConnection, name: &str, poll: Duration, polls: u32) -> Vec<f64> {
     let (ready, backup) = (format!("{name}ready"), format!("{name}backup"));
     let start = Instant::now();
-    for _ in 0..looks {
+    for _ in 0..polls {
         let (from, to) = (Direction::Left, Direction::Right);
         let waited = link.blmove(&ready, &backup, from, to, poll.as_secs_f64());
         let patience = poll + Duration::from_secs(60);
@@ -94,6 +94,6 @@ async fn raw(mut link: MultiplexedConnection, name: &str, poll: Duration, looks:
         let moved: Option<Vec<u8>> = moved.expect("the server answers");
         assert_eq!(moved, None, "the queue is empty");
     }
-    let rate = f64::from(looks) / start.elapsed().as_secs_f64();
+    let rate = f64::from(polls) / start.elapsed().as_secs_f64();
     vec![rate, rate]
 }

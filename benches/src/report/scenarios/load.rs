@@ -16,7 +16,7 @@ use crate::{
     redis::{fixture::Shape, ours::open},
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -50,12 +50,12 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     // Found once, so that all cases are fractions of the same load.
     let highest = Rc::new(OnceCell::new());
     let case = |percent: usize| {
         let highest = Rc::clone(&highest);
-        Case::new(format!("{percent} %"), RAW, move |stage| {
+        ScenarioCase::new(format!("{percent} %"), RAW, move |stage| {
             sides(stage, percent, Rc::clone(&highest))
         })
     };

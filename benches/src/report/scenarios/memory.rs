@@ -10,7 +10,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -24,13 +24,13 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<ScenarioCase> {
     let case = |kind: QueueKind| {
         let raw = match kind {
             QueueKind::Reliable | QueueKind::Bounded => "a list of bodies",
             _ => "a zset of ids + a hash of bodies",
         };
-        Case::new(kind.as_str(), raw, move |stage| sides(stage, kind))
+        ScenarioCase::new(kind.as_str(), raw, move |stage| sides(stage, kind))
     };
     QueueKind::LEASING.map(case).into()
 }

@@ -22,7 +22,7 @@ use crate::{
     report::{
         chance::Chance,
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -39,9 +39,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
-    let case =
-        |longest: usize| Case::new(longest.to_string(), RAW, move |stage| sides(stage, longest));
+fn cases() -> Vec<ScenarioCase> {
+    let case = |longest: usize| {
+        ScenarioCase::new(longest.to_string(), RAW, move |stage| sides(stage, longest))
+    };
     [2, 10, 50].map(case).into()
 }
 

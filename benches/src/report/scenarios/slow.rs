@@ -14,7 +14,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -30,7 +30,7 @@ const STANDING: usize = 100;
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "slow",
-    about: "turns of ten on a reliable queue; one client",
+    about: "settle_and_lease of ten on a reliable queue; one client",
     axis: None,
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,
@@ -39,7 +39,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 /// The events besides acks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trouble {
+enum Slowdown {
     None,
     /// Every tenth message fails, and comes again later.
     Retries,
@@ -49,7 +49,7 @@ enum Trouble {
     Expiry,
 }
 
-impl Trouble {
+impl Slowdown {
     const ALL: [Self; 4] = [Self::None, Self::Retries, Self::Line, Self::Expiry];
 
     const fn name(self) -> &'static str {
@@ -75,31 +75,31 @@ impl Trouble {
     }
 }
 
-fn cases() -> Vec<Case> {
-    let case = |trouble: Trouble| {
-        Case::new(trouble.name(), trouble.raw_name(), move |stage| {
-            sides(stage, trouble)
+fn cases() -> Vec<ScenarioCase> {
+    let case = |slowdown: Slowdown| {
+        ScenarioCase::new(slowdown.name(), slowdown.raw_name(), move |stage| {
+            sides(stage, slowdown)
         })
     };
-    Trouble::ALL.map(case).into()
+    Slowdown::ALL.map(case).into()
 }
 
-fn sides(stage: &Stage, trouble: Trouble) -> Sides<'_> {
+fn sides(stage: &Stage, slowdown: Slowdown) -> Sides<'_> {
     let rounds = stage.effort.pick(20, 2_000);
     Sides::new(
-        move || ours(stage, trouble, rounds),
-        move || raw(stage, trouble, rounds),
+        move || ours(stage, slowdown, rounds),
+        move || raw(stage, slowdown, rounds),
     )
 }
 
-fn ours(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
+fn ours(stage: &Stage, slowdown: Slowdown, rounds: usize) -> Vec<f64> {
     stage.named(|name| {
         let runtime = &stage.fixture.runtime;
         let (queue, mut held) = runtime.block_on(async {
             let queue = open(&stage.fixture.backend, name, QueueKind::Reliable).await;
             // More than are ever taken, so that the messages that came back stay behind.
             fill(&queue, (rounds + 1) * BATCH + 2 * STANDING).await;
-            if trouble == Trouble::Line {
+            if slowdown == Slowdown::Line {
                 line_up(&queue).await;
             }
             let held = lease(queue.leasing(), BATCH).await;
@@ -107,10 +107,10 @@ fn ours(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
         });
         let work = async {
             for round in 0..rounds {
-                if trouble == Trouble::Retries {
+                if slowdown == Slowdown::Retries {
                     held[0] = Settlement::retry(held[0].receipt, DELAY);
                 }
-                if trouble.strikes(round) {
+                if slowdown.strikes(round) {
                     let left = queue.leasing().lease(count(1), SHORT).await;
                     assert_eq!(left.expect("leased").deliveries.len(), 1);
                 }
@@ -138,7 +138,7 @@ async fn line_up(queue: &LeasingQueue) {
     }
 }
 
-fn raw(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
+fn raw(stage: &Stage, slowdown: Slowdown, rounds: usize) -> Vec<f64> {
     stage.named(|name| {
         let runtime = &stage.fixture.runtime;
         let mut list = runtime.block_on(async {
@@ -147,13 +147,13 @@ fn raw(stage: &Stage, trouble: Trouble, rounds: usize) -> Vec<f64> {
             list.take(BATCH).await;
             list
         });
-        let again = usize::from(trouble == Trouble::Retries);
+        let again = usize::from(slowdown == Slowdown::Retries);
         let work = async {
             for round in 0..rounds {
-                if trouble.strikes(round) {
+                if slowdown.strikes(round) {
                     list.take_and_give_back().await;
                 }
-                list.turn_with(BATCH, again).await;
+                list.settle_and_lease_with(BATCH, again).await;
             }
         };
         stage.spend(rounds * BATCH, work).both()

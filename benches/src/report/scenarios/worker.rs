@@ -12,7 +12,7 @@ use crate::{
     },
     report::{
         meter::Stage,
-        scenario::{Case, Figure, Scenario, Sides},
+        scenario::{Figure, Scenario, ScenarioCase, Sides},
     },
 };
 
@@ -30,8 +30,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
     cases,
 };
 
-fn cases() -> Vec<Case> {
-    let case = |slots: usize| Case::new(slots.to_string(), RAW, move |stage| sides(stage, slots));
+fn cases() -> Vec<ScenarioCase> {
+    let case =
+        |slots: usize| ScenarioCase::new(slots.to_string(), RAW, move |stage| sides(stage, slots));
     [1, 16, 64, 256].map(case).into()
 }
 

@@ -111,15 +111,15 @@ pub(crate) async fn b1_the_length_holds_at_every_instant(stage: &Stage<'_>) {
     }
     let (watched, stop) = (queue.clone(), over.clone());
     let watcher = tokio::spawn(async move {
-        let mut looks = 0;
+        let mut reads = 0;
         while !stop.load(Ordering::SeqCst) {
             let counters = watched.counters().await.expect("counters");
             assert!(counters.depth.occupied() <= CAPACITY, "{counters:?}");
             assert!(counters.balance(), "{counters:?}");
-            looks += 1;
+            reads += 1;
             tokio::task::yield_now().await;
         }
-        looks
+        reads
     });
     for worker in workers {
         worker.await.expect("runs");

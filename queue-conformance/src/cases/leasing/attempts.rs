@@ -139,7 +139,7 @@ pub(crate) async fn l6_max_attempts_is_the_queues_for_every_client(stage: &Stage
 
 /// The ends of a message's leases, one after another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
+enum LeaseEnd {
     Expires,
     Retried,
     Released,
@@ -148,9 +148,9 @@ enum End {
 
 /// More attempts than fit in a byte, charged in every way.
 pub(crate) async fn l6_any_number_of_attempts_is_counted(stage: &Stage<'_>) {
-    use End::*;
+    use LeaseEnd::*;
     const LAST: u32 = 260;
-    let ways: [&[End]; 5] = [
+    let ways: [&[LeaseEnd]; 5] = [
         &[Expires],
         &[Retried],
         &[Expires, Retried],
@@ -183,8 +183,8 @@ pub(crate) async fn l6_any_number_of_attempts_is_counted(stage: &Stage<'_>) {
             held += leased.len();
             for delivery in leased {
                 let (push, ends, attempt) = messages.get_mut(&delivery.body).expect("a message");
-                let told = (delivery.attempt, &delivery.headers);
-                assert_eq!(told, (*attempt, &push.headers), "{:?}", push.body);
+                let delivered = (delivery.attempt, &delivery.headers);
+                assert_eq!(delivered, (*attempt, &push.headers), "{:?}", push.body);
                 let receipt = delivery.receipt;
                 let end = *ends.next().expect("it has no end");
                 settlements.extend(match end {

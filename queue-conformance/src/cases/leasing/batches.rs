@@ -7,7 +7,7 @@ use crate::{
     steps::*,
 };
 
-type End = fn(Receipt) -> Settlement;
+type MakeSettlement = fn(Receipt) -> Settlement;
 
 fn holder() -> Option<Holder> {
     Some(Holder::new("mailer").expect("a good name"))
@@ -53,7 +53,7 @@ pub(crate) async fn l4_what_one_call_leased_settles_one_by_one(stage: &Stage<'_>
     let queue = stage.leasing().await;
     let mut held = batch(&queue, 12).await;
     are_held(&*queue, &held).await;
-    let ends: [(usize, End, Settled); 5] = [
+    let ends: [(usize, MakeSettlement, Settled); 5] = [
         (3, Settlement::ack, Settled::Done),
         (7, |one| Settlement::retry(one, LONG), Settled::Done),
         (0, |one| Settlement::bury(one, "no use"), Settled::Dead),

@@ -121,9 +121,9 @@ pub(crate) async fn l16_the_receipt_that_it_shows_ends_the_lease(stage: &Stage<'
     for (end, expected) in ends.into_iter().zip([Settled::Done, Settled::Dead]) {
         let held = settle_and_lease(&*queue, &[], holder("mailer")).await;
         let operator = stage.leasing().await;
-        let told = holders(&*operator).await;
-        assert_eq!(told, [(held, holder("mailer"))]);
-        assert_eq!(settle(&*operator, end(told[0].0)).await, expected);
+        let held_by = holders(&*operator).await;
+        assert_eq!(held_by, [(held, holder("mailer"))]);
+        assert_eq!(settle(&*operator, end(held_by[0].0)).await, expected);
         let extended = queue.extend(&[held], LONG).await.expect("extends");
         assert_eq!(extended, [Extended::LeaseLost], "its holder learns of it");
         let settled = settle(&*queue, Settlement::ack(held)).await;

@@ -175,11 +175,13 @@ pub(crate) async fn l5_what_goes_in_comes_out_and_nothing_else(stage: &Stage<'_>
         Push::new(Bytes::new()),
         Push::new("same"),
         Push::new("same"),
+        Push::new("1e400"),
+        Push::new("\r\n$-1\r\n*0\r\n"),
     ];
     queue.try_put(&messages).await.expect("is accepted");
     for round in 0..2 {
         let deliveries = take(&*queue, 128).await;
-        assert_eq!(ids(&deliveries), [1, 2, 3, 4]);
+        assert_eq!(ids(&deliveries), [1, 2, 3, 4, 5, 6]);
         for (delivery, message) in deliveries.iter().zip(&messages) {
             assert_eq!(delivery.body, message.body, "round {round}");
             assert_eq!(delivery.headers, message.headers, "round {round}");

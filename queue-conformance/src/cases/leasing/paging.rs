@@ -14,7 +14,7 @@ fn numbers_of(page: &[Peeked]) -> Vec<u64> {
     page.iter().map(|one| one.message.id.get()).collect()
 }
 
-async fn look(queue: &dyn Leasing, place: Place, page: Page) -> (Vec<u64>, Option<Cursor>) {
+async fn peek(queue: &dyn Leasing, place: Place, page: Page) -> (Vec<u64>, Option<Cursor>) {
     let Paged { entries, next } = queue.peek(place, page).await.expect("peeks");
     (numbers_of(&entries), next)
 }
@@ -65,19 +65,19 @@ pub(crate) async fn l16_pages_leave_out_what_was_cancelled(stage: &Stage<'_>) {
 pub(crate) async fn l16_a_page_goes_on_after_as_many_as_were_shown(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(6).await;
-    let (shown, next) = look(&*queue, Place::Ready, Page::first(2)).await;
+    let (shown, next) = peek(&*queue, Place::Ready, Page::first(2)).await;
     assert_eq!(shown, [1, 2]);
     let second = Page::after(next.expect("there is more"), 2);
-    let (shown, next) = look(&*queue, Place::Ready, second).await;
+    let (shown, next) = peek(&*queue, Place::Ready, second).await;
     assert_eq!(shown, [3, 4]);
     let third = Page::after(next.expect("there is more"), 2);
     ack(&*queue, &take_one(&*queue).await).await;
-    let (shown, _) = look(&*queue, Place::Ready, second).await;
+    let (shown, _) = peek(&*queue, Place::Ready, second).await;
     assert_eq!(shown, [4, 5], "one left, and so one is not shown");
-    assert_eq!(look(&*queue, Place::Ready, third).await, (vec![6], None));
+    assert_eq!(peek(&*queue, Place::Ready, third).await, (vec![6], None));
     queue.purge_all().await.expect("purges");
     for page in [second, third] {
-        let behind = look(&*queue, Place::Ready, page).await;
+        let behind = peek(&*queue, Place::Ready, page).await;
         assert_eq!(behind, (vec![], None), "behind the end");
     }
 }

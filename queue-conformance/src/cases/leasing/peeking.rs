@@ -120,10 +120,10 @@ pub(crate) async fn l16_delayed_messages_tell_when_they_are_due(stage: &Stage<'_
     queue.settle(&batch).await.expect("settles");
     stage.advance(10).await;
     let delayed = peek(&*queue, Place::Delayed).await;
-    let told = |one: &Peeked| (one.message.id.get(), one.attempts, one.standing.clone());
+    let summary = |one: &Peeked| (one.message.id.get(), one.attempts, one.standing.clone());
     let due_in = |millis| Standing::Delayed { due_in: ms(millis) };
     assert_eq!(
-        delayed.iter().map(told).collect::<Vec<_>>(),
+        delayed.iter().map(summary).collect::<Vec<_>>(),
         [
             (2, 0, due_in(20)),
             (3, 1, due_in(30)),

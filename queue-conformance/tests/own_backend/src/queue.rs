@@ -55,7 +55,7 @@ pub(crate) struct Handle {
 impl Handle {
     /// Does a call's work at one instant, then wakes all waiting callers, so that they poll again.
     fn call<R>(&self, work: impl FnOnce(&mut State, Timestamp) -> R) -> Result<R> {
-        let answer = self.look(|state, now| {
+        let answer = self.locked(|state, now| {
             state.begin(now);
             work(state, now)
         });
@@ -63,7 +63,7 @@ impl Handle {
         answer
     }
 
-    fn look<R>(&self, work: impl FnOnce(&mut State, Timestamp) -> R) -> Result<R> {
+    fn locked<R>(&self, work: impl FnOnce(&mut State, Timestamp) -> R) -> Result<R> {
         let locked = self.queue.state.lock();
         let mut state = locked.map_err(|_| {
             let message = "an earlier call panicked half-way: the queue cannot be trusted";
@@ -141,7 +141,7 @@ impl Leasing for Handle {
         loop {
             // Before the check, so that a change between the check and the sleep ends the sleep.
             let changed = self.queue.changed.notified();
-            let next = self.look(|state, now| {
+            let next = self.locked(|state, now| {
                 if state.counters.paused {
                     return None;
                 }
@@ -189,11 +189,11 @@ impl Leasing for Handle {
     }
 
     async fn pause(&self) -> Result<()> {
-        self.look(|state, _| state.counters.paused = true)
+        self.locked(|state, _| state.counters.paused = true)
     }
 
     async fn resume(&self) -> Result<()> {
-        self.look(|state, _| state.counters.paused = false)?;
+        self.locked(|state, _| state.counters.paused = false)?;
         self.queue.changed.notify_waiters();
         Ok(())
     }

@@ -17,10 +17,10 @@ pub fn with_sources(error: &dyn Error) -> String {
     let mut text = format!("{error:#}");
     let mut source = error.source();
     while let Some(cause) = source {
-        let told = cause.to_string();
-        if !text.contains(&told) {
+        let text_of_cause = cause.to_string();
+        if !text.contains(&text_of_cause) {
             text.push_str(": ");
-            text.push_str(&told);
+            text.push_str(&text_of_cause);
         }
         source = cause.source();
     }

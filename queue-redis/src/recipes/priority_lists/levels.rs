@@ -10,7 +10,7 @@ use redis::cmd;
 use crate::recipes::{
     lists::{self, Places},
     pops::Pops,
-    server::{Connection, Key, id_of},
+    server::{Connection, TypedKey, id_of},
     strategy::{NewEntry, Strategy, Taken},
 };
 
@@ -27,9 +27,9 @@ pub(super) struct Levels {
 impl Strategy for Levels {
     type Held = (String, Bytes);
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<TypedKey> {
         let lists = self.levels.iter().map(|(_, list)| list);
-        lists.chain([&self.dead]).map(Key::list).collect()
+        lists.chain([&self.dead]).map(TypedKey::list).collect()
     }
 
     fn dead(&self) -> Option<&str> {

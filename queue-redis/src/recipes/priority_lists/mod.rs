@@ -11,7 +11,7 @@ use super::{
     declared,
     lists::popped,
     pops::{BlockingPop, Pops},
-    published::{Opened, Opening, Recipe},
+    published::{OpenTarget, Opened, Recipe},
     settings::check_time,
 };
 
@@ -114,7 +114,7 @@ impl Recipe for PriorityLists {
         check_time("timeout", self.timeout)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let name = opening.key(None);
         let list = |level: &String| companion(self.are_keys.then_some(level), &name, level);
         let levels = self.levels.iter();

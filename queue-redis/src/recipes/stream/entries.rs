@@ -7,7 +7,7 @@ use queue_core::{Depth, Disposition, Pushed, Result, Settled};
 
 use super::{group::Group, held::ClaimedEntry};
 use crate::recipes::{
-    server::{Connection, Key, id_of},
+    server::{Connection, TypedKey, id_of},
     strategy::{NewEntry, Strategy, Taken},
 };
 
@@ -22,9 +22,9 @@ pub(super) struct Entries {
 impl Strategy for Entries {
     type Held = ClaimedEntry;
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<TypedKey> {
         let Group { stream, dead, .. } = &self.group;
-        vec![Key::new(stream, "stream"), Key::list(dead)]
+        vec![TypedKey::new(stream, "stream"), TypedKey::list(dead)]
     }
 
     fn dead(&self) -> Option<&str> {

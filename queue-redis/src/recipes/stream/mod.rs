@@ -10,7 +10,7 @@ use self::{entries::Entries, group::Group};
 use super::{
     companions::companion,
     declared,
-    published::{Opened, Opening, Recipe},
+    published::{OpenTarget, Opened, Recipe},
     settings::check_time,
 };
 
@@ -95,7 +95,7 @@ impl Recipe for Stream {
         check_time("poll", self.poll)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let stream = opening.key(self.key.as_ref());
         let entries = Entries {
             group: Group {

@@ -14,7 +14,7 @@ use super::{
     declared,
     lists::popped,
     pops::{BlockingPop, Pops},
-    published::{Opened, Opening, Recipe},
+    published::{OpenTarget, Opened, Recipe},
     settings::{check_count, check_time},
 };
 
@@ -132,7 +132,7 @@ impl Recipe for WaitActive {
         check_time("timeout", self.timeout)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let topic = opening.key(self.topic.as_ref());
         let active = keys::active(&topic);
         let pop = BlockingPop {

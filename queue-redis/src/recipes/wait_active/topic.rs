@@ -14,7 +14,7 @@ use super::{
 use crate::recipes::{
     lists::{self, settled},
     pops::Pops,
-    server::{Connection, Key, id_of},
+    server::{Connection, TypedKey, id_of},
     strategy::{NewEntry, Strategy, Taken, half_done},
 };
 
@@ -49,13 +49,13 @@ impl Strategy for Topic {
     /// The message as it was in the list.
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<TypedKey> {
         vec![
-            Key::set(WAITING_TOPICS),
-            Key::zset(&self.waiting),
-            Key::set(ACTIVE_TOPICS),
-            Key::list(&self.active),
-            Key::list(&self.dead),
+            TypedKey::set(WAITING_TOPICS),
+            TypedKey::zset(&self.waiting),
+            TypedKey::set(ACTIVE_TOPICS),
+            TypedKey::list(&self.active),
+            TypedKey::list(&self.dead),
         ]
     }
 

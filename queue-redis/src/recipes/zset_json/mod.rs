@@ -10,7 +10,7 @@ use self::{processing::Processing, zset::Zset};
 use super::{
     companions::companion,
     declared,
-    published::{Opened, Opening, Recipe},
+    published::{OpenTarget, Opened, Recipe},
     settings::{check_time, check_time_or_none},
 };
 
@@ -207,7 +207,7 @@ impl Recipe for ZsetJson {
         check_time("poll", self.poll)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let name = opening.key(None);
         let published =
             |set: &Option<String>, begin| set.clone().unwrap_or_else(|| format!("{begin}:{name}"));

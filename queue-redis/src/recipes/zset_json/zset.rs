@@ -10,7 +10,7 @@ use redis::cmd;
 use super::{ZsetJson, fields, processing::Processing};
 use crate::recipes::{
     lists::accepted,
-    server::{Connection, Key, id_of},
+    server::{Connection, TypedKey, id_of},
     strategy::{NewEntry, Strategy, Taken, buried},
     zsets,
 };
@@ -113,14 +113,14 @@ impl Zset {
 impl Strategy for Zset {
     type Held = Bytes;
 
-    fn keys(&self) -> Vec<Key> {
-        let mut keys = vec![Key::zset(&self.queue), Key::zset(&self.dead)];
+    fn keys(&self) -> Vec<TypedKey> {
+        let mut keys = vec![TypedKey::zset(&self.queue), TypedKey::zset(&self.dead)];
         if let Some(processing) = self.processing() {
-            keys.push(Key::zset(&processing.claimed));
-            keys.push(Key::new(&processing.retries, "hash"));
+            keys.push(TypedKey::zset(&processing.claimed));
+            keys.push(TypedKey::new(&processing.retries, "hash"));
         }
         if self.recipe.once_by.is_some() {
-            keys.push(Key::set(&self.consumed));
+            keys.push(TypedKey::set(&self.consumed));
         }
         keys
     }

@@ -8,7 +8,7 @@ use self::zset::Zset;
 use super::{
     companions::companion,
     declared,
-    published::{Opened, Opening, Recipe},
+    published::{OpenTarget, Opened, Recipe},
     settings::{check_count, check_delay, check_time},
 };
 
@@ -130,7 +130,7 @@ impl Recipe for ZsetString {
         check_time("poll", self.poll)
     }
 
-    fn open<'a>(&'a self, opening: Opening<'a>) -> Opened<'a> {
+    fn open<'a>(&'a self, opening: OpenTarget<'a>) -> Opened<'a> {
         let key = opening.key(self.key.as_ref());
         let zset = Zset {
             dead: companion(self.dead_key.as_ref(), &key, "dead"),

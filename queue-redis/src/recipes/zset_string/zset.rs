@@ -10,7 +10,7 @@ use redis::{Value, cmd};
 use super::ZsetString;
 use crate::recipes::{
     lists,
-    server::{Connection, Key, id_of},
+    server::{Connection, TypedKey, id_of},
     strategy::{NewEntry, Strategy, Taken},
     zsets,
 };
@@ -52,8 +52,8 @@ impl Strategy for Zset {
     /// The string's key, and the body that was in it.
     type Held = (String, Bytes);
 
-    fn keys(&self) -> Vec<Key> {
-        vec![Key::zset(&self.key), Key::list(&self.dead)]
+    fn keys(&self) -> Vec<TypedKey> {
+        vec![TypedKey::zset(&self.key), TypedKey::list(&self.dead)]
     }
 
     fn beginnings(&self) -> Vec<String> {

@@ -416,12 +416,12 @@ fn an_item_without_a_body_does_not_block_a_ring() {
     };
     let mut seen = Vec::new();
     for _ in 0..3 {
-        let turn = three
+        let visit = three
             .run(ring.rotate(NonZeroUsize::MIN))
             .expect("settled and leased");
-        let goes_on = turn.next.is_some_and(|next| next.is_zero());
-        assert!(!turn.items.is_empty() || goes_on, "{turn:?}");
-        seen.extend(turn.items.into_iter().map(|item| item.body));
+        let goes_on = visit.next.is_some_and(|next| next.is_zero());
+        assert!(!visit.items.is_empty() || goes_on, "{visit:?}");
+        seen.extend(visit.items.into_iter().map(|item| item.body));
     }
     assert_eq!(seen, ["c"]);
     let listed = three.run(ring.list(Page::first(10))).expect("a list");

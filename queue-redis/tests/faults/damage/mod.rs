@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::collection::vec;
 use queue_core::*;
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use real_redis::Server;
 use redis::Connection;
 use tokio::runtime::Runtime;
@@ -96,8 +96,8 @@ impl Ground {
         }
     }
 
-    fn fuzz(&self, kind: QueueKind) {
-        hold_for(CASES, vec(harm(), 1..=2), |harms| {
+    fn delivers_undamaged(&self, kind: QueueKind) {
+        check_property(CASES, vec(harm(), 1..=2), |harms| {
             self.runtime.block_on(self.play(kind, &harms));
         });
     }
@@ -105,20 +105,20 @@ impl Ground {
 
 #[test]
 fn undamaged_messages_of_a_reliable_queue_are_delivered() {
-    Ground::new().fuzz(QueueKind::Reliable);
+    Ground::new().delivers_undamaged(QueueKind::Reliable);
 }
 
 #[test]
 fn undamaged_messages_of_a_delay_queue_are_delivered() {
-    Ground::new().fuzz(QueueKind::Delay);
+    Ground::new().delivers_undamaged(QueueKind::Delay);
 }
 
 #[test]
 fn undamaged_messages_of_a_priority_queue_are_delivered() {
-    Ground::new().fuzz(QueueKind::Priority);
+    Ground::new().delivers_undamaged(QueueKind::Priority);
 }
 
 #[test]
 fn undamaged_messages_of_a_bounded_queue_are_delivered() {
-    Ground::new().fuzz(QueueKind::Bounded);
+    Ground::new().delivers_undamaged(QueueKind::Bounded);
 }

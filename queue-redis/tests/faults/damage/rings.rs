@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use proptest::{bool, collection::vec};
 use queue_core::*;
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 
 use super::{
     CASES, Ground, HOUR, START,
@@ -155,7 +155,7 @@ impl Ground {
 #[test]
 fn undamaged_items_of_a_ring_are_visited() {
     let ground = Ground::new();
-    hold_for(CASES, (vec(harm(), 1..=2), bool::ANY), |(harms, paced)| {
+    check_property(CASES, (vec(harm(), 1..=2), bool::ANY), |(harms, paced)| {
         let visited = ground.rotate_damaged(paced, &harms);
         ground.runtime.block_on(within("a ring", visited));
     });
@@ -164,7 +164,7 @@ fn undamaged_items_of_a_ring_are_visited() {
 #[test]
 fn undamaged_keys_of_a_once_store_are_remembered() {
     let ground = Ground::new();
-    hold_for(CASES, vec(harm(), 1..=2), |harms| {
+    check_property(CASES, vec(harm(), 1..=2), |harms| {
         let remembered = ground.remember(&harms);
         ground.runtime.block_on(within("a store", remembered));
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::{collection::vec, prelude::*};
 use queue_core::*;
 use queue_redis::RedisBackend;
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use real_redis::{Cluster, Server};
 use tokio::{runtime::Handle, time::timeout};
 
@@ -131,7 +131,7 @@ async fn connect(server: &Server, url: impl Fn(u16) -> String, spoil: Spoil) {
 fn a_cluster_that_names_places_which_are_none_is_refused_in_time() {
     let cluster = Cluster::start(1, 0, Server::builder()).expect("a cluster");
     let url = |port| format!("redis+cluster://127.0.0.1:{port}");
-    hold_for(CASES, slots(), |answer| {
+    check_property(CASES, slots(), |answer| {
         let spoil = Spoil::Answer("SLOTS", answer);
         run(connect(&cluster.servers()[0], url, spoil));
     });
@@ -157,7 +157,7 @@ fn sentinels_that_name_places_which_are_none_are_not_believed() {
         "*3\r\n:1\r\n_\r\n_\r\n",
     ]);
     let answer = prop_oneof![3 => named, 1 => other.prop_map(|text| text.as_bytes().to_vec())];
-    hold_for(CASES, answer, |answer| {
+    check_property(CASES, answer, |answer| {
         let spoil = Spoil::Answer("GET-MASTER-ADDR", answer);
         run(connect(&sentinel, url, spoil));
     });

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use proptest::{collection::vec, prelude::*};
 use queue_core::*;
 use queue_redis::{Builder, RedisBackend};
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use real_redis::Server;
 use tokio::time::timeout;
 
@@ -97,7 +97,7 @@ async fn there(queue: &dyn ReliableQueue) -> BTreeSet<u32> {
 #[test]
 fn calls_end_with_an_error_of_the_right_outcome_and_are_answered_again() {
     let server = Server::builder().with_tcp().start().expect("a server");
-    hold_for(CASES, vec(spoil(), 1..4), |spoils| {
+    check_property(CASES, vec(spoil(), 1..4), |spoils| {
         run(calls(&server, spoils));
     });
 }
@@ -187,7 +187,7 @@ async fn calls(server: &Server, spoils: Vec<Spoil>) {
 #[test]
 fn a_connect_ends_with_a_clear_error_and_succeeds_once_the_peer_is_sound() {
     let server = Server::builder().with_tcp().start().expect("a server");
-    hold_for(CASES, spoil(), |spoil| {
+    check_property(CASES, spoil(), |spoil| {
         run(async {
             let peer = Peer::before(&server).await.expect("a peer");
             peer.spoil(spoil.clone());

@@ -103,7 +103,7 @@ async fn after_a_slip(twice: bool) {
         pushed.expect("all is sound");
     }
     let mut callers = JoinSet::new();
-    let looks = keep_on(&mut callers, {
+    let depths = keep_on(&mut callers, {
         let queue = Arc::clone(&looked_at);
         move || {
             let queue = Arc::clone(&queue);
@@ -121,7 +121,7 @@ async fn after_a_slip(twice: bool) {
             matches!(page, Ok(page) if page.entries.len() as u64 == THERE)
         }
     });
-    let all = [&looks, &pushes, &peeks];
+    let all = [&depths, &pushes, &peeks];
     let are_right = || {
         let right = |seen: &&Arc<Seen>| seen.right_in_a_row.load(Ordering::Acquire) >= RIGHT;
         all.iter().all(right)

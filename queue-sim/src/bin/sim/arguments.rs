@@ -36,11 +36,11 @@ pub(crate) struct Arguments {
     /// The faults of every run; drawn for each run if left out
     #[arg(long, value_parser = one_of(Mode::ALL, Mode::as_str))]
     mode: Option<Mode>,
-    // The drain has the lane after the last one.
-    /// The number of lanes that act at once
-    #[arg(long, default_value_t = usual().lanes, value_parser = value_parser!(u8).range(1..=50))]
-    lanes: u8,
-    /// The number of steps of each lane
+    // The drain has the process after the last one.
+    /// The number of processes that act at once
+    #[arg(long, default_value_t = usual().processes, value_parser = value_parser!(u8).range(1..=50))]
+    processes: u8,
+    /// The number of steps of each process
     #[arg(long, default_value_t = usual().steps, value_parser = value_parser!(u32).range(1..))]
     steps: u32,
     /// The number of runs at once, each in an environment of its own; one for each core if left out
@@ -115,7 +115,7 @@ impl Arguments {
     pub(crate) fn scenario(&self, kind: QueueKind) -> Scenario {
         Scenario {
             mode: self.mode,
-            lanes: self.lanes,
+            processes: self.processes,
             steps: self.steps,
             ..Scenario::new(kind)
         }
@@ -156,11 +156,15 @@ mod tests {
 
     #[test]
     fn options_become_scenarios_and_threads() {
-        let read = parse("--kind delay --backend=redis-restarts --mode waiting --lanes 2").unwrap();
+        let read =
+            parse("--kind delay --backend=redis-restarts --mode waiting --processes 2").unwrap();
         assert_eq!(read.kinds(), [QueueKind::Delay]);
         assert_eq!(read.backend, Place::RedisRestarts);
         let scenario = read.scenario(QueueKind::Delay);
-        assert_eq!((scenario.mode, scenario.lanes), (Some(Mode::Waiting), 2));
+        assert_eq!(
+            (scenario.mode, scenario.processes),
+            (Some(Mode::Waiting), 2)
+        );
         let all = parse("--kind all --threads 3").unwrap();
         assert_eq!((all.kinds(), all.threads()), (&QueueKind::ALL[..], 3));
         assert_eq!(
@@ -178,7 +182,7 @@ mod tests {
     #[test]
     fn contradictions_are_refused() {
         for (line, expected) in [
-            ("--kind all --lanes 51", "51"),
+            ("--kind all --processes 51", "51"),
             ("--kind all --seeds 0", "0"),
             ("--kind all --replay v1:", "a plan is of one kind"),
             ("--kind delay --replay v9:", "a plan begins with `v1:`"),

@@ -20,7 +20,7 @@ use queue_core::QueueKind;
 use queue_sim::{
     check::Verdict,
     plan::{Plan, Regressions},
-    report::{lanes_in_time, relapse, story, summary, timeline},
+    report::{failure_report, history_view, relapse, summary, timeline},
     run::{Played, Relapse, Replayed, RunFailure, Runner, Runs, Scenario, Totals},
     world::Environment,
 };
@@ -101,21 +101,21 @@ fn play(
     let progress = Progress::of(kind, backend, arguments.seeds);
     let seeds = arguments.first_seed..arguments.first_seed + arguments.seeds;
     // Printed and kept at once, so that a user who stops the program early has both the failure and its plan.
-    let told = Mutex::new(BTreeSet::new());
-    let tell = |failure: &(u64, RunFailure<Played>)| {
+    let reported = Mutex::new(BTreeSet::new());
+    let report = |failure: &(u64, RunFailure<Played>)| {
         let RunFailure { finding, run, .. } = &failure.1;
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        if !told.insert(finding.rule.clone()) {
+        let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if !reported.insert(finding.rule.clone()) {
             return Ok(());
         }
         progress.end();
-        println!("{}", story(&scenario, backend, failure));
+        println!("{}", failure_report(&scenario, backend, failure));
         if arguments.keep && usual {
             regressions.keep(&finding.rule, &run.plan)?;
         }
         Ok(())
     };
-    let runs = side_by_side(threads, &seeds, &progress, &tell)?;
+    let runs = side_by_side(threads, &seeds, &progress, &report)?;
     let elapsed = start.elapsed();
     progress.end();
     missed(&runs);
@@ -134,29 +134,29 @@ fn play(
 }
 
 /// Prints a failure, and keeps its plan.
-type Tell<'a> = dyn Fn(&(u64, RunFailure<Played>)) -> io::Result<()> + Sync + 'a;
+type ReportFailure<'a> = dyn Fn(&(u64, RunFailure<Played>)) -> io::Result<()> + Sync + 'a;
 
 /// Plays the seeds, divided among threads, and prints the first failure of each rule that a thread finds.
 fn side_by_side<'a>(
     threads: Vec<Runs<'a>>,
     seeds: &Range<u64>,
     progress: &Progress,
-    tell: &Tell<'_>,
+    report: &ReportFailure<'_>,
 ) -> io::Result<Runs<'a>> {
     let count = threads.len();
-    let share = |mut runs: Runs<'a>, seeds: StepBy<Skip<Range<u64>>>| {
+    let play_part = |mut runs: Runs<'a>, seeds: StepBy<Skip<Range<u64>>>| {
         for seed in seeds {
             let (before, known) = (runs.totals().violations, runs.failures().len());
             runs.seed(seed);
-            progress.tell(runs.totals().violations - before);
-            runs.failures()[known..].iter().try_for_each(tell)?;
+            progress.count(runs.totals().violations - before);
+            runs.failures()[known..].iter().try_for_each(report)?;
         }
         Ok(runs)
     };
     thread::scope(|scope| {
-        let shares = (0..count).map(|nth| seeds.clone().skip(nth).step_by(count));
-        let threads: Vec<_> = iter::zip(threads, shares)
-            .map(|(runs, seeds)| scope.spawn(move || share(runs, seeds)))
+        let parts = (0..count).map(|nth| seeds.clone().skip(nth).step_by(count));
+        let threads: Vec<_> = iter::zip(threads, parts)
+            .map(|(runs, seeds)| scope.spawn(move || play_part(runs, seeds)))
             .collect();
         let ended = threads.into_iter().map(|thread| {
             let ended = thread.join();
@@ -182,10 +182,10 @@ fn relapses(
         let Err(why) = runner.regression(&kept) else {
             continue;
         };
-        let told = relapse(runner.simulation(), backend, &kept, &why);
+        let reported = relapse(runner.simulation(), backend, &kept, &why);
         match why {
-            Relapse::Broken(_) => println!("{told}"),
-            Relapse::Inconclusive | Relapse::Misfit(_) => eprintln!("{told}"),
+            Relapse::Broken(_) => println!("{reported}"),
+            Relapse::Inconclusive | Relapse::Misfit(_) => eprintln!("{reported}"),
         }
         status = status.max(match why {
             Relapse::Broken(_) | Relapse::Inconclusive => Status::Failed,
@@ -237,11 +237,11 @@ fn print_run(replayed: &Replayed<Played>) {
             }
         }
         Verdict::Holds => {
-            print!("{}", lanes_in_time(&played.config, &played.history));
+            print!("{}", history_view(&played.config, &played.history));
             println!("every rule holds");
         }
         Verdict::Inconclusive => {
-            print!("{}", lanes_in_time(&played.config, &played.history));
+            print!("{}", history_view(&played.config, &played.history));
             println!("inconclusive: the search for an order ran out of its budget");
         }
     }

@@ -15,13 +15,13 @@ pub(crate) struct Progress {
     every: Duration,
     /// Whether one line is written over; otherwise lines follow one another.
     terminal: bool,
-    sofar: Mutex<SoFar>,
+    totals: Mutex<Totals>,
 }
 
-struct SoFar {
+struct Totals {
     runs: u64,
     violations: u64,
-    told: Instant,
+    printed: Instant,
 }
 
 impl Progress {
@@ -34,33 +34,33 @@ impl Progress {
             start: now,
             every: Duration::from_secs(if terminal { 1 } else { 10 }),
             terminal,
-            sofar: Mutex::new(SoFar {
+            totals: Mutex::new(Totals {
                 runs: 0,
                 violations: 0,
-                told: now,
+                printed: now,
             }),
         }
     }
 
     /// Counts one more run, with its number of violations.
-    pub(crate) fn tell(&self, violations: u64) {
-        let mut sofar = self.sofar.lock().unwrap_or_else(PoisonError::into_inner);
-        sofar.runs += 1;
-        sofar.violations += violations;
+    pub(crate) fn count(&self, violations: u64) {
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        totals.runs += 1;
+        totals.violations += violations;
         // Reading the clock is cheap beside a run.
         let now = Instant::now();
-        if now.duration_since(sofar.told) < self.every {
+        if now.duration_since(totals.printed) < self.every {
             return;
         }
-        sofar.told = now;
+        totals.printed = now;
         let seconds = now.duration_since(self.start).as_secs().max(1);
         let line = format!(
             "{}: {} of {} seeds, {} a second, {} violations",
             self.name,
-            sofar.runs,
+            totals.runs,
             self.seeds,
-            sofar.runs / seconds,
-            sofar.violations
+            totals.runs / seconds,
+            totals.violations
         );
         if self.terminal {
             eprint!("\r{line}\x1b[K");

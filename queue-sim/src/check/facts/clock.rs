@@ -18,16 +18,16 @@ pub(super) struct TokenClock(Vec<(u64, u64)>);
 impl TokenClock {
     pub(super) fn of(branch: &Branch<'_>) -> Self {
         let moments = branch.calls.iter().flat_map(|done| done.executed.iter());
-        let mut told: Vec<(u64, u64)> = moments
+        let mut moments: Vec<(u64, u64)> = moments
             .map(|moment| (moment.order, moment.at.as_millis()))
             .collect();
-        told.sort_unstable();
+        moments.sort_unstable();
         let mut furthest = 0;
-        for (_, at) in &mut told {
+        for (_, at) in &mut moments {
             furthest = furthest.max(*at);
             *at = furthest;
         }
-        Self(told)
+        Self(moments)
     }
 
     pub(super) fn span(&self, done: &Done<'_>) -> Span {
@@ -51,13 +51,13 @@ impl TokenClock {
             };
         };
         let at = |moment: &Moment| moment.at.as_millis();
-        let told = self.0.partition_point(|(order, _)| *order <= last.order);
+        let moments = self.0.partition_point(|(order, _)| *order <= last.order);
         Span {
             first: first.order,
             last: last.order,
             earliest: done.executed.iter().map(at).min().unwrap_or(0),
             latest: done.executed.iter().map(at).max().unwrap_or(u64::MAX),
-            clock: self.0[told - 1].1,
+            clock: self.0[moments - 1].1,
             ..span
         }
     }

@@ -126,11 +126,11 @@ impl<'a> Facts<'a> {
                     self.add(item.id, entry(span, at), What::Visited(item));
                 }
                 // It may have visited the items that it leaves out before the others, or after them.
-                let told = items.is_some() && done.gone.is_empty();
-                if !told {
+                let is_complete = items.is_some() && done.gone.is_empty();
+                if !is_complete {
                     self.ghosts.push(entry(span, 0));
                 }
-                self.ghost(span, told);
+                self.ghost(span, is_complete);
             }
             Call::Remove(ids) => {
                 for (at, id) in ids.iter().enumerate() {

@@ -7,9 +7,9 @@ use crate::check::span::Span;
 
 /// All events of one message, in order.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::check) struct Life<'f, 'a>(pub(in crate::check) &'f [Happened<'a>]);
+pub(in crate::check) struct MessageLife<'f, 'a>(pub(in crate::check) &'f [Happened<'a>]);
 
-impl<'f, 'a> Life<'f, 'a> {
+impl<'f, 'a> MessageLife<'f, 'a> {
     pub(in crate::check) fn id(&self) -> MessageId {
         self.0.first().map_or(MessageId::new(0), |first| first.id)
     }
@@ -64,12 +64,12 @@ impl<'f, 'a> Life<'f, 'a> {
     /// delivery (L17), starts again at attempt 1 when it is revived.
     pub(in crate::check) fn first_lease(&self) -> Option<Lease<'a>> {
         let first = self.leases().next()?;
-        let is_untold = |token| self.lease_with(token).is_none();
+        let is_unknown = |token| self.lease_with(token).is_none();
         let refunded = self.perhaps_before(&first.span).any(|happened| {
             matches!(
                 happened.what,
                 What::Settled(token, Disposition::Defer { .. } | Disposition::Release, answer)
-                    if answer != Some(Settled::LeaseLost) && is_untold(token)
+                    if answer != Some(Settled::LeaseLost) && is_unknown(token)
             )
         });
         let revived = self

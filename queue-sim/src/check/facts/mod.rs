@@ -14,9 +14,9 @@ use queue_core::{
 };
 
 use self::clock::TokenClock;
-pub(in crate::check) use self::life::{Lease, Life};
+pub(in crate::check) use self::life::{Lease, MessageLife};
 use super::{
-    Case,
+    CheckInput,
     branch::{Branch, Done},
     span::Span,
 };
@@ -24,7 +24,7 @@ use super::{
 /// The facts that the rules check.
 #[derive(Debug)]
 pub(in crate::check) struct Facts<'a> {
-    pub(in crate::check) case: &'a Case<'a>,
+    pub(in crate::check) case: &'a CheckInput<'a>,
     pub(in crate::check) branch: &'a Branch<'a>,
     /// The time at which each call of the branch took effect.
     pub(in crate::check) spans: Vec<Span>,
@@ -111,7 +111,7 @@ impl What<'_> {
 }
 
 impl<'a> Facts<'a> {
-    pub(in crate::check) fn of(case: &'a Case<'a>, branch: &'a Branch<'a>) -> Self {
+    pub(in crate::check) fn of(case: &'a CheckInput<'a>, branch: &'a Branch<'a>) -> Self {
         let clock = TokenClock::of(branch);
         let spans = branch.calls.iter().map(|done| clock.span(done));
         let mut facts = Self {
@@ -177,16 +177,16 @@ impl<'a> Facts<'a> {
     }
 
     /// The events of each message, in order.
-    pub(in crate::check) fn lives(&self) -> impl Iterator<Item = Life<'_, 'a>> {
+    pub(in crate::check) fn lives(&self) -> impl Iterator<Item = MessageLife<'_, 'a>> {
         let lives = self.happened.chunk_by(|one, other| one.id == other.id);
-        lives.map(Life)
+        lives.map(MessageLife)
     }
 
     /// The events of this message.
-    pub(in crate::check) fn life(&self, id: MessageId) -> Life<'_, 'a> {
+    pub(in crate::check) fn life(&self, id: MessageId) -> MessageLife<'_, 'a> {
         let start = self.happened.partition_point(|happened| happened.id < id);
         let rest = &self.happened[start..];
-        Life(&rest[..rest.partition_point(|happened| happened.id == id)])
+        MessageLife(&rest[..rest.partition_point(|happened| happened.id == id)])
     }
 
     /// The push of this message, if its answer came.
@@ -223,7 +223,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether a call before `then` may have ended the message: its time to live may have been over (L17).
-    pub(in crate::check) fn may_be_outdated(&self, life: Life<'_, '_>, then: &Span) -> bool {
+    pub(in crate::check) fn may_be_outdated(&self, life: MessageLife<'_, '_>, then: &Span) -> bool {
         let over = |push: &Pushing<'_>| {
             push.ends()
                 .is_some_and(|(earliest, _)| earliest <= then.clock)
@@ -239,9 +239,9 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether a call before `then` may have taken or removed messages without an answer that names them.
-    pub(in crate::check) fn may_take_untold(&self, then: &Span) -> bool {
+    pub(in crate::check) fn may_take_unknown(&self, then: &Span) -> bool {
         let removes =
-            |(done, span): (&Done<'_>, Span)| removes_untold(done) && span.may_precede(then);
+            |(done, span): (&Done<'_>, Span)| removes_unknown(done) && span.may_precede(then);
         self.ghosts_before(then) > 0 || self.calls().any(removes)
     }
 
@@ -306,7 +306,7 @@ impl<'a> Pushing<'a> {
 }
 
 /// Whether the call may have removed undelivered messages that its answer does not name.
-pub(in crate::check) fn removes_untold(done: &Done<'_>) -> bool {
+pub(in crate::check) fn removes_unknown(done: &Done<'_>) -> bool {
     match done.record.call {
         Call::Purge(_) | Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_)) => true,
         Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,

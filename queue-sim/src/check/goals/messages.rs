@@ -10,7 +10,7 @@ use queue_core::{
 
 use crate::{
     check::{
-        facts::{Facts, Lease, Life, PushFact, What},
+        facts::{Facts, Lease, MessageLife, PushFact, What},
         span::Span,
     },
     history::Event,
@@ -118,7 +118,7 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
 
 /// A message that died as outdated, perhaps after it came back, and a message that its holder settled when its time to
 /// live was over.
-fn outdated(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static str>) {
+fn outdated(facts: &Facts<'_>, life: MessageLife<'_, '_>, goals: &mut BTreeSet<&'static str>) {
     let push = life.push().map(|at| &facts.pushes[at]);
     let is_over = |then: &Span| {
         push.is_some_and(|push| {
@@ -164,7 +164,7 @@ fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                         && push.span.clock < first.window_ends().0
                 });
                 if had_it {
-                    goals.insert("accepted anew when done");
+                    goals.insert("accepted again when done");
                 }
             }
             Some(PushFact::Full) | None => {}
@@ -173,7 +173,7 @@ fn of_unique_messages(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
 }
 
 /// A lease that expired, and the message leased again.
-fn expiries(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static str>) {
+fn expiries(facts: &Facts<'_>, life: MessageLife<'_, '_>, goals: &mut BTreeSet<&'static str>) {
     let mut last: Option<Lease<'_>> = None;
     for lease in life.leases() {
         if let Some(last) = last.filter(|last| !life.may_be_settled(last, &lease.span)) {
@@ -190,7 +190,7 @@ fn expiries(facts: &Facts<'_>, life: Life<'_, '_>, goals: &mut BTreeSet<&'static
     }
 }
 
-/// A lane that crashed with a live lease.
+/// A process that crashed with a live lease.
 fn crashes(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     for (moment, event) in &facts.case.history.events {
         let Event::Crashed(crashed) = event else {
@@ -198,17 +198,17 @@ fn crashes(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
         };
         let held = facts.lives().any(|life| {
             life.leases().any(|lease| {
-                let lane = facts
+                let process = facts
                     .calls()
                     .find(|(done, _)| done.record.id == lease.span.call)
-                    .map(|(done, _)| done.record.lane);
+                    .map(|(done, _)| done.record.process);
                 let then = Span {
                     first: moment.order,
                     last: moment.order,
                     clock: moment.at.as_millis(),
                     ..Span::NEVER
                 };
-                lane == Some(*crashed) && lease.span.before(&then) && life.is_live(&lease, &then)
+                process == Some(*crashed) && lease.span.before(&then) && life.is_live(&lease, &then)
             })
         });
         if held {

@@ -10,7 +10,7 @@ use queue_core::{
 };
 
 use super::{
-    Case,
+    CheckInput,
     branch::{Done, branches},
     facts::Facts,
 };
@@ -35,7 +35,7 @@ const GOALS: &[(&str, &[&str])] = &[
     ("rotate", ROTATING),
 ];
 const LEASING: &[&str] = &[
-    "accepted anew when done",
+    "accepted again when done",
     "ack reply lost",
     "batch leased",
     "buried",
@@ -110,9 +110,9 @@ pub(crate) fn of_calls(
         .copied()
 }
 
-/// The goals that this run reached, as its history shows and as its player noted.
+/// The goals that this run reached, as its history shows and as its driver noted.
 pub fn reached(played: &Played) -> BTreeSet<&'static str> {
-    let case = &Case::of(played);
+    let case = &CheckInput::of(played);
     let mut goals = played.goals.clone();
     for record in &case.history.records {
         of_outcome(case, record, &mut goals);
@@ -128,7 +128,7 @@ pub fn reached(played: &Played) -> BTreeSet<&'static str> {
     goals
 }
 
-fn of_outcome(case: &Case<'_>, record: &Record, goals: &mut BTreeSet<&'static str>) {
+fn of_outcome(case: &CheckInput<'_>, record: &Record, goals: &mut BTreeSet<&'static str>) {
     let Some(ended) = &record.ended else {
         return;
     };

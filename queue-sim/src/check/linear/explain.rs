@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    fn told(one: &Answer, other: &Answer) -> (String, String, String) {
+    fn parts_of_difference(one: &Answer, other: &Answer) -> (String, String, String) {
         let Difference { field, one, other } = difference(one, other);
         (field, one, other)
     }
@@ -138,21 +138,22 @@ mod tests {
             let accepted = |id: &u64| Pushed::Accepted(MessageId::new(*id));
             Answer::Pushed(ids.iter().map(accepted).collect())
         };
-        let (field, one, other) = told(&pushed(&[1, 2, 3]), &pushed(&[1, 2, 4]));
+        let (field, one, other) = parts_of_difference(&pushed(&[1, 2, 3]), &pushed(&[1, 2, 4]));
         assert_eq!((&*one, &*other), ("3", "4"));
         assert_eq!(field, "[2]");
-        let (_, one, other) = told(&pushed(&[1, 2]), &pushed(&[1, 2, 4]));
+        let (_, one, other) = parts_of_difference(&pushed(&[1, 2]), &pushed(&[1, 2, 4]));
         assert_eq!((&*one, &*other), ("no more", "Accepted(…"));
 
         let next = |next: u64| Leased {
             deliveries: Vec::new(),
             next: Some(Duration::from_millis(next)),
         };
-        let (field, one, other) = told(&Answer::Leased(next(1)), &Answer::Leased(next(2)));
+        let (field, one, other) =
+            parts_of_difference(&Answer::Leased(next(1)), &Answer::Leased(next(2)));
         assert_eq!(field, "next");
         assert_eq!((&*one, &*other), ("1ms", "2ms"));
         let answer = |settled| Answer::SettledAndLeased(vec![settled], next(1));
-        let (_, one, other) = told(&answer(Settled::Done), &answer(Settled::Dead));
+        let (_, one, other) = parts_of_difference(&answer(Settled::Done), &answer(Settled::Dead));
         assert_eq!((&*one, &*other), ("Done", "Dead"));
     }
 }

@@ -3,7 +3,7 @@
 use queue_core::{DeathReason, Disposition, Settled};
 
 use super::Found;
-use crate::check::facts::{Facts, Lease, Life, What};
+use crate::check::facts::{Facts, Lease, MessageLife, What};
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let (least_allowed, max) = facts.max_attempts();
@@ -43,7 +43,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 /// The attempt numbers that this lease may have, after the last lease.
 fn follows(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     last: &Lease<'_>,
     lease: &Lease<'_>,
 ) -> (u32, u32) {
@@ -81,7 +81,7 @@ fn follows(
 
 /// A retry on the last attempt answers `Dead`, and so does a burial. No other settlement does. If the allowed attempts
 /// were changed, a retry between the fewest and the most may answer either way.
-fn answers(life: Life<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
+fn answers(life: MessageLife<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
     for happened in life.iter() {
         let What::Settled(token, disposition, Some(settled)) = happened.what else {
             continue;
@@ -107,7 +107,7 @@ fn answers(life: Life<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
 }
 
 /// A message that died of its attempts has spent them.
-fn letters(life: Life<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
+fn letters(life: MessageLife<'_, '_>, least: u32, max: u32, found: &mut Vec<Found>) {
     for happened in life.iter() {
         let What::Letter(letter) = happened.what else {
             continue;

@@ -8,7 +8,7 @@ use queue_core::{
 use super::{Found, changes::Changes};
 use crate::{
     check::{
-        facts::{Facts, Happened, Life, PushFact, What},
+        facts::{Facts, Happened, MessageLife, PushFact, What},
         span::Span,
     },
     history::{CallId, Event},
@@ -29,7 +29,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 _ => continue,
             };
             evicted(life, happened, rule, found);
-            evicted_in_turn(facts, life, happened, rule, found);
+            evicted_in_order(facts, life, happened, rule, found);
         }
     }
 }
@@ -202,7 +202,7 @@ fn most_held(facts: &Facts<'_>, then: &Span) -> u64 {
 
 /// An evicted or dropped message was not leased, and is gone.
 fn evicted(
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     happened: &Happened<'_>,
     rule: &'static str,
     found: &mut Vec<Found>,
@@ -220,9 +220,9 @@ fn evicted(
 }
 
 /// Eviction takes the next message: no message that was ready all the time comes before it.
-fn evicted_in_turn(
+fn evicted_in_order(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     happened: &Happened<'_>,
     rule: &'static str,
     found: &mut Vec<Found>,
@@ -297,7 +297,7 @@ fn recent(
     }
 }
 
-fn is_gone(life: Life<'_, '_>, then: &Span) -> bool {
+fn is_gone(life: MessageLife<'_, '_>, then: &Span) -> bool {
     life.before(then).any(|happened| {
         matches!(
             happened.what,

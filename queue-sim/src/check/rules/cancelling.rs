@@ -4,7 +4,7 @@ use queue_core::{Cancelled, Disposition, Settled};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Happened, Life, PushFact, What},
+    facts::{Facts, Happened, MessageLife, PushFact, What},
     span::Span,
 };
 
@@ -31,7 +31,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 
 /// A message that a call cancels or moves was not leased, and not gone already.
 pub(super) fn was_undelivered(
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     span: &Span,
     rule: &'static str,
     verb: &str,
@@ -63,7 +63,7 @@ pub(super) fn was_undelivered(
 /// A cancel is not too late for a message that nobody took or removed, and whose time to live is not over.
 pub(super) fn was_taken(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     span: &Span,
     rule: &'static str,
     verb: &str,
@@ -80,7 +80,7 @@ pub(super) fn was_taken(
         What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
         _ => false,
     });
-    let gone = facts.may_be_outdated(life, span) || facts.may_take_untold(span);
+    let gone = facts.may_be_outdated(life, span) || facts.may_take_unknown(span);
     if push.span.before(span) && !taken && !gone {
         let message = format!(
             "message {} was never taken, and is too late to be {verb}",
@@ -92,7 +92,12 @@ pub(super) fn was_taken(
 
 /// A cancel answers neither `cancelled` nor `too late` for a message that cannot have been there: ids count the
 /// accepted messages. Only a backend that reports its executions gives such ids.
-fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+fn may_have_been(
+    facts: &Facts<'_>,
+    life: MessageLife<'_, '_>,
+    span: &Span,
+    found: &mut Vec<Found>,
+) {
     if !facts.case.history.has_truth {
         return;
     }
@@ -107,7 +112,7 @@ fn may_have_been(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut
 }
 
 /// A cancel does not answer that a message never existed if it did.
-fn was_not(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+fn was_not(life: MessageLife<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     let there = |happened: &&Happened<'_>| {
         matches!(happened.what, What::Accepted(_)) || happened.what.shows_it()
     };
@@ -117,7 +122,7 @@ fn was_not(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     }
 }
 
-fn stays_cancelled(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+fn stays_cancelled(life: MessageLife<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     for happened in life.iter() {
         if happened.what.shows_it() && span.before(&happened.span) {
             let message = format!("message {} was cancelled, and is still there", life.id());

@@ -5,7 +5,7 @@ use queue_core::{DeathReason, Disposition, Revived, Settled, call::Answer, limit
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Life, What},
+    facts::{Facts, MessageLife, What},
     span::Span,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 }
 
 /// A dead letter has the reason of its burial.
-fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
+fn buried(life: MessageLife<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
     let mut earlier = life.perhaps_before(span);
     let said = earlier.any(|happened| match happened.what {
         What::Settled(_, Disposition::Bury { reason }, settled) => {
@@ -60,7 +60,7 @@ fn buried(life: Life<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Found>) {
 }
 
 /// A message that was acked, or discarded when dead, is never a dead letter again.
-fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+fn gone(life: MessageLife<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     for happened in life.before(span) {
         let left = match happened.what {
             What::Settled(_, Disposition::Ack, Some(Settled::Done)) => "acked",
@@ -73,7 +73,7 @@ fn gone(life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
 }
 
 /// Whether the message was surely dead then: an answer showed it dead, and it was not revived since.
-fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
+fn was_dead(life: MessageLife<'_, '_>, then: &Span) -> bool {
     life.before(then).any(|happened| {
         let died = matches!(
             happened.what,
@@ -84,7 +84,7 @@ fn was_dead(life: Life<'_, '_>, then: &Span) -> bool {
 }
 
 /// Only dead letters are revived. A message that died was leased before, or outdated.
-fn never_died(facts: &Facts<'_>, life: Life<'_, '_>, span: &Span, found: &mut Vec<Found>) {
+fn never_died(facts: &Facts<'_>, life: MessageLife<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     let leased = life.leases().any(|lease| lease.span.may_precede(span));
     if !leased && facts.ghosts_before(span) == 0 && !facts.may_be_outdated(life, span) {
         let message = format!("message {} is revived, and was never leased", life.id());

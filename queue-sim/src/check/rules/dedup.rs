@@ -8,7 +8,7 @@ use queue_core::{Cancelled, Disposition, MessageId, Settled};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Life, PushFact, Pushing, What},
+    facts::{Facts, MessageLife, PushFact, Pushing, What},
     span::Span,
 };
 
@@ -87,7 +87,7 @@ fn duplicate(
 }
 
 /// Whether the message was surely acked, dead or gone then.
-fn is_done(life: Life<'_, '_>, then: &Span) -> bool {
+fn is_done(life: MessageLife<'_, '_>, then: &Span) -> bool {
     life.before(then).any(|happened| match happened.what {
         What::Settled(_, disposition, answer) => match answer {
             Some(Settled::Done) => *disposition == Disposition::Ack,
@@ -101,7 +101,7 @@ fn is_done(life: Life<'_, '_>, then: &Span) -> bool {
 
 /// Whether the message may have been acked, dead or gone then. Its last lease may have expired, its time to live may
 /// have been over, or a call may have removed it without an answer.
-fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
+fn may_be_done(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> bool {
     let mut earlier = life.perhaps_before(then);
     let ended = earlier.any(|happened| match happened.what {
         What::Settled(_, disposition, answer) => match disposition {
@@ -120,5 +120,5 @@ fn may_be_done(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> bool {
         let is_last = lease.delivery.attempt >= least;
         is_last && lease.span.may_precede(then) && life.deadline(&lease, then).0 <= then.clock
     });
-    ended || expired || facts.may_be_outdated(life, then) || facts.may_take_untold(then)
+    ended || expired || facts.may_be_outdated(life, then) || facts.may_take_unknown(then)
 }

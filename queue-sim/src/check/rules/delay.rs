@@ -7,7 +7,7 @@ use super::{
     cancelling::{was_taken, was_undelivered},
 };
 use crate::check::{
-    facts::{Facts, Happened, Life, Pushing, What, due},
+    facts::{Facts, Happened, MessageLife, Pushing, What, due},
     span::Span,
 };
 
@@ -31,7 +31,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 
 /// The first delivery is not before the due time, and no call shows the message as ready before. Later deliveries
 /// follow other rules.
-fn never_early(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
+fn never_early(facts: &Facts<'_>, life: MessageLife<'_, '_>, found: &mut Vec<Found>) {
     let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
         return;
     };
@@ -63,7 +63,7 @@ fn never_early(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
 /// The earliest possible due time then; `None` if it cannot be known.
 fn earliest_due(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     push: &Pushing<'_>,
     then: &Span,
 ) -> Option<u64> {

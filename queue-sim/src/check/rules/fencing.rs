@@ -4,7 +4,7 @@ use queue_core::{Extended, Settled, Token};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Lease, Life, What},
+    facts::{Facts, Lease, MessageLife, What},
     span::Span,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 
 fn taken_wrongly(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     token: Token,
     span: &Span,
     found: &mut Vec<Found>,
@@ -82,7 +82,7 @@ fn taken_wrongly(
 }
 
 fn refused_wrongly(
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     token: Token,
     span: &Span,
     extends: bool,

@@ -3,7 +3,7 @@
 use queue_core::{Disposition, QueueKind, Rescheduled, Settled};
 
 use super::Found;
-use crate::check::facts::{Facts, Lease, Life, What, millis};
+use crate::check::facts::{Facts, Lease, MessageLife, What, millis};
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     for life in facts.lives() {
@@ -60,7 +60,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 }
 
 /// Whether a call may have changed the due time before this delivery.
-fn may_be_moved(life: Life<'_, '_>, lease: &Lease<'_>) -> bool {
+fn may_be_moved(life: MessageLife<'_, '_>, lease: &Lease<'_>) -> bool {
     let mut earlier = life.perhaps_before(&lease.span);
     earlier.any(|happened| {
         matches!(
@@ -70,7 +70,7 @@ fn may_be_moved(life: Life<'_, '_>, lease: &Lease<'_>) -> bool {
     })
 }
 
-fn one_live_lease(life: Life<'_, '_>, found: &mut Vec<Found>) {
+fn one_live_lease(life: MessageLife<'_, '_>, found: &mut Vec<Found>) {
     let mut last: Option<Lease<'_>> = None;
     for lease in life.leases() {
         if let Some(last) = last {

@@ -7,7 +7,7 @@ use queue_core::{
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Lease, Life, What, millis},
+    facts::{Facts, Lease, MessageLife, What, millis},
     span::Span,
 };
 
@@ -110,12 +110,12 @@ fn ageing(facts: &Facts<'_>) -> Option<i64> {
 }
 
 /// Its first delivery, if no earlier delivery is possible, and its rank is known.
-fn fresh(facts: &Facts<'_>, life: Life<'_, '_>) -> Option<Ready> {
+fn fresh(facts: &Facts<'_>, life: MessageLife<'_, '_>) -> Option<Ready> {
     pushed(facts, life, life.first_lease()?.span)
 }
 
 /// A message that nobody has taken since its push, if its rank is known.
-fn pushed(facts: &Facts<'_>, life: Life<'_, '_>, until: Span) -> Option<Ready> {
+fn pushed(facts: &Facts<'_>, life: MessageLife<'_, '_>, until: Span) -> Option<Ready> {
     let push = &facts.pushes[life.push()?];
     // Without the backend's own times, a time on its clock and a time on ours cannot be compared.
     if matches!(push.due, Some(Due::At(_))) && !facts.case.history.has_truth {
@@ -162,7 +162,7 @@ fn pushed(facts: &Facts<'_>, life: Life<'_, '_>, until: Span) -> Option<Ready> {
 
 /// Its deliveries after a release or, if urgency grows with age, after a retry. No other lease may
 /// have come between, and no revival: a released message can die as outdated.
-fn back(facts: &Facts<'_>, life: Life<'_, '_>, ready: &mut Vec<Ready>) {
+fn back(facts: &Facts<'_>, life: MessageLife<'_, '_>, ready: &mut Vec<Ready>) {
     let Some(push) = life.push() else {
         return;
     };

@@ -4,13 +4,13 @@ use queue_core::{ErrorKind, Timestamp, call::Call};
 
 use super::Found;
 use crate::{
-    check::{Case, Finding},
+    check::{CheckInput, Finding},
     history::{CallEnd, Event, Record},
     model::Model,
     world::Fault,
 };
 
-pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
+pub(in crate::check) fn check(case: &CheckInput<'_>, found: &mut Vec<Found>) {
     for record in &case.history.records {
         let Some(ended) = &record.ended else {
             continue;
@@ -54,7 +54,7 @@ pub(in crate::check) fn check(case: &Case<'_>, found: &mut Vec<Found>) {
 /// A call may fail only if a fault struck that can make it fail. A client handles some faults alone, such as a server
 /// that has forgotten its scripts, and they must not fail a call.
 fn unexplained(
-    case: &Case<'_>,
+    case: &CheckInput<'_>,
     record: &Record,
     kind: ErrorKind,
     message: &str,
@@ -88,7 +88,7 @@ fn unexplained(
 
 /// The model of an empty queue decides whether a call is valid: the queue's content does not
 /// matter.
-fn is_valid(case: &Case<'_>, record: &Record) -> bool {
+fn is_valid(case: &CheckInput<'_>, record: &Record) -> bool {
     let now = Timestamp::from_millis(record.began.at.as_millis());
     Model::new(case.config).apply(now, &record.call).is_ok()
 }

@@ -5,7 +5,7 @@ use queue_core::{DeadLetter, DeathReason, Outdated, Revived, call::Answer};
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Happened, Life, PushFact, Pushing, What, millis},
+    facts::{Facts, Happened, MessageLife, PushFact, Pushing, What, millis},
     span::Span,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 }
 
 /// No delivery comes when the time to live is surely over. A revived message has no end any more.
-fn delivered(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
+fn delivered(facts: &Facts<'_>, life: MessageLife<'_, '_>, found: &mut Vec<Found>) {
     let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
         return;
     };
@@ -47,7 +47,7 @@ fn delivered(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
 /// A message that died as outdated was to be buried, had come to its end, and was not leased.
 fn buried(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     letter: &DeadLetter,
     span: &Span,
     found: &mut Vec<Found>,
@@ -62,26 +62,26 @@ fn buried(
             .any(|push| push.put.is_none() && is_to(push, Outdated::Bury)),
     };
     let before = push.map_or(*span, |push| push.span);
-    let mut tell = |before: &Span, why: &str| {
+    let mut fail = |before: &Span, why: &str| {
         let message = format!("message {} died as outdated, {why}", life.id());
         found.push(Found::at("L17", &[before, span], message));
     };
     if !asks {
-        tell(&before, "and no push asked for that");
+        fail(&before, "and no push asked for that");
         return;
     }
     if push.is_some_and(|push| died_early(facts, push, letter)) {
         let died = letter.died_at.as_millis();
-        tell(&before, &format!("at {died}, before its time was over"));
+        fail(&before, &format!("at {died}, before its time was over"));
     }
     if life.is_leased(span) {
-        tell(&before, "under a live lease");
+        fail(&before, "under a live lease");
     }
     let mut earlier = life.before(span);
     let revived =
         |event: &&Happened<'_>| matches!(event.what, What::Revived(Some(Revived::Revived)));
     if let Some(revived) = earlier.find(revived) {
-        tell(&revived.span, "and was revived before: it has no end");
+        fail(&revived.span, "and was revived before: it has no end");
     }
 }
 

@@ -9,7 +9,7 @@ use queue_core::{
 
 use super::Found;
 use crate::check::{
-    facts::{Facts, Lease, Life, Pushing, What, millis},
+    facts::{Facts, Lease, MessageLife, Pushing, What, millis},
     span::Span,
 };
 
@@ -41,9 +41,9 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 /// A page has messages of `place`, each once, no more than were asked for, and ordered by their times.
 fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &mut Vec<Found>) {
     let shown = &shown.entries;
-    let mut tell = |message: String| found.push(Found::at("L16", &[span], message));
+    let mut fail = |message: String| found.push(Found::at("L16", &[span], message));
     if shown.len() > page.limit {
-        tell(format!(
+        fail(format!(
             "{} messages are shown, {} were asked for",
             shown.len(),
             page.limit
@@ -52,10 +52,10 @@ fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &m
     for (at, peeked) in shown.iter().enumerate() {
         let id = peeked.message.id;
         if shown[..at].iter().any(|other| other.message.id == id) {
-            tell(format!("message {id} is shown twice"));
+            fail(format!("message {id} is shown twice"));
         }
         if place_of(&peeked.standing) != place {
-            tell(format!("message {id} is shown among the {}", named(place)));
+            fail(format!("message {id} is shown among the {}", named(place)));
         }
     }
     for pair in shown.windows(2) {
@@ -65,7 +65,7 @@ fn holds(place: Place, page: Page, shown: &Paged<Peeked>, span: &Span, found: &m
         let (one, other) = (pair[0].message.id, pair[1].message.id);
         // Among messages whose time is over, the page does not show which was first.
         if second < first || second == first && first > 0 && other < one {
-            tell(format!(
+            fail(format!(
                 "message {one} is shown before message {other}, which goes first"
             ));
         }
@@ -100,7 +100,7 @@ fn time(standing: &Standing) -> Option<u64> {
 /// The difference between a shown message and its callers' knowledge of it, and the call that proves it.
 fn differs(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     peeked: &Peeked,
     then: &Span,
 ) -> Option<(Option<Span>, String)> {
@@ -155,14 +155,14 @@ fn is_aged(push: &Pushing<'_>, age: u64, then: &Span) -> bool {
 }
 
 /// Whether no call can have leased it in this way.
-fn is_made_up(facts: &Facts<'_>, life: Life<'_, '_>, receipt: Receipt, then: &Span) -> bool {
+fn is_made_up(facts: &Facts<'_>, life: MessageLife<'_, '_>, receipt: Receipt, then: &Span) -> bool {
     receipt.id != life.id() || facts.ghosts_before(then) == 0
 }
 
 /// The difference between a shown lease and the answer that its holder got.
 fn of_lease(
     facts: &Facts<'_>,
-    life: Life<'_, '_>,
+    life: MessageLife<'_, '_>,
     lease: &Lease<'_>,
     attempts: u32,
     holder: Option<&Holder>,
@@ -182,12 +182,17 @@ fn of_lease(
         let attempt = lease.delivery.attempt;
         return Some(format!("with {attempts} attempts, at attempt {attempt}"));
     }
-    let told = facts.holder(lease);
-    (told != holder).then(|| format!("as held by {holder:?}, and the lease told {told:?}"))
+    let stored = facts.holder(lease);
+    (stored != holder).then(|| format!("as held by {holder:?}, and the lease names {stored:?}"))
 }
 
 /// The difference between a lease's remaining time and its deadline. An expired lease may not be reclaimed yet.
-fn of_deadline(life: Life<'_, '_>, lease: &Lease<'_>, left: u64, then: &Span) -> Option<String> {
+fn of_deadline(
+    life: MessageLife<'_, '_>,
+    lease: &Lease<'_>,
+    left: u64,
+    then: &Span,
+) -> Option<String> {
     let (earliest, latest) = life.deadline(lease, then);
     let soonest = then.earliest.saturating_add(left);
     let wrong = then.latest.saturating_add(left) < earliest || soonest > latest;
@@ -204,7 +209,7 @@ fn leaves_none_out(
     span: &Span,
     found: &mut Vec<Found>,
 ) {
-    if place != Place::Leased && facts.may_take_untold(span) {
+    if place != Place::Leased && facts.may_take_unknown(span) {
         return;
     }
     for life in facts.lives() {
@@ -233,7 +238,7 @@ fn leaves_none_out(
 }
 
 /// The call that surely made the message ready, if nothing can have changed its place since.
-fn is_ready(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span> {
+fn is_ready(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> Option<Span> {
     let push = stays(facts, life, then)?;
     let leases = || life.leases().filter(|lease| lease.span.may_precede(then));
     let Some(lease) = leases().last() else {
@@ -254,7 +259,7 @@ fn is_ready(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span> 
 }
 
 /// The push that surely delayed the message, if its due time is to come.
-fn is_delayed(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span> {
+fn is_delayed(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> Option<Span> {
     let push = stays(facts, life, then)?;
     let leased = life.leases().any(|lease| lease.span.may_precede(then));
     let due = facts.is_delayed(push)? && push.due().0 > then.clock;
@@ -262,7 +267,11 @@ fn is_delayed(facts: &Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<Span
 }
 
 /// The push of a message that only leases and their ends can have changed so far, and whose time to live is not over.
-fn stays<'f>(facts: &'f Facts<'_>, life: Life<'_, '_>, then: &Span) -> Option<&'f Pushing<'f>> {
+fn stays<'f>(
+    facts: &'f Facts<'_>,
+    life: MessageLife<'_, '_>,
+    then: &Span,
+) -> Option<&'f Pushing<'f>> {
     let push = &facts.pushes[life.push()?];
     let mut earlier = life.perhaps_before(then);
     let changed = earlier.any(|happened| match happened.what {

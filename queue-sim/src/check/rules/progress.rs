@@ -9,7 +9,7 @@ use queue_core::{
 use super::Found;
 use crate::{
     check::{
-        facts::{Facts, Life, What, removes_untold},
+        facts::{Facts, MessageLife, What, removes_unknown},
         span::Span,
     },
     history::{CallEnd, Event},
@@ -21,12 +21,12 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let (Some((healed, _)), true) = (healed, facts.branch.is_last) else {
         return;
     };
-    let Some((span, depth, died)) = last_look(facts, healed.order) else {
+    let Some((span, depth, died)) = last_read(facts, healed.order) else {
         return;
     };
     let left = depth.occupied();
     if is_only_read(facts) {
-        return untold(facts, &span, left, found);
+        return unaccounted(facts, &span, left, found);
     }
     if left > 0 {
         let message = format!("{left} messages are neither acked, dead nor outdated at the end");
@@ -45,7 +45,7 @@ fn is_only_read(facts: &Facts<'_>) -> bool {
 }
 
 /// The queue at the end, as a caller sees it: by its counters, or by its depth if it has none.
-fn last_look(facts: &Facts<'_>, healed: u64) -> Option<(Span, Depth, u64)> {
+fn last_read(facts: &Facts<'_>, healed: u64) -> Option<(Span, Depth, u64)> {
     let reads = || facts.calls().filter(|(_, span)| span.first > healed);
     let counters = reads().filter_map(|(done, span)| match done.answer {
         Some(Answer::Counters(counters)) => Some((span, counters.depth, counters.died)),
@@ -59,7 +59,7 @@ fn last_look(facts: &Facts<'_>, healed: u64) -> Option<(Span, Depth, u64)> {
 }
 
 /// A queue from which nobody leases holds all accepted messages, except those that its answers say are gone.
-fn untold(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
+fn unaccounted(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
     if !facts.ghosts.is_empty() || facts.pushes.iter().any(|push| push.put.is_none()) {
         return;
     }
@@ -69,7 +69,7 @@ fn untold(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
     let there = there.count() as u64;
     if there > left {
         for rule in ["B2", "L5"] {
-            let message = format!("{left} of {there} messages are left, and nobody was told");
+            let message = format!("{left} of {there} messages are left, and no call reported that");
             found.push(Found::at(rule, &[end], message));
         }
     }
@@ -77,7 +77,7 @@ fn untold(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>) {
 
 /// A message that never left the queue, and is not in it.
 fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
-    if facts.calls().any(|(done, _)| removes_untold(done)) {
+    if facts.calls().any(|(done, _)| removes_unknown(done)) {
         return;
     }
     for life in facts.lives() {
@@ -100,8 +100,8 @@ fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
     }
 }
 
-fn may_have_left(facts: &Facts<'_>, life: Life<'_, '_>, end: &Span) -> bool {
-    let told = life.iter().any(|happened| match happened.what {
+fn may_have_left(facts: &Facts<'_>, life: MessageLife<'_, '_>, end: &Span) -> bool {
+    let is_accounted_for = life.iter().any(|happened| match happened.what {
         What::Settled(_, disposition, settled) => {
             let leaves = matches!(disposition, Disposition::Ack | Disposition::Bury { .. });
             settled == Some(Settled::Dead)
@@ -113,5 +113,5 @@ fn may_have_left(facts: &Facts<'_>, life: Life<'_, '_>, end: &Span) -> bool {
         What::Cancelled(answer) => matches!(answer, None | Some(Cancelled::Cancelled)),
         _ => false,
     });
-    told || facts.may_be_outdated(life, end)
+    is_accounted_for || facts.may_be_outdated(life, end)
 }

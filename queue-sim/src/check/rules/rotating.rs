@@ -7,7 +7,7 @@ use queue_core::{
 
 use super::{Found, changes::Changes};
 use crate::check::{
-    facts::{Facts, Life, PushFact, What, millis},
+    facts::{Facts, MessageLife, PushFact, What, millis},
     span::Span,
 };
 
@@ -75,7 +75,7 @@ fn once_each(items: &[Message], rule: &'static str, span: &Span, found: &mut Vec
 }
 
 /// Each visited or shown item was inserted with this body, and never shows after its removal.
-fn membership(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
+fn membership(facts: &Facts<'_>, life: MessageLife<'_, '_>, found: &mut Vec<Found>) {
     let id = life.id();
     let mut pushes = life.iter().filter_map(|happened| match happened.what {
         What::Accepted(at) => Some(&facts.pushes[at]),
@@ -118,20 +118,20 @@ fn membership(facts: &Facts<'_>, life: Life<'_, '_>, found: &mut Vec<Found>) {
 }
 
 /// Whether a removal before this surely came after the insertion.
-fn sure(pushed: Span, life: Life<'_, '_>, span: &Span) -> bool {
+fn sure(pushed: Span, life: MessageLife<'_, '_>, span: &Span) -> bool {
     life.before(span)
         .any(|removed| matches!(removed.what, What::Removed(true)) && pushed.before(&removed.span))
 }
 
 /// Whether a removal may have come before this.
-fn may_be_removed(life: Life<'_, '_>, span: &Span) -> bool {
+fn may_be_removed(life: MessageLife<'_, '_>, span: &Span) -> bool {
     let mut earlier = life.perhaps_before(span);
     earlier.any(|removed| matches!(removed.what, What::Removed(_)))
 }
 
 /// Between two visits of an item, every other item that was there all the time is visited, too. An item's next visit
 /// comes no sooner than the pace allows. Another pace makes each item due in its place, so it changes no order.
-fn visits(facts: &Facts<'_>, life: Life<'_, '_>, paces: &Paces, found: &mut Vec<Found>) {
+fn visits(facts: &Facts<'_>, life: MessageLife<'_, '_>, paces: &Paces, found: &mut Vec<Found>) {
     let mut last: Option<Span> = None;
     for happened in life.iter() {
         if !matches!(happened.what, What::Visited(_)) {
@@ -158,14 +158,14 @@ fn visits(facts: &Facts<'_>, life: Life<'_, '_>, paces: &Paces, found: &mut Vec<
                 matches!(other.what, What::Visited(_)) && other.span.may_be_between(&last, &span)
             });
             if !unseen && !steps_back && !third {
-                full_turn(facts, life.id(), &last, &span, found);
+                full_rotation(facts, life.id(), &last, &span, found);
             }
         }
         last = Some(span);
     }
 }
 
-fn full_turn(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &mut Vec<Found>) {
+fn full_rotation(facts: &Facts<'_>, id: MessageId, from: &Span, to: &Span, found: &mut Vec<Found>) {
     for other in facts.lives().filter(|other| other.id() != id) {
         let visits = other
             .iter()

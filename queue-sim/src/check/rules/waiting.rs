@@ -27,10 +27,10 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     };
     let slack = millis(slack) + lateness(facts);
     let end = end(facts);
-    let waits: Vec<Wait<'_>> = history
+    let waits: Vec<RecordedWait<'_>> = history
         .records
         .iter()
-        .filter_map(|record| Wait::of(record, end))
+        .filter_map(|record| RecordedWait::of(record, end))
         .collect();
     if waits.iter().any(|wait| wait.until > wait.from + slack) {
         for still in stills(facts, end, slack) {
@@ -70,14 +70,14 @@ enum Occasion {
 }
 
 #[derive(Debug)]
-struct Wait<'a> {
+struct RecordedWait<'a> {
     record: &'a Record,
     occasion: Occasion,
     from: u64,
     until: u64,
 }
 
-impl<'a> Wait<'a> {
+impl<'a> RecordedWait<'a> {
     fn of(record: &'a Record, end: u64) -> Option<Self> {
         let occasion = match record.call {
             Call::WaitForArrival(_) | Call::WaitToLease(..) | Call::WaitForTurn(_) => {
@@ -123,9 +123,9 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
             .get(nth + 1)
             .map_or(end, |next| next.at.as_millis());
         let still = until > at.as_millis().saturating_add(slack);
-        let tells = still && hints(&record.call);
+        let notifies = still && hints(&record.call);
         // The caller that sleeps towards a message wakes for it, even if the message's time to live is over by then.
-        let before = tells.then(|| ready_from(&model.lasting(), *at, until));
+        let before = notifies.then(|| ready_from(&model.lasting(), *at, until));
         let before = before.flatten();
         let answer = model.apply(*at, &record.call);
         if !still {
@@ -133,7 +133,7 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
         }
         // A call that puts in a message with a later due time gives a hint only if no other message
         // is due sooner.
-        let sooner = |time| tells && before.is_none_or(|(before, _)| time < before);
+        let sooner = |time| notifies && before.is_none_or(|(before, _)| time < before);
         let ready = match answer {
             // An item that becomes due again is no arrival: only a caller that has polled since its last visit knows
             // the time. A due item that a call leaves behind is an arrival.
@@ -179,12 +179,12 @@ fn due_ahead(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
 
 /// Whether a paced ring has due items right after a call inserted or visited some.
 fn left_due(model: &Model, at: Timestamp, answer: &Answer) -> Option<(u64, bool)> {
-    let tells = match answer {
+    let notifies = match answer {
         Answer::Rotated(rotated) => !rotated.items.is_empty(),
         Answer::Inserted(each) => each.iter().any(|one| matches!(one, Inserted::Added(_))),
         _ => false,
     };
-    (tells && model.is_ready(at)).then_some((at.as_millis(), false))
+    (notifies && model.is_ready(at)).then_some((at.as_millis(), false))
 }
 
 /// The time from which there is a message to lease, and whether only time brings it.
@@ -205,7 +205,13 @@ fn ready_from(model: &Model, at: Timestamp, until: u64) -> Option<(u64, bool)> {
 }
 
 impl Still {
-    fn check(&self, facts: &Facts<'_>, waits: &[Wait<'_>], slack: u64, found: &mut Vec<Found>) {
+    fn check(
+        &self,
+        facts: &Facts<'_>,
+        waits: &[RecordedWait<'_>],
+        slack: u64,
+        found: &mut Vec<Found>,
+    ) {
         for wait in waits {
             let (ready, by_time) = match wait.occasion {
                 Occasion::Arrival => match self.ready {
@@ -224,7 +230,7 @@ impl Still {
                 by_time,
                 slack,
             };
-            let Some(since) = self.untold(facts, wait, waits, since) else {
+            let Some(since) = self.unwoken(facts, wait, waits, since) else {
                 continue;
             };
             if since.saturating_add(slack) >= self.until.min(wait.until) {
@@ -236,7 +242,7 @@ impl Still {
                 _ => "waiting",
             };
             let message = format!(
-                "there is something to do since {since}, and who waits is not told within {slack} \
+                "there is something to do since {since}, and a waiter got no hint within {slack} \
                  ms"
             );
             let mut broken = Found::at(rule, &[], message);
@@ -247,34 +253,34 @@ impl Still {
     }
 
     /// The time since which no waiter with a hint is on its way; `None` if a waiter is.
-    fn untold(
+    fn unwoken(
         &self,
         facts: &Facts<'_>,
-        wait: &Wait<'_>,
-        waits: &[Wait<'_>],
+        wait: &RecordedWait<'_>,
+        waits: &[RecordedWait<'_>],
         from: Since,
     ) -> Option<u64> {
         let others = waits.iter().filter_map(|other| {
             let same = other.record.id == wait.record.id || other.occasion != wait.occasion;
             // A waiter that was handed a message does not poll.
-            let looks = !same && other.record.only_waited();
-            let told = other.record.ended.as_ref().filter(|_| looks)?;
+            let polls = !same && other.record.only_waited();
+            let woken = other.record.ended.as_ref().filter(|_| polls)?;
             // A waiter that gets its hint after the next execution is too late to be on its way.
-            (told.at.at.as_millis() <= self.until).then_some((told.at, other))
+            (woken.at.at.as_millis() <= self.until).then_some((woken.at, other))
         });
         let mut others: Vec<_> = others.collect();
-        others.sort_by_key(|(told, _)| told.order);
+        others.sort_by_key(|(woken, _)| woken.order);
         let mut since = from.time;
-        for (told, other) in others {
+        for (woken, other) in others {
             // A waiter that comes this late woke by its own timer, or too late, so none was on its
             // way.
-            if told.at.as_millis() > since.saturating_add(from.slack) {
+            if woken.at.as_millis() > since.saturating_add(from.slack) {
                 break;
             }
-            if from.by_time && told.order > self.order {
+            if from.by_time && woken.order > self.order {
                 return None;
             }
-            since = since.max(acted(facts, other, told.order)?);
+            since = since.max(acted(facts, other, woken.order)?);
         }
         Some(since)
     }
@@ -291,7 +297,7 @@ struct Since {
 
 /// The time at which a waiter acted on its hint: the backend executed its next call that takes, or
 /// the waiter gave that call up.
-fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
+fn acted(facts: &Facts<'_>, wait: &RecordedWait<'_>, woken: u64) -> Option<u64> {
     let records = facts.case.history.records.iter();
     let mut later = records.filter(|record| {
         let takes = match wait.occasion {
@@ -303,7 +309,7 @@ fn acted(facts: &Facts<'_>, wait: &Wait<'_>, told: u64) -> Option<u64> {
             }
             Occasion::Room => matches!(record.call, Call::Offer(..)),
         };
-        takes && record.lane == wait.record.lane && record.began.order > told
+        takes && record.process == wait.record.process && record.began.order > woken
     });
     let next = later.next()?;
     let executed = next.executed.first();

@@ -24,11 +24,11 @@ impl Regression {
     /// Parameters allow events, and cause none. So if the run still asks for parameters of a plan, but for none of its
     /// other decisions, the plan shows nothing, even if its line grants more.
     pub fn misfit(&self, unmet: &[ChoicePoint]) -> Option<Misfit> {
-        let acts = |site: &ChoicePoint| !site.is_parameter();
-        let sites: Vec<ChoicePoint> = self.plan.iter().map(|(site, _)| site).collect();
-        let all_parameters = !sites.iter().any(acts);
-        let counts = |site: &&ChoicePoint| all_parameters || acts(site);
-        let deciding = sites.iter().filter(counts).count();
+        let acts = |point: &ChoicePoint| !point.is_parameter();
+        let points: Vec<ChoicePoint> = self.plan.iter().map(|(point, _)| point).collect();
+        let all_parameters = !points.iter().any(acts);
+        let counts = |point: &&ChoicePoint| all_parameters || acts(point);
+        let deciding = points.iter().filter(counts).count();
         let dead = deciding > 0 && unmet.iter().filter(counts).count() == deciding;
         (dead || unmet.len() > self.unmet).then(|| Misfit {
             regression: self.clone(),
@@ -71,7 +71,7 @@ impl fmt::Display for Misfit {
         if !regression.broke.is_empty() {
             write!(f, "; it once broke {}", regression.broke)?;
         }
-        let sites: Vec<String> = unmet.iter().map(ChoicePoint::to_string).collect();
+        let points: Vec<String> = unmet.iter().map(ChoicePoint::to_string).collect();
         write!(
             f,
             "\n  It passes, but {} of its {} decisions were never asked for",
@@ -81,7 +81,7 @@ impl fmt::Display for Misfit {
         if regression.unmet > 0 {
             write!(f, " (the line grants {})", regression.unmet)?;
         }
-        write!(f, ":\n  {}.\n", sites.join(", "))?;
+        write!(f, ":\n  {}.\n", points.join(", "))?;
         match self.replacement() {
             None => f.write_str(
                 "  What is left of it is a run in which nothing goes otherwise than usual, and that \

@@ -5,7 +5,7 @@ use std::{
 
 use super::Plan;
 
-/// The most characters of the failure in a line; the story has the rest.
+/// The most characters of the failure in a line; the history view has the rest.
 const BROKE_CHARS: usize = 120;
 
 /// A plan that failed once, as a line of its file.
@@ -128,13 +128,13 @@ mod tests {
     #[test]
     fn a_plan_fits_as_long_as_no_more_is_unmet_than_its_line_grants() {
         let kept = read("L4 unmet=1 v1:0.1.parameter=2,1.0.verb=3,2.0.pick=1").expect("a plan");
-        let sites: Vec<ChoicePoint> = kept.plan.iter().map(|(site, _)| site).collect();
+        let points: Vec<ChoicePoint> = kept.plan.iter().map(|(point, _)| point).collect();
         assert_eq!(kept.misfit(&[]), None);
-        assert_eq!(kept.misfit(&sites[1..2]), None);
-        let misfit = kept.misfit(&sites[..2]).expect("one more");
+        assert_eq!(kept.misfit(&points[1..2]), None);
+        let misfit = kept.misfit(&points[..2]).expect("one more");
         let replacement = "L4 unmet=2 v1:0.1.parameter=2,1.0.verb=3,2.0.pick=1";
         assert_eq!(misfit.replacement().as_deref(), Some(replacement));
-        let told = misfit.to_string();
+        let text = misfit.to_string();
         for part in [
             "kept.txt:3",
             "2 of its 3",
@@ -142,24 +142,24 @@ mod tests {
             "0.1.parameter",
             "delete",
         ] {
-            assert!(told.contains(part), "no {part:?} in {told}");
+            assert!(text.contains(part), "no {part:?} in {text}");
         }
     }
 
     #[test]
     fn a_plan_that_nothing_is_left_of_cannot_be_granted() {
         let kept = read("L4 unmet=3 v1:0.1.parameter=2,1.0.verb=3,2.0.pick=1").expect("a plan");
-        let sites: Vec<ChoicePoint> = kept.plan.iter().map(|(site, _)| site).collect();
-        for unmet in [&sites[..], &sites[1..]] {
+        let points: Vec<ChoicePoint> = kept.plan.iter().map(|(point, _)| point).collect();
+        for unmet in [&points[..], &points[1..]] {
             let misfit = kept.misfit(unmet).expect("it is dead");
             assert_eq!(misfit.replacement(), None);
             assert!(misfit.to_string().contains("delete the line"), "{misfit}");
         }
         // A plan of parameters alone fits if the run meets them.
         let kept = read("L4 unmet=1 v1:0.1.parameter=2,0.2.parameter=3").expect("a plan");
-        let sites: Vec<ChoicePoint> = kept.plan.iter().map(|(site, _)| site).collect();
-        assert_eq!(kept.misfit(&sites[..1]), None);
-        assert_eq!(kept.misfit(&sites).and_then(|it| it.replacement()), None);
+        let points: Vec<ChoicePoint> = kept.plan.iter().map(|(point, _)| point).collect();
+        assert_eq!(kept.misfit(&points[..1]), None);
+        assert_eq!(kept.misfit(&points).and_then(|it| it.replacement()), None);
         // The simplest run of all always fits.
         assert_eq!(read("L4 v1:").expect("a plan").misfit(&[]), None);
     }

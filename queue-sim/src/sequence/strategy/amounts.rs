@@ -8,7 +8,7 @@ use queue_core::{
     limits::{MAX_DEDUP_WINDOW, MAX_DELAY, MAX_LEASE, MAX_TIME},
 };
 
-use crate::sequence::{Wait, symbol::from_now};
+use crate::sequence::{TimeStep, symbol::from_now};
 
 const NANO: Duration = Duration::from_nanos(1);
 
@@ -54,10 +54,10 @@ pub(super) fn due() -> impl Strategy<Value = Due> + Clone {
     ]
 }
 
-pub(super) fn wait() -> impl Strategy<Value = Wait> {
+pub(super) fn wait() -> impl Strategy<Value = TimeStep> {
     prop_oneof![
-        4 => (-1..=1_i8).prop_map(Wait::Next),
-        4 => select(vec![1, 9, 10, 11, 0, 20, 30, 100]).prop_map(Wait::For),
+        4 => (-1..=1_i8).prop_map(TimeStep::Next),
+        4 => select(vec![1, 9, 10, 11, 0, 20, 30, 100]).prop_map(TimeStep::For),
     ]
 }
 

@@ -7,20 +7,20 @@ use proptest::test_runner::{TestCaseError, TestCaseResult};
 
 use crate::{
     plan::{Decisions, Plan},
-    sim::{Story, builder::Sim, report::Report},
+    sim::{RunRecord, builder::Sim, report::RunReport},
 };
 
 /// One run of a [`Sim`], not yet played.
 #[derive(Clone)]
 pub struct Case {
     pub(super) sim: Sim,
-    pub(super) source: Source,
+    pub(super) source: CaseSource,
     pub(super) taken: Taken,
 }
 
 /// The source of a case's decisions.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum CaseSource {
     Seed(u64),
     Plan(Plan),
 }
@@ -42,27 +42,27 @@ impl Taken {
 
 impl Case {
     /// Plays the run.
-    pub fn story(&self) -> Story {
+    pub fn play(&self) -> RunRecord {
         let decisions = match &self.source {
-            Source::Seed(seed) => Decisions::seeded(*seed),
-            Source::Plan(plan) => Decisions::planned(plan.clone()),
+            CaseSource::Seed(seed) => Decisions::seeded(*seed),
+            CaseSource::Plan(plan) => Decisions::planned(plan.clone()),
         };
-        let story = self.sim.story(&decisions);
-        *self.taken.lock() = Some(story.plan.clone());
-        story
+        let run = self.sim.play(&decisions);
+        *self.taken.lock() = Some(run.plan.clone());
+        run
     }
 
     /// Plays the run, and checks it.
     ///
     /// # Errors
     ///
-    /// The story of the first broken check.
+    /// The report of the first broken check.
     pub fn check(&self) -> TestCaseResult {
-        let story = self.story();
-        match self.sim.findings(&story).first() {
+        let run = self.play();
+        match self.sim.findings(&run).first() {
             None => Ok(()),
             Some(finding) => {
-                let report = Report::new(&self.sim.name, &story, Some(finding));
+                let report = RunReport::new(&self.sim.name, &run, Some(finding));
                 // A caller that quotes this may add a full stop, which must not end up in the
                 // test's name.
                 Err(TestCaseError::fail(format!("{report}\n")))
@@ -74,8 +74,8 @@ impl Case {
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.source, &*self.taken.lock()) {
-            (Source::Plan(plan), _) | (_, Some(plan)) => write!(f, "{} {plan}", self.sim.name),
-            (Source::Seed(seed), None) => write!(f, "{} of seed {seed}", self.sim.name),
+            (CaseSource::Plan(plan), _) | (_, Some(plan)) => write!(f, "{} {plan}", self.sim.name),
+            (CaseSource::Seed(seed), None) => write!(f, "{} of seed {seed}", self.sim.name),
         }
     }
 }

@@ -136,10 +136,10 @@ impl Failing {
         let seeds = (0..SEEDS).map(|n| Decisions::seeded(seed.wrapping_add(n.into())));
         let all = std::iter::once(Decisions::planned(plan)).chain(seeds);
         let mut played = all.take_while(|_| self.goes_on()).map(|decisions| {
-            let story = runner.play(&decisions);
-            let findings = sim.findings(&story);
+            let run = runner.play(&decisions);
+            let findings = sim.findings(&run);
             let fails = findings.iter().any(|finding| finding.rule == rule);
-            fails.then_some(story.plan)
+            fails.then_some(run.plan)
         });
         played.find_map(|failed| failed)
     }

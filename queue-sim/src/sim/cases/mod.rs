@@ -13,7 +13,7 @@ use proptest::{
 use rand_chacha::rand_core::Rng;
 
 pub use self::{case::Case, tree::CaseTree};
-use self::{case::Source, failing::Failing};
+use self::{case::CaseSource, failing::Failing};
 use super::{builder::Sim, variables};
 
 impl Sim {
@@ -71,7 +71,7 @@ impl Strategy for Cases {
             (None, Some(failing)) => failing.draw(&self.sim, seed)?,
             (replayed, _) => replayed,
         };
-        let first = plan.map_or(Source::Seed(seed), Source::Plan);
+        let first = plan.map_or(CaseSource::Seed(seed), CaseSource::Plan);
         let limit = u64::from(runner.config().max_shrink_time);
         let patience = (limit > 0).then(|| Duration::from_millis(limit));
         Ok(CaseTree::new(self.sim.clone(), first, failing, patience))

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use proptest::strategy::ValueTree;
 
 use super::{
-    case::{Case, Source, Taken},
+    case::{Case, CaseSource, Taken},
     failing::Failing,
 };
 use crate::{
@@ -16,9 +16,9 @@ use crate::{
 pub struct CaseTree {
     sim: Sim,
     /// The source of the case's decisions until a case fails.
-    first: Source,
+    first: CaseSource,
     taken: Taken,
-    stage: Stage,
+    stage: ShrinkPhase,
     /// The smallest plan known to fail.
     smallest: Option<Plan>,
     /// The plan on trial.
@@ -31,7 +31,7 @@ pub struct CaseTree {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ShrinkPhase {
     /// No case has failed.
     Whole,
     /// The simulation's own checks have shrunk the plan, in one go.
@@ -43,7 +43,7 @@ enum Stage {
 impl CaseTree {
     pub(super) fn new(
         sim: Sim,
-        first: Source,
+        first: CaseSource,
         failing: Option<Arc<Failing>>,
         patience: Option<Duration>,
     ) -> Self {
@@ -51,7 +51,7 @@ impl CaseTree {
             sim,
             first,
             taken: Taken::default(),
-            stage: Stage::Whole,
+            stage: ShrinkPhase::Whole,
             smallest: None,
             tried: None,
             next: 0,
@@ -76,7 +76,7 @@ impl ValueTree for CaseTree {
         let plan = self.tried.as_ref().or(self.smallest.as_ref());
         Case {
             sim: self.sim.clone(),
-            source: plan.map_or_else(|| self.first.clone(), |plan| Source::Plan(plan.clone())),
+            source: plan.map_or_else(|| self.first.clone(), |plan| CaseSource::Plan(plan.clone())),
             taken: self.taken.clone(),
         }
     }
@@ -99,22 +99,22 @@ impl ValueTree for CaseTree {
             self.next = 0;
         }
         match self.stage {
-            Stage::Whole => match failing.shrink(&self.sim) {
+            ShrinkPhase::Whole => match failing.shrink(&self.sim) {
                 Some(shrunk) => {
-                    self.stage = Stage::Shrunk;
+                    self.stage = ShrinkPhase::Shrunk;
                     self.tried = (shrunk != failed).then_some(shrunk);
                     self.tried.is_some()
                 }
                 None => {
-                    self.stage = Stage::Stepwise;
+                    self.stage = ShrinkPhase::Stepwise;
                     self.try_next()
                 }
             },
-            Stage::Shrunk => {
+            ShrinkPhase::Shrunk => {
                 self.tried = None;
                 false
             }
-            Stage::Stepwise => self.try_next(),
+            ShrinkPhase::Stepwise => self.try_next(),
         }
     }
 
@@ -126,7 +126,7 @@ impl ValueTree for CaseTree {
             return false;
         }
         // The test does not use the simulation's checks.
-        self.stage = Stage::Stepwise;
+        self.stage = ShrinkPhase::Stepwise;
         self.try_next();
         true
     }
@@ -135,24 +135,24 @@ impl ValueTree for CaseTree {
 /// The smaller plan with this number: without the last half, the first half, the quarters, and so
 /// on to single decisions; then with one decision lowered.
 fn smaller(plan: &Plan, nth: usize) -> Option<Plan> {
-    let sites: Vec<ChoicePoint> = plan.iter().map(|(site, _)| site).collect();
+    let points: Vec<ChoicePoint> = plan.iter().map(|(point, _)| point).collect();
     let mut left = nth;
-    let mut size = sites.len().div_ceil(2);
+    let mut size = points.len().div_ceil(2);
     while size > 0 {
-        let chunks = sites.len().div_ceil(size);
+        let chunks = points.len().div_ceil(size);
         if left < chunks {
             let mut candidate = plan.clone();
-            for site in sites.iter().rev().skip(left * size).take(size) {
-                candidate.set(*site, 0);
+            for point in points.iter().rev().skip(left * size).take(size) {
+                candidate.set(*point, 0);
             }
             return Some(candidate);
         }
         left -= chunks;
         size = if size == 1 { 0 } else { size.div_ceil(2) };
     }
-    let mut high = sites.into_iter().filter(|site| plan.get(*site) > 1);
-    let site = high.nth(left)?;
+    let mut high = points.into_iter().filter(|point| plan.get(*point) > 1);
+    let point = high.nth(left)?;
     let mut candidate = plan.clone();
-    candidate.set(site, 1);
+    candidate.set(point, 1);
     Some(candidate)
 }

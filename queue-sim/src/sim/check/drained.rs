@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{Check, Finding};
-use crate::sim::{Story, held::HeldJobs};
+use crate::sim::{RunRecord, held::HeldJobs};
 
 /// All work ends (L7): nothing is left but dead letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,9 +15,9 @@ impl Drained {
 }
 
 impl Check for Drained {
-    fn check(&self, story: &Story) -> Vec<Finding> {
+    fn check(&self, run: &RunRecord) -> Vec<Finding> {
         let limit = self.0;
-        match story.drained {
+        match run.drained {
             Some(time) if time <= limit => Vec::new(),
             Some(time) => vec![Finding::new(
                 "drained",
@@ -26,7 +26,7 @@ impl Check for Drained {
             None => {
                 let left =
                     "messages are left that nobody finishes, although nothing fails any more";
-                let held = HeldJobs::longest(story);
+                let held = HeldJobs::longest(run);
                 let held = held.map_or_else(String::new, |held| format!(": {held}"));
                 vec![Finding::new("drained", format!("{left}{held}"))]
             }

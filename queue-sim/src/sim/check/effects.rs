@@ -4,8 +4,8 @@ use queue_core::{QueueConfig, QueueName, call::Call};
 
 use super::{Check, Finding};
 use crate::{
-    plan::Lane,
-    sim::{Effect, Story},
+    plan::Process,
+    sim::{Effect, RunRecord},
 };
 
 /// A check of the effects on the [ledgers](crate::sim::Ledger).
@@ -45,9 +45,9 @@ impl Effects {
 }
 
 impl Check for Effects {
-    fn check(&self, story: &Story) -> Vec<Finding> {
+    fn check(&self, run: &RunRecord) -> Vec<Finding> {
         let mut by_key: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-        for (index, Effect { ledger, key, .. }) in story.effects.iter().enumerate() {
+        for (index, Effect { ledger, key, .. }) in run.effects.iter().enumerate() {
             by_key.entry((ledger, key)).or_default().push(index);
         }
         let mut findings = Vec::new();
@@ -60,28 +60,28 @@ impl Check for Effects {
                 });
             }
         }
-        if self.0 == Count::ExactlyOnce && findings.is_empty() && story.drained.is_some() {
-            findings.extend(miscounted(story));
+        if self.0 == Count::ExactlyOnce && findings.is_empty() && run.drained.is_some() {
+            findings.extend(miscounted(run));
         }
         findings
     }
 }
 
 /// A ledger with too few or too many effects.
-fn miscounted(story: &Story) -> Option<Finding> {
+fn miscounted(run: &RunRecord) -> Option<Finding> {
     let rule = Effects::exactly_once().name();
-    let bounds = bounds(story);
-    if story.ledgers.is_empty() {
+    let bounds = bounds(run);
+    if run.ledgers.is_empty() {
         let least: u64 = bounds.values().map(|bounds| bounds.least).sum();
         let message = format!("no effect at all, for {least} accepted messages");
         return (least > 0).then(|| Finding::new(rule, message));
     }
     let mut wrong = Vec::new();
-    for ledger in story.ledgers.keys() {
-        let on = story.effects.iter().filter(|each| each.ledger == *ledger);
+    for ledger in run.ledgers.keys() {
+        let on = run.effects.iter().filter(|each| each.ledger == *ledger);
         let keys: BTreeSet<&str> = on.map(|each| &*each.key).collect();
         let effects = keys.len() as u64;
-        let queues = queues_behind(story, ledger, &bounds);
+        let queues = queues_behind(run, ledger, &bounds);
         let of = match queues.len() == bounds.len() {
             true => String::new(),
             false => {
@@ -113,13 +113,13 @@ struct Bounds {
     most: u64,
 }
 
-fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
-    let queues = story.queues.iter();
+fn bounds(run: &RunRecord) -> BTreeMap<&QueueName, Bounds> {
+    let queues = run.queues.iter();
     let leasing = queues.filter(|(_, config)| !matches!(config, QueueConfig::Rotating(_)));
     let each = leasing.map(|(name, _)| {
-        let fates = story.fates(name);
-        let dead = story.dead.keys().filter(|(queue, _)| queue == name);
-        let counters = story.counters.get(name);
+        let fates = run.fates(name);
+        let dead = run.dead.keys().filter(|(queue, _)| queue == name);
+        let counters = run.counters.get(name);
         let outdated = counters.map_or(0, |counters| counters.outdated);
         let gone = (fates.withdrawn.len() + dead.count()) as u64 + outdated;
         let accepted = fates.accepted.len() as u64;
@@ -132,25 +132,21 @@ fn bounds(story: &Story) -> BTreeMap<&QueueName, Bounds> {
     each.collect()
 }
 
-/// The queues whose messages have effects on this ledger. The lanes that wrote in the ledger serve these queues. If no
-/// lane wrote in it, the lanes that opened it do.
+/// The queues whose messages have effects on this ledger. The processes that wrote in the ledger serve these queues. If
+/// no process wrote in it, the processes that opened it do.
 fn queues_behind<'a>(
-    story: &'a Story,
+    run: &'a RunRecord,
     ledger: &str,
     bounds: &BTreeMap<&'a QueueName, Bounds>,
 ) -> BTreeSet<&'a QueueName> {
-    let on = story.effects.iter().filter(|each| &*each.ledger == ledger);
-    let wrote: BTreeSet<Lane> = on.map(|each| each.lane).collect();
+    let on = run.effects.iter().filter(|each| &*each.ledger == ledger);
+    let wrote: BTreeSet<Process> = on.map(|each| each.process).collect();
     let nobody = wrote.is_empty();
-    let lanes = if nobody {
-        &story.ledgers[ledger]
-    } else {
-        &wrote
-    };
-    let records = story.history.records.iter();
+    let processes = if nobody { &run.ledgers[ledger] } else { &wrote };
+    let records = run.history.records.iter();
     let serves = records.filter(|record| {
         let takes = matches!(record.call, Call::Lease(..) | Call::SettleAndLease(..));
-        takes && lanes.contains(&record.lane) && bounds.contains_key(&record.queue)
+        takes && processes.contains(&record.process) && bounds.contains_key(&record.queue)
     });
     let served: BTreeSet<&QueueName> = serves.map(|record| &record.queue).collect();
     if served.is_empty() && !nobody {

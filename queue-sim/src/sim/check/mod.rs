@@ -7,13 +7,13 @@ mod rules;
 use std::fmt;
 
 pub use self::{drained::Drained, effects::Effects, rules::Rules};
-use super::Story;
+use super::RunRecord;
 pub use crate::check::Finding;
 
 /// A check that every run of a simulation must pass. [`that`] makes a check from a closure.
 pub trait Check: fmt::Debug + Send + Sync + 'static {
     /// The findings in this run; none if the check passes.
-    fn check(&self, story: &Story) -> Vec<Finding>;
+    fn check(&self, run: &RunRecord) -> Vec<Finding>;
 }
 
 /// Your own check, by a name that reads well in a failure.
@@ -21,7 +21,7 @@ pub trait Check: fmt::Debug + Send + Sync + 'static {
 /// ```
 /// use queue_sim::sim::check;
 ///
-/// let kept = check::that("no order is given up", |story| match story.dead.len() {
+/// let kept = check::that("no order is given up", |run| match run.dead.len() {
 ///     0 => Ok(()),
 ///     dead => Err(format!("{dead} dead letters")),
 /// });
@@ -29,7 +29,7 @@ pub trait Check: fmt::Debug + Send + Sync + 'static {
 /// ```
 pub fn that<F>(name: &'static str, holds: F) -> impl Check
 where
-    F: Fn(&Story) -> Result<(), String> + Send + Sync + 'static,
+    F: Fn(&RunRecord) -> Result<(), String> + Send + Sync + 'static,
 {
     Own { name, holds }
 }
@@ -41,10 +41,10 @@ struct Own<F> {
 
 impl<F> Check for Own<F>
 where
-    F: Fn(&Story) -> Result<(), String> + Send + Sync + 'static,
+    F: Fn(&RunRecord) -> Result<(), String> + Send + Sync + 'static,
 {
-    fn check(&self, story: &Story) -> Vec<Finding> {
-        match (self.holds)(story) {
+    fn check(&self, run: &RunRecord) -> Vec<Finding> {
+        match (self.holds)(run) {
             Ok(()) => Vec::new(),
             Err(message) => vec![Finding::new(self.name, message)],
         }

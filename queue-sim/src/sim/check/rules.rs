@@ -2,9 +2,9 @@ use queue_core::QueueName;
 
 use super::{Check, Finding};
 use crate::{
-    check::{Budget, Case, Verdict},
+    check::{Budget, CheckInput, Verdict},
     history::{Event, History},
-    sim::Story,
+    sim::RunRecord,
 };
 
 /// The rules of `CONTRACT.md` for every queue of the run: the backend kept its promises. If this
@@ -20,14 +20,14 @@ impl Rules {
 }
 
 impl Check for Rules {
-    fn check(&self, story: &Story) -> Vec<Finding> {
+    fn check(&self, run: &RunRecord) -> Vec<Finding> {
         let mut findings = Vec::new();
-        for (queue, config) in &story.queues {
-            let history = of_queue(&story.history, queue);
-            let case = Case {
+        for (queue, config) in &run.queues {
+            let history = of_queue(&run.history, queue);
+            let case = CheckInput {
                 config,
                 history: &history,
-                end: &story.end,
+                end: &run.end,
                 slack: None,
             };
             match case.check(Budget::default()) {

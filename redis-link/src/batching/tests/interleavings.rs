@@ -4,7 +4,7 @@ use std::{future::poll_fn, pin::pin, task::Poll};
 
 use futures_util::future::{AbortHandle, abortable};
 use queue_core::{Running, Task};
-use queue_testing::interleave::{JoinHandle, block_on, in_many_orders, spawn, step};
+use queue_testing::interleave::{JoinHandle, block_on, sampled, spawn, step};
 
 use super::*;
 
@@ -104,7 +104,7 @@ fn all_of(sent: &Sent) -> Vec<u32> {
 
 #[test]
 fn each_gets_its_own_answer_and_is_sent_once() {
-    in_many_orders(|| {
+    sampled(|| {
         let (subject, sent) = subject();
         let other = sender(&subject, 1);
         assert_eq!(block_on(subject.submit(&[2])).unwrap(), [2]);
@@ -115,7 +115,7 @@ fn each_gets_its_own_answer_and_is_sent_once() {
 
 #[test]
 fn an_unpolled_caller_blocks_no_other() {
-    in_many_orders(|| {
+    sampled(|| {
         let (subject, sent) = subject();
         // The second time, the task exists already and is idle.
         for _ in 0..2 {
@@ -133,7 +133,7 @@ fn an_unpolled_caller_blocks_no_other() {
 
 #[test]
 fn a_dropped_caller_blocks_no_other() {
-    in_many_orders(|| {
+    sampled(|| {
         let (subject, sent) = subject();
         let other = sender(&subject, 1);
         {
@@ -149,7 +149,7 @@ fn a_dropped_caller_blocks_no_other() {
 
 #[test]
 fn a_caller_waits_for_room_in_a_full_batcher() {
-    in_many_orders(|| {
+    sampled(|| {
         // With room for one waiting caller.
         let (subject, sent, _) = with_room(1);
         let mut first = pin!(subject.submit(&[1]));
@@ -164,7 +164,7 @@ fn a_caller_waits_for_room_in_a_full_batcher() {
 
 #[test]
 fn a_caller_that_comes_as_the_task_ends_gets_an_answer_or_an_error() {
-    in_many_orders(|| {
+    sampled(|| {
         let (subject, _, threads) = with_room(LINE_BYTES);
         let mut first = pin!(subject.submit(&[1]));
         assert!(first.as_mut().now_or_never().is_none());
@@ -172,8 +172,8 @@ fn a_caller_that_comes_as_the_task_ends_gets_an_answer_or_an_error() {
             let subject = Arc::clone(&subject);
             spawn(move || {
                 // The task exists from now on.
-                let told = block_on(subject.submit(&[2]));
-                if let Ok(answer) = told {
+                let submitted = block_on(subject.submit(&[2]));
+                if let Ok(answer) = submitted {
                     assert_eq!(answer, [2]);
                 }
             })

@@ -4,7 +4,7 @@ mod refused;
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::ErrorKind;
-use queue_testing::property::hold_for;
+use queue_testing::property::check_property;
 use redis::{ConnectionAddr, RedisConnectionInfo};
 
 use super::*;
@@ -108,29 +108,29 @@ fn plain(text: &str) -> String {
 
 /// Reads a URL from left to right, as a person does, and assumes that it is valid.
 fn read(url: &str) -> LoggedWarnings {
-    let mut told = LoggedWarnings::default();
+    let mut parsed = LoggedWarnings::default();
     let (scheme, rest) = url.split_once(':').expect("a scheme");
     let scheme = scheme.to_ascii_lowercase();
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-    told.is_secure = scheme.starts_with("rediss") || scheme.starts_with("valkeys");
+    parsed.is_secure = scheme.starts_with("rediss") || scheme.starts_with("valkeys");
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let value = plain(value);
         let set = match &*plain(name) {
-            "prefix" => &mut told.settings.prefix,
-            "client_name" => &mut told.settings.client_name,
+            "prefix" => &mut parsed.settings.prefix,
+            "client_name" => &mut parsed.settings.client_name,
             "startup_timeout" => {
                 let seconds = value.trim_end_matches('s').parse().expect("seconds");
                 let time = Duration::from_secs(seconds);
-                assert_eq!(told.settings.startup_timeout.replace(time), None);
+                assert_eq!(parsed.settings.startup_timeout.replace(time), None);
                 continue;
             }
-            "user" => &mut told.login.user,
-            "pass" => &mut told.login.password,
-            "sentinel_username" => &mut told.login_to_sentinels.user,
-            "sentinel_password" => &mut told.login_to_sentinels.password,
+            "user" => &mut parsed.login.user,
+            "pass" => &mut parsed.login.password,
+            "sentinel_username" => &mut parsed.login_to_sentinels.user,
+            "sentinel_password" => &mut parsed.login_to_sentinels.password,
             "db" => {
-                told.database = value.parse().expect("a number");
+                parsed.database = value.parse().expect("a number");
                 continue;
             }
             "protocol" => {
@@ -143,8 +143,8 @@ fn read(url: &str) -> LoggedWarnings {
     }
     if scheme.ends_with("unix") {
         let path = place.strip_prefix("//").unwrap_or(place);
-        told.places.push((plain(path), None));
-        return told;
+        parsed.places.push((plain(path), None));
+        return parsed;
     }
     let place = place.strip_prefix("//").expect("two of them");
     let (authority, path) = place.split_once('/').unwrap_or((place, ""));
@@ -152,7 +152,7 @@ fn read(url: &str) -> LoggedWarnings {
     let (user, password) = login.split_once(':').unwrap_or((login, ""));
     let some = |text: &str| (!text.is_empty()).then(|| plain(text));
     let is_empty = !user.is_empty() && login.contains(':') && password.is_empty();
-    told.login = Login {
+    parsed.login = Login {
         user: some(user),
         password: if is_empty {
             Some(String::new())
@@ -172,19 +172,19 @@ fn read(url: &str) -> LoggedWarnings {
         };
         assert!(!host.is_empty() && port > 0, "{host}:{port}");
         let host = host.trim_matches(['[', ']']).replace("%25", "%");
-        told.places.push((host, Some(port)));
+        parsed.places.push((host, Some(port)));
     }
     let database = if scheme.ends_with("sentinel") {
         let (service, database) = path.split_once('/').unwrap_or((path, ""));
-        told.service = Some(service.to_owned());
+        parsed.service = Some(service.to_owned());
         database
     } else {
         path
     };
     if !database.is_empty() {
-        told.database = database.parse().expect("a number");
+        parsed.database = database.parse().expect("a number");
     }
-    told
+    parsed
 }
 
 /// Mostly one of the valid values, sometimes a wrong one.
@@ -377,7 +377,7 @@ fn url() -> impl Strategy<Value = String> {
 
 #[test]
 fn a_url_that_is_taken_says_what_it_means() {
-    hold_for(CASES, url(), |url| {
+    check_property(CASES, url(), |url| {
         if let Some(taken) = taken(&url) {
             assert_eq!(taken, read(&url), "{url:?}");
             let logins = [&taken.login, &taken.login_to_sentinels];

@@ -27,15 +27,15 @@ impl Miss {
         let is_login = error.kind() == ErrorKind::AuthenticationFailed
             || matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "NOPERM"));
         if is_login {
-            let told = one_line(&error);
+            let text = one_line(&error);
             return Self::lasting(format!(
-                "the sentinel {place} refuses the login: {told} (check sentinel_username and \
+                "the sentinel {place} refuses the login: {text} (check sentinel_username and \
                  sentinel_password in the URL)"
             ));
         }
         if error
             .detail()
-            .is_some_and(|told| told.starts_with("unknown command"))
+            .is_some_and(|text| text.starts_with("unknown command"))
         {
             return Self::lasting(format!(
                 "{place} is no sentinel (name sentinels, whose own port is 26379, or use redis:// \

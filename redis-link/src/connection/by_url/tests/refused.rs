@@ -8,9 +8,9 @@ use crate::connection::by_url::check_url;
 fn refused(url: &str) -> String {
     let error = check_url(url).expect_err(url);
     assert_eq!(error.kind(), ErrorKind::Invalid, "{url:?}");
-    let told = error.to_string();
-    assert!(!told.contains("hunter"), "{url:?}: {told}");
-    told
+    let message = error.to_string();
+    assert!(!message.contains("hunter"), "{url:?}: {message}");
+    message
 }
 
 #[test]
@@ -127,17 +127,17 @@ fn url_errors_name_the_fault_without_a_password() {
         ("redis://a?hunter2@localhost", "as %3F"),
         ("unix:///a?db=%2B1", "the parameter db"),
     ] {
-        let told = refused(url);
-        assert!(told.contains(named), "{url:?}: {told}");
+        let message = refused(url);
+        assert!(message.contains(named), "{url:?}: {message}");
     }
 }
 
 #[test]
 #[cfg(feature = "tls")]
 fn a_number_sign_in_a_tls_url_names_the_fragments_it_may_mean() {
-    let told = refused("rediss://localhost/#insecure");
+    let message = refused("rediss://localhost/#insecure");
     assert!(
-        told.contains("certificates") && told.contains("%23"),
-        "{told}"
+        message.contains("certificates") && message.contains("%23"),
+        "{message}"
     );
 }
