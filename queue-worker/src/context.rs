@@ -156,9 +156,9 @@ impl Context {
     /// [`Failure::defer`](crate::Failure::defer), which costs the message no attempt. [`stopped`](Self::stopped)
     /// comes only when the drain is over.
     pub async fn shutting_down(&self) {
-        let mut told = self.shutting_down.subscribe();
+        let mut stop_signal = self.shutting_down.subscribe();
         // The sender lives in this context.
-        let _ = told.wait_for(|begun| *begun).await;
+        let _ = stop_signal.wait_for(|begun| *begun).await;
     }
 
     /// The reason for which the worker told the handler to stop, if it did.

@@ -286,9 +286,9 @@ async fn a_body_that_does_not_decode_is_buried_at_once_where_that_is_asked_for()
 async fn a_backoff_gets_the_reason_of_a_failed_attempt() {
     let environment = Environment::holding(3).await;
     let failures = Arc::new(Mutex::new(Vec::new()));
-    let seen = Arc::clone(&failures);
+    let sink = Arc::clone(&failures);
     let backoff = Backoff::custom(move |_, failure| {
-        seen.lock().unwrap().push(failure.reason().to_owned());
+        sink.lock().unwrap().push(failure.reason().to_owned());
         SECOND
     });
     let worker = environment.worker().timeout(1500 * MILLI).retry(backoff);
