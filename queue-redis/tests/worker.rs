@@ -1,4 +1,4 @@
-//! The worker on a real server: how many commands a message costs.
+//! The worker and the scheduler on a real server: how many commands a message costs, and whose clock decides.
 
 #![cfg(unix)]
 
@@ -8,6 +8,7 @@ mod patient;
 use std::{sync::Arc, time::Duration};
 
 use queue_core::*;
+use queue_schedule::{Periodic, Scheduler, Schedules};
 use queue_worker::Worker;
 use real_redis::Server;
 use tokio::sync::Notify;
@@ -60,4 +61,43 @@ async fn one_slot_costs_one_command_a_message() {
     // The first lease, and scripts that the server does not have yet.
     assert!(sent <= MESSAGES + 8, "{sent} commands");
     assert!(report.counts.calls <= MESSAGES + 2, "{:?}", report.counts);
+}
+
+#[tokio::test]
+async fn schedulers_of_two_programs_push_each_slot_once_by_the_servers_clock() {
+    let server = Server::start().expect("a server starts");
+    let run = async || {
+        let backend = patient(&server.url()).connect().await.expect("connects");
+        let queues = Queues::new(backend);
+        let jobs = queues.reliable::<u64>("jobs").await.expect("opens");
+        let schedules = Schedules::open(&queues, "schedules").await.expect("opens");
+        let every = Periodic::every("ticks", Duration::from_secs(1)).expect("is sound");
+        let mut scheduler = Scheduler::new(&schedules);
+        let handle = jobs.clone();
+        let push = move |slot: &queue_schedule::Slot| {
+            Ok(Push::new(handle.encode(&slot.at().as_millis())?))
+        };
+        scheduler
+            .add_push(every, "jobs", push)
+            .await
+            .expect("is stored");
+        let mut slots: Vec<u64> = Vec::new();
+        let four = async {
+            while slots.len() < 4 {
+                let next = jobs.receive(PATIENCE, PATIENCE).await.expect("receives");
+                let next = next.expect("a slot each second");
+                slots.push(next.body().copied().expect("it decodes"));
+                next.ack().await.expect("settles");
+            }
+        };
+        scheduler.run_until(four).await.expect("runs");
+        slots
+    };
+    let (one, other) = tokio::join!(run(), run());
+    let mut all: Vec<u64> = one.into_iter().chain(other).collect();
+    all.sort_unstable();
+    let gaps: Vec<u64> = all.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // A busy machine may skip slots; none comes twice, and each is a whole second.
+    assert!(gaps.iter().all(|gap| *gap >= 1_000), "{all:?}");
+    assert!(all.iter().all(|slot| slot % 1_000 == 0), "{all:?}");
 }

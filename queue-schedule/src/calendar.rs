@@ -86,8 +86,8 @@ impl Calendar {
 
     /// The first slot after this time; none if there is no further one.
     ///
-    /// A fixed time that a change to daylight saving skips has its slot at the first moment after the gap. One that
-    /// exists twice has it at the first of the two (C5). An expression with a `*` for the hour goes on through both
+    /// A fixed time that a change to daylight saving skips has its slot at the first moment after the gap. A fixed time
+    /// that exists twice has its slot at the first of the two (C5). An expression with a `*` for the hour goes on through both
     /// changes, hour by hour, as an interval does.
     pub(crate) fn after(&self, time: Timestamp) -> Result<Option<Timestamp>> {
         match self {

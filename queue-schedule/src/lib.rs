@@ -37,8 +37,8 @@
 //! ```
 //!
 //! **How it works.** The next slot of a schedule is a message in its queue already, due at the slot's time (D1). So it
-//! comes on time, even if every scheduler has died since, for slots up to a day ahead. Schedulers go by the backend's
-//! time ([`Backend::now`](queue_core::Backend::now)), so their own clocks do not matter. Before a scheduler pushes a
+//! comes on time, even if every scheduler has died since, for slots up to a day ahead. Schedulers use the backend's time
+//! ([`Backend::now`](queue_core::Backend::now)), so their own clocks do not matter. Before a scheduler pushes a
 //! slot, it claims the slot in the stored record of the schedule. Others that find the claim push the same message under
 //! the same dedup key, which changes nothing (L9). So a scheduler may die at any moment.
 //!
@@ -50,8 +50,8 @@
 //! - **C3** Slots that passed while no scheduler ran are skipped, run once, or run up to a number, by [`Missed`].
 //! - **C4** Once a change, a removal or a disabling of a schedule has returned, no slot of the old one becomes ready. A
 //!   message that a worker has by then goes on.
-//! - **C5** A fixed time that a change to daylight saving skips comes at the first moment after the gap. One that exists
-//!   twice comes once, at the first. Intervals, and expressions with `*` for the hour, go on through both.
+//! - **C5** A fixed time that a change to daylight saving skips comes at the first moment after the gap. A fixed
+//!   time that exists twice comes once, at the first. Intervals, and expressions with `*` for the hour, go on through both.
 //!
 //! **Storage.** Each record is an item of a ring (T2), a rotating queue of the name that [`Schedules::open`] gets. An
 //! item's key has the number of its version, so of two schedulers that change a record, one wins. This needs no more of

@@ -12,7 +12,7 @@ const MAX_NAME: usize = 128;
 /// Missed slots that run, at most.
 const MAX_MISSED: u32 = 100;
 
-/// What happens with slots that passed while no scheduler ran (C3).
+/// Rule for slots that passed while no scheduler ran (C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
@@ -39,8 +39,8 @@ impl Periodic {
     /// Slots by a cron expression in a time zone.
     ///
     /// The expression has five fields (minute, hour, day of the month, month, day of the week), or six with the
-    /// seconds in front: `*`, lists, ranges and steps, names of months and days, `L` for the last, `#` for the nth
-    /// weekday, `W` for the nearest one. The zone has a name of the IANA database, such as `Europe/Berlin` or `UTC`.
+    /// seconds in front. A field is `*`, a list, a range or a step. Months and days may have names; `L` is the last, `#`
+    /// the nth weekday, `W` the nearest one. The zone has a name of the IANA database, such as `Europe/Berlin` or `UTC`.
     ///
     /// # Errors
     ///

@@ -1,11 +1,11 @@
-//! What is stored of a schedule.
+//! The stored record of a schedule.
 
 use queue_core::{Error, ErrorKind, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Missed, Periodic, calendar::Rule};
 
-/// What a program says of a schedule.
+/// A program's definition of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Definition {
     pub(crate) rule: Rule,
@@ -62,7 +62,7 @@ pub(crate) enum State {
     Removed,
 }
 
-/// What a change makes of a schedule.
+/// The definition and state that a change gives to a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Change {
     pub(crate) definition: Definition,

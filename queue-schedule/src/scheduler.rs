@@ -286,7 +286,7 @@ fn pushed(record: &Record) -> Record {
     }
 }
 
-/// What a schedule has to do next.
+/// The next step of a schedule.
 enum Next {
     /// Claim these slots.
     Claim(Vec<ClaimedSlot>),

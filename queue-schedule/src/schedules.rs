@@ -41,8 +41,8 @@ impl Schedules {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a bad name, `ConfigMismatch` if the name is that of a queue of another kind, `Configuration` if
-    /// the backend has no rings or does not tell its time; and errors of the backend.
+    /// `Invalid` for a bad name. `ConfigMismatch` if the name is that of a queue of another kind. `Configuration` if the
+    /// backend has no rings or does not tell its time. Errors of the backend.
     pub async fn open(queues: &Queues, name: &str) -> Result<Self> {
         let backend = Arc::clone(queues.backend());
         let config = RotatingConfig::default();
@@ -245,8 +245,8 @@ impl Schedules {
         Ok(true)
     }
 
-    /// Completes a change that has begun: from its begin on nobody claims a slot, so those that were claimed, and the
-    /// one that was pushed ahead, are all that have to go (C4).
+    /// Completes a change that has begun. No scheduler has claimed a slot since. So the claimed slots, and the slot that
+    /// was pushed ahead, are all slots that have to go (C4).
     pub(crate) async fn complete(&self, name: &str, read: Versioned) -> Result<()> {
         let record = &read.record;
         let Some(change) = &record.change else {

@@ -152,9 +152,9 @@ impl Context {
     }
 
     /// Waits until the worker's shutdown begins. A handler that waits for long, for a client or a stream, races its
-    /// wait against this, so that it does not use up the drain time; it may return
-    /// [`Failure::defer`](crate::Failure::defer), which costs the message no attempt. [`stopped`](Self::stopped)
-    /// comes only when the drain is over.
+    /// wait against this, so that it does not use up the drain time. It may return
+    /// [`Failure::defer`](crate::Failure::defer), which costs the message no attempt. [`stopped`](Self::stopped) comes
+    /// only when the drain is over.
     pub async fn shutting_down(&self) {
         let mut stop_signal = self.shutting_down.subscribe();
         // The sender lives in this context.

@@ -30,7 +30,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone)]
 pub struct Control(Arc<watch::Sender<Steering>>);
 
-/// What the program wants of its worker.
+/// The state that the program wants its worker to have.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Steering {
     pub(crate) paused: bool,

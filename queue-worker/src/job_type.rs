@@ -60,8 +60,8 @@ impl JobSettings {
     /// Limits how many jobs of this type this worker handles at once. No limit by default, besides the worker's
     /// slots.
     ///
-    /// A job that comes while all are taken is deferred until a handler is likely to be free, by the average time
-    /// of the type's handlers, 20 ms to 30 s; the attempt is refunded. So the worker's other slots stay free for
+    /// A job that comes while all are taken is deferred until a handler is likely to be free, which refunds the attempt.
+    /// The delay is 20 ms to 30 s, by the average time of the type's handlers. So the worker's other slots stay free for
     /// other types, and jobs of this type may change their order. Each deferral costs a part of a round trip.
     pub const fn at_most(mut self, jobs: usize) -> Self {
         self.at_most = Some(jobs);

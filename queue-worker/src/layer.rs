@@ -6,7 +6,7 @@ use super::{Context, Verdict};
 
 type Handler = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// What happens around each call of a handler: a transaction, a log line, a check, another verdict.
+/// Code around each call of a handler: a transaction, a log line, a check, another verdict.
 ///
 /// [`Worker::layer`](crate::Worker::layer) adds one; the layer that is added first is the outermost. A layer runs in
 /// the job's own task, for a message whose body has been decoded. The timeout covers the layers and the handler

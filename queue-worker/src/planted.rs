@@ -9,7 +9,7 @@ use std::{cell::Cell, marker::PhantomData, rc::Rc};
 pub enum Bug {
     /// A batch of which one lease is lost settles none of its results.
     BatchLostWithOneLease,
-    /// A bury by a handler that was told to stop becomes a release.
+    /// A bury by a handler that had to stop becomes a release.
     StopReleasesTheBuried,
     /// After the cleanup the worker gives up the results that are left.
     NoLastCall,

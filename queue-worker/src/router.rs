@@ -50,7 +50,7 @@ use super::{
 /// # }
 /// ```
 ///
-/// A job of a type without a handler is a failed attempt, for the reason ``no handler for job `x` ``: while a new
+/// A job of a type without a handler is a failed attempt, for the reason ``no handler for job `x` ``. While a new
 /// version of a program is rolled out, old workers get jobs that only new workers know.
 /// [`bury_unknown`](Self::bury_unknown) buries such a job at its first attempt.
 ///

@@ -152,3 +152,20 @@ impl Request<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_with_other_keys_takes_the_arguments_over() {
+        let script = Script::new("test".to_owned(), "return 1".to_owned());
+        let call = ScriptCall::new(script, ["a", "b"], "7").with("first");
+        let call = call.with(12).with("last");
+        let mut again = ScriptCall::new(script, ["c"], "8").with("other");
+        again.push_arguments_of(&call, 3);
+        assert_eq!(again.keys(), 1);
+        let parts: Vec<&[u8]> = again.parts(2).collect();
+        assert_eq!(parts, [&b"1"[..], b"c", b"8", b"other", b"12", b"last"]);
+    }
+}

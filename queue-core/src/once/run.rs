@@ -1,6 +1,13 @@
 //! Running an effect under a key.
 
-use std::{fmt::Debug, future::Future, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    fmt::Debug,
+    future::{Future, poll_fn},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 
@@ -56,6 +63,7 @@ pub struct Once {
     store: Arc<dyn OnceStore>,
     claim: Duration,
     keep: Duration,
+    heartbeats: bool,
 }
 
 impl Once {
@@ -65,6 +73,7 @@ impl Once {
             store,
             claim: Duration::from_secs(60),
             keep: Duration::from_secs(24 * 60 * 60),
+            heartbeats: false,
         }
     }
 
@@ -73,6 +82,19 @@ impl Once {
     #[must_use]
     pub const fn with_claim(mut self, claim_time: Duration) -> Self {
         self.claim = claim_time;
+        self
+    }
+
+    /// Extends the claim while its effect runs, each time that a third of it is over. So the claim can be short, and
+    /// others begin soon after a crash, however long the effect takes. Give the effect a timeout, because one that hangs
+    /// holds its key for ever.
+    ///
+    /// If a heartbeat finds the claim lost, or no heartbeat gets through, the effect goes on, and
+    /// [`run`](Self::run) returns what [`Unrecorded`](OnceRun::Unrecorded) says. An effect that blocks its thread keeps
+    /// heartbeats from being sent. They need a tokio runtime.
+    #[must_use]
+    pub const fn with_heartbeats(mut self) -> Self {
+        self.heartbeats = true;
         self
     }
 
@@ -125,7 +147,12 @@ impl Once {
             key,
             token,
         };
-        match effect(claim.clone()).await {
+        let effect = effect(claim.clone());
+        let ended = match self.heartbeats {
+            true => claim.while_it_lives(effect).await,
+            false => effect.await,
+        };
+        match ended {
             Ok(value) => Ok(match claim.finish().await {
                 Ok(()) => OnceRun::Ran(value),
                 Err(error) => OnceRun::Unrecorded {
@@ -174,6 +201,34 @@ impl Claimed {
             .store
             .extend(&self.key, self.token, claim_time)
             .await
+    }
+
+    /// Runs the effect, and extends the claim meanwhile.
+    async fn while_it_lives<T>(&self, effect: impl Future<Output = T> + Send) -> T {
+        let (mut effect, mut beats) = (pin!(effect), pin!(self.beat()));
+        poll_fn(|cx| {
+            let ended = effect.as_mut().poll(cx);
+            if ended.is_pending() {
+                // They never end.
+                let _ = beats.as_mut().poll(cx);
+            }
+            ended
+        })
+        .await
+    }
+
+    /// Extends the claim until it is lost, and then does nothing.
+    async fn beat(&self) -> Infallible {
+        let mut pause = self.once.claim / 3;
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = match self.extend().await {
+                Ok(()) => self.once.claim / 3,
+                // Several tries have to fit in before the claim ends.
+                Err(error) if error.is_transient() => self.once.claim / 12,
+                Err(_) => std::future::pending().await,
+            };
+        }
     }
 
     /// Records that the key is done. [`Once::run`] does so automatically after the effect. Call this, as

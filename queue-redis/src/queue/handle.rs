@@ -126,8 +126,8 @@ impl Handle {
         call.keys() == self.keys.all().len()
     }
 
-    /// Remembers that the queue has large bodies: from now on this handle's calls look for abandoned staged bodies.
-    pub(crate) fn has_uploads(&self) {
+    /// Has the calls of this handle look for abandoned staged bodies from now on, because the queue has large bodies.
+    pub(crate) fn expect_large_bodies(&self) {
         self.sends_all.store(true, Ordering::Relaxed);
     }
 

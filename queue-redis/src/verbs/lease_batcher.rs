@@ -5,7 +5,7 @@ mod tests;
 
 use std::{
     sync::{
-        Arc, OnceLock, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -14,16 +14,12 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future;
-use queue_core::{
-    Disposition, Error, Holder, Leased, Result, Running, Settled, Settlement, limits,
-};
+use queue_core::{Disposition, Error, Holder, Leased, Result, Settled, Settlement, limits};
 use redis_link::batching::{Batcher, SMALL, SendBatch};
-use tokio::{
-    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
-    time::Instant,
-};
+use tokio::time::Instant;
 
 use super::settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased};
+use crate::waiting::ReleaseUnwanted;
 
 /// Sends the `settle_and_lease` requests of one queue, each in its own call or several in one.
 ///
@@ -34,8 +30,6 @@ use super::settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased};
 pub(super) struct LeaseBatcher {
     batcher: Arc<Batcher<SettleAndLease>>,
     has_solo_call: AtomicBool,
-    /// Where messages go that were handed over to callers that are gone, and the task that releases them.
-    unwanted: OnceLock<(UnboundedSender<Bytes>, Running)>,
 }
 
 impl LeaseBatcher {
@@ -45,7 +39,6 @@ impl LeaseBatcher {
         Self {
             batcher: Arc::new(Batcher::new(verb, patience, spawn)),
             has_solo_call: AtomicBool::new(false),
-            unwanted: OnceLock::new(),
         }
     }
 
@@ -74,32 +67,18 @@ impl LeaseBatcher {
         }
     }
 
-    /// The channel for messages that were handed over to callers that are gone. The first call starts the task that
-    /// releases them.
-    pub(super) fn unwanted(&self) -> UnboundedSender<Bytes> {
-        let (unwanted, _running) = self.unwanted.get_or_init(|| {
-            let (unwanted, returned) = mpsc::unbounded_channel();
-            let task = release_all(Arc::downgrade(&self.batcher), returned);
-            let spawn = &self.verb().handle().context().spawn;
-            (unwanted, spawn.spawn(Box::pin(task)))
-        });
-        unwanted.clone()
+    /// The queue that releases messages which were handed over to callers that are gone.
+    pub(super) fn releasing(&self) -> Weak<dyn ReleaseUnwanted> {
+        let batcher: Weak<Batcher<SettleAndLease>> = Arc::downgrade(&self.batcher);
+        batcher
     }
 }
 
-async fn release_all(
-    batcher: Weak<Batcher<SettleAndLease>>,
-    mut returned: UnboundedReceiver<Bytes>,
-) {
-    let mut some = Vec::new();
-    while returned.recv_many(&mut some, limits::MAX_BATCH).await > 0 {
-        let Some(batcher) = batcher.upgrade() else {
-            return;
-        };
-        let verb = batcher.sender();
-        let handed = some.drain(..);
-        let deliveries = handed.filter_map(|handed| verb.handed_over(handed, Duration::ZERO));
-        verb.release(deliveries.collect()).await;
+impl ReleaseUnwanted for Batcher<SettleAndLease> {
+    fn release_unwanted(&self, handed: Bytes) {
+        if let Some(delivery) = self.sender().handed_over(handed, Duration::ZERO) {
+            self.give_back(vec![Ok((Vec::new(), Leased::of(vec![delivery])))]);
+        }
     }
 }
 

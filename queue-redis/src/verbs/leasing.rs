@@ -129,8 +129,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         timeout: Duration,
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
-        let unwanted = self.leases.unwanted();
-        let terms = HandoffTerms::new(millis, holder.as_ref(), unwanted);
+        let terms = HandoffTerms::new(millis, holder.as_ref(), self.leases.releasing());
         let delivery = match self.handle.arrivals.wait(timeout, Some(terms)).await? {
             Woken::Message(handed) => {
                 let lease = Duration::from_millis(millis);

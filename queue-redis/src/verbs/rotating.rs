@@ -78,7 +78,7 @@ impl RotatingQueue for Ring {
         let mut next = reply.time()?;
         let mut visited = items(reply)?;
         if visited.iter().any(|item| item.content.is_apart()) {
-            self.handle.has_uploads();
+            self.handle.expect_large_bodies();
         }
         let apart = visited.iter_mut().map(AsMut::as_mut);
         let brought = self.handle.bring_bodies(apart).await;

@@ -11,7 +11,7 @@ use queue_testing::interleave::{JoinHandle, block_on, sampled, spawn, step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    marker_queue::{HandedOver, HandoffTerms, Wake},
+    marker_queue::{HandedOver, HandoffTerms, ReleaseUnwanted, Wake},
     registry::{ServerRequest, WaiterRegistry},
 };
 
@@ -32,8 +32,6 @@ struct FakeServer {
     ready: AtomicUsize,
     marker: Mutex<Marker>,
     says: UnboundedSender<Event>,
-    /// Takes messages whose callers are gone.
-    unwanted: UnboundedSender<Bytes>,
 }
 
 #[derive(Debug, Default)]
@@ -94,9 +92,11 @@ impl FakeServer {
         }
         true
     }
+}
 
-    /// A released message is ready again.
-    fn release(&self) {
+/// A released message is ready again.
+impl ReleaseUnwanted for FakeServer {
+    fn release_unwanted(&self, _handed: Bytes) {
         step();
         self.ready.fetch_add(1, SeqCst);
         self.arm(1);
@@ -112,17 +112,15 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let (says, said) = unbounded_channel();
-        let (unwanted, returned) = unbounded_channel();
         let server = Arc::new(FakeServer {
             ready: AtomicUsize::new(0),
             marker: Mutex::default(),
             says,
-            unwanted,
         });
         let registry = Arc::new(WaiterRegistry::new(std::time::Duration::from_secs(60), 0));
         let watch = {
             let (registry, server) = (Arc::clone(&registry), Arc::clone(&server));
-            spawn(move || block_on(watch(&registry, &server, said, returned)))
+            spawn(move || block_on(watch(&registry, &server, said)))
         };
         Self {
             registry,
@@ -149,7 +147,7 @@ impl Scene {
         self.consumer_by(|server| Some(terms(server)))
     }
 
-    fn consumer_by(&self, terms: fn(&FakeServer) -> Option<HandoffTerms>) -> JoinHandle<()> {
+    fn consumer_by(&self, terms: fn(&Arc<FakeServer>) -> Option<HandoffTerms>) -> JoinHandle<()> {
         self.thread(move |registry, server| {
             while !server.take() {
                 let mut place = registry.join(&MARKER, terms(server), None);
@@ -185,10 +183,11 @@ fn leaves<const N: usize>(left: usize, threads: fn(&Scene) -> [JoinHandle<()>; N
     });
 }
 
-fn terms(server: &FakeServer) -> HandoffTerms {
+fn terms(server: &Arc<FakeServer>) -> HandoffTerms {
+    let queue: std::sync::Weak<FakeServer> = Arc::downgrade(server);
     HandoffTerms {
         text: "30".into(),
-        unwanted: server.unwanted.clone(),
+        queue,
     }
 }
 
@@ -207,13 +206,8 @@ fn notify(registry: &WaiterRegistry, said: &Event) {
     }
 }
 
-/// The work of the task of `watch.rs`, with this server, and of the task that releases unwanted messages.
-async fn watch(
-    registry: &WaiterRegistry,
-    server: &FakeServer,
-    mut said: UnboundedReceiver<Event>,
-    mut returned: UnboundedReceiver<Bytes>,
-) {
+/// The work of the task of `watch.rs`, with this server.
+async fn watch(registry: &WaiterRegistry, server: &FakeServer, mut said: UnboundedReceiver<Event>) {
     let mut over = false;
     loop {
         for request in registry.requests(usize::MAX) {
@@ -240,7 +234,6 @@ async fn watch(
                 None | Some(Event::End) => return,
                 Some(said) => notify(registry, &said),
             },
-            Some(_) = returned.recv() => server.release(),
             () = registry.has_requests() => {}
         }
     }
@@ -334,7 +327,7 @@ fn a_leaving_waiter_keeps_its_message_or_another_gets_it() {
             let mut place = registry.join(&MARKER, Some(terms(server)), None);
             step();
             if place.leave().is_some() {
-                server.release();
+                server.release_unwanted(Bytes::new());
             }
         });
         [leaver, scene.consumer_by_terms(), scene.producer(1)]

@@ -1,13 +1,15 @@
 //! The callers that wait at one marker, and the process's registration there.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt::Debug,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use queue_core::Holder;
-use tokio::{
-    sync::{mpsc::UnboundedSender, oneshot},
-    time::Instant,
-};
+use tokio::{sync::oneshot, time::Instant};
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -22,25 +24,31 @@ pub(super) enum Wake {
     HandedOver(Bytes),
 }
 
+/// Releases messages that were handed over to callers that are gone.
+pub(crate) trait ReleaseUnwanted: Debug + Send + Sync {
+    /// Has the message released at once, by a task.
+    fn release_unwanted(&self, handed: Bytes);
+}
+
 /// The lease terms under which a waiting caller accepts a handed-over message.
 #[derive(Debug)]
 pub(crate) struct HandoffTerms {
     /// The terms as `lua/lib/wake_up.lua` reads them.
     pub(super) text: Arc<str>,
-    /// Takes messages whose callers are gone, which the caller's queue releases.
-    pub(super) unwanted: UnboundedSender<Bytes>,
+    /// The caller's queue, to which the message goes back if the caller is gone.
+    pub(super) queue: Weak<dyn ReleaseUnwanted>,
 }
 
 impl HandoffTerms {
-    /// A lease for `lease_time` ms. The queue releases the messages that come out of the channel `unwanted`.
+    /// A lease for `lease_time` ms. If the caller is gone when the message comes, `queue` releases it.
     pub(crate) fn new(
         lease_time: u64,
         holder: Option<&Holder>,
-        unwanted: UnboundedSender<Bytes>,
+        queue: Weak<dyn ReleaseUnwanted>,
     ) -> Self {
         let holder = holder.map_or("", Holder::as_str);
         let text = format!("{lease_time} {holder}").into();
-        Self { text, unwanted }
+        Self { text, queue }
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::Arc,
+    sync::{Arc, Weak},
     time::Duration,
 };
 
 use bytes::Bytes;
 use queue_core::Error;
-use tokio::{sync::mpsc::UnboundedSender, time::Instant};
+use tokio::time::Instant;
 
 use super::{
-    marker_queue::{HandedOver, MarkerQueue, Registration, WaitingCaller},
+    marker_queue::{HandedOver, MarkerQueue, Registration, ReleaseUnwanted, WaitingCaller},
     pending_wakeups::PendingWakeups,
 };
 
@@ -28,8 +28,8 @@ pub(super) struct Markers {
     pub(super) unclaimed: BTreeMap<Bytes, usize>,
     /// Changes that only this process knows of.
     pub(super) pending: PendingWakeups,
-    /// Takes messages that were handed over at these markers, and whose callers are gone.
-    pub(super) unwanted: BTreeMap<Bytes, UnboundedSender<Bytes>>,
+    /// The last queue at each marker that a message may be handed over to; it releases messages whose callers are gone.
+    pub(super) releasing: BTreeMap<Bytes, Weak<dyn ReleaseUnwanted>>,
     pub(super) next_ticket: u64,
     pub(super) next_serial: u64,
     sweep_at: usize,
@@ -114,11 +114,11 @@ impl Markers {
     /// Drops handles that are gone. Drops marker queues without callers whose registration has ended on the server,
     /// which keeps it for `patience`.
     pub(super) fn sweep(&mut self, patience: Duration) {
-        let size = |state: &Self| state.queues.len().max(state.unwanted.len());
+        let size = |state: &Self| state.queues.len().max(state.releasing.len());
         if size(self) >= self.sweep_at.max(SWEEP) {
             let now = Instant::now();
             self.queues.retain(|_, queue| !queue.is_over(now, patience));
-            self.unwanted.retain(|_, unwanted| !unwanted.is_closed());
+            self.releasing.retain(|_, queue| queue.strong_count() > 0);
             self.sweep_at = 2 * size(self);
         }
     }

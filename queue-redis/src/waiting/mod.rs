@@ -30,7 +30,7 @@ mod watch;
 use redis_link::node::Node;
 
 pub(crate) use self::{
-    marker_queue::HandoffTerms,
+    marker_queue::{HandoffTerms, ReleaseUnwanted},
     node::{NodeWaiter, Settings},
     waiter::{Waiter, Woken},
 };

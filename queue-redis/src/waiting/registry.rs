@@ -4,19 +4,19 @@
 mod tests;
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
 use bytes::Bytes;
 use queue_core::Error;
 use tokio::{
-    sync::{Notify, mpsc::UnboundedSender, oneshot},
+    sync::{Notify, oneshot},
     time::{Instant, sleep_until},
 };
 
 use super::{
-    marker_queue::{HandedOver, HandoffTerms, Registration, WaitingCaller, Wake},
+    marker_queue::{HandedOver, HandoffTerms, Registration, ReleaseUnwanted, WaitingCaller, Wake},
     markers::Markers,
 };
 
@@ -61,8 +61,8 @@ pub(super) struct Ticket {
     marker: Bytes,
     number: u64,
     wake: oneshot::Receiver<Wake>,
-    /// Takes a message that was handed over to a caller that is gone, if the caller requested one.
-    unwanted: Option<UnboundedSender<Bytes>>,
+    /// The queue to which a message goes back if the caller is gone, if the caller requested one.
+    releasing: Option<Weak<dyn ReleaseUnwanted>>,
 }
 
 impl WaiterRegistry {
@@ -86,8 +86,8 @@ impl WaiterRegistry {
         next_due: Option<Instant>,
     ) -> Ticket {
         let (wake, woken) = oneshot::channel();
-        let (terms, unwanted) = match terms {
-            Some(terms) => (Some(terms.text), Some(terms.unwanted)),
+        let (terms, releasing) = match terms {
+            Some(terms) => (Some(terms.text), Some(terms.queue)),
             None => (None, None),
         };
         let mut state = self.lock();
@@ -97,8 +97,8 @@ impl WaiterRegistry {
         if let Some(next_due) = next_due {
             state.pending.take_over(marker, next_due);
         }
-        if let Some(unwanted) = &unwanted {
-            state.unwanted.insert(marker.clone(), unwanted.clone());
+        if let Some(queue) = &releasing {
+            state.releasing.insert(marker.clone(), Weak::clone(queue));
         }
         let queue = state.queues.entry(marker.clone()).or_default();
         let waiting = WaitingCaller {
@@ -118,7 +118,7 @@ impl WaiterRegistry {
             marker: marker.clone(),
             number,
             wake: woken,
-            unwanted,
+            releasing,
         }
     }
 
@@ -167,11 +167,11 @@ impl WaiterRegistry {
             None => Some(Wake::HandedOver(handed.lease)),
         };
         state.register_if_needed(marker);
-        let unwanted = state.unwanted.get(marker).cloned();
+        let queue = state.releasing.get(marker).and_then(Weak::upgrade);
         drop(state);
         self.has_requests.notify_one();
-        if let (Some(Wake::HandedOver(lease)), Some(unwanted)) = (unused, unwanted) {
-            give_back(&unwanted, lease);
+        if let (Some(Wake::HandedOver(lease)), Some(queue)) = (unused, queue) {
+            queue.release_unwanted(lease);
         }
     }
 
@@ -359,13 +359,11 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if let (Some(handed), Some(unwanted)) = (self.leave(), &self.unwanted) {
-            give_back(unwanted, handed);
+        // If the queue's handle is gone, too, the lease expires.
+        if let (Some(handed), Some(queue)) = (self.leave(), &self.releasing)
+            && let Some(queue) = queue.upgrade()
+        {
+            queue.release_unwanted(handed);
         }
     }
-}
-
-/// Gives a message back to its queue. If no handle of the queue is left, the lease expires.
-fn give_back(unwanted: &UnboundedSender<Bytes>, lease: Bytes) {
-    let _ = unwanted.send(lease);
 }

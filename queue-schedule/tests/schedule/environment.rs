@@ -73,7 +73,7 @@ impl Environment {
         scheduler.run_until(sleep(time)).await.unwrap();
     }
 
-    /// The slots of all messages that are ready, in seconds since the start, and acks them. None is early (C2).
+    /// The slots of all messages that are ready, in seconds since the start, and acks them. No slot is early (C2).
     pub(crate) async fn fired(&self) -> Vec<i64> {
         let mut slots = Vec::new();
         loop {

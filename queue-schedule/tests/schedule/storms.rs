@@ -187,7 +187,7 @@ pub(crate) async fn storm(seed: u64) {
                 continue;
             }
         }
-        // What is ready by now was so before the change returned.
+        // Messages that are ready by now were ready before the change returned.
         check(ready(&queue).await, &gone, now().await);
         gone.insert(old);
     }

@@ -65,7 +65,7 @@ pub(crate) struct Runner {
     phase: Phase,
     /// The shutdown, once it has begun.
     shutdown: Option<Shutdown>,
-    /// What the program wants of the worker, and the wait for a change of it.
+    /// The program's control of the worker, and the wait for a change of it.
     control: Control,
     steered: InFlight<sync::watch::Receiver<Steering>>,
     /// Tells handlers that a shutdown has begun.

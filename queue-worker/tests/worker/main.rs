@@ -23,6 +23,8 @@ mod round_trips;
 mod router;
 mod settings;
 mod shutdown;
+#[cfg(all(unix, feature = "signal"))]
+mod signals;
 mod slow_answers;
 mod spy;
 mod steering;

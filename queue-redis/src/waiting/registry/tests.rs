@@ -1,7 +1,5 @@
 use futures_util::FutureExt;
 
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-
 use super::{super::markers::SWEEP, *};
 
 const TRUSTED: Duration = Duration::from_secs(20);
@@ -266,27 +264,27 @@ async fn a_remembered_change_wakes_a_waiter_unless_one_that_knows_of_it_joins() 
     assert!(never.await.is_err());
 }
 
-/// Receives the messages that go back.
-struct Basket {
-    unwanted: UnboundedSender<Bytes>,
-    returned: UnboundedReceiver<Bytes>,
+/// Keeps the messages that go back.
+#[derive(Debug, Default)]
+struct Basket(Mutex<Vec<Bytes>>);
+
+impl ReleaseUnwanted for Basket {
+    fn release_unwanted(&self, handed: Bytes) {
+        self.0.lock().unwrap().push(handed);
+    }
 }
 
 impl Basket {
-    fn new() -> Self {
-        let (unwanted, returned) = unbounded_channel();
-        Self { unwanted, returned }
-    }
-
-    fn terms(&self, text: &str) -> Option<HandoffTerms> {
+    fn terms(self: &Arc<Self>, text: &str) -> Option<HandoffTerms> {
+        let queue: Weak<Self> = Arc::downgrade(self);
         Some(HandoffTerms {
             text: text.into(),
-            unwanted: self.unwanted.clone(),
+            queue,
         })
     }
 
-    fn take(&mut self) -> Vec<Bytes> {
-        std::iter::from_fn(|| self.returned.try_recv().ok()).collect()
+    fn take(&self) -> Vec<Bytes> {
+        std::mem::take(&mut self.0.lock().unwrap())
     }
 }
 
@@ -311,7 +309,7 @@ fn join_by(name: &'static str, waiting: usize, terms: &str, before: Option<&str>
 
 #[tokio::test(start_paused = true)]
 async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
-    let (registry, mut basket) = (registry(), Basket::new());
+    let (registry, basket) = (registry(), Arc::new(Basket::default()));
     let a = marker("a");
     let mut first = registry.join(&a, basket.terms("30 x"), None);
     let mut other = registry.join(&a, basket.terms("40 x"), None);
@@ -336,7 +334,7 @@ async fn a_message_goes_to_a_waiter_that_waited_by_its_terms_at_the_lease() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_that_nobody_waited_for_goes_back() {
-    let (registry, mut basket) = (registry(), Basket::new());
+    let (registry, basket) = (registry(), Arc::new(Basket::default()));
     let a = marker("a");
     let first = registry.join(&a, basket.terms("30 x"), None);
     assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
@@ -366,7 +364,7 @@ async fn a_message_that_nobody_waited_for_goes_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() {
-    let (registry, mut basket) = (registry(), Basket::new());
+    let (registry, basket) = (registry(), Arc::new(Basket::default()));
     let a = marker("a");
     let mut leaves = registry.join(&a, basket.terms("30 x"), None);
     assert_eq!(requests(&registry).len(), 1);
@@ -393,7 +391,7 @@ async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() 
 /// A registration that remains beside its successor would get a message that goes back, uncharged and late.
 #[tokio::test(start_paused = true)]
 async fn the_next_registration_replaces_one_that_may_still_exist() {
-    type Between = fn(&Arc<WaiterRegistry>, &Basket);
+    type Between = fn(&Arc<WaiterRegistry>, &Arc<Basket>);
     let a = || marker("a");
     let between: [(&str, Between); 4] = [
         (
@@ -413,7 +411,7 @@ async fn the_next_registration_replaces_one_that_may_still_exist() {
         }),
     ];
     for (what, happens) in between {
-        let (registry, basket) = (registry(), Basket::new());
+        let (registry, basket) = (registry(), Arc::new(Basket::default()));
         let first = registry.join(&a(), basket.terms("30 x"), None);
         assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
         registry.registered(&a(), 1, 0);
@@ -430,7 +428,7 @@ async fn the_next_registration_replaces_one_that_may_still_exist() {
 /// The server's notification may belong to the previous registration, and the reply comes after it.
 #[test]
 fn a_registration_of_unknown_state_is_replaced() {
-    let (registry, basket) = (registry(), Basket::new());
+    let (registry, basket) = (registry(), Arc::new(Basket::default()));
     let a = marker("a");
     let mut first = registry.join(&a, basket.terms("30 x"), None);
     assert_eq!(requests(&registry), [join_by("a", 1, " 0 30 x", None)]);
@@ -446,7 +444,7 @@ fn a_registration_of_unknown_state_is_replaced() {
 
 #[test]
 fn a_hint_waiter_is_registered_without_terms() {
-    let (registry, basket) = (registry(), Basket::new());
+    let (registry, basket) = (registry(), Arc::new(Basket::default()));
     let a = marker("a");
     let by_hint = registry.join(&a, None, None);
     let by_message = registry.join(&a, basket.terms("30 x"), None);
@@ -467,13 +465,13 @@ fn a_hint_waiter_is_registered_without_terms() {
 
 #[test]
 fn handles_that_are_gone_are_forgotten() {
-    let (registry, kept) = (registry(), Basket::new());
+    let (registry, kept) = (registry(), Arc::new(Basket::default()));
     drop(registry.join(&marker("kept"), kept.terms("30 x"), None));
     for n in 0..3 * SWEEP {
-        let gone = Basket::new();
+        let gone = Arc::new(Basket::default());
         drop(registry.join(&Bytes::from(n.to_string()), gone.terms("30 x"), None));
     }
     let state = registry.lock();
-    assert!(state.unwanted.len() <= 2 * SWEEP);
-    assert!(state.unwanted.contains_key(&marker("kept")));
+    assert!(state.releasing.len() <= 2 * SWEEP);
+    assert!(state.releasing.contains_key(&marker("kept")));
 }
