@@ -27,6 +27,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const MOST_ASKED: usize = 16;
 
 type Make = Arc<dyn Fn(&Slot) -> Result<Push> + Send + Sync>;
+type OnError = Arc<dyn Fn(&str, &Error) + Send + Sync>;
 
 /// Pushes the slots of its schedules, beside any number of schedulers in other processes.
 ///
@@ -37,7 +38,7 @@ pub struct Scheduler {
     schedules: Schedules,
     served: BTreeMap<String, Served>,
     poll: Duration,
-    on_error: Option<Arc<dyn Fn(&str, &Error) + Send + Sync>>,
+    on_error: Option<OnError>,
 }
 
 /// A schedule that this scheduler serves.

@@ -23,6 +23,7 @@ const BOUNDED: &str = "queue-core/src/typed/bounded.rs";
 const CONSUMER: &str = "queue-core/src/typed/consumer.rs";
 const DELAY: &str = "queue-core/src/typed/delay.rs";
 const DELIVERY: &str = "queue-core/src/typed/delivery.rs";
+const JOBS: &str = "queue-core/src/typed/jobs.rs";
 const MESSAGE: &str = "queue-core/src/queue/message.rs";
 const BUILDER: &str = "queue-core/src/typed/message.rs";
 const LIVES: &str = "queue-core/src/values/time_to_live.rs";
@@ -40,6 +41,13 @@ pub(crate) fn rows() -> Vec<Row> {
 
 fn queues() -> Queues {
     Queues::new(MemoryBackend::new())
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Numbered(u64);
+
+impl Job for Numbered {
+    const NAME: &'static str = "numbered";
 }
 
 /// Pushes the message to a reliable queue.
@@ -64,13 +72,14 @@ fn sent(
 
 fn pushes() -> Vec<Row> {
     let window = Refuse("a dedup window of");
+    let longest = Refuse("a unique key's window of");
     let life = Refuse("a time to live of");
     let far = Refuse("too long: at most 2^47 ms");
     vec![
         times((MESSAGE, "with_dedup"), window, window, |window| {
             pushed(Push::new("x").with_dedup("key", window))
         }),
-        times((MESSAGE, "with_unique"), window, window, |longest| {
+        times((MESSAGE, "with_unique"), longest, longest, |longest| {
             pushed(Push::new("x").with_unique("key", longest))
         }),
         times((MESSAGE, "with_due"), Serve, far, |delay| {
@@ -85,7 +94,7 @@ fn pushes() -> Vec<Row> {
         times((BUILDER, "dedup"), window, window, |window| {
             sent(|message| message.dedup("key", window))
         }),
-        times((BUILDER, "unique"), window, window, |longest| {
+        times((BUILDER, "unique"), longest, longest, |longest| {
             sent(|message| message.unique("key", longest))
         }),
         times((BUILDER, "drop_after"), life, life, |limit| {
@@ -105,6 +114,20 @@ fn pushes() -> Vec<Row> {
         ),
         times((DELAY, "push"), Serve, far, |delay| {
             scheduled(async move |queue| queue.push(&1, delay).await.map(drop))
+        }),
+        times((JOBS, "push"), Serve, far, |delay| {
+            in_time(async {
+                let jobs = queues().delay_jobs("jobs").await?;
+                jobs.push(&Numbered(1), delay).await.map(drop)
+            })
+        }),
+        times((JOBS, "push_all"), Serve, far, |delay| {
+            in_time(async {
+                let jobs = queues().delay_jobs("jobs").await?;
+                jobs.push_all(&[(Numbered(1), delay.into())])
+                    .await
+                    .map(drop)
+            })
         }),
         times((DELAY, "push_all"), Serve, far, |delay| {
             scheduled(async move |queue| queue.push_all(&[(1, delay.into())]).await.map(drop))
@@ -351,6 +374,12 @@ fn others() -> Vec<Row> {
             (0, Refuse("capacity of 0")),
             (usize::MAX, Refuse("a capacity of")),
             |capacity| in_time(async { queues().bounded::<u64>("jobs", capacity).await.map(drop) }),
+        ),
+        row(
+            (JOBS, "bounded_jobs"),
+            (0, Refuse("capacity of 0")),
+            (usize::MAX, Refuse("a capacity of")),
+            |capacity| in_time(async { queues().bounded_jobs("jobs", capacity).await.map(drop) }),
         ),
         row(
             (BOUNDED, "recent"),

@@ -10,6 +10,7 @@ mod calls;
 mod queues;
 mod redis;
 mod row;
+mod schedules;
 mod simulator;
 mod sources;
 mod worker;
@@ -81,6 +82,7 @@ fn rows() -> Vec<Row> {
         calls::rows(),
         worker::rows(),
         redis::rows(),
+        schedules::rows(),
         simulator::rows(),
     ];
     parts.into_iter().flatten().collect()

@@ -7,12 +7,13 @@ use std::{
 };
 
 /// The folders with settings for users. The recipes have a table of their own.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "src",
     "queue-core/src",
     "queue-worker/src",
     "queue-memory/src",
     "queue-redis/src",
+    "queue-schedule/src",
     "queue-sim/src/sim",
 ];
 const LEFT_OUT: &str = "queue-redis/src/recipes";
