@@ -50,7 +50,7 @@ impl Lease {
     }
 
     /// The name of the job's type, if its handler is a router.
-    #[cfg(any(feature = "tracing", feature = "metrics"))]
+    #[cfg(feature = "tracing")]
     pub(crate) fn job_name(&self) -> Option<&str> {
         self.job.as_ref().map(|job| &*job.name)
     }

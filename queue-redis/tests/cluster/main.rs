@@ -15,6 +15,7 @@ mod patient;
 #[cfg(feature = "recipes")]
 mod recipes;
 mod routing;
+#[cfg(feature = "recipes")]
 #[path = "../support/recipes.rs"]
 mod suite;
 
