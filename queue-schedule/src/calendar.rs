@@ -1,6 +1,6 @@
 //! When a schedule has its slots.
 
-use std::{str::FromStr, time::Duration};
+use std::{iter::successors, str::FromStr, time::Duration};
 
 use croner::Cron;
 use jiff::{Timestamp as Instant, Zoned, tz::TimeZone};
@@ -64,7 +64,7 @@ impl Calendar {
                     TimeZone::fixed(time_zone.to_offset(Instant::UNIX_EPOCH)));
                 let calendar = Self::Cron(Box::new(cron), time_zone);
                 // The search ends with the year 5000.
-                if calendar.after(Timestamp::from_millis(0))?.is_none() {
+                if calendar.after(Timestamp::from_millis(0)).is_none() {
                     return Err(Error::invalid(format!(
                         "the cron expression `{expression}` has no slot: no day is as it asks"
                     )));
@@ -87,75 +87,67 @@ impl Calendar {
     /// The first slot after this time; none if there is no further one.
     ///
     /// A fixed time that a change to daylight saving skips has its slot at the first moment after the gap. A fixed time
-    /// that exists twice has its slot at the first of the two (C5). An expression with a `*` for the hour goes on through both
-    /// changes, hour by hour, as an interval does.
-    pub(crate) fn after(&self, time: Timestamp) -> Result<Option<Timestamp>> {
+    /// that exists twice has its slot at the first of the two (C5). An expression with a `*` for the hour goes on through
+    /// both changes, hour by hour, as an interval does.
+    pub(crate) fn after(&self, time: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Every(millis) => Ok(Some(Timestamp::from_millis(
-                (time.as_millis() / millis + 1) * millis,
-            ))),
+            Self::Every(millis) => {
+                let next = (time.as_millis() / millis + 1) * millis;
+                Some(Timestamp::from_millis(next))
+            }
             Self::Cron(cron, zone) => {
-                let Ok(instant) = i64::try_from(time.as_millis()).map(Instant::from_millisecond)
-                else {
-                    return Ok(None);
-                };
-                let Ok(instant) = instant else {
-                    return Ok(None);
-                };
-                let zoned = Zoned::new(instant, zone.clone());
-                let Ok(next) = cron.find_next_occurrence(&zoned, false) else {
-                    return Ok(None);
-                };
-                let millis = u64::try_from(next.timestamp().as_millisecond());
-                Ok(millis.ok().map(Timestamp::from_millis))
+                let next = cron.find_next_occurrence(&zoned(time, zone)?, false).ok()?;
+                timestamp(&next)
             }
         }
     }
-}
 
-impl Calendar {
     /// The latest slots after `done` and not after `now`, at most `most`, in order.
-    pub(crate) fn latest(
-        &self,
-        done: Timestamp,
-        now: Timestamp,
-        most: usize,
-    ) -> Result<Vec<Timestamp>> {
-        let mut slots = Vec::new();
-        match self {
+    pub(crate) fn latest(&self, done: Timestamp, now: Timestamp, most: usize) -> Vec<Timestamp> {
+        let begin = match self {
             Self::Every(millis) => {
-                let mut slot = now.as_millis() / millis * millis;
-                while slot > done.as_millis() && slots.len() < most {
-                    slots.push(Timestamp::from_millis(slot));
-                    slot = slot.saturating_sub(*millis);
-                }
+                let last = now.as_millis() / millis * millis;
+                last.saturating_sub(millis.saturating_mul(most as u64))
             }
             Self::Cron(cron, zone) => {
-                let Ok(Ok(instant)) = i64::try_from(now.as_millis()).map(Instant::from_millisecond)
-                else {
-                    return Ok(slots);
+                let Some(mut begin) = zoned(now, zone) else {
+                    return Vec::new();
                 };
                 // The search backwards only finds where to begin: at a change to daylight saving it need not find the
                 // slots that the search forwards finds.
-                let mut begin = Zoned::new(instant, zone.clone());
                 for _ in 0..=most {
                     match cron.find_previous_occurrence(&begin, false) {
                         Ok(earlier) => begin = earlier,
                         Err(_) => break,
                     }
                 }
-                let begin = u64::try_from(begin.timestamp().as_millisecond()).unwrap_or(0);
-                let begin = begin.saturating_sub(LONGEST_CHANGE).max(done.as_millis());
-                let mut slot = Timestamp::from_millis(begin);
-                while let Some(next) = self.after(slot)?.filter(|next| *next <= now) {
-                    slots.push(next);
-                    slot = next;
-                }
-                slots.drain(..slots.len().saturating_sub(most));
-                return Ok(slots);
+                let begin = timestamp(&begin).unwrap_or_default().as_millis();
+                begin.saturating_sub(LONGEST_CHANGE)
             }
-        }
-        slots.reverse();
-        Ok(slots)
+        };
+        let first = self.after(Timestamp::from_millis(begin).max(done));
+        let slots = successors(first, |slot| self.after(*slot));
+        let mut slots: Vec<_> = slots.take_while(|slot| *slot <= now).collect();
+        slots.drain(..slots.len().saturating_sub(most));
+        slots
     }
+
+    /// This time in the schedule's zone; in UTC for an interval.
+    pub(crate) fn local(&self, time: Timestamp) -> Option<Zoned> {
+        match self {
+            Self::Cron(_, zone) => zoned(time, zone),
+            Self::Every(_) => zoned(time, &TimeZone::UTC),
+        }
+    }
+}
+
+fn zoned(time: Timestamp, zone: &TimeZone) -> Option<Zoned> {
+    let millis = i64::try_from(time.as_millis()).ok()?;
+    let instant = Instant::from_millisecond(millis).ok()?;
+    Some(Zoned::new(instant, zone.clone()))
+}
+
+fn timestamp(time: &Zoned) -> Option<Timestamp> {
+    let millis = u64::try_from(time.timestamp().as_millisecond()).ok()?;
+    Some(Timestamp::from_millis(millis))
 }

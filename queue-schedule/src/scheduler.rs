@@ -14,6 +14,7 @@ use queue_core::{Codec, Error, Headers, Job, Json, Push, Result, Timestamp};
 
 use super::{
     Missed, Periodic, Schedules, Slot,
+    calendar::Calendar,
     record::{ClaimedSlot, Definition, Record, State},
     register::Versioned,
     target::Target,
@@ -43,8 +44,8 @@ pub struct Scheduler {
 
 /// A schedule that this scheduler serves.
 struct Served {
-    periodic: Periodic,
     definition: Definition,
+    calendar: Calendar,
     make: Make,
     target: Option<Target>,
 }
@@ -161,14 +162,13 @@ impl Scheduler {
     }
 
     fn serve(&mut self, periodic: Periodic, definition: Definition, make: Make) {
-        let name = periodic.name.clone();
         let served = Served {
-            periodic,
             definition,
+            calendar: periodic.calendar,
             make,
             target: None,
         };
-        self.served.insert(name, served);
+        self.served.insert(periodic.name, served);
     }
 
     /// Pushes slots until `shutdown` ends. Dropping the future is a crash, and safe: another scheduler goes on.
@@ -208,72 +208,42 @@ impl Scheduler {
         let mut records = match self.schedules.register.read().await {
             Ok(records) => records,
             Err(error) => {
-                self.report("", &error);
+                report(self.on_error.as_ref(), "", &error);
                 return PAUSE.min(self.poll);
             }
         };
         let mut pause = self.poll;
-        let names: Vec<String> = self.served.keys().cloned().collect();
-        for name in names {
-            let Some(read) = records.remove(&name) else {
+        for (name, served) in &mut self.served {
+            let Some(read) = records.remove(name) else {
                 continue;
             };
-            match self.step(&name, read).await {
-                Ok(longest) => pause = pause.min(longest),
+            match served.step(&self.schedules, name, read).await {
+                Ok(longest) => pause = pause.min(longest.unwrap_or(Duration::MAX)),
                 Err(error) => {
-                    self.report(&name, &error);
+                    report(self.on_error.as_ref(), name, &error);
                     pause = pause.min(PAUSE);
                 }
             }
         }
         pause
     }
+}
 
-    fn report(&self, name: &str, error: &Error) {
-        if let Some(on_error) = &self.on_error {
-            on_error(name, error);
-        }
+fn report(on_error: Option<&OnError>, name: &str, error: &Error) {
+    if let Some(on_error) = on_error {
+        on_error(name, error);
     }
+}
 
-    /// One step for one schedule. Returns the time until the next one.
-    async fn step(&mut self, name: &str, read: Versioned) -> Result<Duration> {
-        if read.record.change.is_some() {
-            self.schedules.complete(name, read).await?;
-            return Ok(Duration::ZERO);
-        }
-        let record = &read.record;
-        let Some(served) = self.served.get_mut(name) else {
-            return Ok(self.poll);
-        };
-        // Another program has changed or removed it: this one no longer knows how to make its messages.
-        if record.definition != served.definition || record.state == State::Removed {
-            return Ok(self.poll);
-        }
-        if !record.claims.is_empty() {
-            served.push(&self.schedules, name, record).await?;
-            self.schedules
-                .register
-                .write(name, Some(&read), &pushed(record))
-                .await?;
-            return Ok(Duration::ZERO);
-        }
-        let now = self.schedules.backend.now().await?;
-        match served.next(record, now)? {
-            Next::Claim(claims) => {
-                let mut claiming = record.clone();
-                claiming
-                    .asked
-                    .retain(|at| !claims.iter().any(|slot| slot.asked && slot.at == *at));
-                claiming.claims = claims;
-                self.schedules
-                    .register
-                    .write(name, Some(&read), &claiming)
-                    .await?;
-                Ok(Duration::ZERO)
-            }
-            Next::At(time) => Ok(time.since(now).max(Duration::from_millis(1))),
-            Next::Nothing => Ok(self.poll),
-        }
+/// A record with these slots claimed.
+fn claimed(record: &Record, claims: Vec<ClaimedSlot>) -> Record {
+    let is_claimed = |at: &u64| claims.iter().any(|slot| slot.asked && slot.at == *at);
+    let mut asked = record.asked.clone();
+    asked.retain(|at| !is_claimed(at));
+    Record {
+        asked,
+        claims,
+        ..record.clone()
     }
 }
 
@@ -298,7 +268,38 @@ enum Next {
 }
 
 impl Served {
-    fn next(&self, record: &Record, now: Timestamp) -> Result<Next> {
+    /// One step. Returns the time until the next one; none if only a change of the record leads to one.
+    async fn step(
+        &mut self,
+        schedules: &Schedules,
+        name: &str,
+        read: Versioned,
+    ) -> Result<Option<Duration>> {
+        if read.record.change.is_some() {
+            schedules.complete(name, read).await?;
+            return Ok(Some(Duration::ZERO));
+        }
+        let record = &read.record;
+        // Another program has changed or removed it: this one no longer knows how to make its messages.
+        if record.definition != self.definition || record.state == State::Removed {
+            return Ok(None);
+        }
+        let next = if record.claims.is_empty() {
+            let now = schedules.backend.now().await?;
+            match self.next(record, now) {
+                Next::Claim(claims) => claimed(record, claims),
+                Next::At(time) => return Ok(Some(time.since(now).max(Duration::from_millis(1)))),
+                Next::Nothing => return Ok(None),
+            }
+        } else {
+            self.push(schedules, name, record).await?;
+            pushed(record)
+        };
+        schedules.register.write(name, Some(&read), &next).await?;
+        Ok(Some(Duration::ZERO))
+    }
+
+    fn next(&self, record: &Record, now: Timestamp) -> Next {
         let asked = record.asked.iter().take(MOST_ASKED);
         let asked: Vec<_> = asked
             .map(|at| ClaimedSlot {
@@ -307,44 +308,44 @@ impl Served {
             })
             .collect();
         if !asked.is_empty() {
-            return Ok(Next::Claim(asked));
+            return Next::Claim(asked);
         }
         if record.state != State::Enabled {
-            return Ok(Next::Nothing);
+            return Next::Nothing;
         }
         let done = Timestamp::from_millis(record.done);
         if done > now {
             // One slot is pushed ahead; the next one follows when its time has come.
-            return Ok(Next::At(done));
+            return Next::At(done);
         }
-        let calendar = &self.periodic.calendar;
-        let policy = self.periodic.missed;
+        let calendar = &self.calendar;
+        let policy = self.definition.missed;
         planted!(MissedAreSkipped => policy = Missed::Skip);
         let missed = match policy {
             Missed::Skip => Vec::new(),
-            Missed::RunOnce => calendar.latest(done, now, 1)?,
-            Missed::RunAll(slots) => calendar.latest(done, now, slots as usize)?,
+            Missed::RunOnce => calendar.latest(done, now, 1),
+            Missed::RunAll(slots) => calendar.latest(done, now, slots as usize),
         };
         if !missed.is_empty() {
             let claimed = |at: Timestamp| ClaimedSlot {
                 at: at.as_millis(),
                 asked: false,
             };
-            return Ok(Next::Claim(missed.into_iter().map(claimed).collect()));
+            return Next::Claim(missed.into_iter().map(claimed).collect());
         }
-        let Some(next) = calendar.after(now)? else {
-            return Ok(Next::Nothing);
+        let Some(next) = calendar.after(now) else {
+            return Next::Nothing;
         };
         if next.since(now) > AHEAD {
             let ahead = u64::try_from(AHEAD.as_millis()).unwrap_or(u64::MAX);
-            return Ok(Next::At(Timestamp::from_millis(
+            return Next::At(Timestamp::from_millis(
                 next.as_millis().saturating_sub(ahead),
-            )));
+            ));
         }
-        Ok(Next::Claim(vec![ClaimedSlot {
+        Next::Claim(vec![ClaimedSlot {
             at: next.as_millis(),
             asked: false,
-        }]))
+        }])
     }
 
     /// Pushes the claimed slots.
@@ -358,7 +359,7 @@ impl Served {
         };
         for claimed in &record.claims {
             let at = Timestamp::from_millis(claimed.at);
-            let slot = Slot::new(at, claimed.asked, &self.periodic.calendar);
+            let slot = Slot::new(at, claimed.asked, &self.calendar);
             let push = (self.make)(&slot)?;
             let headers = push
                 .headers

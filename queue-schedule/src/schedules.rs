@@ -78,7 +78,7 @@ impl Schedules {
             let done = Timestamp::from_millis(record.done);
             let next = match enabled {
                 true if done > now => Some(done),
-                true => Calendar::of(&definition.rule)?.after(now)?,
+                true => Calendar::of(&definition.rule)?.after(now),
                 false => None,
             };
             listed.push(ScheduleInfo {
@@ -209,14 +209,9 @@ impl Schedules {
             let Some(read) = self.find(name).await? else {
                 continue;
             };
-            let state = read.record.state;
             let change = Change {
                 definition: definition.clone(),
-                state: if state == State::Removed {
-                    State::Enabled
-                } else {
-                    state
-                },
+                state: read.record.state,
             };
             if self.change(name, read, change).await? {
                 return Ok(());

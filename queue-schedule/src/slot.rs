@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use jiff::{Timestamp as Instant, Zoned, tz::TimeZone};
 use queue_core::Timestamp;
 
 use super::calendar::Calendar;
@@ -17,13 +16,7 @@ pub struct Slot {
 
 impl Slot {
     pub(crate) fn new(at: Timestamp, asked: bool, calendar: &Calendar) -> Self {
-        let zone = match calendar {
-            Calendar::Cron(_, zone) => zone.clone(),
-            Calendar::Every(_) => TimeZone::UTC,
-        };
-        let instant = i64::try_from(at.as_millis()).ok();
-        let instant = instant.and_then(|millis| Instant::from_millisecond(millis).ok());
-        let zoned = Zoned::new(instant.unwrap_or_default(), zone);
+        let zoned = calendar.local(at).unwrap_or_default();
         Self {
             at,
             local: LocalTime {
