@@ -258,9 +258,12 @@ impl Schedules {
         planted!(ChangeLeavesTheClaimed => claims = &Vec::new());
         let old: Vec<ClaimedSlot> = claims.iter().copied().chain(ahead).collect();
         if !old.is_empty() {
-            let target = Target::open(&*self.backend, &record.definition.queue).await?;
-            for slot in old {
-                target.void(record.key(&self.name, name, slot), now).await?;
+            let queue = QueueName::new(&*record.definition.queue)?;
+            // A queue that was removed has taken its slots along.
+            if let Some(target) = Target::find(&*self.backend, &queue).await? {
+                for slot in old {
+                    target.void(record.key(&self.name, name, slot), now).await?;
+                }
             }
         }
         let changed = Record {

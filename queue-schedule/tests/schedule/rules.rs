@@ -269,3 +269,14 @@ async fn errors_are_reported_and_do_not_end_the_scheduler() {
         "{errors:?}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_schedule_is_removed_though_its_queue_is_gone() {
+    let environment = Environment::new().await;
+    environment.run(minutely(), 10 * SECOND).await;
+    let removal = Removal::UnlessLeased;
+    assert!(environment.queues.remove("jobs", removal).await.unwrap());
+    assert!(environment.schedules.disable("minutely").await.unwrap());
+    assert!(environment.schedules.remove("minutely").await.unwrap());
+    assert_eq!(environment.schedules.list().await.unwrap(), []);
+}
