@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Codec, Error, Headers, Job, Json, Push, Result, Timestamp};
+use queue_core::{Error, Job, Json, Push, Result, Timestamp};
 
 use super::{
     Missed, Periodic, Schedules, Slot,
@@ -377,11 +377,7 @@ impl Served {
 fn job<J: Job>(
     make: impl Fn(&Slot) -> J + Send + Sync + 'static,
 ) -> impl Fn(&Slot) -> Result<Push> + Send + Sync {
-    move |slot| {
-        queue_core::check_job_name(J::NAME)?;
-        let body = Json.encode(&make(slot))?;
-        Ok(Push::new(body).with_headers(Headers::new().with_job(J::NAME)))
-    }
+    move |slot| Push::of_job(&make(slot), &Json)
 }
 
 impl fmt::Debug for Scheduler {

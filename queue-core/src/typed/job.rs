@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{Error, Headers, Result};
+use crate::{Codec, Error, Headers, Push, Result};
 
 /// The most bytes in the name of a job type.
 const MAX_NAME: usize = 128;
@@ -44,6 +44,19 @@ impl Headers {
     /// The name of the job's type, if the message has one.
     pub fn job(&self) -> Option<&str> {
         self.get(Self::JOB)
+    }
+}
+
+impl Push {
+    /// The message for a job, in this codec, with the name of its type.
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the job has no encoding; `Invalid` if [`Job::NAME`] is no name.
+    pub fn of_job<J: Job>(job: &J, codec: &impl Codec<J>) -> Result<Self> {
+        check_job_name(J::NAME)?;
+        let headers = Headers::new().with_job(J::NAME);
+        Ok(Self::new(codec.encode(job)?).with_headers(headers))
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{MessageBuilder, Queues, consumer::AsLeasing, job::check_job_name};
+use super::{MessageBuilder, Queues, consumer::AsLeasing};
 use crate::{
     BoundedConfig, BoundedQueue, BoundedQueueExt, Codec, Consumer, DelayConfig, DelayQueue,
-    DelayQueueExt, Due, Headers, Job, Json, MessageId, Offered, Overflow, Prioritized,
-    PriorityConfig, PriorityQueue, PriorityQueueExt, Push, Pushed, QueueName, Raw, ReliableConfig,
-    ReliableQueue, ReliableQueueExt, Result, Scheduled,
+    DelayQueueExt, Due, Job, Json, MessageId, Offered, Overflow, Prioritized, PriorityConfig,
+    PriorityQueue, PriorityQueueExt, Push, Pushed, QueueName, Raw, ReliableConfig, ReliableQueue,
+    ReliableQueueExt, Result, Scheduled,
 };
 
 /// A handle to a queue of jobs of several types: each [`Job`] goes with the name of its type, by which a worker's
@@ -102,9 +102,7 @@ impl<Q: ?Sized, C> Jobs<Q, C> {
     where
         C: Codec<J>,
     {
-        check_job_name(J::NAME)?;
-        let headers = Headers::new().with_job(J::NAME);
-        Ok(Push::new(self.codec.encode(job)?).with_headers(headers))
+        Push::of_job(job, &self.codec)
     }
 
     fn compose<J: Job, Terms>(&self, job: &J, terms: Terms) -> MessageBuilder<'_, Q, Terms>
