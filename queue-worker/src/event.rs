@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{Counters, Delivery, Disposition, Error, Result, Settled};
+use queue_core::{Counters, Disposition, Error, Result, Settled};
 
 use super::{handler_result::HandlerResult, job_type::JobType, lease::Lease, stop::Stop};
 
@@ -21,11 +21,8 @@ pub(crate) enum Event<'a> {
     Failed { verb: CallKind, error: &'a Error },
     /// A call succeeded again, `after` the first failure.
     Recovered { verb: CallKind, after: Duration },
-    /// A delivery came, of this type of job, if a router handles it.
-    Leased {
-        delivery: &'a Delivery,
-        job: Option<&'a Arc<JobType>>,
-    },
+    /// A delivery came.
+    Leased { lease: &'a Lease },
     /// A handler started.
     Started { lease: &'a Lease },
     /// The handler ended after `took`; there is no result if its task was stopped.
@@ -70,8 +67,8 @@ impl<'a> Event<'a> {
     /// The type of the job that this event is of, if it is of one message, and a router handles it.
     pub(crate) fn job(&self) -> Option<&'a Arc<JobType>> {
         match *self {
-            Self::Leased { job, .. } => job,
-            Self::Started { lease }
+            Self::Leased { lease }
+            | Self::Started { lease }
             | Self::Ended { lease, .. }
             | Self::Settled { lease, .. }
             | Self::Unsettled { lease, .. }

@@ -8,13 +8,15 @@ use std::{
 };
 
 use ::metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
-use queue_core::{Counters, Delivery, Settled, Timestamp, Token};
+use queue_core::{Counters, Settled, Timestamp, Token};
 
 use super::{
     CALL_ERRORS, CALLS, DELIVERIES, HANDLED, HANDLER_SECONDS, HELD_UP, IN_FLIGHT, LATENESS_SECONDS,
     LEASES_EXTENDED, LEASES_LOST, MESSAGES, OLDEST_READY_SECONDS, OUTCOMES, PAUSED, WAIT_SECONDS,
 };
-use crate::{Stop, event::Event, handler_result::HandlerResult, outcome::DeliveryOutcome};
+use crate::{
+    Stop, event::Event, handler_result::HandlerResult, lease::Lease, outcome::DeliveryOutcome,
+};
 
 /// The results of handlings: the names of [`HandlerResult::name`], and `cut_off`.
 const ENDINGS: [&str; 6] = [
@@ -29,9 +31,6 @@ const ENDINGS: [&str; 6] = [
 /// A worker's metrics, by queue.
 #[derive(Default)]
 pub(crate) struct Meters(Mutex<BTreeMap<Arc<str>, QueueMeters>>);
-
-/// The labels of a queue, and of a type of job in it if a router handles it.
-type Labels = Vec<(&'static str, String)>;
 
 impl Meters {
     pub(crate) fn new() -> Self {
@@ -100,7 +99,7 @@ impl QueueMeters {
             }
             Event::Called { verb } => self.call(verb.name()).0.increment(1),
             Event::Failed { verb, .. } => self.call(verb.name()).1.increment(1),
-            Event::Leased { delivery, .. } => self.leased(delivery),
+            Event::Leased { lease } => self.leased(lease),
             Event::Told {
                 stop: Stop::LeaseLost,
                 ..
@@ -146,13 +145,13 @@ impl QueueMeters {
         })
     }
 
-    fn leased(&self, delivery: &Delivery) {
+    fn leased(&self, lease: &Lease) {
         self.deliveries.increment(1);
-        if delivery.attempt > 1 {
+        if lease.attempt > 1 {
             return;
         }
-        let leased = Timestamp::from_millis(delivery.receipt.token.get() / Token::PER_MILLI);
-        let headers = &delivery.headers;
+        let leased = Timestamp::from_millis(lease.receipt.token.get() / Token::PER_MILLI);
+        let headers = &lease.headers;
         if let Some(pushed) = headers.pushed_at() {
             self.wait_seconds.record(leased.since(pushed));
         }
@@ -191,7 +190,7 @@ struct JobMeters {
 
 impl JobMeters {
     fn new(queue: &Arc<str>, job: Option<&Arc<str>>) -> Self {
-        let mut labels: Labels = vec![("queue", queue.to_string())];
+        let mut labels = vec![("queue", queue.to_string())];
         labels.extend(job.map(|job| ("job_type", job.to_string())));
         let with = |label, value: &str| {
             let mut labels = labels.clone();

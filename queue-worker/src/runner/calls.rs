@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::{
     Runner,
     alarm::Alarm,
-    served::{CallAnswer, CallInFlight, Pending, ServedQueue},
+    served::{CallAnswer, CallInFlight, LeasedBody, Pending, ServedQueue},
 };
 use crate::{
     Stop,
@@ -282,59 +282,50 @@ impl Runner {
         now: Instant,
         may_start: bool,
     ) {
-        let name = Arc::clone(&self.queues[index].name);
-        for delivery in &deliveries {
-            let job = self.queues[index].job_type(delivery);
-            let job = job.as_ref();
-            self.events.emit(&name, &Event::Leased { delivery, job });
-        }
+        let served = &mut self.queues[index];
+        let hold = served.terms.hold;
+        let leased = deliveries.into_iter().map(|delivery| {
+            let job = served.handler.job_type(&delivery.headers).cloned();
+            let lease = Lease::new(&delivery, sent, hold, job);
+            let event = Event::Leased { lease: &lease };
+            self.events.emit(&served.name, &event);
+            LeasedBody {
+                body: delivery.body,
+                lease,
+            }
+        });
+        let mut rest: Vec<LeasedBody> = leased.collect();
         if !may_start {
-            let served = &self.queues[index];
-            let released = deliveries.iter().map(|delivery| Pending {
-                settlement: Settlement::release(delivery.receipt),
-                reason: None,
-                lease: Lease::new(delivery, sent, None, served.job_type(delivery)),
-                since: now,
-                doubtful: false,
-            });
-            let released: Vec<Pending> = released.collect();
-            self.queues[index].pending.extend(released);
+            let released = rest.into_iter().map(|leased| leased.release(now));
+            served.pending.extend(released);
             return;
         }
-        let size = self.queues[index].terms.batch;
-        let mut rest = deliveries;
-        rest.retain(|delivery| self.is_in_time(index, delivery, sent, now));
+        let size = served.terms.batch;
+        rest.retain(|leased| self.is_in_time(index, leased, now));
         if let Some(rate) = &mut self.rate {
             rate.charge(rest.len());
         }
         if !self.queues[index].terms.batch_wait.is_zero() && size > 1 {
-            self.gather(index, rest, sent, now);
+            self.gather(index, rest, now);
             return;
         }
         self.shares.charge(index, rest.len().div_ceil(size));
         while !rest.is_empty() {
             let later = rest.split_off(size.min(rest.len()));
-            self.start(index, rest.into_iter().map(|delivery| (delivery, sent)));
+            self.start(index, rest);
             rest = later;
         }
     }
 
-    /// Whether a delivery came before its lease was over. If not, no handler may begin it, because another
-    /// worker may have the message.
-    pub(super) fn is_in_time(
-        &self,
-        index: usize,
-        delivery: &Delivery,
-        sent: Instant,
-        now: Instant,
-    ) -> bool {
-        let job = self.queues[index].job_type(delivery);
-        let lease = Lease::new(delivery, sent, None, job);
+    /// Whether a lease is not over yet. If it is, no handler may begin the message, because another worker may have
+    /// it.
+    pub(super) fn is_in_time(&self, index: usize, leased: &LeasedBody, now: Instant) -> bool {
+        let lease = &*leased.lease;
         if now < lease.deadline() {
             return true;
         }
         lease.stop(Stop::LeaseLost);
-        let (name, lease, stop) = (&self.queues[index].name, &*lease, Stop::LeaseLost);
+        let (name, stop) = (&self.queues[index].name, Stop::LeaseLost);
         self.events.emit(name, &Event::Told { lease, stop });
         self.events.emit(name, &Event::Discarded { lease });
         false

@@ -1,40 +1,33 @@
 //! Batches that wait until they are full, or until their time is over.
 
-use queue_core::{Delivery, Settlement};
 use tokio::time::Instant;
 
 use super::{
     Runner,
     alarm::Alarm,
-    served::{Gathering, Pending, ServedQueue},
+    served::{Gathering, LeasedBody, ServedQueue},
 };
-use crate::{later::after, lease::Lease};
+use crate::later::after;
 
 impl ServedQueue {
     /// Messages that the waiting batch lacks.
     pub(super) fn room(&self) -> usize {
         let gathering = self.gathering.as_ref();
-        gathering.map_or(0, |batch| self.terms.batch - batch.deliveries.len())
+        gathering.map_or(0, |batch| self.terms.batch - batch.messages.len())
     }
 }
 
 impl Runner {
-    /// Adds deliveries, which the worker asked for at `sent`, to the queue's waiting batch, and starts full ones.
-    pub(super) fn gather(
-        &mut self,
-        index: usize,
-        deliveries: Vec<Delivery>,
-        sent: Instant,
-        now: Instant,
-    ) {
-        for delivery in deliveries {
+    /// Adds messages to the queue's waiting batch, and starts full ones.
+    pub(super) fn gather(&mut self, index: usize, messages: Vec<LeasedBody>, now: Instant) {
+        for message in messages {
             let served = &mut self.queues[index];
             let batch = served.gathering.get_or_insert_with(|| Gathering {
-                deliveries: Vec::with_capacity(served.terms.batch),
+                messages: Vec::with_capacity(served.terms.batch),
                 until: after(now, served.terms.batch_wait),
             });
-            batch.deliveries.push((delivery, sent));
-            if batch.deliveries.len() == served.terms.batch {
+            batch.messages.push(message);
+            if batch.messages.len() == served.terms.batch {
                 self.start_batch(index, now);
             }
         }
@@ -62,11 +55,11 @@ impl Runner {
         };
         // The process may have stood still while the batch waited.
         batch
-            .deliveries
-            .retain(|(delivery, sent)| self.is_in_time(index, delivery, *sent, now));
-        if !batch.deliveries.is_empty() {
+            .messages
+            .retain(|message| self.is_in_time(index, message, now));
+        if !batch.messages.is_empty() {
             self.shares.charge(index, 1);
-            self.start(index, batch.deliveries);
+            self.start(index, batch.messages);
         }
     }
 
@@ -74,15 +67,9 @@ impl Runner {
     pub(super) fn release_gathered(&mut self, now: Instant) {
         for served in &mut self.queues {
             let gathering = served.gathering.take();
-            for (delivery, sent) in gathering.into_iter().flat_map(|batch| batch.deliveries) {
-                served.pending.push_back(Pending {
-                    settlement: Settlement::release(delivery.receipt),
-                    reason: None,
-                    lease: Lease::new(&delivery, sent, None, served.job_type(&delivery)),
-                    since: now,
-                    doubtful: false,
-                });
-            }
+            let messages = gathering.into_iter().flat_map(|batch| batch.messages);
+            let released = messages.map(|message| message.release(now));
+            served.pending.extend(released);
         }
     }
 

@@ -2,10 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{Delivery, Disposition, Error, ErrorKind, Running, Settlement, limits};
+use queue_core::{Disposition, Error, ErrorKind, Running, Settlement, limits};
 use tokio::time::Instant;
 
-use super::{Runner, served::Pending};
+use super::{
+    Runner,
+    served::{LeasedBody, Pending},
+};
 use crate::{
     Backoff, Context, Failure, Remedy,
     backoff::seed,
@@ -29,28 +32,20 @@ pub(super) struct Job {
 }
 
 impl Runner {
-    /// Starts a handler for these deliveries; each has the time at which the worker asked for it.
-    pub(super) fn start(
-        &mut self,
-        index: usize,
-        deliveries: impl IntoIterator<Item = (Delivery, Instant), IntoIter: ExactSizeIterator>,
-    ) {
-        let mut deliveries = deliveries.into_iter().peekable();
+    /// Starts a handler for these messages.
+    pub(super) fn start(&mut self, index: usize, messages: Vec<LeasedBody>) {
         self.last_job += 1;
         let job = self.last_job;
         let served = &mut self.queues[index];
-        let (lease_time, hold) = (served.terms.lease, served.terms.hold);
+        let lease_time = served.terms.lease;
         // Only a batch handler gets several messages, and only a router tells types of jobs apart.
-        let job_type = deliveries
-            .peek()
-            .and_then(|(first, _)| served.job_type(first));
-        let own = job_type.as_ref().and_then(|job| job.timeout());
+        let job_type = messages.first().and_then(|first| first.lease.job.as_ref());
+        let own = job_type.and_then(|job| job.timeout());
         let limit = own.or(served.terms.timeout);
         let cut_off = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let mut leases = Vec::with_capacity(deliveries.len());
-        let mut contents = Vec::with_capacity(deliveries.len());
-        for (entry, (delivery, sent)) in deliveries.enumerate() {
-            let lease = Lease::new(&delivery, sent, hold, job_type.clone());
+        let mut leases = Vec::with_capacity(messages.len());
+        let mut contents = Vec::with_capacity(messages.len());
+        for (entry, LeasedBody { body, lease }) in messages.into_iter().enumerate() {
             let name = Arc::clone(&served.name);
             let extender = LeaseExtender::Worker {
                 key: (job, entry),
@@ -59,7 +54,7 @@ impl Runner {
             let shutting_down = Arc::clone(&self.shutting_down);
             let own = Arc::clone(&lease);
             let context = Context::new(own, name, cut_off, extender, shutting_down);
-            contents.push((delivery.body, context));
+            contents.push((body, context));
             self.events
                 .emit(&served.name, &Event::Started { lease: &lease });
             served.heartbeat_due = earlier(served.heartbeat_due, lease.heartbeat_at(lease_time));

@@ -2,13 +2,13 @@
 
 use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Duration};
 
-use queue_core::{Counters, Delivery, Extended, Leased, Leasing, Result, Settled, Settlement};
+use queue_core::{Bytes, Counters, Extended, Leased, Leasing, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::batch_limit::BatchLimit;
 use crate::{
-    event::Event, handler::JobHandler, job_type::JobType, lease::Lease, outage::Outage,
-    settings::RouteSettings, source::Source, task_message::ExtendRequest,
+    event::Event, handler::JobHandler, lease::Lease, outage::Outage, settings::RouteSettings,
+    source::Source, task_message::ExtendRequest,
 };
 
 pub(super) type InFlight<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -19,8 +19,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_s
 /// A batch that is not full yet. It has a slot. No heartbeat extends its leases, which last at least twice as long as
 /// it may wait.
 pub(super) struct Gathering {
-    /// Each delivery, and when the worker asked for it.
-    pub(super) deliveries: Vec<(Delivery, Instant)>,
+    pub(super) messages: Vec<LeasedBody>,
     /// The time at which it starts as it is.
     pub(super) until: Instant,
 }
@@ -91,6 +90,25 @@ pub(super) struct Pending {
     pub(super) doubtful: bool,
 }
 
+/// A message that no handler has yet.
+pub(super) struct LeasedBody {
+    pub(super) body: Bytes,
+    pub(super) lease: Arc<Lease>,
+}
+
+impl LeasedBody {
+    /// The result of a message that no handler gets.
+    pub(super) fn release(self, now: Instant) -> Pending {
+        Pending {
+            settlement: Settlement::release(self.lease.receipt),
+            reason: None,
+            lease: self.lease,
+            since: now,
+            doubtful: false,
+        }
+    }
+}
+
 impl Pending {
     /// The event of giving this result up.
     pub(super) fn unsettled(&self) -> Event<'_> {
@@ -145,11 +163,6 @@ impl ServedQueue {
             sample: None,
             sample_due: now,
         }
-    }
-
-    /// The type of this job, if the queue's handler is a router.
-    pub(super) fn job_type(&self, delivery: &Delivery) -> Option<Arc<JobType>> {
-        self.handler.job_type(&delivery.headers).cloned()
     }
 
     /// The slots that the queue may take in addition to its own.
