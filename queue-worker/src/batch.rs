@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc};
 
-use queue_core::{Bytes, Consumer};
+use queue_core::{Bytes, Result};
 
 use super::{
     Context, Failure, IntoVerdict, Verdict,
@@ -49,14 +49,15 @@ fn fit(mut verdicts: Vec<Verdict>, count: usize) -> Vec<Verdict> {
     verdicts
 }
 
-pub(crate) struct Batch<T, H> {
-    pub(crate) consumer: Consumer<T>,
+pub(crate) struct Batch<D, H> {
+    pub(crate) decode: D,
     pub(crate) handler: H,
 }
 
-impl<T, H, F> JobHandler for Batch<T, H>
+impl<T, D, H, F> JobHandler for Batch<D, H>
 where
     T: Send + 'static,
+    D: Fn(&Bytes) -> Result<T> + Send + Sync + 'static,
     H: Fn(Vec<(T, Context)>) -> F + Send + Sync + 'static,
     F: Future<Output: IntoVerdicts> + Send + 'static,
 {
@@ -69,7 +70,7 @@ where
             let mut endings = vec![None; jobs.len()];
             let mut values = Vec::with_capacity(jobs.len());
             for (ending, (body, context)) in endings.iter_mut().zip(jobs) {
-                match decode(&|body: &Bytes| self.consumer.decode(body), &body) {
+                match decode(&self.decode, &body) {
                     Ok(value) => values.push((value, context)),
                     Err(bad) => *ending = Some(bad),
                 }

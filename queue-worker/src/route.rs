@@ -46,6 +46,11 @@ impl<T: Send + 'static> Route<T> {
     }
 
     terms_setters!();
+
+    fn decoder(&self) -> impl Fn(&Bytes) -> Result<T> + Send + Sync + use<T> {
+        let consumer = self.consumer.clone();
+        move |body: &Bytes| consumer.decode(body)
+    }
 }
 
 /// One worker on several queues, which share its slots. Each queue has its own type, handler and
@@ -94,8 +99,7 @@ impl Workers {
         H: Fn(T, Context) -> F + Send + Sync + 'static,
         F: Future<Output: IntoVerdict> + Send + 'static,
     {
-        let consumer = route.consumer.clone();
-        let decode = move |body: &Bytes| consumer.decode(body);
+        let decode = route.decoder();
         self.push(route, Arc::new(Single { decode, handler }));
         self
     }
@@ -117,8 +121,8 @@ impl Workers {
         F: Future<Output: IntoVerdicts> + Send + 'static,
     {
         route.terms.batch = max;
-        let consumer = route.consumer.clone();
-        self.push(route, Arc::new(Batch { consumer, handler }));
+        let decode = route.decoder();
+        self.push(route, Arc::new(Batch { decode, handler }));
         self
     }
 
