@@ -218,7 +218,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Error::new(ErrorKind::Configuration, message))
     }
 
-    /// The backend's time, by which its leases end and its messages become due. A scheduler goes by it, so that no
+    /// The backend's time, by which its leases end and its messages become due. A scheduler uses it, so that no
     /// program's clock matters.
     ///
     /// # Errors
