@@ -9,16 +9,9 @@ use std::{
 
 use crate::page::{Page, Step};
 
-/// The packages that a page or the workspace optimises, and that cargo builds for the pages alone. The
-/// pages play few runs, so optimising would take longer than it saves.
-const UNOPTIMISED: [&str; 6] = [
-    "queue-core",
-    "queue-memory",
-    "queue-redis",
-    "queue-sim",
-    "redis",
-    "tokio",
-];
+/// The packages that the workspace optimises, that cargo builds for the pages alone, and that no page runs for
+/// long: optimising them would take longer than it saves.
+const UNOPTIMISED: [&str; 2] = ["queue-redis", "redis"];
 
 /// The workspace's settings for builds of other packages. With them, cargo builds packages with the same
 /// features only once.

@@ -19,10 +19,9 @@ use crate::{
     sim::builder::Sim,
 };
 
-/// The most runs that shrinking one failure plays here, beside the runs that proptest counts.
+/// The most runs that shrinking one failure plays here, beside the runs that proptest counts. No clock limits it
+/// unless the test asks for that: a busy machine would end with a longer counterexample than an idle one.
 const RUNS: u32 = 10_000;
-/// The longest time for shrinking one failure, if proptest's own limit is not shorter.
-const TIME: Duration = Duration::from_secs(60);
 /// The number of seeds that are searched for a shorter failure, or for the same failure with a simpler input.
 const SEEDS: u32 = 64;
 /// The same number if only the test itself can detect a failure, so that proptest plays each seed.
@@ -33,7 +32,8 @@ const SEEDS_PLAYED: u32 = 32;
 pub(super) struct Failing {
     /// The simulation's name.
     name: String,
-    until: Instant,
+    /// When proptest's own limit on the time ends it.
+    until: Option<Instant>,
     state: Mutex<FailingState>,
 }
 
@@ -58,7 +58,7 @@ impl Failing {
     pub(super) fn begin(sim: &Sim, plan: Plan, patience: Option<Duration>) -> Arc<Self> {
         let failing = Arc::new(Self {
             name: sim.name.clone(),
-            until: Instant::now() + patience.map_or(TIME, |patience| patience.min(TIME)),
+            until: patience.map(|patience| Instant::now() + patience),
             state: Mutex::new(FailingState {
                 plan,
                 rule: None,
@@ -147,7 +147,7 @@ impl Failing {
     /// Whether another run may be played. Each call counts as a run.
     fn goes_on(&self) -> bool {
         let mut state = self.lock();
-        let goes_on = state.left > 0 && Instant::now() < self.until;
+        let goes_on = state.left > 0 && self.until.is_none_or(|until| Instant::now() < until);
         state.left = state.left.saturating_sub(1);
         goes_on
     }

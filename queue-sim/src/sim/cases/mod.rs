@@ -24,7 +24,7 @@ impl Sim {
     ///
     /// The simulation may depend on generated values, by `prop_flat_map`: give it the same name for all of them. The
     /// values and the plan shrink together. A simpler value is played with the plan that failed last, and then with
-    /// some other seeds. Beside proptest's own limits, shrinking plays at most 10,000 runs, and takes at most a minute.
+    /// some other seeds. Beside proptest's own limits, shrinking plays at most 10,000 runs.
     ///
     /// With `QUEUE_SIM_REPLAY='v1:…'` every case plays that plan. Proptest generates all other
     /// values, and keeps them in its own files.
