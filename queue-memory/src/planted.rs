@@ -99,6 +99,18 @@ pub enum Bug {
     PushedWhenItDied,
     /// A revived message keeps the reason of its last retry.
     RevivalKeepsWhy,
+    /// An ack with a stale receipt stores its result.
+    ResultWithoutItsAck,
+    /// A result is there after its time.
+    ResultOutlivesItsTime,
+    /// A queue holds any number of results.
+    ResultsWithoutBound,
+    /// An extension with a stale receipt stores its progress.
+    ProgressIgnoresTheToken,
+    /// Progress stays after its lease.
+    ProgressOutlivesItsLease,
+    /// The end of a message wakes no caller that waits for it.
+    EndWakesNobody,
     /// Cancelling takes a leased message out, too.
     CancelsTheLeased,
     /// A cancelled message is not counted.

@@ -167,6 +167,18 @@ local function look(queue, keys)
     return back
   end
 
+  -- Each result has the end of its time.
+  local results = fields('results')
+  for _, id in ipairs(members('result-ends')) do
+    if not results[id] then
+      say('result-ends', 'has an entry without a result:', id)
+    end
+    results[id] = nil
+  end
+  for id in pairs(results) do
+    say('results', 'has an entry without an end:', id)
+  end
+
   -- `frames` also has the beginnings of members of the line, and the holders of leases. Some messages have a dedup
   -- key, the end of a time to live, or the reference of a body there.
   local extras = {}

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use queue_core::{
-    DeadLetter, DeathReason, Delivery, Due, Headers, Holder, Message, MessageId, Outdated, Peeked,
-    Place, Receipt, Standing, Timestamp, Token, millis_ceil,
+    DeadLetter, DeathReason, Delivery, Due, Found, Headers, Holder, Message, MessageId, Outdated,
+    Peeked, Place, Receipt, Standing, Timestamp, Token, millis_ceil,
 };
 
 #[cfg(test)]
@@ -202,8 +202,8 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Reads the frame, the time when the message is due or its lease expires, and for a lease its token and the
-    /// holder's name.
+    /// Reads the frame, the time when the message is due or its lease expires, and for a lease its token, the
+    /// holder's name and the progress.
     pub(crate) fn read(
         frame: Bytes,
         head: usize,
@@ -219,13 +219,16 @@ impl Shown {
             Place::Delayed => Standing::Delayed { due_in: left },
             Place::Leased => {
                 let token = Token::new(narrow(&mut lease)?);
-                let rest = lease.len();
+                let name = lease.iter().position(|byte| *byte == 0);
+                let progress = name.map(|end| lease.split_off(end).slice(1..));
+                let name = lease.len();
                 // No holder's name is empty.
-                let holder = text(&mut lease, rest).and_then(|name| Holder::new(name).ok());
+                let holder = text(&mut lease, name).and_then(|name| Holder::new(name).ok());
                 Standing::Leased {
                     receipt: Receipt::new(frame.id, token),
                     time_left: left,
                     holder,
+                    progress,
                 }
             }
         };
@@ -236,12 +239,17 @@ impl Shown {
         })
     }
 
-    /// The message as a caller sees it; `None` as for [`Frame::message`].
-    pub(crate) fn peeked(mut self) -> Option<Peeked> {
-        let attempts = match &self.standing {
+    /// The attempts, including the one under way.
+    fn attempts(&self) -> u32 {
+        match &self.standing {
             Standing::Leased { .. } => self.frame.attempts.saturating_add(1),
             _ => self.frame.attempts,
-        };
+        }
+    }
+
+    /// The message as a caller sees it; `None` as for [`Frame::message`].
+    pub(crate) fn peeked(mut self) -> Option<Peeked> {
+        let attempts = self.attempts();
         let failure = self.frame.failure.take();
         Some(Peeked {
             message: self.frame.message()?,
@@ -328,6 +336,44 @@ impl Dead {
             died_at,
         }
     }
+}
+
+/// Reads an answer of `lua/leasing/find.lua`.
+pub(crate) fn found(
+    letter: &[u8],
+    bytes: Bytes,
+    head: usize,
+    now: Timestamp,
+    time: Timestamp,
+    lease: Bytes,
+) -> Option<Found> {
+    let place = match letter {
+        b"r" | b"e" => Place::Ready,
+        b"d" => Place::Delayed,
+        b"l" => Place::Leased,
+        b"x" => {
+            let dead = Dead::read(bytes, head)?;
+            return Some(Found::Dead {
+                attempts: dead.frame.attempts,
+                reason: dead.reason,
+                failure: dead.frame.failure,
+                pushed_at: dead.frame.pushed,
+                died_at: dead.died_at,
+            });
+        }
+        b"k" => return Some(Found::Done(bytes)),
+        b"g" => return Some(Found::Gone),
+        b"n" => return Some(Found::NeverWas),
+        _ => return None,
+    };
+    let shown = Shown::read(bytes, head, place, now, time, lease)?;
+    let spent = u32::from(letter == b"e");
+    Some(Found::Present {
+        attempts: shown.attempts().saturating_add(spent),
+        age: shown.age,
+        failure: shown.frame.failure,
+        standing: shown.standing,
+    })
 }
 
 /// Reads an id that is a value of its own in a script's reply.

@@ -9,7 +9,7 @@
 //! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/lib/config.lua`; `next_due`, see there; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member) |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); a lease's member is id (7 bytes) + token (7 bytes); a batch lease's member is the least id, the first token and the number of messages (1 byte), then the ids if they are not consecutive |
 //! | `…:runs` | zset | leasing | the batch leases in `leases`, by their first token, see `lua/lib/batch_leases.lua` |
-//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; frames in `ready` of a reliable or bounded queue are not in this hash. `p` and id → what precedes the id in `line`; `h` and id → its holder; `u` and id → its dedup key, if the mark ends with the message; `e` and id → the end of its time to live, see `lua/lib/attachments.lua`; `b` and id → the reference of its large body; a batch lease → its frames or packs, if they come from `ready`; `h` and the batch lease → its holder; `a` and the batch lease → which of its messages are acked, see `lua/lib/batch_leases.lua` |
+//! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; frames in `ready` of a reliable or bounded queue are not in this hash. `p` and id → what precedes the id in `line`; `h` and id → its holder, and behind a zero byte its progress; `u` and id → its dedup key, if the mark ends with the message; `e` and id → the end of its time to live, see `lua/lib/attachments.lua`; `b` and id → the reference of its large body; a batch lease → its frames or packs, if they come from `ready`; `h` and the batch lease → its holder; `a` and the batch lease → which of its messages are acked, see `lua/lib/batch_leases.lua` |
 //! | `…:dead` | zset | leasing | ids of dead letters by number of the death |
 //! | `…:arrivals` | zset | all | the marker for arrivals: the waiting processes, each perhaps with the terms of a lease; or `armed`, see `lua/lib/wake_up.lua` |
 //! | `…:line` | zset | leasing | the ready ids that are not in `ready`; in a delay queue, all undelivered ids by due time |
@@ -21,6 +21,9 @@
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |
 //! | `…:ends` | zset | leasing | ids of undelivered messages with a time to live, by its end (ms) |
+//! | `…:results` | hash | leasing | id → the result of an acked message, see `lua/lib/results.lua` |
+//! | `…:result-ends` | zset | leasing | ids of messages with a result, by the end of its time (ms) |
+//! | `…:end-<id>` | zset | leasing | the marker for the result of one message, its id in hexadecimal digits: the waiting processes |
 //! | `…:ring` | zset | rotating | ids by number of their place; with a pace, of the visited items |
 //! | `…:fresh` | zset | rotating with a pace | ids of items without a visit, by number of their place |
 //! | `…:due` | zset | rotating with a pace | ids of visited items by their next due time (ms) |
@@ -43,28 +46,89 @@
 //! Each process that waits listens to its own channel, `prefix:wake:<number>` (an ACL pattern for all of them is
 //! `&qk:wake:*`).
 //!
-//! Ids are 7 bytes, big-endian, so they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows them in order. No key has
-//! an expiry, so a full server with a `volatile-*` policy, which evicts only keys with an expiry, evicts none of these.
+//! Ids are 7 bytes, big-endian, so they sort by number: `ZRANGE 'qk:{orders}:line' 0 9` shows them in order. Only
+//! end markers have an expiry, and they hold only hints. So a full server with a `volatile-*` policy, which evicts only
+//! keys with an expiry, evicts none of the others.
 //! `lua/lib/frames.lua` describes a frame.
 
-use queue_core::{QueueKind, QueueName};
+use queue_core::{MessageId, QueueKind, QueueName};
 
 /// A kind's keys, in the order of `lua/<kind>/queue.lua`; a ring's in the order of `lua/rotating/ring.lua`.
 const RELIABLE: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "runs", "guard",
-    "dedup", "firsts", "ends", "bodies", "uploads",
+    "meta",
+    "leases",
+    "frames",
+    "dead",
+    "arrivals",
+    "line",
+    "delayed",
+    "ready",
+    "runs",
+    "guard",
+    "dedup",
+    "firsts",
+    "ends",
+    "bodies",
+    "uploads",
+    "results",
+    "result-ends",
 ];
 const DELAY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "runs", "guard", "dedup", "firsts",
-    "ends", "bodies", "uploads",
+    "meta",
+    "leases",
+    "frames",
+    "dead",
+    "arrivals",
+    "line",
+    "runs",
+    "guard",
+    "dedup",
+    "firsts",
+    "ends",
+    "bodies",
+    "uploads",
+    "results",
+    "result-ends",
 ];
 const PRIORITY: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "runs", "guard", "dedup",
-    "firsts", "ends", "bodies", "uploads",
+    "meta",
+    "leases",
+    "frames",
+    "dead",
+    "arrivals",
+    "line",
+    "delayed",
+    "runs",
+    "guard",
+    "dedup",
+    "firsts",
+    "ends",
+    "bodies",
+    "uploads",
+    "results",
+    "result-ends",
 ];
 const BOUNDED: &[&str] = &[
-    "meta", "leases", "frames", "dead", "arrivals", "line", "delayed", "ready", "runs", "room",
-    "distinct", "owned", "guard", "dedup", "firsts", "ends", "bodies", "uploads",
+    "meta",
+    "leases",
+    "frames",
+    "dead",
+    "arrivals",
+    "line",
+    "delayed",
+    "ready",
+    "runs",
+    "room",
+    "distinct",
+    "owned",
+    "guard",
+    "dedup",
+    "firsts",
+    "ends",
+    "bodies",
+    "uploads",
+    "results",
+    "result-ends",
 ];
 const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard", "uploads",
@@ -72,9 +136,31 @@ const ROTATING: &[&str] = &[
 
 /// The keys of all kinds, in the order of `remove` in `lua/leasing/queues.lua`.
 const OF_ANY_KIND: &[&str] = &[
-    "meta", "leases", "runs", "frames", "arrivals", "room", "dead", "line", "delayed", "ready",
-    "distinct", "owned", "dedup", "firsts", "ends", "bodies", "uploads", "ring", "keyed", "named",
-    "fresh", "due", "guard",
+    "meta",
+    "leases",
+    "runs",
+    "frames",
+    "arrivals",
+    "room",
+    "dead",
+    "line",
+    "delayed",
+    "ready",
+    "distinct",
+    "owned",
+    "dedup",
+    "firsts",
+    "ends",
+    "bodies",
+    "uploads",
+    "ring",
+    "keyed",
+    "named",
+    "fresh",
+    "due",
+    "results",
+    "result-ends",
+    "guard",
 ];
 
 /// The keys of a store of once keys, in the order of `lua/once/store.lua`.
@@ -90,9 +176,8 @@ const ONCE: &[&str] = &[
 fn type_of(suffix: &&str) -> &'static str {
     match *suffix {
         "ready" => "list",
-        "meta" | "frames" | "firsts" | "distinct" | "owned" | "bodies" | "keyed" | "named" => {
-            "hash"
-        }
+        "meta" | "frames" | "firsts" | "distinct" | "owned" | "bodies" | "keyed" | "named"
+        | "results" => "hash",
         "once" | "once-tokens" => "hash",
         _ => "zset",
     }
@@ -116,6 +201,13 @@ pub(crate) fn meta(prefix: &str, queue: &QueueName) -> String {
 /// The key of the configuration of the queue that a marker belongs to.
 pub(crate) fn meta_beside(marker: &[u8]) -> Vec<u8> {
     beside(marker, b"meta")
+}
+
+/// The results of the queue that a marker belongs to, if it is the end marker of a message.
+pub(crate) fn results_beside(marker: &[u8]) -> Option<Vec<u8>> {
+    let colon = marker.iter().rposition(|byte| *byte == b':')?;
+    let is_end = marker[colon + 1..].starts_with(b"end-");
+    is_end.then(|| beside(marker, b"results"))
 }
 
 /// The guard of the queue that a marker belongs to.
@@ -164,6 +256,12 @@ impl Keys {
         }
     }
 
+    /// All keys but the keys of results.
+    pub(crate) fn without_results(&self) -> &[String] {
+        let results = self.suffixes.iter().position(|suffix| *suffix == "results");
+        &self.names[..results.unwrap_or(self.names.len())]
+    }
+
     /// All keys, as `KEYS` wants them.
     pub(crate) fn all(&self) -> &[String] {
         &self.names
@@ -199,6 +297,11 @@ impl Keys {
     /// The leases.
     pub(crate) fn leases(&self) -> &str {
         self.named("leases")
+    }
+
+    /// The marker for the result of a message.
+    pub(crate) fn end_marker(&self, id: MessageId) -> String {
+        self.beside(&format!("end-{:x}", id.get()))
     }
 
     /// A key for a write that leaves nothing behind: the key exists only within that step.
@@ -327,7 +430,16 @@ mod tests {
         for kind in QueueKind::ALL {
             let last: &[&str] = match kind {
                 QueueKind::Rotating => &["guard", "uploads"],
-                _ => &["guard", "dedup", "firsts", "ends", "bodies", "uploads"],
+                _ => &[
+                    "guard",
+                    "dedup",
+                    "firsts",
+                    "ends",
+                    "bodies",
+                    "uploads",
+                    "results",
+                    "result-ends",
+                ],
             };
             assert!(table(kind).ends_with(last), "{kind}");
             let keys = Keys::new("qk", &name, kind);

@@ -39,6 +39,7 @@ leasing_scripts! {
     purge: "leasing/operators#purge";
     cancel: "leasing/operators#cancel";
     peek: "leasing/peek";
+    find: "leasing/find";
     reconfigure: "leasing/operators#reconfigure";
     pause: "leasing/operators#pause";
     resume: "leasing/operators#resume";

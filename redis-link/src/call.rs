@@ -69,6 +69,11 @@ impl ScriptCall {
         self.keys
     }
 
+    /// The names of the keys.
+    pub fn key_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts(BEFORE_KEYS).take(self.keys)
+    }
+
     /// The same call with the script's text instead of its hash. It also loads the script on the server.
     pub fn in_full(&self) -> Cmd {
         let mut command = redis::cmd("EVAL");

@@ -70,6 +70,10 @@ pub enum Feature {
     Release,
     /// [`Disposition::Bury`].
     Bury,
+    /// [`Disposition::AckWith`]: an ack may keep a result (S1).
+    Results,
+    /// Extensions may carry progress (L19).
+    Progress,
     /// A lease ends at its deadline (L7): without this, a holder has its message until it settles.
     Expiry,
     /// A client may hold several messages at once.
@@ -104,6 +108,8 @@ impl fmt::Display for Feature {
             Self::Defer => "defer",
             Self::Release => "release",
             Self::Bury => "bury",
+            Self::Results => "ack with a result",
+            Self::Progress => "progress of a lease",
             Self::Expiry => "leases that expire",
             Self::Several => "several messages at once for one client",
             Self::SharedReceipts => "receipts that other handles know",
@@ -239,6 +245,10 @@ impl Guarantees {
             Call::Settle(settlements) | Call::SettleAndLease(settlements, ..) => settlements
                 .iter()
                 .try_for_each(|each| self.check_settlement(each))?,
+            Call::Extend(extensions, _) => {
+                let reported = extensions.iter().any(|each| each.progress.is_some());
+                self.place_for(Feature::Progress, reported)?;
+            }
             _ => {}
         }
         let mut pushes = call.pushes().unwrap_or_default().into_iter();
@@ -276,6 +286,7 @@ impl Guarantees {
             Disposition::Defer { .. } => Feature::Defer,
             Disposition::Release => Feature::Release,
             Disposition::Bury { .. } => Feature::Bury,
+            Disposition::AckWith(_) => Feature::Results,
         };
         match self.has(feature) {
             true => Ok(()),

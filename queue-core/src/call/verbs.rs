@@ -168,7 +168,7 @@ verbs! {
         settle<'life1>(settlements: [Settlement]) -> Vec<Settled> = Settle;
         settle_and_lease<'life1>(settlements: [Settlement], max: NonZeroUsize, lease_time: Duration, holder: MaybeHolder)
             -> (Vec<Settled>, Leased) = SettleAndLease;
-        extend<'life1>(receipts: [Receipt], lease_time: Duration) -> Vec<Extended> = Extend;
+        extend<'life1>(extensions: [Extension], lease_time: Duration) -> Vec<Extended> = Extend;
         wait_for_arrival(timeout: Duration) -> () = WaitForArrival;
         wait_to_lease(lease_time: Duration, holder: MaybeHolder, timeout: Duration) -> Leased = WaitToLease;
         depth -> Depth = Depth;
@@ -181,6 +181,8 @@ verbs! {
         purge(max: NonZeroUsize) -> u64 = Purge;
         cancel<'life1>(ids: [MessageId]) -> Vec<Cancelled> = Cancel;
         peek(place: Place, page: Page) -> Paged<Peeked> = Peek;
+        find<'life1>(ids: [MessageId]) -> Vec<Found> = Find;
+        wait_for_end(id: MessageId, timeout: Duration) -> () = WaitForEnd;
     }
     ReliableQueue by reliable or leasing {
         push<'life1>(messages: [Push]) -> Vec<Pushed> = Push;
@@ -307,6 +309,7 @@ impl Call {
     pub const fn waits_for(&self) -> Option<Duration> {
         match self {
             Self::WaitForArrival(timeout)
+            | Self::WaitForEnd(_, timeout)
             | Self::WaitToLease(_, _, timeout)
             | Self::WaitForRoom(timeout)
             | Self::WaitForTurn(timeout) => Some(*timeout),

@@ -110,9 +110,7 @@ impl Partitions {
     pub(super) async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
         let whole = |partition, mut peeked: Peeked| {
             peeked.message = whole_message(partition, peeked.message);
-            if let Standing::Leased { receipt, .. } = &mut peeked.standing {
-                *receipt = ids::whole_receipt(partition, *receipt);
-            }
+            whole_standing(partition, &mut peeked.standing);
             peeked
         };
         self.listed(page, |page| Call::Peek(place, page), whole)
@@ -162,6 +160,13 @@ impl Partitions {
             entries,
             next: None,
         })
+    }
+}
+
+/// Changes the receipt of a lease in a partition into a receipt of the whole queue.
+pub(super) fn whole_standing(partition: usize, standing: &mut Standing) {
+    if let Standing::Leased { receipt, .. } = standing {
+        *receipt = ids::whole_receipt(partition, *receipt);
     }
 }
 

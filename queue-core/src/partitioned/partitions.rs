@@ -78,7 +78,7 @@ impl Partitions {
 
     /// Gives each partition its share of a batch that names messages. The answer for a message of a missing
     /// partition is `absent`.
-    pub(super) async fn share_known<T, A: Copy>(
+    pub(super) async fn share_known<T, A: Clone>(
         &self,
         shares: Vec<PartitionShare<T>>,
         call: impl Fn(Vec<T>) -> Call,
@@ -92,13 +92,13 @@ impl Partitions {
         let (known, unknown): (Vec<_>, Vec<_>) = shares.into_iter().partition(known);
         self.share(known, call, |_, answer| answer, answers).await?;
         for share in unknown {
-            answers.put(&share.places, vec![absent; share.places.len()])?;
+            answers.put(&share.places, vec![absent.clone(); share.places.len()])?;
         }
         Ok(())
     }
 
     /// Splits a batch that names messages, and gives each partition its share.
-    pub(super) async fn by_partition<T, U, A: Copy>(
+    pub(super) async fn by_partition<T, U, A: Clone>(
         &self,
         batch: Vec<T>,
         partition_of: impl Fn(T) -> (usize, U),

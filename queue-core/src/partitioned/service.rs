@@ -56,7 +56,9 @@ impl Partitions {
                 .await?
                 .answer(),
             Call::Settle(settlements) => self.settle(settlements).await?.answer(),
-            Call::Extend(receipts, lease_time) => self.extend(receipts, lease_time).await?.answer(),
+            Call::Extend(extensions, lease_time) => {
+                self.extend(extensions, lease_time).await?.answer()
+            }
             Call::Cancel(ids) => self.cancel(ids).await?.answer(),
             Call::Revive(ids) => self.revive(ids).await?.answer(),
             Call::Discard(ids) => self.discard(ids).await?.answer(),
@@ -72,6 +74,8 @@ impl Partitions {
             Call::Counters => self.counters().await?.answer(),
             Call::DeadLetters(page) => self.dead_letters(page).await?.answer(),
             Call::Peek(place, page) => self.peek(place, page).await?.answer(),
+            Call::Find(ids) => self.find(ids).await?.answer(),
+            Call::WaitForEnd(id, longest) => self.wait_for_end(id, longest).await?.answer(),
             Call::Purge(max) => self.purge(max).await?.answer(),
             Call::Pause => self
                 .change_all::<()>(&Call::Pause)

@@ -6,12 +6,13 @@ use futures_util::future::join_all;
 
 use super::{
     ids,
+    looking::whole_standing,
     partitions::Partitions,
     split::{Answers, PartitionShare, split, together},
 };
 use crate::{
-    Cancelled, Disposition, Due, Extended, MessageId, Receipt, Rescheduled, Result, Revived,
-    Settled, Settlement, call::Call, limits,
+    Cancelled, Disposition, Due, Extended, Extension, Found, MessageId, Rescheduled, Result,
+    Revived, Settled, Settlement, call::Call, limits,
 };
 
 impl Partitions {
@@ -44,7 +45,7 @@ impl Partitions {
         let ends = |each: &Settlement| {
             matches!(
                 each.disposition,
-                Disposition::Ack | Disposition::Bury { .. }
+                Disposition::Ack | Disposition::AckWith(_) | Disposition::Bury { .. }
             )
         };
         if share.entries.iter().any(ends) {
@@ -57,15 +58,45 @@ impl Partitions {
 
     pub(super) async fn extend(
         &self,
-        receipts: Vec<Receipt>,
+        extensions: Vec<Extension>,
         lease_time: Duration,
     ) -> Result<Vec<Extended>> {
-        limits::check_batch(receipts.len())?;
+        Extension::check_all(&extensions)?;
         limits::lease_millis(lease_time)?;
-        let call = |receipts| Call::Extend(receipts, lease_time);
+        let in_partition = |extension: Extension| {
+            let (partition, receipt) = ids::receipt_in_partition(extension.receipt);
+            (
+                partition,
+                Extension {
+                    receipt,
+                    ..extension
+                },
+            )
+        };
+        let call = |extensions| Call::Extend(extensions, lease_time);
         let lost = Extended::LeaseLost;
-        self.by_partition(receipts, ids::receipt_in_partition, call, lost)
+        self.by_partition(extensions, in_partition, call, lost)
             .await
+    }
+
+    pub(super) async fn find(&self, ids: Vec<MessageId>) -> Result<Vec<Found>> {
+        limits::check_batch(ids.len())?;
+        let found = self.by_partition(ids.clone(), ids::in_partition, Call::Find, Found::NeverWas);
+        let mut found = found.await?;
+        for (found, id) in found.iter_mut().zip(ids) {
+            if let Found::Present { standing, .. } = found {
+                whole_standing(ids::in_partition(id).0, standing);
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) async fn wait_for_end(&self, id: MessageId, longest: Duration) -> Result<()> {
+        let (partition, own) = ids::in_partition(id);
+        if partition >= self.count() {
+            return Ok(());
+        }
+        self.call(partition, Call::WaitForEnd(own, longest)).await
     }
 
     pub(super) async fn cancel(&self, ids: Vec<MessageId>) -> Result<Vec<Cancelled>> {

@@ -7,9 +7,12 @@ use async_trait::async_trait;
 use super::{confirmation::confirm, patience::Patience};
 use crate::{
     Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Error, Extended,
-    Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived,
-    Settled, Settlement, limits,
+    Extension, Found, Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt,
+    Result, Revived, Settled, Settlement, TokioSpawn, limits,
 };
+
+/// How long the end of a message without a result may go unnoticed, because no hint of it comes.
+const LONGEST_UNSEEN_END: Duration = Duration::from_secs(1);
 
 /// Leases messages and settles them.
 ///
@@ -89,12 +92,15 @@ pub trait Leasing: Debug + Send + Sync + 'static {
         }
     }
 
-    /// Sets the deadline of live leases to now + `lease_time`, also when that is sooner (L10).
+    /// Sets the deadline of live leases to now + `lease_time`, also when that is sooner (L10), and stores the
+    /// progress that came with an extension (L19).
     ///
     /// # Errors
     ///
-    /// `Invalid` for an empty batch, more than 128 entries, or a `lease_time` that is zero or over 24 h.
-    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>>;
+    /// `Invalid` for an empty batch, more than 128 entries, a `lease_time` that is zero or over 24 h, or a
+    /// progress that is empty or over 1,024 bytes.
+    async fn extend(&self, extensions: &[Extension], lease_time: Duration)
+    -> Result<Vec<Extended>>;
 
     /// Waits for a hint that a message may be ready, no longer than `timeout`. It moves nothing.
     ///
@@ -210,6 +216,32 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// `Invalid` for a page of zero or over 1,000 entries.
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>>;
+
+    /// Finds out what became of messages; returns one answer for each id, and changes nothing (L18). The cost
+    /// grows with the number of leases.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch or more than 128 ids.
+    async fn find(&self, ids: &[MessageId]) -> Result<Vec<Found>>;
+
+    /// Waits for a hint that a message may be dead, done or gone, no longer than `timeout`. Ends at once if it
+    /// is so already.
+    ///
+    /// An ack with a result ends the wait, unless the hint is lost. Another end may go unnoticed. So the
+    /// caller polls again from time to time: [`wait_for_result`](LeasingExt::wait_for_result) does.
+    ///
+    /// The default body sleeps for a quarter of a second, or for `timeout` if that is shorter.
+    ///
+    /// # Errors
+    ///
+    /// An error if hints cannot come; its kind says why.
+    async fn wait_for_end(&self, id: MessageId, timeout: Duration) -> Result<()> {
+        let _ = id;
+        TokioSpawn::current()?;
+        tokio::time::sleep(timeout.min(Duration::from_millis(250))).await;
+        Ok(())
+    }
 
     /// The confirmer of this handle's calls, if it has one (R2): callers use
     /// [`confirmed`](LeasingExt::confirmed). `None` by default.
@@ -345,6 +377,47 @@ pub trait LeasingExt: Leasing {
         async move { self.settle_one(Settlement::ack(receipt)).await.map(drop) }
     }
 
+    /// Finds out what became of one message (L18).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`find`](Leasing::find).
+    fn find_one(&self, id: MessageId) -> impl Future<Output = Result<Found>> + Send {
+        async move { only(self.find(&[id]).await?) }
+    }
+
+    /// Waits up to `timeout` until a message is dead, done or gone, and returns what
+    /// [`find`](Leasing::find) then says. [`Found::Present`] if the time is over before.
+    ///
+    /// A result comes without polling where the backend can. A message that dies or is gone otherwise is
+    /// noticed within a second. Dropping the future changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`find`](Leasing::find).
+    fn wait_for_result(
+        &self,
+        id: MessageId,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<Found>> + Send {
+        async move {
+            let mut patience = Patience::new(timeout);
+            loop {
+                let Some(found) = patience.look(true, self.find_one(id)).await? else {
+                    continue;
+                };
+                if found.is_over() || patience.is_over() {
+                    return Ok(found);
+                }
+                patience
+                    .wait(Some(LONGEST_UNSEEN_END), |longest| {
+                        self.wait_for_end(id, longest)
+                    })
+                    .await;
+            }
+        }
+    }
+
     /// Removes one undelivered message for good (L15).
     ///
     /// # Errors
@@ -365,7 +438,7 @@ pub trait LeasingExt: Leasing {
         lease_time: Duration,
     ) -> impl Future<Output = Result<()>> + Send {
         async move {
-            match only(self.extend(&[receipt], lease_time).await?)? {
+            match only(self.extend(&[receipt.into()], lease_time).await?)? {
                 Extended::Extended => Ok(()),
                 Extended::LeaseLost => Err(Error::lease_lost(receipt)),
             }

@@ -7,6 +7,7 @@ mod config;
 mod confirmation;
 mod dead;
 mod delay;
+mod find;
 mod leasing;
 mod message;
 mod patience;
@@ -27,13 +28,14 @@ pub use self::{
     confirmation::{Confirmation, Confirmed, Confirmer, Copies},
     dead::{DeadLetter, DeathReason, Revived},
     delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
+    find::Found,
     leasing::{Leasing, LeasingExt},
     message::{Dedup, Delivery, Message, Push, Pushed},
     peek::{Peeked, Place, Standing},
     priority::{Prioritized, PriorityConfig, PriorityQueue, PriorityQueueExt},
     reliable::{ReliableConfig, ReliableQueue, ReliableQueueExt},
     rotating::{Insert, Inserted, Rotated, RotatingConfig, RotatingQueue, RotatingQueueExt},
-    settlement::{Disposition, Extended, Leased, Settled, Settlement},
+    settlement::{Disposition, Extended, Extension, KeptResult, Leased, Settled, Settlement},
 };
 pub(crate) use self::{
     confirmation::confirm,

@@ -63,5 +63,7 @@ pub enum Standing {
         time_left: Duration,
         /// The holder's name, if the call that leased the message gave it.
         holder: Option<Holder>,
+        /// The progress that the holder reported last (L19).
+        progress: Option<Bytes>,
     },
 }

@@ -1,14 +1,18 @@
 //! Settlements, which end leases, and their results.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
-use crate::{Delivery, Receipt, Result, limits};
+use bytes::Bytes;
+
+use crate::{Delivery, Error, Receipt, Result, limits};
 
 /// The way a lease ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Disposition {
     /// Done: the message is gone and is never delivered again (L3).
     Ack,
+    /// Done, and its result is kept for a time (S1).
+    AckWith(Box<KeptResult>),
     /// Failed: again after the delay. The attempt counts; on the last one the message goes to the
     /// dead letters instead (L6).
     Retry {
@@ -42,6 +46,41 @@ impl Disposition {
         };
         let kept = limits::cut_reason(reason.as_deref()?);
         (!kept.is_empty()).then_some(kept)
+    }
+}
+
+/// The result of a message, which its ack stores (S1).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeptResult {
+    /// Its bytes, up to [`limits::MAX_RESULT`].
+    pub result: Bytes,
+    /// How long it is there (S2), rounded up to a millisecond; 1 ms to [`limits::MAX_KEEP_RESULT`].
+    pub time: Duration,
+    /// How many results the queue may hold. Of more, those that end first are dropped with this ack, up to
+    /// 128.
+    pub at_most: NonZeroU32,
+}
+
+impl KeptResult {
+    /// A result that is kept for `time`, in a queue with at most 100,000 results.
+    pub fn new(result: impl Into<Bytes>, time: Duration) -> Self {
+        Self {
+            result: result.into(),
+            time,
+            at_most: limits::DEFAULT_RESULTS,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        limits::result_millis(self.time)?;
+        if self.result.len() > limits::MAX_RESULT {
+            return Err(Error::invalid(format!(
+                "a result of {} bytes: at most {} are kept; store it elsewhere, and keep where it is",
+                self.result.len(),
+                limits::MAX_RESULT
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -79,6 +118,11 @@ impl Settlement {
         Self::new(receipt, Disposition::Ack)
     }
 
+    /// Done, with a result (S1).
+    pub fn ack_with(receipt: Receipt, result: KeptResult) -> Self {
+        Self::new(receipt, Disposition::AckWith(Box::new(result)))
+    }
+
     /// Failed: again after the delay, the attempt counts.
     pub const fn retry(receipt: Receipt, delay: Duration) -> Self {
         let reason = None;
@@ -107,7 +151,7 @@ impl Settlement {
         Self::new(receipt, Disposition::Bury { reason })
     }
 
-    /// Checks the delays of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An empty batch
+    /// Checks the delays and results of a batch, and that it has at most [`limits::MAX_BATCH`] entries. An empty batch
     /// passes, because [`settle_and_lease`](crate::Leasing::settle_and_lease) allows it.
     ///
     /// # Errors
@@ -119,10 +163,12 @@ impl Settlement {
             limits::check_batch(batch.len())?;
         }
         for settlement in batch {
-            if let Disposition::Retry { delay, .. } | Disposition::Defer { delay } =
-                settlement.disposition
-            {
-                limits::delay_millis(delay)?;
+            match &settlement.disposition {
+                Disposition::Retry { delay, .. } | Disposition::Defer { delay } => {
+                    limits::delay_millis(*delay)?;
+                }
+                Disposition::AckWith(kept) => kept.check()?,
+                Disposition::Ack | Disposition::Release | Disposition::Bury { .. } => {}
             }
         }
         Ok(())
@@ -139,6 +185,44 @@ pub enum Settled {
     /// The receipt is not the message's live lease, and nothing changed (L4). Or the same settlement took
     /// effect before and its reply was lost.
     LeaseLost,
+}
+
+/// A receipt whose lease is extended, perhaps with the holder's progress.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Extension {
+    /// The receipt of the lease.
+    pub receipt: Receipt,
+    /// The holder's progress, 1 to [`limits::MAX_PROGRESS`] bytes, in place of the last one (L19). `None`
+    /// leaves that as it is.
+    pub progress: Option<Bytes>,
+}
+
+impl Extension {
+    /// An extension with the holder's progress.
+    pub fn with_progress(receipt: Receipt, progress: impl Into<Bytes>) -> Self {
+        let progress = Some(progress.into());
+        Self { receipt, progress }
+    }
+
+    /// Checks that the batch has 1 to [`limits::MAX_BATCH`] entries, and the size of each progress.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check_all(batch: &[Self]) -> Result<()> {
+        limits::check_batch(batch.len())?;
+        let reported = batch.iter().filter_map(|each| each.progress.as_ref());
+        reported
+            .map(Bytes::len)
+            .try_for_each(limits::check_progress)
+    }
+}
+
+impl From<Receipt> for Extension {
+    fn from(receipt: Receipt) -> Self {
+        let progress = None;
+        Self { receipt, progress }
+    }
 }
 
 /// The result of one extension.

@@ -3,7 +3,7 @@
 //! A backend calls a verb's check first, so that a bad call fails with the same clear
 //! [`Invalid`](crate::ErrorKind::Invalid) everywhere and changes nothing.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use super::{Error, Result, in_millis, millis_ceil};
 
@@ -23,6 +23,12 @@ pub const MAX_PAGE: usize = 1_000;
 pub const MAX_KEY: usize = 256;
 /// Bytes of a dead letter's reason that a backend keeps; it cuts off the rest.
 pub const MAX_REASON: usize = 1024;
+/// Bytes of a holder's progress, at most (L19).
+pub const MAX_PROGRESS: usize = 1024;
+/// Bytes of a result, at most (S1): 64 KiB.
+pub const MAX_RESULT: usize = 64 * 1024;
+/// How many results a queue may hold, unless an ack says otherwise (S2).
+pub const DEFAULT_RESULTS: NonZeroU32 = NonZeroU32::new(100_000).unwrap();
 
 /// The most items of a ring whose pace can change.
 pub const MAX_REPACED: u64 = 10_000;
@@ -35,6 +41,8 @@ pub const MAX_DEDUP_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub const MAX_UNIQUE: Duration = MAX_DELAY;
 /// The longest time that a store knows a once key to be done: 7 days. The shortest is 1 ms.
 pub const MAX_KEEP: Duration = MAX_DEDUP_WINDOW;
+/// The longest time that a result is kept. The shortest is 1 ms.
+pub const MAX_KEEP_RESULT: Duration = MAX_DELAY;
 /// The longest wait for a confirmation: a minute. The shortest is 1 ms.
 pub const MAX_WITHIN: Duration = Duration::from_secs(60);
 /// The longest delay, and the longest time to live: 2^47 ms, some 4,459 years, so that every due time is
@@ -69,6 +77,29 @@ pub fn window_millis(window: Duration) -> Result<u64> {
 /// `Invalid` if it is zero or longer than [`MAX_UNIQUE`].
 pub fn unique_millis(longest: Duration) -> Result<u64> {
     in_range("a unique key's window", longest, MAX_UNIQUE)
+}
+
+/// Whole milliseconds for which a result is kept, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_KEEP_RESULT`].
+pub fn result_millis(time: Duration) -> Result<u64> {
+    in_range("the time of a result", time, MAX_KEEP_RESULT)
+}
+
+/// Checks the size of a progress (L19).
+///
+/// # Errors
+///
+/// `Invalid` if it is empty or longer than [`MAX_PROGRESS`].
+pub fn check_progress(bytes: usize) -> Result<()> {
+    match bytes {
+        1..=MAX_PROGRESS => Ok(()),
+        _ => Err(Error::invalid(format!(
+            "a progress of {bytes} bytes: 1 to {MAX_PROGRESS} are allowed"
+        ))),
+    }
 }
 
 /// Whole milliseconds of a wait for a confirmation, rounded up.

@@ -7,9 +7,9 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Result, Timestamp};
+use queue_core::{MessageId, Result, Timestamp};
 
-use super::{QueueHandle, waiter::Waiter};
+use super::{QueueHandle, end_waiter::wait_for_end, waiter::Waiter};
 use crate::state::Waitable;
 
 /// The place of a queue's name among those of its backend.
@@ -60,6 +60,11 @@ impl<S: Waitable> Handle<S> {
     /// Waits as [`arrival`](Self::arrival) does.
     pub(super) async fn room(&self, timeout: Duration) -> Result<()> {
         Waiter::for_room(&self.known()).wait(timeout).await
+    }
+
+    /// Waits for the end of a message, as [`arrival`](Self::arrival) waits.
+    pub(super) async fn end(&self, id: MessageId, timeout: Duration) -> Result<()> {
+        wait_for_end(&self.known(), id, timeout).await
     }
 
     /// Names the queue in an error.

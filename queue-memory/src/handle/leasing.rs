@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Counters, DeadLetter, Depth, Extended, Holder, Leased, Leasing, MessageId, Page,
-    Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement, limits,
+    Cancelled, Counters, DeadLetter, Depth, Extended, Extension, Found, Holder, Leased, Leasing,
+    MessageId, Page, Paged, Peeked, Place, Result, Revived, Settled, Settlement, limits,
 };
 
 use super::Handle;
@@ -46,10 +46,14 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
         })
     }
 
-    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
-        self.checked(limits::check_batch(receipts.len()))?;
+    async fn extend(
+        &self,
+        extensions: &[Extension],
+        lease_time: Duration,
+    ) -> Result<Vec<Extended>> {
+        self.checked(Extension::check_all(extensions))?;
         let lease_time = self.checked(limits::lease_millis(lease_time))?;
-        self.call(|state, now| state.extend(now, receipts, lease_time))
+        self.call(|state, now| state.extend(now, extensions, lease_time))
     }
 
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
@@ -101,5 +105,14 @@ impl<K: Kind> Leasing for LeasingHandle<K> {
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
         self.checked(page.check())?;
         self.call(|state, now| state.peek(now, place, page))
+    }
+
+    async fn find(&self, ids: &[MessageId]) -> Result<Vec<Found>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        self.call(|state, now| state.find(now, ids))
+    }
+
+    async fn wait_for_end(&self, id: MessageId, timeout: Duration) -> Result<()> {
+        self.end(id, timeout).await
     }
 }

@@ -1,5 +1,6 @@
 //! Thin asynchronous handles over the state machines: they add the lock, the clock and waiting.
 
+mod end_waiter;
 mod home;
 #[cfg(test)]
 mod interleavings;

@@ -9,6 +9,7 @@ use std::{
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Removal, Result, Timestamp};
 use tokio::time::Instant;
 
+use super::end_waiter::EndWaiters;
 use crate::{
     clock::{MemoryClock, Millisecond},
     state::{Openable, Waitable},
@@ -31,6 +32,7 @@ pub(super) struct Locked<S> {
     last: Millisecond,
     pub(super) arrival: WaiterRegistry,
     pub(super) room: WaiterRegistry,
+    pub(super) ends: EndWaiters,
 }
 
 impl<S: Waitable> QueueHandle<S> {
@@ -45,6 +47,7 @@ impl<S: Waitable> QueueHandle<S> {
                 last: clock.first(),
                 arrival: WaiterRegistry::default(),
                 room: WaiterRegistry::default(),
+                ends: EndWaiters::default(),
             }),
         }
     }
@@ -83,6 +86,7 @@ impl<S: Waitable> QueueHandle<S> {
             last,
             arrival,
             room,
+            ends,
         } = &mut *locked;
         if *removed {
             return Ok(Continue(work));
@@ -91,6 +95,10 @@ impl<S: Waitable> QueueHandle<S> {
         let answer = work(state, now);
         let arrival = arrival.notify(|| state.arrival(now), now);
         let room = room.notify(|| state.room(now), now);
+        let ended = match ends.is_empty() {
+            true => Vec::new(),
+            false => ends.woken(state),
+        };
         drop(locked);
         planted!(ArrivalWakesNobody => arrival = None);
         planted!(RoomWakesNobody => room = None);
@@ -99,6 +107,11 @@ impl<S: Waitable> QueueHandle<S> {
         }
         if let Some(room) = room {
             room.wake();
+        }
+        planted!(EndWakesNobody => return Ok(Break(answer)));
+        for waker in ended {
+            step!();
+            waker.wake();
         }
         Ok(Break(answer))
     }
@@ -138,6 +151,7 @@ impl<S: Openable> QueueHandle<S> {
         locked.removed = true;
         let mut wakers = locked.arrival.wake_all();
         wakers.append(&mut locked.room.wake_all());
+        wakers.append(&mut locked.ends.take_all());
         drop(locked);
         planted!(RemovalWakesNobody => wakers = Vec::new());
         Ok(Box::new(move || {

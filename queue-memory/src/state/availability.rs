@@ -1,6 +1,6 @@
 //! The times at which an arrival or room may come.
 
-use queue_core::Timestamp;
+use queue_core::{MessageId, Timestamp};
 
 /// The time at which the arrival or the room may be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,4 +31,16 @@ pub(crate) trait Waitable {
 
     /// Room for another message.
     fn room(&self, now: Timestamp) -> Availability;
+
+    /// Begins to note which messages are acked, dead or gone; returns whether this one is so already.
+    fn watch_end(&mut self, id: MessageId) -> bool {
+        let _ = id;
+        true
+    }
+
+    /// The messages that were acked, died or went since. `watch` says whether to go on noting them.
+    fn take_ended(&mut self, watch: bool) -> Vec<MessageId> {
+        let _ = watch;
+        Vec::new()
+    }
 }

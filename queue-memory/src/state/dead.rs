@@ -40,6 +40,11 @@ impl DeadLetters {
         self.letters.len()
     }
 
+    pub(crate) fn get(&self, id: MessageId) -> Option<&DeadLetter> {
+        let number = self.numbers.get(&id)?;
+        self.letters.get(number).map(|dead| &dead.letter)
+    }
+
     pub(crate) fn contains(&self, id: MessageId) -> bool {
         self.numbers.contains_key(&id)
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
+use bytes::Bytes;
 use queue_core::{
     Counters, DeathReason, Delivery, Holder, Leased, LeasingConfig, MessageId, Receipt, Timestamp,
     Token, limits,
@@ -17,6 +18,7 @@ use super::{
     index::Index,
     kind::Kind,
     marks::Marks,
+    results::Results,
     timeline::Timeline,
 };
 
@@ -33,6 +35,12 @@ pub(crate) struct LeasingState<K: Kind> {
     pub(super) leases: Timeline,
     /// The names on the leases (L16).
     pub(super) holders: Holders,
+    /// The progress of live leases, by message (L19).
+    pub(super) progress: HashMap<MessageId, Bytes>,
+    /// The messages that were acked, died or went, while a caller waits for the end of one.
+    pub(super) ended: Option<Vec<MessageId>>,
+    /// The results of acked messages (S1).
+    pub(super) results: Results,
     pub(super) index: Index,
     pub(super) marks: Marks,
     /// The times to live (L17).
@@ -69,6 +77,9 @@ impl<K: Kind> LeasingState<K> {
             backlog,
             leases: Timeline::default(),
             holders: Holders::default(),
+            progress: HashMap::new(),
+            ended: None,
+            results: Results::default(),
             index: Index::default(),
             marks: Marks::default(),
             ends: Ends::default(),
@@ -173,11 +184,15 @@ impl<K: Kind> LeasingState<K> {
         self.expect(deadline);
     }
 
-    /// Removes the holder's name from a lease that ends.
+    /// Removes the holder's name and progress from a lease that ends.
     #[inline]
     pub(super) fn forget_holder(&mut self, slot: Slot) {
         if let EntryPlace::Leased { holder, .. } = self.entries[slot].place {
             self.holders.leave(holder);
+        }
+        planted!(ProgressOutlivesItsLease => return);
+        if !self.progress.is_empty() {
+            self.progress.remove(&self.entries[slot].id);
         }
     }
 
@@ -199,6 +214,9 @@ impl<K: Kind> LeasingState<K> {
         self.ends.done(entry.id);
         if let Some(key) = &entry.distinct {
             self.keys.remove(key);
+        }
+        if let Some(ended) = &mut self.ended {
+            ended.push(entry.id);
         }
         entry
     }
@@ -325,5 +343,18 @@ impl<K: Kind> Waitable for LeasingState<K> {
         }
         let times = [self.leases.first_time(), self.ends.first_end()];
         Availability::at(times.into_iter().flatten().min(), now)
+    }
+
+    fn watch_end(&mut self, id: MessageId) -> bool {
+        let is_over = self.index.get(id).is_none();
+        if !is_over && self.ended.is_none() {
+            self.ended = Some(Vec::new());
+        }
+        is_over
+    }
+
+    fn take_ended(&mut self, watch: bool) -> Vec<MessageId> {
+        let next = watch.then(Vec::new);
+        std::mem::replace(&mut self.ended, next).unwrap_or_default()
     }
 }

@@ -1,6 +1,8 @@
-//! Peeking: showing messages without taking them (L16).
+//! Showing messages without taking them: peeking (L16), and finding (L18).
 
-use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, Timestamp, limits};
+use queue_core::{
+    Cursor, Found, MessageId, Page, Paged, Peeked, Receipt, Standing, Timestamp, limits,
+};
 
 use super::{
     backlog::Backlog,
@@ -38,8 +40,63 @@ impl<K: Kind> LeasingState<K> {
         }
     }
 
+    /// Finds out what became of messages.
+    pub(crate) fn find(&mut self, now: Timestamp, ids: &[MessageId]) -> Vec<Found> {
+        let now = self.begin(now);
+        ids.iter().map(|id| self.find_one(now, *id)).collect()
+    }
+
+    fn find_one(&self, now: Timestamp, id: MessageId) -> Found {
+        if let Some(slot) = self.index.get(id) {
+            let entry = &self.entries[slot];
+            let ready = match entry.place {
+                EntryPlace::Leased { deadline, .. } => deadline <= now,
+                EntryPlace::Due(due) => due <= now,
+                EntryPlace::Line | EntryPlace::Returned => true,
+            };
+            return Found::Present {
+                attempts: entry.attempts,
+                age: now.since(entry.pushed()),
+                failure: entry.failure(),
+                standing: match ready {
+                    true => Standing::Ready,
+                    false => self.standing(entry, queue_core::Place::Delayed, now),
+                },
+            };
+        }
+        if let Some(letter) = self.dead.get(id) {
+            return Found::Dead {
+                attempts: letter.attempts,
+                reason: letter.reason.clone(),
+                failure: letter.failure.clone(),
+                pushed_at: letter.pushed_at,
+                died_at: letter.died_at,
+            };
+        }
+        match self.results.get(id, now) {
+            Some(result) => Found::Done(result),
+            None if (1..=self.last_id).contains(&id.get()) => Found::Gone,
+            None => Found::NeverWas,
+        }
+    }
+
     fn peeked(&self, entry: &StoredMessage, place: queue_core::Place, now: Timestamp) -> Peeked {
-        let standing = match entry.place {
+        Peeked {
+            message: entry.message(),
+            attempts: entry.attempts,
+            age: now.since(entry.pushed()),
+            failure: entry.failure(),
+            standing: self.standing(entry, place, now),
+        }
+    }
+
+    fn standing(
+        &self,
+        entry: &StoredMessage,
+        place: queue_core::Place,
+        now: Timestamp,
+    ) -> Standing {
+        match entry.place {
             EntryPlace::Leased {
                 token,
                 deadline,
@@ -48,19 +105,13 @@ impl<K: Kind> LeasingState<K> {
                 receipt: Receipt::new(entry.id, token),
                 time_left: deadline.since(now),
                 holder: self.holders.get(holder),
+                progress: self.progress.get(&entry.id).cloned(),
             },
             // On a delay queue, a due message is ready in its place.
             EntryPlace::Due(due) if place == queue_core::Place::Delayed => Standing::Delayed {
                 due_in: due.since(now),
             },
             _ => Standing::Ready,
-        };
-        Peeked {
-            message: entry.message(),
-            attempts: entry.attempts,
-            age: now.since(entry.pushed()),
-            failure: entry.failure(),
-            standing,
         }
     }
 }

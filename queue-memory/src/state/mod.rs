@@ -34,6 +34,7 @@ mod outdating;
 mod planted;
 mod priority;
 mod reliable;
+mod results;
 mod rotating;
 mod settling;
 mod sorted_slots;

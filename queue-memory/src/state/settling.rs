@@ -1,8 +1,8 @@
 //! Ending leases, and moving their deadlines.
 
 use queue_core::{
-    DeathReason, Disposition, Extended, Holder, Leased, Receipt, Settled, Settlement, Timestamp,
-    limits, millis_ceil,
+    DeathReason, Disposition, Extended, Extension, Holder, Leased, Receipt, Settled, Settlement,
+    Timestamp, limits, millis_ceil,
 };
 
 use super::{
@@ -38,15 +38,25 @@ impl<K: Kind> LeasingState<K> {
     }
 
     fn settle_one(&mut self, settlement: &Settlement, now: Timestamp) -> Settled {
+        let id = settlement.receipt.id;
+        planted!(ResultWithoutItsAck =>
+        if let Disposition::AckWith(kept) = &settlement.disposition {
+            self.results.keep(id, kept, now);
+        });
         let Some((slot, deadline)) = self.live(settlement.receipt, now) else {
             return Settled::LeaseLost;
         };
-        let id = settlement.receipt.id;
         planted!(NackKeepsItsLease => if Self::comes_back(settlement) { return Settled::Done });
         self.leases.remove(deadline, id);
         self.forget_holder(slot);
         match &settlement.disposition {
             Disposition::Ack => {
+                self.forget(slot);
+                self.counters.acked += 1;
+                Settled::Done
+            }
+            Disposition::AckWith(kept) => {
+                self.results.keep(id, kept, now);
                 self.forget(slot);
                 self.counters.acked += 1;
                 Settled::Done
@@ -96,21 +106,24 @@ impl<K: Kind> LeasingState<K> {
     pub(crate) fn extend(
         &mut self,
         now: Timestamp,
-        receipts: &[Receipt],
+        extensions: &[Extension],
         lease_time: u64,
     ) -> Vec<Extended> {
-        let each = receipts.iter();
+        let each = extensions.iter();
         planted!(ExtendRevivesTheExpired =>
-            return each.map(|one| self.extend_one(*one, now, lease_time)).collect());
+            return each.map(|one| self.extend_one(one, now, lease_time)).collect());
         let now = self.begin(now);
-        each.map(|receipt| self.extend_one(*receipt, now, lease_time))
+        each.map(|extension| self.extend_one(extension, now, lease_time))
             .collect()
     }
 
-    fn extend_one(&mut self, receipt: Receipt, now: Timestamp, lease_time: u64) -> Extended {
+    fn extend_one(&mut self, extension: &Extension, now: Timestamp, lease_time: u64) -> Extended {
+        let receipt = extension.receipt;
+        planted!(ProgressIgnoresTheToken => self.report(extension));
         let Some((slot, old)) = self.live(receipt, now) else {
             return Extended::LeaseLost;
         };
+        self.report(extension);
         let deadline = now.plus_millis(lease_time);
         planted!(ExtendTakesTheLater => deadline = deadline.max(old));
         if let EntryPlace::Leased { deadline: end, .. } = &mut self.entries[slot].place {
@@ -119,6 +132,13 @@ impl<K: Kind> LeasingState<K> {
         self.leases.remove(old, receipt.id);
         self.hold(slot, receipt.id, deadline);
         Extended::Extended
+    }
+
+    /// Stores the holder's progress (L19).
+    fn report(&mut self, extension: &Extension) {
+        if let Some(progress) = &extension.progress {
+            self.progress.insert(extension.receipt.id, progress.clone());
+        }
     }
 
     /// The message whose live lease this receipt is, and its deadline (L4).

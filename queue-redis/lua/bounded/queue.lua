@@ -9,6 +9,12 @@ local ROOM, DISTINCT, OWNED, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KE
 local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
 
+--- @part "results"
+-- The keys of results, in calls that store or find them.
+-- gives: END_MARKERS, RESULTS, RESULT_ENDS
+local RESULTS, RESULT_ENDS = unpack(KEYS, 19, 20)
+local END_MARKERS = 20 -- the keys behind this one
+
 --- @part "fast_lease"
 -- The fast path acks messages without distinct keys, and wakes up producers that wait for room. Messages of a batch
 -- lease have no distinct keys.

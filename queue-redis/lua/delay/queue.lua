@@ -10,6 +10,12 @@ local DELAYED = LINE
 local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = nil -- nothing to promote: due messages are in their place already
 
+--- @part "results"
+-- The keys of results, in calls that store or find them.
+-- gives: END_MARKERS, RESULTS, RESULT_ENDS
+local RESULTS, RESULT_ENDS = unpack(KEYS, 14, 15)
+local END_MARKERS = 15 -- the keys behind this one
+
 --- @part "fast_lease"
 -- The next messages of a delay queue, on the fast path.
 -- needs: LINE, fast, wants

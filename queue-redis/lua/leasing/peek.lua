@@ -6,7 +6,7 @@
 -- ARGV[5] lined: the number of members of the other keys that were shown; of LEASES, before these leased messages
 -- ARGV[6] limit: the number of messages at most
 -- Returns {now, ARGV[4] of the next page or -1 at the end, ARGV[5] of the next page}. Behind them, for each message:
--- frame, due time or deadline (0 if ready), and of a lease the token (7 bytes) and the holder.
+-- frame, due time or deadline (0 if ready), and of a lease the token (7 bytes) and the holder with the progress.
 -- needs: DELAYED, FRAMES, LEASES, RUNS, acked_of, delayed_from, fits, frames_of, has_index, has_large, id_in
 -- needs: is_valid, reclaim, show, show_ready, size_of, writable
 --- @include "lib/call"

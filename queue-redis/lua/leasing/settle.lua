@@ -1,8 +1,9 @@
 -- Settlements on the slow path.
--- needs: ARRIVALS, DELAYED, FRAMES, LEASES, LINE, PROMOTED, add_dead_letter, add_ends, add_to, attempts_of, config
+-- needs: ARRIVALS, DELAYED, END_MARKERS, FRAMES, LEASES, LINE, PROMOTED, add_dead_letter, add_ends, add_to, attempts_of, config
 -- needs: end_leases, forget, free, give_back, id_in, is_valid, lower_next_due, reframe, split_batches, wake_up
 -- gives: settle
 --- @include "lib/reclaim"
+--- @include "lib/results"
 
 -- Moves a message among the delayed ones. Wakes up a process that sleeps until a later due time.
 local function put_off(id, frame, due)
@@ -81,16 +82,20 @@ local function settle(from, count)
   end
   split_batches(members)
   local deadlines = call('ZMSCORE', LEASES, unpack(members))
-  local answers, ended, done, seen = {}, {}, {}, {}
+  local answers, ended, done, seen, marker = {}, {}, {}, {}, END_MARKERS
   for k = 1, #members do
-    local member = members[k]
+    local member, keeps = members[k], byte(asked[k], 1) == 107
+    marker = keeps and marker + 1 or marker
     if not deadlines[k] or tonumber(deadlines[k]) <= now or seen[member] then
       answers[k] = 'l'
     else
       seen[member] = true
       ended[#ended + 1] = member
       local settlement, id = asked[k], sub(member, 1, 7)
-      if byte(settlement, 1) == 97 then
+      if keeps then
+        keep_result(id, settlement, KEYS[marker])
+      end
+      if keeps or byte(settlement, 1) == 97 then
         answers[k] = 'd'
         done[#done + 1] = id
       else

@@ -47,7 +47,7 @@ end
 
 -- Flags are letters for features that few queues use. Other queues pay for one field only.
 -- - p  the queue is paused
--- - h  a lease had a holder's name
+-- - h  a lease had a holder's name, or progress
 -- - u  a dedup mark was to end with its message
 -- - e  a message had a time to live
 -- - b  a message had a large body

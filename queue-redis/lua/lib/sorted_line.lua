@@ -75,9 +75,14 @@ end
 --- @part "lookup"
 -- One message by its id, and pages of ready messages.
 -- needs: DELAYED, LINE, delayed_from, place_of, remove_place, show
--- gives: show_ready, withdraw
+-- gives: frame_in_ready, show_ready, withdraw
 --- @include "lib/line#place_of"
 --- @include "lib/line#show"
+
+-- The frame of a message in READY: these kinds have no such list.
+local function frame_in_ready()
+  return nil
+end
 
 -- Removes an undelivered message from its place. Returns true if the queue had one with this id.
 local function withdraw(id)

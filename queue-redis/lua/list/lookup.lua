@@ -41,7 +41,7 @@ end
 -- Finds and shows undelivered messages.
 -- needs: FRAME, FRAMES, HEAD, ID, LINE, MESSAGES, META, PACK, READY, add_to, flags, frames_in_pack, holes, is_valid
 -- needs: place_of, remove_picked, remove_place
--- gives: show_ready, withdraw
+-- gives: frame_in_ready, show_ready, withdraw
 --- @include "lib/line#place_of"
 
 -- The index in READY of the message with this number; nil if it is not there. Ids mostly grow by one, so
@@ -76,6 +76,18 @@ local function listed_at(number)
       high = index - 1
     else
       return at
+    end
+  end
+end
+
+-- The frame of a message in READY; nil if it is not there.
+local function frame_in_ready(id)
+  local index = listed_at(decode('>I7', id))
+  local element = index and call('LINDEX', READY, index)
+  local own = element and frames_in_pack and frames_in_pack(element, call('LINDEX', READY, index + 1))
+  for _, frame in ipairs(own or { element }) do
+    if frame and is_valid(frame, id) then
+      return frame
     end
   end
 end

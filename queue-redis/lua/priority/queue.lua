@@ -8,6 +8,12 @@ local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 10)
 local EXTRA_HEAD = 9 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
 
+--- @part "results"
+-- The keys of results, in calls that store or find them.
+-- gives: END_MARKERS, RESULTS, RESULT_ENDS
+local RESULTS, RESULT_ENDS = unpack(KEYS, 15, 16)
+local END_MARKERS = 16 -- the keys behind this one
+
 --- @part "fast_lease"
 -- The next messages of a priority queue, on the fast path.
 -- needs: LINE, fast, wants

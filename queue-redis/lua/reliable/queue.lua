@@ -9,6 +9,12 @@ local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 11)
 local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
 
+--- @part "results"
+-- The keys of results, in calls that store or find them.
+-- gives: END_MARKERS, RESULTS, RESULT_ENDS
+local RESULTS, RESULT_ENDS = unpack(KEYS, 16, 17)
+local END_MARKERS = 17 -- the keys behind this one
+
 --- @part "fast_lease"
 --- @include "list/fast_lease"
 

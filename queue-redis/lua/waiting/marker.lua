@@ -7,6 +7,8 @@
 -- not exist, all callers poll, which creates it again. Nothing stays of a removed queue.
 -- KEYS[1] the marker
 -- KEYS[2] meta of its queue
+-- KEYS[3] the results of its queue, if it is the end marker of a message, `…:end-<id>`. Such a marker expires with its
+--   registrations: it may be that no result ever comes
 -- ARGV[1] see `lib/call`
 -- ARGV[2] registration: the process's channel; behind a blank, the lease that its longest waiting caller wants, see
 --   `hand_over`
@@ -16,6 +18,10 @@
 -- Returns the number of changes that were not published.
 local marker, waiting = KEYS[1], tonumber(ARGV[3])
 if call('EXISTS', KEYS[2]) == 0 then
+  return waiting
+end
+local awaited = string.match(marker, ':end%-(%x+)$')
+if awaited and call('HEXISTS', KEYS[3], pack('>I7', tonumber(awaited, 16))) == 1 then
   return waiting
 end
 
@@ -29,6 +35,9 @@ if changes < waiting then
   -- Removes registrations of processes that died while nothing changed.
   call('ZREMRANGEBYSCORE', marker, '0', now_text)
   call('ZADD', marker, now + tonumber(ARGV[4]), ARGV[2])
+  if awaited then
+    call('PEXPIRE', marker, ARGV[4])
+  end
 end
 return changes
 

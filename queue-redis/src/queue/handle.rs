@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use queue_core::{Error, ErrorKind, QueueKind, QueueName, Result};
+use queue_core::{Error, ErrorKind, MessageId, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
 use redis_link::{Client, Confirmer, Script, ScriptCall, error::is_wrong_type};
 
@@ -23,7 +23,7 @@ const CLEARS: u32 = 64;
 pub(crate) struct Handle {
     context: Context,
     client: Client,
-    pub(super) name: QueueName,
+    pub(crate) name: QueueName,
     pub(super) kind: QueueKind,
     keys: Keys,
     /// Waits for messages or items that are ready.
@@ -82,9 +82,20 @@ impl Handle {
         self.begin(script, self.sends_all.load(Ordering::Relaxed), &self.config)
     }
 
-    /// Begins a call with all keys, as [`prepare`](Self::prepare) does.
-    pub(crate) fn prepare_with_all_keys(&self, script: &'static Script) -> ScriptCall {
+    /// Begins a call with all keys but those of results, as [`prepare`](Self::prepare) does.
+    pub(crate) fn prepare_with_attachments(&self, script: &'static Script) -> ScriptCall {
         self.begin(script, true, &self.config)
+    }
+
+    /// Begins a call that finds results, or stores those of these messages; it also sends the messages' end markers.
+    pub(crate) fn prepare_with_results(
+        &self,
+        script: &'static Script,
+        stored: impl Iterator<Item = MessageId>,
+    ) -> ScriptCall {
+        let markers = stored.map(|id| self.keys.end_marker(id));
+        let keys: Vec<String> = self.keys.all().iter().cloned().chain(markers).collect();
+        self.client.prepare(script, keys).with(&self.config)
     }
 
     /// Begins the call of a push; `all` if a message has a dedup key, a time to live or a large body. While the handle
@@ -103,7 +114,7 @@ impl Handle {
 
     fn begin(&self, script: &'static Script, all: bool, config: &str) -> ScriptCall {
         let keys = match all {
-            true => self.keys.all(),
+            true => self.keys.without_results(),
             false => self.keys.usual(self.client.is_clustered()),
         };
         self.client.prepare(script, keys).with(config)
@@ -116,14 +127,20 @@ impl Handle {
     }
 
     fn again(&self, call: &ScriptCall, all: bool, config: &str) -> ScriptCall {
-        let mut again = self.begin(call.script(), all, config);
+        let mut again = match call.keys() > self.keys.without_results().len() {
+            true => {
+                let keys: Vec<&[u8]> = call.key_names().collect();
+                self.client.prepare(call.script(), keys).with(config)
+            }
+            false => self.begin(call.script(), all, config),
+        };
         // The time and the configuration come first.
         again.push_arguments_of(call, 3);
         again
     }
 
     fn has_all_keys(&self, call: &ScriptCall) -> bool {
-        call.keys() == self.keys.all().len()
+        call.keys() >= self.keys.without_results().len()
     }
 
     /// Has the calls of this handle look for abandoned staged bodies from now on, because the queue has large bodies.

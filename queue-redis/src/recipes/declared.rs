@@ -91,6 +91,8 @@ pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
         .without(Feature::Dedup)
         .without(Feature::Unique)
         .without(Feature::TimeToLive)
+        .without(Feature::Results)
+        .without(Feature::Progress)
         .without(Feature::Sizes)
         .without(Feature::Ids)
         .without(Feature::Stored);

@@ -157,7 +157,7 @@ impl Places {
     /// The list that an entry goes to, and the command that puts it there; `None` for an acked entry.
     pub(super) fn next(&self, how: &Disposition) -> Option<(&'static str, &str)> {
         Some(match how {
-            Disposition::Ack => return None,
+            Disposition::Ack | Disposition::AckWith(_) => return None,
             Disposition::Release => (self.ends.push_back, &self.queue),
             Disposition::Retry { .. } | Disposition::Defer { .. } => (self.ends.push, &self.queue),
             Disposition::Bury { .. } => ("RPUSH", &self.dead),

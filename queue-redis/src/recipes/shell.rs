@@ -15,9 +15,9 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Cursor, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Guarantees, Headers, Insert,
-    Inserted, Leased, Message, Offer, Offered, Outcome, Page, Paged, Prioritized, Push, Pushed,
-    QueueName, Receipt, Result, Rotated, Scheduled, Settled, Settlement, Token,
+    Cursor, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Extension, Guarantees,
+    Headers, Insert, Inserted, Leased, Message, Offer, Offered, Outcome, Page, Paged, Prioritized,
+    Push, Pushed, QueueName, Receipt, Result, Rotated, Scheduled, Settled, Settlement, Token,
     call::{Answer, Call, Service},
     limits,
 };
@@ -142,10 +142,10 @@ impl<H: HeldMessage> Shell<H> {
                     });
                 Answer::SettledAndLeased(settled, leased?)
             }
-            Call::Extend(receipts, lease_time) => {
-                limits::check_batch(receipts.len())?;
+            Call::Extend(extensions, lease_time) => {
+                Extension::check_all(&extensions)?;
                 limits::lease_millis(lease_time)?;
-                Answer::Extended(self.extend(&receipts, lease_time).await?)
+                Answer::Extended(self.extend(&extensions, lease_time).await?)
             }
             Call::WaitForArrival(timeout) | Call::WaitForTurn(timeout) => {
                 strategy.wait(server, timeout).await?;
@@ -255,9 +255,13 @@ impl<H: HeldMessage> Shell<H> {
         Ok(settled)
     }
 
-    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
-        let mut extended = Vec::with_capacity(receipts.len());
-        for receipt in receipts {
+    async fn extend(
+        &self,
+        extensions: &[Extension],
+        lease_time: Duration,
+    ) -> Result<Vec<Extended>> {
+        let mut extended = Vec::with_capacity(extensions.len());
+        for Extension { receipt, .. } in extensions {
             let held = self.held().get(receipt).cloned();
             let kept = match held {
                 Some(held) => {

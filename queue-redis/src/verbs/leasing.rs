@@ -1,12 +1,12 @@
 //! Leasing, and the parts that all kinds share.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{iter, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Extended, Holder, Leased, Leasing,
-    MessageId, Outcome, Page, Paged, Peeked, Place, Receipt, Result, Revived, Settled, Settlement,
-    Timestamp, limits,
+    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Extended, Extension, Found, Holder,
+    Leased, Leasing, MessageId, Outcome, Page, Paged, Peeked, Place, Result, Revived, Settled,
+    Settlement, Timestamp, limits,
 };
 use redis_link::ScriptCall;
 
@@ -21,7 +21,7 @@ use crate::{
     frame::{self, Dead, Shown},
     queue::Handle,
     reply::Reply,
-    waiting::{HandoffTerms, Woken},
+    waiting::{HandoffTerms, Waiter, Woken},
 };
 
 /// A queue of this kind.
@@ -102,16 +102,25 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.settle_or_lease(request).await
     }
 
-    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
-        self.checked(limits::check_batch(receipts.len()))?;
+    async fn extend(
+        &self,
+        extensions: &[Extension],
+        lease_time: Duration,
+    ) -> Result<Vec<Extended>> {
+        self.checked(Extension::check_all(extensions))?;
         let millis = self.checked(limits::lease_millis(lease_time))?;
         let mut call = self.handle.prepare(&K::SCRIPTS.extend).with(millis);
-        for receipt in receipts {
-            call.push(&frame::lease(*receipt)[..]);
+        for Extension { receipt, progress } in extensions {
+            let lease = frame::lease(*receipt);
+            match progress {
+                None => call.push(&lease[..]),
+                Some(progress) => call.push([&lease[..], progress].concat()),
+            }
         }
-        self.leases.verb().break_up(receipts.iter().copied());
+        let receipts = extensions.iter().map(|extension| extension.receipt);
+        self.leases.verb().break_up(receipts);
         let mut reply = self.handle.run(&call).await?;
-        reply.statuses(receipts.len(), |letter| match letter {
+        reply.statuses(extensions.len(), |letter| match letter {
             b'd' => Some(Extended::Extended),
             b'l' => Some(Extended::LeaseLost),
             _ => None,
@@ -146,7 +155,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
 
     async fn counters(&self) -> Result<Counters> {
         // The script reads the dedup marks.
-        let call = self.handle.prepare_with_all_keys(&K::SCRIPTS.counters);
+        let call = self.handle.prepare_with_attachments(&K::SCRIPTS.counters);
         self.handle.run(&call).await?.counters()
     }
 
@@ -258,6 +267,29 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         let (shown, next) = self.handle.look(call, read).await?;
         let entries = shown.into_iter().filter_map(Shown::peeked).collect();
         Ok(Paged { entries, next })
+    }
+
+    async fn find(&self, ids: &[MessageId]) -> Result<Vec<Found>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        let call = self
+            .handle
+            .prepare_with_results(&K::SCRIPTS.find, iter::empty());
+        let mut reply = self.handle.run(&with_ids(call, ids)).await?;
+        let now = Timestamp::from_millis(reply.count()?);
+        let mut found = Vec::with_capacity(ids.len());
+        while reply.len() > 0 {
+            let (letter, bytes) = (reply.bytes()?, reply.bytes()?);
+            let (time, lease) = (Timestamp::from_millis(reply.count()?), reply.bytes()?);
+            let one = frame::found(&letter, bytes, K::HEAD, now, time, lease);
+            found.push(one.ok_or_else(|| reply.unexpected())?);
+        }
+        Ok(found)
+    }
+
+    async fn wait_for_end(&self, id: MessageId, timeout: Duration) -> Result<()> {
+        let marker = self.handle.keys().end_marker(id);
+        let waiter = Waiter::new(self.handle.client(), &self.handle.name, &marker);
+        waiter.wait(timeout, None).await.map(drop)
     }
 }
 

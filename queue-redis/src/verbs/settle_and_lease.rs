@@ -8,6 +8,7 @@ use queue_core::{
     Delivery, Disposition, Error, Holder, Leased, Outcome, Receipt, Result, Settled, Settlement,
     Token, limits,
 };
+use redis_link::ScriptCall;
 
 use super::batch_leases::{BatchLease, BatchLeases};
 use crate::{
@@ -84,7 +85,7 @@ impl SettleAndLease {
         let settlements = request.settlements;
         let lease_time = limits::lease_millis(request.lease_time).unwrap_or(0);
         let split = self.batch_leases.split(settlements);
-        let mut call = self.handle.prepare(self.script);
+        let mut call = self.begin(settlements);
         match all_or_nothing {
             true => call.push(format!("-{}", request.max)),
             false => call.push(request.max),
@@ -115,6 +116,17 @@ impl SettleAndLease {
             .leased(reply, Duration::from_millis(lease_time))
             .await?;
         Ok(Some((settled, leased)))
+    }
+
+    /// Begins the call; it sends the keys of results only if it stores any.
+    fn begin(&self, settlements: &[Settlement]) -> ScriptCall {
+        let kept = settlements.iter();
+        let kept = kept.filter(|each| matches!(each.disposition, Disposition::AckWith(_)));
+        let mut kept = kept.map(|settlement| settlement.receipt.id).peekable();
+        match kept.peek() {
+            None => self.handle.prepare(self.script),
+            Some(_) => self.handle.prepare_with_results(self.script, kept),
+        }
     }
 
     /// Reads the part of a reply behind the settlements: the first token, the time until the next change, and the
@@ -204,6 +216,13 @@ fn settlement_argument(settlement: &Settlement) -> Vec<u8> {
     let delay = |delay: &Duration| frame::wide(limits::delay_millis(*delay).unwrap_or(0)).to_vec();
     let (what, rest) = match &settlement.disposition {
         Disposition::Ack => (b'a', Vec::new()),
+        Disposition::AckWith(kept) => {
+            let time = limits::result_millis(kept.time).unwrap_or(0);
+            let mut rest = frame::wide(time).to_vec();
+            rest.extend_from_slice(&kept.at_most.get().to_be_bytes());
+            rest.extend_from_slice(&kept.result);
+            (b'k', rest)
+        }
         retry @ Disposition::Retry { delay: after, .. } => {
             let mut rest = delay(after);
             rest.extend_from_slice(retry.failure().unwrap_or_default().as_bytes());

@@ -202,13 +202,11 @@ impl Watch {
     fn call_at(&self, script: &'static Script, marker: &Bytes) -> ScriptCall {
         let now = self.settings.clock.as_ref();
         let now = now.map_or_else(String::new, |clock| clock().as_millis().to_string());
-        let (meta, guard) = (keys::meta_beside(marker), keys::guard_beside(marker));
-        let keys = [&**marker, &*meta, &*guard];
-        let needed = if self.settings.in_cluster {
-            &keys[..]
-        } else {
-            &keys[..2]
-        };
+        let mut needed = vec![marker.to_vec(), keys::meta_beside(marker)];
+        needed.extend(keys::results_beside(marker));
+        if self.settings.in_cluster {
+            needed.push(keys::guard_beside(marker));
+        }
         ScriptCall::new(script, needed, &now)
     }
 

@@ -95,7 +95,7 @@ impl Strategy for Entries {
         };
         let group = &self.group;
         let ended = match how {
-            Disposition::Ack => group.ack(server, held).await?,
+            Disposition::Ack | Disposition::AckWith(_) => group.ack(server, held).await?,
             _ if dead => group.put_elsewhere(server, held, None).await?,
             Disposition::Retry { .. } => {
                 let spent = held.attempt;

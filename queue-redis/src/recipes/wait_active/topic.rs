@@ -102,7 +102,7 @@ impl Strategy for Topic {
         how: &Disposition,
     ) -> Result<Settled> {
         match how {
-            Disposition::Ack => {}
+            Disposition::Ack | Disposition::AckWith(_) => {}
             Disposition::Bury { .. } => {
                 lists::push_one(server, "RPUSH", &self.dead, message).await?;
             }

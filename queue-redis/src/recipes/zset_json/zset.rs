@@ -185,7 +185,7 @@ impl Strategy for Zset {
 
     async fn end(&self, server: &Connection, body: &Bytes, how: &Disposition) -> Result<Settled> {
         match how {
-            Disposition::Ack => self.ack(server, body).await,
+            Disposition::Ack | Disposition::AckWith(_) => self.ack(server, body).await,
             Disposition::Retry { delay, .. } => self.put_back(server, body, *delay, true).await,
             Disposition::Defer { delay } => self.put_back(server, body, *delay, false).await,
             Disposition::Release => self.put_back(server, body, Duration::ZERO, false).await,

@@ -114,7 +114,7 @@ impl Strategy for Zset {
         how: &Disposition,
     ) -> Result<Settled> {
         let delay = match how {
-            Disposition::Ack => return Ok(Settled::Done),
+            Disposition::Ack | Disposition::AckWith(_) => return Ok(Settled::Done),
             Disposition::Bury { .. } => {
                 lists::push_one(server, "RPUSH", &self.dead, body).await?;
                 return Ok(Settled::Dead);
