@@ -151,6 +151,7 @@ pub(crate) async fn leases(queue: &dyn Leasing) -> Vec<(Receipt, Duration, Optio
             receipt,
             time_left,
             holder,
+            ..
         } => {
             assert_eq!(receipt.id, one.message.id, "its own lease");
             (receipt, time_left, holder)

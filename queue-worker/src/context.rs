@@ -2,7 +2,8 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use queue_core::{Error, ErrorKind, Headers, MessageId, Receipt, Result, Token, limits};
+use queue_core::{Error, ErrorKind, Headers, Json, MessageId, Receipt, Result, Token, limits};
+use serde::Serialize;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,
@@ -144,6 +145,32 @@ impl Context {
                 Ok(())
             }
         }
+    }
+
+    /// Reports the handler's progress, in JSON of up to 1,024 bytes (L19). [`find`](queue_core::Leasing::find) and
+    /// [`peek`](queue_core::Leasing::peek) show the last progress until the lease ends.
+    ///
+    /// The first progress of a lease is sent at once, with a heartbeat. Later progress goes with the next heartbeat, a
+    /// third of a lease away at most, so a report costs no call of its own. If a report follows before that, the later
+    /// one replaces it.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if the value is too large, or JSON cannot write it; `LeaseLost` if the worker knows that the lease has
+    /// ended: give up the work.
+    pub fn progress<T: Serialize + ?Sized>(&self, progress: &T) -> Result<()> {
+        let progress = Json::write(progress)?;
+        limits::check_progress(progress.len())?;
+        if self.lease.is_lost() {
+            return Err(Error::lease_lost(self.lease.receipt));
+        }
+        if self.lease.report(progress)
+            && let LeaseExtender::Worker { key, notes } = &self.extender
+        {
+            // If the worker is gone, so is the lease.
+            let _ = notes.send(TaskMessage::Progress { job: key.0 });
+        }
+        Ok(())
     }
 
     /// Whether the worker's shutdown has begun. The handler has the [drain](crate::Worker::drain) time to finish.

@@ -17,7 +17,7 @@ impl HandlerResult {
     /// The failure of the attempt, if it failed.
     pub(crate) fn failure(&self) -> Option<Failure> {
         Some(match self {
-            Self::Returned(Verdict::Done) => return None,
+            Self::Returned(Verdict::Done | Verdict::DoneWith(_)) => return None,
             Self::Returned(Verdict::Failed(failure)) => failure.clone(),
             Self::Undecodable(reason) => Failure::new(format_args!("cannot decode: {reason}")),
             Self::Abnormal(AbnormalEnd::Panicked(message)) => {
@@ -35,7 +35,7 @@ impl HandlerResult {
     /// The name in labels and fields.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
-            Self::Returned(Verdict::Done) => "done",
+            Self::Returned(Verdict::Done | Verdict::DoneWith(_)) => "done",
             Self::Returned(Verdict::Failed(_)) => "failed",
             Self::Undecodable(_) => "undecodable",
             Self::Abnormal(AbnormalEnd::Panicked(_)) => "panicked",

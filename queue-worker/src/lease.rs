@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Delivery, Headers, Receipt};
+use queue_core::{Bytes, Delivery, Headers, Receipt};
 use tokio::{sync::watch, time::Instant};
 
 use super::{job_type::JobType, later::after, stop::Stop};
@@ -25,8 +25,18 @@ pub(crate) struct Lease {
     pub(crate) job: Option<Arc<JobType>>,
     /// Heartbeats stop at this time.
     pub(crate) hold_until: Option<Instant>,
-    deadline: Mutex<Instant>,
+    state: Mutex<LeaseState>,
     stop: watch::Sender<Option<Stop>>,
+}
+
+/// What changes while a lease lives.
+#[derive(Debug)]
+struct LeaseState {
+    deadline: Instant,
+    /// The progress that no heartbeat has taken yet, and the time of the report.
+    progress: Option<(Bytes, Instant)>,
+    /// Whether a heartbeat has taken progress.
+    has_reported: bool,
 }
 
 impl Lease {
@@ -44,7 +54,11 @@ impl Lease {
             failure: delivery.failure.clone(),
             job,
             hold_until: hold.and_then(|hold| sent.checked_add(hold)),
-            deadline: Mutex::new(end(sent, delivery.time_left)),
+            state: Mutex::new(LeaseState {
+                deadline: end(sent, delivery.time_left),
+                progress: None,
+                has_reported: false,
+            }),
             stop: watch::Sender::new(None),
         })
     }
@@ -57,22 +71,50 @@ impl Lease {
 
     /// The time until which the lease certainly lives, unless somebody ended it.
     pub(crate) fn deadline(&self) -> Instant {
-        *self.lock()
+        self.lock().deadline
     }
 
     /// Notes that a call sent at `sent` has extended the lease.
     pub(crate) fn extended(&self, sent: Instant, lease_time: Duration) {
-        *self.lock() = end(sent, lease_time);
+        self.lock().deadline = end(sent, lease_time);
     }
 
-    /// The time of the next heartbeat: two thirds of a lease before the deadline. `None` if the
-    /// lease is lost, or its longest hold is over.
+    /// Notes the handler's progress, for the next heartbeat. Returns true if it is the first, for which a
+    /// heartbeat is due at once.
+    pub(crate) fn report(&self, progress: Bytes) -> bool {
+        let mut state = self.lock();
+        let is_first = !state.has_reported && state.progress.is_none();
+        state.progress = Some((progress, Instant::now()));
+        is_first
+    }
+
+    /// Takes the progress for a heartbeat.
+    pub(crate) fn take_progress(&self) -> Option<Bytes> {
+        let mut state = self.lock();
+        let (progress, _) = state.progress.take()?;
+        state.has_reported = true;
+        Some(progress)
+    }
+
+    /// Puts progress back whose heartbeat failed, unless there is newer progress.
+    pub(crate) fn report_again(&self, progress: Bytes) {
+        let mut state = self.lock();
+        state.progress.get_or_insert((progress, Instant::now()));
+    }
+
+    /// The time of the next heartbeat: two thirds of a lease before the deadline, or when the first progress
+    /// was reported. `None` if the lease is lost, or its longest hold is over.
     pub(crate) fn heartbeat_at(&self, lease_time: Duration) -> Option<Instant> {
         if self.is_lost() {
             return None;
         }
-        let deadline = self.deadline();
+        let (deadline, reported) = {
+            let state = self.lock();
+            let first = state.progress.as_ref().filter(|_| !state.has_reported);
+            (state.deadline, first.map(|(_, at)| *at))
+        };
         let at = deadline.checked_sub(lease_time / 3 * 2).unwrap_or(deadline);
+        let at = reported.map_or(at, |reported| at.min(reported));
         let held = self.hold_until.is_some_and(|until| at >= until);
         (!held).then_some(at)
     }
@@ -101,9 +143,9 @@ impl Lease {
         self.stop.subscribe()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Instant> {
-        // A panic cannot leave an instant half-written.
-        self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LeaseState> {
+        // No code panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -142,5 +142,5 @@ pub use self::{
     single::Worker,
     stop::Stop,
     test_context::{TestContext, TestWorker},
-    verdict::{Failure, IntoVerdict, Remedy, Verdict},
+    verdict::{Failure, IntoVerdict, Output, Remedy, Verdict},
 };

@@ -34,7 +34,7 @@ impl DeliveryOutcome {
                     Settled::LeaseLost if doubtful => Self::Unconfirmed,
                     Settled::LeaseLost => Self::Lost,
                     Settled::Done => match disposition {
-                        Disposition::Ack => Self::Acked,
+                        Disposition::Ack | Disposition::AckWith(_) => Self::Acked,
                         Disposition::Retry { .. } => Self::Retried,
                         Disposition::Defer { .. } => Self::Deferred,
                         Disposition::Release => Self::Released,

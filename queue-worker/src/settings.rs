@@ -2,11 +2,14 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
+    num::NonZeroU32,
     sync::Arc,
     time::Duration,
 };
 
-use queue_core::{Consumer, Error, Holder, Result, Spawn, TokioSpawn, in_millis, limits};
+use queue_core::{
+    Bytes, Consumer, Error, Holder, KeptResult, Result, Spawn, TokioSpawn, in_millis, limits,
+};
 
 use super::{Backoff, Sharing, holder::default_holder, layer::Layers};
 
@@ -119,6 +122,25 @@ pub(crate) struct RouteSettings {
     pub(crate) batch: usize,
     /// How long a batch waits until it is full.
     pub(crate) batch_wait: Duration,
+    pub(crate) results: Option<KeepResults>,
+}
+
+/// How a queue keeps its results.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeepResults {
+    pub(crate) time: Duration,
+    pub(crate) at_most: NonZeroU32,
+}
+
+impl KeepResults {
+    /// This result, kept in this way.
+    pub(crate) fn with(&self, result: Bytes) -> KeptResult {
+        KeptResult {
+            result,
+            time: self.time,
+            at_most: self.at_most,
+        }
+    }
 }
 
 impl Default for RouteSettings {
@@ -134,6 +156,7 @@ impl Default for RouteSettings {
             at_most: None,
             batch: 1,
             batch_wait: Duration::ZERO,
+            results: None,
         }
     }
 }
@@ -163,6 +186,9 @@ impl RouteSettings {
                 self.batch,
                 limits::MAX_BATCH
             )));
+        }
+        if let Some(results) = &self.results {
+            limits::result_millis(results.time)?;
         }
         if self.batch_wait > self.lease / 2 {
             return Err(Error::invalid(format!(
@@ -364,6 +390,17 @@ macro_rules! terms_setters {
         /// The waiting messages are leased, and take a slot. A shutdown releases them, which refunds the attempt.
         pub fn batch_wait(mut self, longest: Duration) -> Self {
             self$(.$route)?.terms.batch_wait = longest;
+            self
+        }
+
+        /// Keeps what handlers return as an [`Output`](crate::Output): in the same step as the ack (S1), for `time`
+        /// (S2), and in a queue with at most `at_most` results. By default no result is kept.
+        ///
+        /// [`Jobs::result`](queue_core::Jobs::result) and
+        /// [`Jobs::wait_for_result`](queue_core::Jobs::wait_for_result) read it. The run fails with `Invalid`
+        /// if `time` is zero, or longer than [`limits::MAX_KEEP_RESULT`](queue_core::limits::MAX_KEEP_RESULT).
+        pub fn keep_results(mut self, time: Duration, at_most: std::num::NonZeroU32) -> Self {
+            self$(.$route)?.terms.results = Some($crate::settings::KeepResults { time, at_most });
             self
         }
 

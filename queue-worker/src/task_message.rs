@@ -21,6 +21,8 @@ pub(crate) enum TaskMessage {
         panic: Option<String>,
         took: Duration,
     },
+    /// A handler has reported the first progress of a lease.
+    Progress { job: u64 },
     /// A handler wants its lease extended.
     Extend(ExtendRequest),
 }

@@ -2,15 +2,60 @@
 
 use std::{error::Error, fmt::Display, time::Duration};
 
-use queue_core::with_sources;
+use queue_core::{Bytes, Json, limits, with_sources};
+use serde::Serialize;
 
 /// A handler's verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Done: ack the message.
     Done,
+    /// Done, with a result in JSON. The worker keeps it if it was told to by
+    /// [`keep_results`](crate::Worker::keep_results).
+    DoneWith(Bytes),
     /// Failed: the failure says what to do.
     Failed(Failure),
+}
+
+impl Verdict {
+    /// Whether the message is done, with or without a result.
+    pub const fn is_done(&self) -> bool {
+        matches!(self, Self::Done | Self::DoneWith(_))
+    }
+}
+
+/// The value that a handler returns, as the result of its message.
+///
+/// With [`keep_results`](crate::Worker::keep_results), the worker stores the value in JSON, in the same step as the ack
+/// (S1). Without, it is dropped. A value that JSON cannot write, or of more than
+/// [`limits::MAX_RESULT`](queue_core::limits::MAX_RESULT) bytes, buries the message, because a further attempt would
+/// end in the same way.
+///
+/// ```
+/// use queue_worker::{Context, Failure, Output};
+///
+/// async fn export(customer: u64, _cx: Context) -> Result<Output<String>, Failure> {
+///     Ok(Output(format!("exports/{customer}.csv")))
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Output<T>(pub T);
+
+impl<T: Serialize> IntoVerdict for Output<T> {
+    fn into_verdict(self) -> Verdict {
+        let result = match Json::write(&self.0) {
+            Ok(result) => result,
+            Err(error) => return Verdict::Failed(Failure::bury(with_sources(&error))),
+        };
+        if result.len() > limits::MAX_RESULT {
+            return Verdict::Failed(Failure::bury(format_args!(
+                "a result of {} bytes: at most {} are kept; store it elsewhere, and return where it is",
+                result.len(),
+                limits::MAX_RESULT
+            )));
+        }
+        Verdict::DoneWith(result)
+    }
 }
 
 /// Why a message failed, and what to do about it.
@@ -148,7 +193,7 @@ impl<E: Display> From<E> for Failure {
     }
 }
 
-/// The return types of handlers: nothing, a [`Verdict`], or a `Result` whose error is a [`Failure`]
+/// The return types of handlers: nothing, an [`Output`], a [`Verdict`], or a `Result` whose error is a [`Failure`]
 /// or any `Display` value.
 pub trait IntoVerdict {
     /// Converts into a verdict.

@@ -146,7 +146,7 @@ fn record_settled(disposition: &Disposition, settled: Settled, counts: &mut Coun
     match (settled, disposition) {
         (Settled::LeaseLost, _) => {}
         (Settled::Dead, _) => counts.died += 1,
-        (Settled::Done, Disposition::Ack) => counts.acked += 1,
+        (Settled::Done, Disposition::Ack | Disposition::AckWith(_)) => counts.acked += 1,
         (Settled::Done, Disposition::Retry { .. }) => counts.retried += 1,
         (Settled::Done, Disposition::Defer { .. }) => counts.deferred += 1,
         (Settled::Done, Disposition::Release) => counts.released += 1,

@@ -146,7 +146,9 @@ impl Guarded {
             Call::Settle(batch) | Call::SettleAndLease(batch, ..) => {
                 batch.iter().any(|each| !got.contains(&each.receipt))
             }
-            Call::Extend(receipts, _) => receipts.iter().any(|each| !got.contains(each)),
+            Call::Extend(extensions, _) => {
+                extensions.iter().any(|each| !got.contains(&each.receipt))
+            }
             _ => false,
         }
     }

@@ -97,8 +97,16 @@ impl Numbers {
             Call::Settle(batch) | Call::SettleAndLease(batch, ..) => {
                 batch.iter_mut().for_each(|each| receipt(&mut each.receipt));
             }
-            Call::Extend(receipts, _) => receipts.iter_mut().for_each(receipt),
-            Call::Cancel(ids) | Call::Revive(ids) | Call::Discard(ids) | Call::Remove(ids) => {
+            Call::Extend(extensions, _) => {
+                extensions
+                    .iter_mut()
+                    .for_each(|each| receipt(&mut each.receipt));
+            }
+            Call::Cancel(ids)
+            | Call::Revive(ids)
+            | Call::Discard(ids)
+            | Call::Remove(ids)
+            | Call::Find(ids) => {
                 ids.iter_mut().for_each(|id| *id = self.name(*id));
             }
             Call::Reschedule(id, _) => *id = self.name(*id),

@@ -90,7 +90,7 @@ impl SeenMessages {
             let back = match settlement.disposition {
                 Disposition::Retry { delay, .. } | Disposition::Defer { delay } => delay.is_zero(),
                 Disposition::Release => true,
-                Disposition::Ack | Disposition::Bury { .. } => false,
+                Disposition::Ack | Disposition::AckWith(_) | Disposition::Bury { .. } => false,
             };
             if back && *settled == Settled::Done {
                 self.due.insert(settlement.receipt.id);

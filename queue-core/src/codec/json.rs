@@ -30,6 +30,21 @@ pub struct Json;
 
 impl<T: Serialize + DeserializeOwned> Codec<T> for Json {
     fn encode(&self, value: &T) -> Result<Bytes> {
+        Self::write(value)
+    }
+
+    fn decode(&self, body: &Bytes) -> Result<T> {
+        Self::read(body)
+    }
+}
+
+impl Json {
+    /// [`encode`](Codec::encode), for values that are only written.
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the value has no JSON.
+    pub fn write<T: Serialize + ?Sized>(value: &T) -> Result<Bytes> {
         let mut body = Vec::with_capacity(SMALL);
         let has_null = Cell::new(false);
         let mut json = Serializer::with_formatter(&mut body, NullSpotter(&has_null));
@@ -43,7 +58,12 @@ impl<T: Serialize + DeserializeOwned> Codec<T> for Json {
         Ok(body.into())
     }
 
-    fn decode(&self, body: &Bytes) -> Result<T> {
+    /// [`decode`](Codec::decode), for values that are only read.
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the bytes are not such a value.
+    pub fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T> {
         serde_json::from_slice(body)
             .map_err(|error| failed("JSON", "decode", type_name::<T>(), error))
     }

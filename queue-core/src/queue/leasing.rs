@@ -229,7 +229,7 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     /// is so already.
     ///
     /// An ack with a result ends the wait, unless the hint is lost. Another end may go unnoticed. So the
-    /// caller polls again from time to time: [`wait_for_result`](LeasingExt::wait_for_result) does.
+    /// caller polls again from time to time: [`wait_until_over`](LeasingExt::wait_until_over) does.
     ///
     /// The default body sleeps for a quarter of a second, or for `timeout` if that is shorter.
     ///
@@ -390,12 +390,13 @@ pub trait LeasingExt: Leasing {
     /// [`find`](Leasing::find) then says. [`Found::Present`] if the time is over before.
     ///
     /// A result comes without polling where the backend can. A message that dies or is gone otherwise is
-    /// noticed within a second. Dropping the future changes nothing.
+    /// noticed within a second. Dropping the future changes nothing. Typed handles read the result by
+    /// [`wait_for_result`](crate::Jobs::wait_for_result).
     ///
     /// # Errors
     ///
     /// The errors of [`find`](Leasing::find).
-    fn wait_for_result(
+    fn wait_until_over(
         &self,
         id: MessageId,
         timeout: Duration,

@@ -39,6 +39,11 @@ pub enum Disposition {
 }
 
 impl Disposition {
+    /// Whether the message is done.
+    pub const fn is_ack(&self) -> bool {
+        matches!(self, Self::Ack | Self::AckWith(_))
+    }
+
     /// The part of a retry's reason that a backend keeps (L14): `None` if there is no reason.
     pub fn failure(&self) -> Option<&str> {
         let Self::Retry { reason, .. } = self else {
@@ -202,6 +207,11 @@ impl Extension {
     pub fn with_progress(receipt: Receipt, progress: impl Into<Bytes>) -> Self {
         let progress = Some(progress.into());
         Self { receipt, progress }
+    }
+
+    /// Extensions of these leases, without progress.
+    pub fn all(receipts: &[Receipt]) -> Vec<Self> {
+        receipts.iter().copied().map(Self::from).collect()
     }
 
     /// Checks that the batch has 1 to [`limits::MAX_BATCH`] entries, and the size of each progress.

@@ -45,7 +45,7 @@ use crate::{
 /// # }
 /// ```
 pub struct Jobs<Q: ?Sized, C = Json> {
-    queue: Arc<Q>,
+    pub(super) queue: Arc<Q>,
     name: Option<Arc<str>>,
     codec: C,
 }

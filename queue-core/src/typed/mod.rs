@@ -13,6 +13,7 @@ mod peek;
 mod priority;
 mod queues;
 mod reliable;
+mod result;
 mod rotating;
 
 use std::{fmt, sync::Arc};
@@ -28,6 +29,7 @@ pub use self::{
     message::MessageBuilder,
     peek::TypedPeeked,
     queues::Queues,
+    result::JobResult,
 };
 use crate::{
     BoundedQueue, Codec, DelayQueue, Json, Leasing, Message, PriorityQueue, ReliableQueue, Result,

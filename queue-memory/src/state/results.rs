@@ -52,9 +52,4 @@ impl Results {
             self.by_id = HashMap::new();
         }
     }
-
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.by_id.len()
-    }
 }

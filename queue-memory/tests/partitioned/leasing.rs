@@ -22,7 +22,7 @@ async fn an_id_of_no_partition_is_of_no_message() {
             .unwrap();
         assert_eq!(settled, [Settled::LeaseLost]);
         assert_eq!(
-            queue.extend(&[receipt], LEASE).await.unwrap(),
+            queue.extend(&[receipt.into()], LEASE).await.unwrap(),
             [Extended::LeaseLost]
         );
         assert_eq!(queue.cancel(&[id]).await.unwrap(), [Cancelled::NeverWas]);

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Extended, Receipt, limits};
+use queue_core::{Error, Extended, Extension, limits};
 use tokio::time::Instant;
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     alarm::Alarm,
     calls::may_try,
     jobs::earlier,
-    served::{Extension, Heartbeat},
+    served::{ExtendedLease, Heartbeat},
 };
 use crate::{
     Stop,
@@ -34,6 +34,13 @@ impl Runner {
         let served = &mut self.queues[running.queue];
         request.lease_time = request.lease_time.max(served.terms.lease);
         served.requests.push_back(request);
+    }
+
+    /// Has the first progress of a lease sent soon: it is due at once.
+    pub(super) fn progress_reported(&mut self, job: u64, now: Instant) {
+        if let Some(running) = self.jobs.get(&job) {
+            self.queues[running.queue].heartbeat_due = Some(now);
+        }
     }
 
     /// Sends the extensions that are due. Returns true if it sent any.
@@ -65,7 +72,7 @@ impl Runner {
     }
 
     /// The handlers' requests of one length.
-    fn requested(&mut self, index: usize) -> (Duration, Vec<Extension>) {
+    fn requested(&mut self, index: usize) -> (Duration, Vec<ExtendedLease>) {
         let served = &mut self.queues[index];
         let lease_time = served
             .requests
@@ -77,10 +84,11 @@ impl Runner {
                 served.requests.push_back(request);
                 continue;
             }
-            entries.push(Extension {
+            entries.push(ExtendedLease {
                 job: request.job,
                 entry: request.entry,
                 reply: Some(request.reply),
+                progress: None,
             });
         }
         (lease_time, entries)
@@ -88,7 +96,7 @@ impl Runner {
 
     /// If any lease is due, the leases that are due now or soon, so that the latter need no call of their
     /// own. Otherwise none.
-    fn due(&mut self, index: usize, alarm: &mut Alarm) -> (Duration, Vec<Extension>) {
+    fn due(&mut self, index: usize, alarm: &mut Alarm) -> (Duration, Vec<ExtendedLease>) {
         let lease_time = self.queues[index].terms.lease;
         let soon = alarm.now + lease_time / 6;
         let mut next = None;
@@ -100,10 +108,11 @@ impl Runner {
                 };
                 next = earlier(next, Some(at));
                 if at <= soon && entries.len() < limits::MAX_BATCH {
-                    entries.push(Extension {
+                    entries.push(ExtendedLease {
                         job: *job,
                         entry,
                         reply: None,
+                        progress: None,
                     });
                 }
             }
@@ -119,22 +128,25 @@ impl Runner {
         &mut self,
         index: usize,
         lease_time: Duration,
-        mut entries: Vec<Extension>,
+        mut entries: Vec<ExtendedLease>,
         now: Instant,
     ) -> bool {
         entries.retain_mut(|entry| self.lease(entry).is_some_and(|lease| !lease.is_lost()));
-        let receipts: Vec<Receipt> = entries
+        for entry in &mut entries {
+            entry.progress = self.lease(entry).and_then(|lease| lease.take_progress());
+        }
+        let extensions: Vec<Extension> = entries
             .iter()
-            .filter_map(|entry| self.lease(entry))
-            .map(|lease| lease.receipt)
+            .filter_map(|entry| Some((self.lease(entry)?.receipt, entry.progress.clone())))
+            .map(|(receipt, progress)| Extension { receipt, progress })
             .collect();
-        if receipts.is_empty() {
+        if extensions.is_empty() {
             return false;
         }
         let served = &mut self.queues[index];
         let queue = Arc::clone(&served.queue);
         served.heartbeat = Some(Heartbeat {
-            future: Box::pin(async move { queue.extend(&receipts, lease_time).await }),
+            future: Box::pin(async move { queue.extend(&extensions, lease_time).await }),
             sent: now,
             lease_time,
             entries,
@@ -171,13 +183,17 @@ impl Runner {
         match result {
             Ok(answers) => self.extended(index, heartbeat, answers, now),
             Err(error) => {
-                for reply in heartbeat
-                    .entries
-                    .into_iter()
-                    .filter_map(|entry| entry.reply)
-                {
-                    // The handler may have ended.
-                    let _ = reply.send(Err(error.clone()));
+                for mut entry in heartbeat.entries {
+                    // The next heartbeat reports it.
+                    if let (Some(progress), Some(lease)) =
+                        (entry.progress.take(), self.lease(&entry))
+                    {
+                        lease.report_again(progress);
+                    }
+                    if let Some(reply) = entry.reply {
+                        // The handler may have ended.
+                        let _ = reply.send(Err(error.clone()));
+                    }
                 }
             }
         }
@@ -236,7 +252,7 @@ impl Runner {
         self.events.emit(name, &Event::Told { lease, stop });
     }
 
-    fn lease(&self, extension: &Extension) -> Option<&Arc<Lease>> {
+    fn lease(&self, extension: &ExtendedLease) -> Option<&Arc<Lease>> {
         self.jobs.get(&extension.job)?.leases.get(extension.entry)
     }
 }

@@ -10,7 +10,7 @@ use super::{
     served::{LeasedBody, Pending},
 };
 use crate::{
-    Backoff, Context, Failure, Remedy,
+    Backoff, Context, Failure, Remedy, Verdict,
     backoff::seed,
     context::LeaseExtender,
     event::Event,
@@ -148,7 +148,14 @@ impl Runner {
             Some(ending) => ending.failure(),
         };
         let Some(failure) = failure else {
-            return (Settlement::ack(receipt), None);
+            let kept = self.queues[job.queue].terms.results.as_ref();
+            let settlement = match (ending, kept) {
+                (Some(HandlerResult::Returned(Verdict::DoneWith(result))), Some(kept)) => {
+                    Settlement::ack_with(receipt, kept.with(result.clone()))
+                }
+                _ => Settlement::ack(receipt),
+            };
+            return (settlement, None);
         };
         let buries = failure.remedy() == Remedy::Bury;
         planted!(StopReleasesTheBuried => buries = false);

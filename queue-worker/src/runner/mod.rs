@@ -210,6 +210,7 @@ impl Runner {
                 took,
             } => self.ended(job, endings.as_deref(), panic, took, now),
             TaskMessage::Extend(request) => self.request_extension(request),
+            TaskMessage::Progress { job } => self.progress_reported(job, now),
         }
     }
 

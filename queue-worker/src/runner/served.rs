@@ -123,13 +123,16 @@ pub(super) struct Heartbeat {
     pub(super) future: InFlight<Result<Vec<Extended>>>,
     pub(super) sent: Instant,
     pub(super) lease_time: Duration,
-    pub(super) entries: Vec<Extension>,
+    pub(super) entries: Vec<ExtendedLease>,
 }
 
-pub(super) struct Extension {
+/// A lease that a heartbeat extends.
+pub(super) struct ExtendedLease {
     pub(super) job: u64,
     pub(super) entry: usize,
     pub(super) reply: Option<oneshot::Sender<Result<()>>>,
+    /// The progress that goes with it.
+    pub(super) progress: Option<Bytes>,
 }
 
 impl ServedQueue {

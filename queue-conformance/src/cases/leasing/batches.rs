@@ -194,7 +194,7 @@ pub(crate) async fn l10_each_lease_of_a_batch_is_extended_by_itself(stage: &Stag
         receipts.extend(held.iter().map(|one| one.receipt));
     }
     let extended = queue
-        .extend(&receipts[2..4], ms(500))
+        .extend(&Extension::all(&receipts[2..4]), ms(500))
         .await
         .expect("extends");
     assert_eq!(extended, [Extended::Extended; 2]);

@@ -30,7 +30,10 @@ async fn is_refused(queue: &dyn Leasing, receipt: Receipt) {
         assert_eq!(error.kind(), ErrorKind::LeaseLost);
         assert_eq!(error.outcome(), Outcome::NotApplied);
     }
-    let extended = queue.extend(&[receipt], LONG).await.expect("extends");
+    let extended = queue
+        .extend(&[receipt.into()], LONG)
+        .await
+        .expect("extends");
     assert_eq!(extended, [Extended::LeaseLost]);
     assert_eq!(counted(queue).await, before, "nothing changed");
 }
@@ -93,7 +96,7 @@ pub(crate) async fn l4_a_lease_is_stale_before_anybody_takes_it_back(stage: &Sta
     let last = deliveries[299].receipt;
     let settled = settle(&*queue, Settlement::ack(last)).await;
     assert_eq!(settled, Settled::LeaseLost);
-    let extended = queue.extend(&[last], LONG).await.expect("extends");
+    let extended = queue.extend(&[last.into()], LONG).await.expect("extends");
     assert_eq!(extended, [Extended::LeaseLost]);
     assert_eq!(depth(&*queue).await, [300, 0, 0, 0]);
 }
@@ -104,7 +107,7 @@ pub(crate) async fn l4_extend_does_not_revive_an_expired_lease(stage: &Stage<'_>
     let delivery = take_one_for(&*queue, ms(100)).await;
     stage.advance(100).await;
     let extended = queue
-        .extend(&[delivery.receipt], LONG)
+        .extend(&[delivery.receipt.into()], LONG)
         .await
         .expect("extends");
     assert_eq!(extended, [Extended::LeaseLost]);
@@ -168,12 +171,15 @@ pub(crate) async fn l4_equal_receipts_in_a_batch_act_once(stage: &Stage<'_>) {
     assert_eq!(depth(&*queue).await, [1, 0, 0, 1]);
 
     let extended = queue
-        .extend(&[receipt(0), receipt(0)], LONG)
+        .extend(&[receipt(0).into(), receipt(0).into()], LONG)
         .await
         .expect("extends");
     assert_eq!(extended, [Extended::LeaseLost, Extended::LeaseLost]);
     let live = take_one(&*queue).await.receipt;
-    let extended = queue.extend(&[live, live], LONG).await.expect("extends");
+    let extended = queue
+        .extend(&[live.into(), live.into()], LONG)
+        .await
+        .expect("extends");
     assert_eq!(
         extended,
         [Extended::Extended, Extended::Extended],

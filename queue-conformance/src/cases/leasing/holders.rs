@@ -46,7 +46,10 @@ pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
     ];
     assert_eq!(holders(&*queue).await, expected);
     let receipts: Vec<Receipt> = expected.iter().map(|(receipt, _)| *receipt).collect();
-    queue.extend(&receipts, LONG).await.expect("extends");
+    queue
+        .extend(&Extension::all(&receipts), LONG)
+        .await
+        .expect("extends");
     assert_eq!(holders(&*queue).await, expected, "an extension keeps it");
     let same = stage.leasing().await;
     assert_eq!(holders(&*same).await, expected, "for every client");
@@ -124,7 +127,7 @@ pub(crate) async fn l16_the_receipt_that_it_shows_ends_the_lease(stage: &Stage<'
         let held_by = holders(&*operator).await;
         assert_eq!(held_by, [(held, holder("mailer"))]);
         assert_eq!(settle(&*operator, end(held_by[0].0)).await, expected);
-        let extended = queue.extend(&[held], LONG).await.expect("extends");
+        let extended = queue.extend(&[held.into()], LONG).await.expect("extends");
         assert_eq!(extended, [Extended::LeaseLost], "its holder learns of it");
         let settled = settle(&*queue, Settlement::ack(held)).await;
         assert_eq!(settled, Settled::LeaseLost);

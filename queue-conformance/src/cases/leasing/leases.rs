@@ -187,7 +187,10 @@ pub(crate) async fn l10_a_batch_is_extended_one_by_one(stage: &Stage<'_>) {
     let deliveries = take_for(&*queue, 3, ms(100)).await;
     ack(&*queue, &deliveries[1]).await;
     let receipts: Vec<Receipt> = deliveries.iter().map(|delivery| delivery.receipt).collect();
-    let extended = queue.extend(&receipts, ms(500)).await.expect("extends");
+    let extended = queue
+        .extend(&Extension::all(&receipts), ms(500))
+        .await
+        .expect("extends");
     let expected = [Extended::Extended, Extended::LeaseLost, Extended::Extended];
     assert_eq!(extended, expected);
     stage.advance(499).await;
@@ -262,7 +265,7 @@ pub(crate) async fn r1_a_receipt_of_another_history_matches_nothing(stage: &Stag
     let settled = settle(&*queue, Settlement::ack(stale.receipt)).await;
     assert_eq!(settled, Settled::LeaseLost);
     let extended = queue
-        .extend(&[stale.receipt], ms(1))
+        .extend(&[stale.receipt.into()], ms(1))
         .await
         .expect("extends");
     assert_eq!(extended, [Extended::LeaseLost]);

@@ -29,7 +29,7 @@ pub(crate) async fn batches_have_at_most_128_entries(stage: &Stage<'_>) {
     let mut receipts: Vec<Receipt> = deliveries.iter().map(|one| one.receipt).collect();
     receipts.push(receipts[0]);
     refused(queue.extend(&[], LONG).await, "empty batch");
-    refused(queue.extend(&receipts, LONG).await, "129");
+    refused(queue.extend(&Extension::all(&receipts), LONG).await, "129");
     let mut acks: Vec<Settlement> = receipts.into_iter().map(Settlement::ack).collect();
     refused(queue.settle(&[]).await, "empty batch");
     refused(queue.settle(&acks).await, "129");
@@ -122,11 +122,15 @@ pub(crate) async fn limits_a_lease_is_1_ms_to_24_h(stage: &Stage<'_>) {
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "nothing was leased");
     let delivery = take_one_for(&*queue, MAX_LEASE).await;
     refused(
-        queue.extend(&[delivery.receipt], Duration::ZERO).await,
+        queue
+            .extend(&[delivery.receipt.into()], Duration::ZERO)
+            .await,
         "of 0 ms",
     );
     refused(
-        queue.extend(&[delivery.receipt], MAX_LEASE + ms(1)).await,
+        queue
+            .extend(&[delivery.receipt.into()], MAX_LEASE + ms(1))
+            .await,
         "of 86400001 ms",
     );
     extend(&*queue, delivery.receipt, MAX_LEASE).await;

@@ -89,7 +89,7 @@ pub(crate) async fn l17_every_call_ends_128(stage: &Stage<'_>) {
     let made_up = Receipt::new(id(1), Token::new(1));
     let settled = settle(&*queue, Settlement::ack(made_up)).await;
     assert_eq!(settled, Settled::LeaseLost);
-    let extended = queue.extend(&[made_up], LONG).await;
+    let extended = queue.extend(&[made_up.into()], LONG).await;
     assert_eq!(extended.expect("extends"), [Extended::LeaseLost]);
     queue.put("x").await;
     let cancelled = cancel(&*queue, &[4 * 128]).await;

@@ -108,7 +108,10 @@ pub(crate) async fn l7_settle_and_extend_reclaim(stage: &Stage<'_>) {
     let queue = expired(stage, 384).await;
     let made_up = Receipt::new(id(1), Token::new(1));
     settle(&*queue, Settlement::ack(made_up)).await;
-    queue.extend(&[made_up], LONG).await.expect("extends");
+    queue
+        .extend(&[made_up.into()], LONG)
+        .await
+        .expect("extends");
     assert_eq!(dead(&*queue).await.len(), 384);
 }
 

@@ -1,0 +1,87 @@
+//! What became of a job, for whoever waits for its result.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use super::{Jobs, Typed};
+use crate::{Found, Json, Leasing, LeasingExt, MessageId, Result};
+
+/// What became of a job, with its result in JSON (S1).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum JobResult<R> {
+    /// It is ready, delayed or leased.
+    Pending,
+    /// It is done, and this is its result.
+    Done(R),
+    /// It is among the dead letters, for this reason.
+    Failed(String),
+    /// It is gone, and no result is kept; or there was no such job.
+    Gone,
+}
+
+impl<R: DeserializeOwned> JobResult<R> {
+    /// Reads what [`find`](Leasing::find) says.
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if the result is no `R`.
+    pub fn of(found: Found) -> Result<Self> {
+        Ok(match found {
+            Found::Present { .. } => Self::Pending,
+            Found::Dead {
+                reason, failure, ..
+            } => Self::Failed(match failure {
+                Some(failure) => format!("{reason}: {failure}"),
+                None => reason.to_string(),
+            }),
+            Found::Done(result) => Self::Done(Json::read(&result)?),
+            Found::Gone | Found::NeverWas => Self::Gone,
+        })
+    }
+}
+
+/// Gives a handle the calls that find a message.
+macro_rules! finding {
+    ($(<$($generic:ident),+> $handle:ty;)+) => {$(
+        impl<$($generic,)+ Q: Leasing + ?Sized> $handle {
+            /// Finds out where a job is, with its attempts and its progress (L18).
+            ///
+            /// # Errors
+            ///
+            /// The errors of [`find`](Leasing::find).
+            pub async fn find(&self, id: MessageId) -> Result<Found> {
+                self.queue.find_one(id).await
+            }
+
+            /// The result of a job, if the worker keeps results.
+            ///
+            /// # Errors
+            ///
+            /// The errors of [`find`](Leasing::find); `Codec` if the result is no `R`.
+            pub async fn result<R: DeserializeOwned>(&self, id: MessageId) -> Result<JobResult<R>> {
+                JobResult::of(self.find(id).await?)
+            }
+
+            /// Waits up to `timeout` for the result of a job, as
+            /// [`wait_until_over`](LeasingExt::wait_until_over) waits. [`JobResult::Pending`] if the time is
+            /// over before.
+            ///
+            /// # Errors
+            ///
+            /// The errors of [`result`](Self::result).
+            pub async fn wait_for_result<R: DeserializeOwned>(
+                &self,
+                id: MessageId,
+                timeout: Duration,
+            ) -> Result<JobResult<R>> {
+                JobResult::of(self.queue.wait_until_over(id, timeout).await?)
+            }
+        }
+    )+};
+}
+
+finding! {
+    <T> Typed<T, Q>;
+    <C> Jobs<Q, C>;
+}
