@@ -22,8 +22,12 @@ impl Leasing for Plain {
     async fn settle(&self, settlements: &[Settlement]) -> Result<Vec<Settled>> {
         self.0.settle(settlements).await
     }
-    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
-        self.0.extend(receipts, lease_time).await
+    async fn extend(
+        &self,
+        extensions: &[Extension],
+        lease_time: Duration,
+    ) -> Result<Vec<Extended>> {
+        self.0.extend(extensions, lease_time).await
     }
     async fn wait_for_arrival(&self, timeout: Duration) -> Result<()> {
         self.0.wait_for_arrival(timeout).await
@@ -57,6 +61,9 @@ impl Leasing for Plain {
     }
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
         self.0.peek(place, page).await
+    }
+    async fn find(&self, ids: &[MessageId]) -> Result<Vec<Found>> {
+        self.0.find(ids).await
     }
 }
 

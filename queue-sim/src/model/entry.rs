@@ -26,6 +26,8 @@ pub(super) struct ModelEntry {
     pub(super) joined: u64,
     /// The distinct key that it holds.
     pub(super) distinct: Option<Bytes>,
+    /// The end of its result's time, and the result (S1).
+    pub(super) result: Option<(u64, Bytes)>,
     /// The end of its time to live, and the message's fate then (L17).
     pub(super) outdates: Option<(u64, Outdated)>,
     pub(super) place: ModelPlace,
@@ -101,6 +103,8 @@ pub(super) enum ModelPlace {
         deadline: u64,
         /// The name of its holder, if the call that leased it passed one.
         holder: Option<Holder>,
+        /// The progress that its holder reported last.
+        progress: Option<Bytes>,
     },
     /// Among the dead letters.
     Dead(Death),

@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    DeathReason, Delivery, Disposition, Extended, Holder, Leased, LeasingConfig, Receipt, Settled,
-    Settlement, Timestamp, Token, limits::MAX_REASON,
+    DeathReason, Delivery, Disposition, Extended, Extension, Holder, Leased, LeasingConfig,
+    Receipt, Settled, Settlement, Timestamp, Token, limits::MAX_REASON,
 };
 
 use super::{
@@ -148,7 +148,7 @@ impl LeasingModel {
         Ok((settled, self.lease_to(holder, now, max, lease_time)?))
     }
 
-    /// Sets the deadline of live leases to now + `lease_time`.
+    /// Sets the deadline of live leases to now + `lease_time`, and stores progress.
     ///
     /// # Errors
     ///
@@ -156,20 +156,27 @@ impl LeasingModel {
     pub fn extend(
         &mut self,
         now: Timestamp,
-        receipts: &[Receipt],
+        extensions: &[Extension],
         lease_time: Duration,
     ) -> ModelResult<Vec<Extended>> {
-        limits::batch(receipts.len())?;
+        limits::batch(extensions.len())?;
+        limits::reports(extensions)?;
         let lease_time = limits::lease(lease_time)?;
         let now = self.begin(now);
         let mut extended = Vec::new();
-        for receipt in receipts {
-            let Some(at) = self.held(*receipt, now) else {
+        for extension in extensions {
+            let Some(at) = self.held(extension.receipt, now) else {
                 extended.push(Extended::LeaseLost);
                 continue;
             };
-            if let ModelPlace::Leased { deadline, .. } = &mut self.entries[at].place {
+            if let ModelPlace::Leased {
+                deadline, progress, ..
+            } = &mut self.entries[at].place
+            {
                 *deadline = now + lease_time;
+                if extension.progress.is_some() {
+                    progress.clone_from(&extension.progress);
+                }
             }
             extended.push(Extended::Extended);
         }
@@ -200,6 +207,7 @@ impl LeasingModel {
             token,
             deadline: now + lease_time,
             holder: holder.cloned(),
+            progress: None,
         };
         Delivery {
             receipt: Receipt::new(entry.id, token),
@@ -221,6 +229,10 @@ impl LeasingModel {
         }
         match &settlement.disposition {
             Disposition::Ack => self.leave(at, Exit::Acked),
+            Disposition::AckWith(kept) => {
+                self.leave(at, Exit::Acked);
+                self.keep_result(at, kept, now);
+            }
             Disposition::Retry { .. } if self.entries[at].attempts >= self.config.max_attempts => {
                 self.die(at, now, DeathReason::Retried);
                 return Settled::Dead;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use queue_core::{
-    Disposition, Due, ErrorKind, Headers, Push, Settlement, TimeToLive,
+    Disposition, Due, ErrorKind, Extension, Headers, Push, Settlement, TimeToLive,
     limits::{
-        MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEY, MAX_LEASE, MAX_PAGE,
-        MAX_TIME,
+        MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEEP_RESULT, MAX_KEY,
+        MAX_LEASE, MAX_PAGE, MAX_PROGRESS, MAX_RESULT, MAX_TIME,
     },
 };
 
@@ -81,14 +81,26 @@ pub(super) fn size(body: &[u8], headers: &Headers) -> usize {
     body.len() + headers
 }
 
-/// Checks a batch's delays. The batch may be empty.
+/// Checks the progress in a batch of extensions.
+pub(super) fn reports(batch: &[Extension]) -> ModelResult<()> {
+    let reported = batch.iter().filter_map(|each| each.progress.as_ref());
+    let mut sizes = reported.map(|progress| progress.len());
+    require(sizes.all(|size| (1..=MAX_PROGRESS).contains(&size)))
+}
+
+/// Checks a batch's delays and results. The batch may be empty.
 pub(super) fn settlements(batch: &[Settlement]) -> ModelResult<()> {
     max(batch.len())?;
     for settlement in batch {
-        if let Disposition::Retry { delay, .. } | Disposition::Defer { delay } =
-            settlement.disposition
-        {
-            require(delay <= MAX_DELAY)?;
+        match &settlement.disposition {
+            Disposition::Retry { delay, .. } | Disposition::Defer { delay } => {
+                require(*delay <= MAX_DELAY)?;
+            }
+            Disposition::AckWith(kept) => {
+                require(kept.result.len() <= MAX_RESULT)?;
+                require(kept.time > Duration::ZERO && kept.time <= MAX_KEEP_RESULT)?;
+            }
+            _ => {}
         }
     }
     Ok(())

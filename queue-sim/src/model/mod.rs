@@ -7,6 +7,7 @@
 
 mod cancel;
 mod entry;
+mod find;
 mod kinds;
 mod leasing;
 mod limits;

@@ -197,13 +197,18 @@ impl LeasingModel {
     }
 
     /// The time after `now` at which the next change comes without a call: a deadline, a due time, the end of a time to
-    /// live, or the end of a dedup window. Tests use it to stop just before, at, and just after it.
+    /// live, of a dedup window or of a result's time. Tests use it to stop just before, at, and just after it.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
         let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
         let ends = self.entries.iter().filter_map(ModelEntry::end);
         let windows = self.marks.iter().map(|mark| mark.until);
-        let times = times.chain(ends).chain(windows);
+        let results = self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.result.as_ref());
+        let results = results.map(|(end, _)| *end);
+        let times = times.chain(ends).chain(windows).chain(results);
         let later = times.filter(|time| *time > now.as_millis());
         later.min().map(Timestamp::from_millis)
     }

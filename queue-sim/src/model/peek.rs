@@ -74,29 +74,34 @@ impl LeasingModel {
 }
 
 fn peeked(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Peeked {
-    let until = |time: u64| Duration::from_millis(time.saturating_sub(now));
     Peeked {
         message: entry.message(),
         attempts: entry.attempts,
         age: Duration::from_millis(now.saturating_sub(entry.pushed)),
         failure: entry.failure.clone(),
-        standing: match &entry.place {
-            ModelPlace::Leased {
-                token,
-                deadline,
-                holder,
-            } => Standing::Leased {
-                receipt: Receipt::new(entry.id, *token),
-                time_left: until(*deadline),
-                holder: holder.clone(),
-            },
-            // On a delay queue, a due message is ready.
-            ModelPlace::Delayed { due } if place == queue_core::Place::Delayed => {
-                Standing::Delayed {
-                    due_in: until(*due),
-                }
-            }
-            _ => Standing::Ready,
+        standing: standing(entry, place, now),
+    }
+}
+
+/// The place of a message, which a peek at `place` shows.
+pub(super) fn standing(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Standing {
+    let until = |time: u64| Duration::from_millis(time.saturating_sub(now));
+    match &entry.place {
+        ModelPlace::Leased {
+            token,
+            deadline,
+            holder,
+            progress,
+        } => Standing::Leased {
+            receipt: Receipt::new(entry.id, *token),
+            time_left: until(*deadline),
+            holder: holder.clone(),
+            progress: progress.clone(),
         },
+        // On a delay queue, a due message is ready.
+        ModelPlace::Delayed { due } if place == queue_core::Place::Delayed => Standing::Delayed {
+            due_in: until(*due),
+        },
+        _ => Standing::Ready,
     }
 }

@@ -92,6 +92,7 @@ impl LeasingModel {
             ready_since: now,
             joined: 0,
             distinct: None,
+            result: None,
             outdates: push
                 .time_to_live
                 .map(|time| (now + limits::millis(time.limit), time.then)),

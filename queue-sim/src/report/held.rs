@@ -51,7 +51,7 @@ pub(super) fn extended_once(
             joined.push(row);
             continue;
         };
-        let held = (record.process, record.queue.clone(), receipts.to_vec());
+        let held = (record.process, record.queue.clone(), receipts.clone());
         if let Some(again) = again.get_mut(&held) {
             again.times += 1;
             again.last = row.at;
@@ -74,8 +74,8 @@ pub(super) fn extended_once(
 }
 
 /// The receipts that a call extends, if it extended them all at once.
-fn extension(record: &Record) -> Option<(&Record, &[Receipt])> {
-    let Call::Extend(receipts, _) = &record.call else {
+fn extension(record: &Record) -> Option<(&Record, Vec<Receipt>)> {
+    let Call::Extend(extensions, _) = &record.call else {
         return None;
     };
     let Some(Answer::Extended(each)) = record.answer() else {
@@ -83,7 +83,10 @@ fn extension(record: &Record) -> Option<(&Record, &[Receipt])> {
     };
     let ended = record.ended.as_ref()?;
     let whole = each.iter().all(|one| *one == Extended::Extended);
-    (whole && ended.at.at == record.began.at).then_some((record, receipts))
+    (whole && ended.at.at == record.began.at).then(|| {
+        let receipts = extensions.iter().map(|each| each.receipt);
+        (record, receipts.collect())
+    })
 }
 
 fn add_counts(joined: &mut [TimelineRow], again: BTreeMap<HeldReceipts, Again>, words: &Words) {

@@ -46,7 +46,7 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
                         }
                         _ => may_have_acted(record),
                     };
-                    let named = (record.queue.clone(), *receipt);
+                    let named = (record.queue.clone(), receipt.receipt);
                     if let Some(lease) = held.get_mut(&named)
                         && extended
                         && at.at < lease.deadline

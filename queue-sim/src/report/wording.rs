@@ -7,7 +7,7 @@ use std::{
 };
 
 use queue_core::{
-    Delivery, Disposition, Due, Leased, MessageId, Offer, Outdated, Overflow, Peeked, Place, Push,
+    Delivery, Disposition, Due, Found, Leased, MessageId, Offer, Outdated, Overflow, Place, Push,
     QueueName, Receipt, Settled, Settlement, Standing, Timestamp, Token,
     call::{Answer, Call},
     millis_ceil,
@@ -143,8 +143,14 @@ impl Words {
                     lease(*max, *lease_time)
                 )
             }
-            Call::Extend(receipts, lease_time) => {
-                let each = list(receipts, |receipt| self.receipt(queue, *receipt));
+            Call::Extend(extensions, lease_time) => {
+                let each = list(extensions, |each| {
+                    let receipt = self.receipt(queue, each.receipt);
+                    match &each.progress {
+                        Some(progress) => format!("{receipt} with progress {}", bytes(progress)),
+                        None => receipt,
+                    }
+                });
                 format!("extend({each}) by {}", ms(*lease_time))
             }
             Call::WaitForArrival(timeout) => format!("wait for an arrival, {}", ms(*timeout)),
@@ -154,6 +160,8 @@ impl Words {
             }
             Call::Revive(ids) => format!("revive {}", list(ids, MessageId::to_string)),
             Call::Discard(ids) => format!("discard {}", list(ids, MessageId::to_string)),
+            Call::Find(ids) => format!("find {}", list(ids, MessageId::to_string)),
+            Call::WaitForEnd(id, timeout) => format!("wait for the end of {id}, {}", ms(*timeout)),
             Call::Purge(max) => format!("purge {max}"),
             Call::Peek(place, _) => match place {
                 Place::Ready => "peek at the ready".to_owned(),
@@ -218,29 +226,47 @@ impl Words {
             }),
             Answer::Revived(revived) => list(revived, debug),
             Answer::Count(count) => count.to_string(),
-            Answer::Peeked(page) => list(&page.entries, |peeked| self.peeked(queue, peeked, at)),
+            Answer::Peeked(page) => list(&page.entries, |peeked| {
+                let id = peeked.message.id.to_string();
+                self.standing(queue, &id, &peeked.standing, at)
+            }),
+            Answer::Found(found) => list(found, |found| match found {
+                Found::Present { standing, .. } => self.standing(queue, "ready", standing, at),
+                Found::Dead { reason, .. } => format!("dead ({reason})"),
+                Found::Done(result) => format!("done with {}", bytes(result)),
+                Found::Gone => "gone".to_owned(),
+                Found::NeverWas => "never was".to_owned(),
+            }),
         }
     }
 
     /// `103`, `103 due at t=20`, or `103 #1 <120 held by process 2`.
-    fn peeked(&self, queue: &QueueName, peeked: &Peeked, at: Timestamp) -> String {
+    fn standing(
+        &self,
+        queue: &QueueName,
+        name: &str,
+        standing: &Standing,
+        at: Timestamp,
+    ) -> String {
         let time = |left: Duration| self.time(at) + i128::from(millis_ceil(left));
-        match &peeked.standing {
-            Standing::Ready => peeked.message.id.to_string(),
-            Standing::Delayed { due_in } => {
-                format!("{} due at t={}", peeked.message.id, time(*due_in))
-            }
+        match standing {
+            Standing::Ready => name.to_owned(),
+            Standing::Delayed { due_in } => format!("{name} due at t={}", time(*due_in)),
             Standing::Leased {
                 receipt,
                 time_left,
                 holder,
+                progress,
             } => {
-                let leased = self.receipt(queue, *receipt);
-                let deadline = time(*time_left);
-                match holder {
-                    Some(holder) => format!("{leased} <{deadline} held by {holder}"),
-                    None => format!("{leased} <{deadline}"),
+                let mut leased = self.receipt(queue, *receipt);
+                leased.push_str(&format!(" <{}", time(*time_left)));
+                if let Some(holder) = holder {
+                    leased.push_str(&format!(" held by {holder}"));
                 }
+                if let Some(progress) = progress {
+                    leased.push_str(&format!(" at {}", bytes(progress)));
+                }
+                leased
             }
         }
     }
@@ -270,6 +296,10 @@ impl Words {
             let receipt = self.receipt(queue, settlement.receipt);
             match &settlement.disposition {
                 Disposition::Ack => format!("ack({receipt})"),
+                Disposition::AckWith(kept) => {
+                    let (result, time) = (bytes(&kept.result), ms(kept.time));
+                    format!("ack({receipt}) with {result} for {time}")
+                }
                 Disposition::Retry { delay, .. } => {
                     format!("retry({receipt}) after {}", ms(*delay))
                 }

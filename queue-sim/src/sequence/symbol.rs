@@ -77,12 +77,16 @@ impl Known {
                     settlement.receipt = self.receipt(settlement.receipt);
                 }
             }
-            Call::Extend(receipts, _) => {
-                for receipt in receipts {
-                    *receipt = self.receipt(*receipt);
+            Call::Extend(extensions, _) => {
+                for extension in extensions {
+                    extension.receipt = self.receipt(extension.receipt);
                 }
             }
-            Call::Cancel(ids) | Call::Revive(ids) | Call::Discard(ids) | Call::Remove(ids) => {
+            Call::Cancel(ids)
+            | Call::Revive(ids)
+            | Call::Discard(ids)
+            | Call::Remove(ids)
+            | Call::Find(ids) => {
                 for id in ids {
                     *id = self.id(*id);
                 }

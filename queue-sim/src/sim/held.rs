@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use queue_core::{
-    Disposition, Extended, MessageId, QueueName, Receipt, Settlement, Timestamp,
+    Extended, MessageId, QueueName, Receipt, Settlement, Timestamp,
     call::{Answer, Call},
 };
 
@@ -38,7 +38,7 @@ impl<'a> HeldJobs<'a> {
                 (&record.call, record.answer())
             {
                 for (receipt, how) in receipts.iter().zip(each) {
-                    let lease = leases.get_mut(&(queue, *receipt));
+                    let lease = leases.get_mut(&(queue, receipt.receipt));
                     if let Some(lease) = lease.filter(|_| *how == Extended::Extended) {
                         lease.until = until;
                     }
@@ -49,7 +49,7 @@ impl<'a> HeldJobs<'a> {
                 _ => &[],
             };
             for settlement in acked {
-                if settlement.disposition == Disposition::Ack {
+                if settlement.disposition.is_ack() {
                     leases.remove(&(queue, settlement.receipt));
                 }
             }

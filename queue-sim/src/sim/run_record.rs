@@ -5,8 +5,8 @@ use std::{
 };
 
 use queue_core::{
-    Cancelled, Counters, DeathReason, Disposition, Leased, MessageId, Offered, Pushed, QueueConfig,
-    QueueName, Settled, Settlement,
+    Cancelled, Counters, DeathReason, Leased, MessageId, Offered, Pushed, QueueConfig, QueueName,
+    Settled, Settlement,
     call::{Answer, Call},
 };
 
@@ -207,7 +207,7 @@ impl Fates {
 
     fn settled(&mut self, batch: &[Settlement], settled: &[Settled]) {
         for (settlement, settled) in batch.iter().zip(settled) {
-            let ack = settlement.disposition == Disposition::Ack;
+            let ack = settlement.disposition.is_ack();
             if ack && *settled == Settled::Done {
                 self.acked.insert(settlement.receipt.id);
             }

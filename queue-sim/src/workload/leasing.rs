@@ -1,10 +1,15 @@
 //! The processes' calls to every queue that leases.
 
-use std::{num::NonZeroUsize, sync::LazyLock, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    sync::LazyLock,
+    time::Duration,
+};
 
+use bytes::Bytes;
 use queue_core::{
-    Disposition, Feature, Holder, Leasing, LeasingExt, MessageId, Page, Peeked, Place, Receipt,
-    Settled, Settlement, Standing, Token,
+    Disposition, Extension, Feature, Holder, KeptResult, Leasing, LeasingExt, MessageId, Page,
+    Peeked, Place, Receipt, Settled, Settlement, Standing, Token,
 };
 use tokio::time;
 
@@ -47,6 +52,7 @@ pub(super) async fn act(actor: &mut Actor, queue: &dyn Leasing, verb: Verb) {
         Verb::PutOff => lost_hints::put_off(actor, queue).await,
         Verb::Cancel => cancel(actor, queue).await,
         Verb::Peek => peek(actor, queue).await,
+        Verb::Find => find(actor, queue).await,
         Verb::Abandon => {
             // A wait without a poll gets no hint of a message that was there all the time.
             let next = take(actor, queue).await;
@@ -78,10 +84,7 @@ async fn receive(actor: &mut Actor, queue: &dyn Leasing) {
     let (max, lease_time, timeout) = (max(actor), actor.lease_time(), actor.timeout());
     let began = actor.now();
     // Waits like a worker, which passes its name. Most recipes have no place for the name.
-    let names_holder = actor
-        .backend
-        .guarantees(actor.workload.kind)
-        .has(Feature::Stored);
+    let names_holder = has(actor, Feature::Stored);
     let received = match holder(actor).filter(|_| names_holder) {
         None => queue.receive(max.get(), lease_time, timeout).await,
         named => {
@@ -136,8 +139,40 @@ fn disposition(actor: &Actor) -> Disposition {
         4 => Disposition::Bury {
             reason: "hopeless".to_owned(),
         },
-        _ => Disposition::Ack,
+        _ => ack(actor),
     }
+}
+
+/// An ack, perhaps with a result. That is not drawn, so that plans from before there were results still play the same
+/// run.
+fn ack(actor: &Actor) -> Disposition {
+    let now = actor.now().as_millis();
+    let kept = (now % 4 == 1).then(|| KeptResult {
+        result: format!("ready at {now}").into(),
+        time: Duration::from_millis(1 + now % 300),
+        at_most: NonZeroU32::MIN.saturating_add((now % 5) as u32),
+    });
+    match kept.filter(|_| has(actor, Feature::Results)) {
+        Some(kept) => Disposition::AckWith(Box::new(kept)),
+        None => Disposition::Ack,
+    }
+}
+
+fn has(actor: &Actor, feature: Feature) -> bool {
+    let guarantees = actor.backend.guarantees(actor.workload.kind);
+    guarantees.has(feature)
+}
+
+/// Extensions of these leases, perhaps with progress; see [`ack`].
+fn extensions(actor: &Actor, receipts: &[Receipt]) -> Vec<Extension> {
+    let now = actor.now().as_millis();
+    let reports = !now.is_multiple_of(3) && has(actor, Feature::Progress);
+    let progress = reports.then(|| Bytes::from(format!("page {now}")));
+    let with_progress = |receipt: &Receipt| Extension {
+        receipt: *receipt,
+        progress: progress.clone(),
+    };
+    receipts.iter().map(with_progress).collect()
 }
 
 /// The reason of a retry: none, or a text that differs with time. It is not drawn, so that plans from before there were
@@ -254,7 +289,9 @@ async fn extend(actor: &mut Actor, queue: &dyn Leasing) {
     let shortens = actor.flip(SHORTENS);
     let lease_time = if shortens { SHORT } else { actor.lease_time() };
     actor.expects(lease_time);
-    let extended = queue.extend(&receipts, lease_time).await;
+    let extended = queue
+        .extend(&extensions(actor, &receipts), lease_time)
+        .await;
     if shortens && extended.is_ok() && actor.flip(75) {
         // Between the new deadline and the old one.
         time::sleep(lease_time).await;
@@ -286,6 +323,25 @@ async fn cancel(actor: &Actor, queue: &dyn Leasing) {
         ids[0] = MessageId::new(made_up);
     }
     let _ = queue.cancel(&ids).await;
+}
+
+/// Finds out what became of messages; now and then waits for the end of one.
+async fn find(actor: &mut Actor, queue: &dyn Leasing) {
+    let mut ids = actor.ids();
+    if actor.flip(20) {
+        // The holder of a message looks at its own progress.
+        ids.extend(actor.held.iter().take(2).map(|receipt| receipt.id));
+    }
+    if actor.flip(10) {
+        let latest = actor.pool.latest(1).pop().map_or(0, MessageId::get);
+        let made_up = [latest + 1, 0, latest + 1_000][actor.choose(3) as usize];
+        ids.push(MessageId::new(made_up));
+    }
+    if actor.flip(30) {
+        let (id, timeout) = (ids[0], actor.timeout());
+        abandon(actor, queue.wait_for_end(id, timeout)).await;
+    }
+    let _ = queue.find(&ids).await;
 }
 
 /// Looks at the messages of one place, page by page, perhaps from the end of an earlier page.

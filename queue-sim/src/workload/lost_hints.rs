@@ -3,7 +3,7 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Disposition, Leasing, Settlement};
+use queue_core::{Disposition, Extension, Leasing, Settlement};
 use tokio::time;
 
 use super::{actor::Actor, goals};
@@ -39,7 +39,7 @@ pub(super) async fn work(actor: &Actor, queue: &dyn Leasing) {
             let _ = queue.counters().await;
         }
         2 => {
-            let _ = queue.extend(&actor.held, lease_time).await;
+            let _ = queue.extend(&Extension::all(&actor.held), lease_time).await;
         }
         _ => {
             let late = actor.held.iter().copied().map(Settlement::ack);

@@ -75,6 +75,8 @@ verbs! {
     Cancel = "cancel": [5, 5, 2, 6],
     /// Look at messages without taking them.
     Peek = "peek": [6, 2, 4, 10],
+    /// Find out what became of messages.
+    Find = "find": [5, 3, 4, 8],
     /// Put in messages that are unique until they are done.
     PutUnique = "put unique": [6, 12, 2, 3],
     /// Put in messages that are outdated after a while.
@@ -107,7 +109,11 @@ impl Leaning {
                 Verb::Reconfigure if !workload.reconfigures() => 0,
                 // Such runs are for operations on many messages at once.
                 Verb::WorkSingly if workload.size == Size::Crowd => 0,
-                Verb::PutUnique | Verb::PutOutdating | Verb::Cancel if workload.plain => 0,
+                Verb::PutUnique | Verb::PutOutdating | Verb::Cancel | Verb::Find
+                    if workload.plain =>
+                {
+                    0
+                }
                 // Only few runs on bounded queues do this.
                 Verb::Reconfigure if workload.kind == QueueKind::Bounded => weight * 4,
                 _ => weight,

@@ -66,10 +66,14 @@ impl<'a> Facts<'a> {
                     Some(Answer::Extended(extended)) => &extended[..],
                     _ => &[],
                 };
-                for (at, Receipt { id, token }) in receipts.iter().enumerate() {
-                    let what =
-                        What::Extended(*token, millis(*lease_time), extended.get(at).copied());
-                    self.add(*id, entry(span, at), what);
+                for (at, extension) in receipts.iter().enumerate() {
+                    let Receipt { id, token } = extension.receipt;
+                    let answer = extended.get(at).copied();
+                    let what = What::Extended(token, millis(*lease_time), answer);
+                    self.add(id, entry(span, at), what);
+                    if let Some(progress) = &extension.progress {
+                        self.add(id, entry(span, at), What::Reported(token, progress, answer));
+                    }
                 }
             }
             Call::Cancel(ids) => {
@@ -93,6 +97,13 @@ impl<'a> Facts<'a> {
                 if let Some(Answer::Ids(dropped)) = answer {
                     for (at, id) in dropped.iter().enumerate() {
                         self.add(*id, entry(span, at), What::Dropped);
+                    }
+                }
+            }
+            Call::Find(ids) => {
+                if let Some(Answer::Found(found)) = answer {
+                    for (at, (id, found)) in ids.iter().zip(found).enumerate() {
+                        self.add(*id, entry(span, at), What::Found(found));
                     }
                 }
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use queue_core::{
-    Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Headers, Holder,
+    Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Found, Headers, Holder,
     LeasingConfig, Message, MessageId, Peeked, Push, QueueConfig, QueueKind, Rescheduled, Revived,
     Settled, TimeToLive, Token, call::Call,
 };
@@ -76,6 +76,8 @@ pub(in crate::check) enum What<'a> {
     Delivered(&'a Delivery, u64),
     Settled(Token, &'a Disposition, Option<Settled>),
     Extended(Token, u64, Option<Extended>),
+    /// Progress was reported under the lease with this token.
+    Reported(Token, &'a Bytes, Option<Extended>),
     Cancelled(Option<Cancelled>),
     Rescheduled(Due, Option<Rescheduled>),
     Evicted,
@@ -89,6 +91,8 @@ pub(in crate::check) enum What<'a> {
     Seen(&'a Message),
     /// Shown, with its place.
     Peeked(&'a Peeked),
+    /// Found by its id.
+    Found(&'a Found),
     Visited(&'a Message),
     /// Whether the answer came.
     Removed(bool),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Cancelled, DeathReason, Disposition, Extended, QueueKind, Rescheduled, Revived, Settled,
+    Cancelled, DeathReason, Disposition, Extended, Found, QueueKind, Rescheduled, Revived, Settled,
     Standing,
     call::{Answer, Call},
 };
@@ -76,11 +76,25 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                         (Disposition::Defer { .. }, _) => "deferred",
                         (Disposition::Release, _) => "released",
                         (Disposition::Bury { .. }, _) => "buried",
+                        (Disposition::AckWith(_), _) => "acked with a result",
                         (Disposition::Ack, _) => continue,
                     })
                 }
                 What::Extended(_, _, Some(Extended::Extended)) => Some("extended"),
                 What::Extended(_, _, Some(Extended::LeaseLost)) => Some("extend refused"),
+                What::Reported(_, _, Some(Extended::Extended)) => Some("progress reported"),
+                What::Found(found) => Some(match found {
+                    Found::Present { standing, .. } => match standing {
+                        Standing::Leased {
+                            progress: Some(_), ..
+                        } => "found with progress",
+                        _ => "found in its place",
+                    },
+                    Found::Dead { .. } => "found dead",
+                    Found::Done(_) => "found with a result",
+                    Found::Gone => "found gone",
+                    Found::NeverWas => "found that it never was",
+                }),
                 What::Cancelled(Some(Cancelled::Cancelled)) => Some("cancelled"),
                 What::Cancelled(Some(Cancelled::TooLate)) => Some("late cancel"),
                 What::Cancelled(Some(Cancelled::NeverWas)) => Some("cancelled what never was"),

@@ -5,7 +5,7 @@ mod messages;
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Disposition, Offered, QueueKind,
+    Offered, QueueKind,
     call::{Answer, Call},
 };
 
@@ -156,7 +156,7 @@ fn of_outcome(case: &CheckInput<'_>, record: &Record, goals: &mut BTreeSet<&'sta
     }
     goals.extend(match (&record.call, executed.is_some()) {
         (Call::Settle(batch) | Call::SettleAndLease(batch, ..), true)
-            if batch.iter().any(|one| one.disposition == Disposition::Ack) =>
+            if batch.iter().any(|one| one.disposition.is_ack()) =>
         {
             Some("ack reply lost")
         }

@@ -186,8 +186,7 @@ fn most_held(facts: &Facts<'_>, then: &Span) -> u64 {
         let left = life.before(then).any(|happened| {
             let leaves = match happened.what {
                 What::Settled(_, disposition, Some(settled)) => {
-                    settled == Settled::Dead
-                        || settled == Settled::Done && *disposition == Disposition::Ack
+                    settled == Settled::Dead || settled == Settled::Done && disposition.is_ack()
                 }
                 What::Evicted | What::Dropped | What::Replaced => true,
                 What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
@@ -301,7 +300,11 @@ fn is_gone(life: MessageLife<'_, '_>, then: &Span) -> bool {
     life.before(then).any(|happened| {
         matches!(
             happened.what,
-            What::Settled(_, Disposition::Ack, Some(Settled::Done)) | What::Replaced
+            What::Settled(
+                _,
+                Disposition::Ack | Disposition::AckWith(_),
+                Some(Settled::Done)
+            ) | What::Replaced
         )
     })
 }

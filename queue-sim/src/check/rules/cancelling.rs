@@ -50,7 +50,9 @@ pub(super) fn was_undelivered(
     }
     let gone = life.before(span).find(|happened| match happened.what {
         What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
-        What::Settled(_, Disposition::Ack, settled) => settled == Some(Settled::Done),
+        What::Settled(_, Disposition::Ack | Disposition::AckWith(_), settled) => {
+            settled == Some(Settled::Done)
+        }
         What::Evicted | What::Dropped | What::Replaced => true,
         _ => false,
     });

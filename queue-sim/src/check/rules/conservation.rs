@@ -194,7 +194,7 @@ fn tally(facts: &Facts<'_>) -> Vec<Balance> {
         match happened.what {
             What::Settled(_, disposition, settled) => {
                 let what = match disposition {
-                    Disposition::Ack => Count::Acked,
+                    Disposition::Ack | Disposition::AckWith(_) => Count::Acked,
                     Disposition::Retry { .. } => Count::Retried,
                     Disposition::Defer { .. } => Count::Deferred,
                     Disposition::Release => Count::Released,

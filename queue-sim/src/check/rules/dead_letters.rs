@@ -63,7 +63,9 @@ fn buried(life: MessageLife<'_, '_>, span: &Span, kept: &str, found: &mut Vec<Fo
 fn gone(life: MessageLife<'_, '_>, span: &Span, found: &mut Vec<Found>) {
     for happened in life.before(span) {
         let left = match happened.what {
-            What::Settled(_, Disposition::Ack, Some(Settled::Done)) => "acked",
+            What::Settled(_, Disposition::Ack | Disposition::AckWith(_), Some(Settled::Done)) => {
+                "acked"
+            }
             What::Discarded(true) if was_dead(life, &happened.span) => "discarded",
             _ => continue,
         };

@@ -90,7 +90,7 @@ fn duplicate(
 fn is_done(life: MessageLife<'_, '_>, then: &Span) -> bool {
     life.before(then).any(|happened| match happened.what {
         What::Settled(_, disposition, answer) => match answer {
-            Some(Settled::Done) => *disposition == Disposition::Ack,
+            Some(Settled::Done) => disposition.is_ack(),
             answer => answer == Some(Settled::Dead),
         },
         What::Cancelled(answer) => answer == Some(Cancelled::Cancelled),
@@ -105,7 +105,7 @@ fn may_be_done(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> boo
     let mut earlier = life.perhaps_before(then);
     let ended = earlier.any(|happened| match happened.what {
         What::Settled(_, disposition, answer) => match disposition {
-            Disposition::Ack => answer != Some(Settled::LeaseLost),
+            Disposition::Ack | Disposition::AckWith(_) => answer != Some(Settled::LeaseLost),
             Disposition::Retry { .. } | Disposition::Bury { .. } => {
                 matches!(answer, None | Some(Settled::Dead))
             }

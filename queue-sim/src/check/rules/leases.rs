@@ -17,11 +17,13 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                     let spans = [&happened.span, &lease.span];
                     let id = life.id();
                     match (disposition, settled) {
-                        (Disposition::Ack, Settled::Done) => found.push(Found::at(
-                            "L3",
-                            &spans,
-                            format!("message {id} is delivered again after its ack"),
-                        )),
+                        (Disposition::Ack | Disposition::AckWith(_), Settled::Done) => {
+                            found.push(Found::at(
+                                "L3",
+                                &spans,
+                                format!("message {id} is delivered again after its ack"),
+                            ))
+                        }
                         (_, Settled::Dead) if !life.may_be_revived(&happened.span, &lease.span) => {
                             found.push(Found::at(
                                 "L2",

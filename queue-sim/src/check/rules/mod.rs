@@ -15,6 +15,7 @@ mod delay;
 mod distinct;
 mod failures;
 mod fencing;
+mod finding;
 mod leases;
 mod order;
 pub(super) mod outcomes;
@@ -66,6 +67,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     delay::check(facts, found);
     cancelling::check(facts, found);
     peeking::check(facts, found);
+    finding::check(facts, found);
     outdating::check(facts, found);
     if facts.kind() == QueueKind::Bounded {
         bounded::check(facts, found);

@@ -105,7 +105,9 @@ fn differs(
     then: &Span,
 ) -> Option<(Option<Span>, String)> {
     let gone = life.before(then).find(|happened| match happened.what {
-        What::Settled(_, Disposition::Ack, answer) => answer == Some(Settled::Done),
+        What::Settled(_, Disposition::Ack | Disposition::AckWith(_), answer) => {
+            answer == Some(Settled::Done)
+        }
         What::Settled(_, _, Some(Settled::Dead)) | What::Letter(_) => {
             !life.may_be_revived(&happened.span, then)
         }
@@ -124,6 +126,7 @@ fn differs(
         receipt,
         time_left,
         holder,
+        ..
     } = &peeked.standing
     else {
         let leased = life.is_leased(then);

@@ -103,7 +103,10 @@ fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
 fn may_have_left(facts: &Facts<'_>, life: MessageLife<'_, '_>, end: &Span) -> bool {
     let is_accounted_for = life.iter().any(|happened| match happened.what {
         What::Settled(_, disposition, settled) => {
-            let leaves = matches!(disposition, Disposition::Ack | Disposition::Bury { .. });
+            let leaves = matches!(
+                disposition,
+                Disposition::Ack | Disposition::AckWith(_) | Disposition::Bury { .. }
+            );
             settled == Some(Settled::Dead)
                 || settled != Some(Settled::LeaseLost) && (leaves || settled.is_none())
         }

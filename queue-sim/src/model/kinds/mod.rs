@@ -203,8 +203,8 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Mode
                 model.settle_and_lease(now, batch, *max, *lease_time, holder.as_ref())?;
             Answer::SettledAndLeased(settled, leased)
         }
-        Call::Extend(receipts, lease_time) => {
-            Answer::Extended(model.extend(now, receipts, *lease_time)?)
+        Call::Extend(extensions, lease_time) => {
+            Answer::Extended(model.extend(now, extensions, *lease_time)?)
         }
         Call::Depth => Answer::Depth(model.depth(now)),
         Call::Counters => Answer::Counters(Box::new(model.counters(now))),
@@ -222,6 +222,7 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Mode
         Call::Purge(max) => Answer::Count(model.purge(now, *max)?),
         Call::Cancel(ids) => Answer::Cancelled(model.cancel(now, ids)?),
         Call::Peek(place, page) => Answer::Peeked(model.peek(now, *place, *page)?),
+        Call::Find(ids) => Answer::Found(model.find(now, ids)?),
         _ => return Err(ErrorKind::Invalid),
     })
 }

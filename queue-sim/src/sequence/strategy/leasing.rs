@@ -1,13 +1,17 @@
 //! Calls that every leasing queue has.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
+use bytes::Bytes;
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Disposition, Holder, MessageId, Page, Place, Push, QueueKind, Receipt, Settlement, TimeToLive,
-    Token,
+    Disposition, Extension, Holder, KeptResult, MessageId, Page, Place, Push, QueueKind, Receipt,
+    Settlement, TimeToLive, Token,
     call::Call,
-    limits::{MAX_BATCH, MAX_HOLDER},
+    limits::{MAX_BATCH, MAX_HOLDER, MAX_PROGRESS},
 };
 
 use super::{
@@ -22,7 +26,12 @@ pub(super) fn leasing() -> impl Strategy<Value = Call> {
         16 => settlements().prop_map(Call::Settle),
         6 => (settlements(), count(), lease_time(), holder())
             .prop_map(|(batch, max, lease_time, holder)| Call::SettleAndLease(batch, max, lease_time, holder)),
-        4 => (receipts(), lease_time()).prop_map(|(batch, lease_time)| Call::Extend(batch, lease_time)),
+        5 => (receipts(), option::of(select(vec![1, 20, MAX_PROGRESS])), lease_time()).prop_map(|(batch, length, lease_time)| {
+            let progress = length.map(|length| Bytes::from(vec![b'%'; length]));
+            let extension = |receipt| Extension { receipt, progress: progress.clone() };
+            Call::Extend(batch.into_iter().map(extension).collect(), lease_time)
+        }),
+        5 => ids().prop_map(Call::Find),
         4 => pages().prop_map(Call::DeadLetters),
         4 => ids().prop_map(Call::Revive),
         2 => ids().prop_map(Call::Discard),
@@ -100,7 +109,12 @@ fn disposition() -> impl Strategy<Value = Disposition> {
         ],
     );
     prop_oneof![
-        4 => Just(Disposition::Ack),
+        3 => Just(Disposition::Ack),
+        3 => (letters(), lease_time(), 1..4_u32).prop_map(move |(letters, time, at_most)| {
+            let mut kept = KeptResult::new(reason(letters), time);
+            kept.at_most = NonZeroU32::new(at_most).unwrap_or(kept.at_most);
+            Disposition::AckWith(Box::new(kept))
+        }),
         6 => (delay(), why).prop_map(|(delay, reason)| Disposition::Retry { delay, reason }),
         3 => delay().prop_map(|delay| Disposition::Defer { delay }),
         4 => Just(Disposition::Release),
@@ -118,7 +132,8 @@ fn too_many() -> impl Strategy<Value = Call> {
     select(vec![
         Call::Settle(acks.clone()),
         Call::SettleAndLease(acks, NonZeroUsize::MIN, second, None),
-        Call::Extend(receipts, second),
+        Call::Extend(Extension::all(&receipts), second),
+        Call::Find(ids.clone()),
         Call::Revive(ids.clone()),
         Call::Cancel(ids.clone()),
         Call::Discard(ids),
