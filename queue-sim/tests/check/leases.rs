@@ -18,7 +18,7 @@ fn a_history_as_it_should_be_holds() {
     let second = history.take();
     history
         .after(60)
-        .call(Call::Extend(vec![second.receipt], ms(LEASE_TIME)));
+        .call(Call::Extend(vec![second.receipt.into()], ms(LEASE_TIME)));
     let third = history.take();
     assert_eq!(third.attempt, 2);
     history.settle(Settlement::retry(third.receipt, ms(5)));
@@ -156,7 +156,7 @@ fn l10_an_extended_lease_is_lost() {
     let (mut history, first) = HistoryBuilder::leased();
     history
         .after(50)
-        .call(Call::Extend(vec![first.receipt], ms(30)));
+        .call(Call::Extend(vec![first.receipt.into()], ms(30)));
     history.after(10);
     history.says_settled(Settlement::ack(first.receipt), Settled::LeaseLost);
     history.breaks("L10");

@@ -5,8 +5,8 @@ use std::{collections::VecDeque, mem, num::NonZeroUsize, sync::Arc, time::Durati
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName, Receipt,
-    Result, Rotated, Settled, Settlement, Timestamp,
+    Cancelled, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName, Result,
+    Rotated, Settled, Settlement, Timestamp,
     call::{Answer, Call, Layer, Service},
 };
 use queue_sim::engine;
@@ -80,8 +80,9 @@ async fn claim_for_an_hour(
     if let Answer::Leased(Leased { deliveries, .. }) = &mut answer
         && !deliveries.is_empty()
     {
-        let receipts: Vec<Receipt> = deliveries.iter().map(|each| each.receipt).collect();
-        queue.call(Call::Extend(receipts, lease_time)).await?;
+        let extensions = deliveries.iter().map(|each| each.receipt.into());
+        let extend = Call::Extend(extensions.collect(), lease_time);
+        queue.call(extend).await?;
         for delivery in deliveries {
             delivery.time_left = lease_time;
         }

@@ -45,6 +45,11 @@ macro_rules! leasing_bugs_in_memory {
             retry_forgets_why: Bug::RetryForgetsWhy, by "L14";
             revival_keeps_why: Bug::RevivalKeepsWhy, by "L14" | "linearisable";
             pushed_when_it_died: Bug::PushedWhenItDied, by "L13" | "linearisable";
+            result_without_its_ack: Bug::ResultWithoutItsAck, by "S1" | "linearisable";
+            result_outlives_its_time: Bug::ResultOutlivesItsTime, by "S2" | "linearisable";
+            results_without_bound: Bug::ResultsWithoutBound, by "linearisable";
+            progress_ignores_the_token: Bug::ProgressIgnoresTheToken, by "L19" | "linearisable";
+            progress_outlives_its_lease: Bug::ProgressOutlivesItsLease, by "L19" | "linearisable";
             cancels_the_leased: Bug::CancelsTheLeased, by "L15";
             cancel_forgets_the_count: Bug::CancelForgetsTheCount, by "L5";
             unique_outlives_its_message: Bug::UniqueOutlivesItsMessage, by "L9" | "linearisable";

@@ -7,7 +7,7 @@ use std::{
 };
 
 use queue_core::{
-    AnyQueue, Delivery, Holder, Insert, Leased, MessageId, Offer, Overflow, Page, Place,
+    AnyQueue, Delivery, Extension, Holder, Insert, Leased, MessageId, Offer, Overflow, Page, Place,
     Prioritized, Push, QueueKind, Receipt, Scheduled, Settlement, TimeToLive,
     call::{Answer, Call, Service},
 };
@@ -225,9 +225,15 @@ impl Client {
                 let capacity = NonZeroUsize::MIN.saturating_add(3 + self.choose(5) as usize);
                 Call::Resize(capacity)
             }
-            (2, _) if !self.held.is_empty() => {
-                Call::Extend(self.held.iter().copied().take(2).collect(), LEASE_TIME)
-            }
+            (2, _) if !self.held.is_empty() => Call::Extend(
+                self.held
+                    .iter()
+                    .copied()
+                    .take(2)
+                    .map(Extension::from)
+                    .collect(),
+                LEASE_TIME,
+            ),
             (3, _) => Call::WaitForArrival(Duration::from_millis(1)),
             _ => Call::Depth,
         }
