@@ -97,6 +97,12 @@ macro_rules! leasing_bugs_on_redis {
             ack_among_others_leaves_the_body: lua::ACK_AMONG_OTHERS_LEAVES_THE_BODY, by "leftovers";
             cancels_the_leased: lua::CANCELS_THE_LEASED, by "L15";
             cancel_forgets_the_count: lua::CANCEL_FORGETS_THE_COUNT, by "L5";
+            result_without_its_ack: lua::RESULT_WITHOUT_ITS_ACK, by "S1" | "linearisable";
+            result_outlives_its_time: lua::RESULT_OUTLIVES_ITS_TIME, by "S2" | "linearisable";
+            results_without_bound: lua::RESULTS_WITHOUT_BOUND, by "linearisable";
+            progress_ignores_the_token: lua::PROGRESS_IGNORES_THE_TOKEN,
+                by "L19" | "L16" | "linearisable" | "leftovers";
+            find_shows_the_expired: lua::FIND_SHOWS_THE_EXPIRED, by "L18" | "linearisable";
             peek_skips_the_returned: lua::PEEK_SKIPS_THE_RETURNED, by "L16" | "linearisable";
             holder_outlives_its_lease: lua::HOLDER_OUTLIVES_ITS_LEASE, by "leftovers" | "L16";
             unique_outlives_its_message: lua::UNIQUE_OUTLIVES_ITS_MESSAGE, by "L9" | "linearisable";

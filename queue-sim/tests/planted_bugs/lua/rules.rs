@@ -101,6 +101,26 @@ edits! {
     RETRY_KEEPS_THE_FIRST_WHY {
         "leasing/settle": "due, due, sub(settlement, 23))" => "due, due)";
     }
+    RESULT_WITHOUT_ITS_ACK {
+        "leasing/settle": "    marker = keeps and marker + 1 or marker\n" =>
+            "    marker = keeps and marker + 1 or marker\n    \
+             if keeps then keep_result(sub(member, 1, 7), asked[k], KEYS[marker]) end\n";
+    }
+    RESULT_OUTLIVES_ITS_TIME {
+        "leasing/find": "ends_at > now and call" => "call";
+        "lib/results": "drop_results(call('ZRANGEBYSCORE', RESULT_ENDS, '-inf', now_text, 'LIMIT', 0, MANY))" => "";
+    }
+    RESULTS_WITHOUT_BOUND {
+        "lib/results": "if excess > 0 then" => "if false then";
+    }
+    PROGRESS_IGNORES_THE_TOKEN {
+        "leasing/extend": "      answers[k] = 'l'\n" =>
+            "      answers[k] = 'l'\n      if progress[k] then report(members[k], progress[k]) end\n";
+    }
+    FIND_SHOWS_THE_EXPIRED {
+        "leasing/find": "local live = deadline > now" => "local live = true";
+        "leasing/find": "    reclaim()\n" => "";
+    }
     REVIVAL_KEEPS_WHY {
         "leasing/dead_letters": "now, now, '')" => "now, now)";
     }
