@@ -342,14 +342,18 @@ end
 local known = {}
 for suffix in string.gmatch(
   'meta leases runs frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh'
-    .. ' due bodies keyed named once once-claimed once-done once-tokens',
+    .. ' due bodies keyed named results result-ends once once-claimed once-done once-tokens',
   '%S+'
 ) do
   known[suffix] = true
 end
 for queue, keys in pairs(queues) do
   for suffix, key in pairs(keys) do
-    if not known[suffix] then
+    -- An end marker expires, also if its queue is removed.
+    local is_end = string.find(suffix, '^end%-%x+$') and redis.call('PTTL', key) > 0
+    if is_end then
+      keys[suffix] = nil
+    elseif not known[suffix] then
       lines[#lines + 1] = key .. ' is an unknown key'
     elseif not keys.meta and string.sub(suffix, 1, 4) ~= 'once' then
       lines[#lines + 1] = key .. ' is a key of a queue that does not exist'

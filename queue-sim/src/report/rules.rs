@@ -51,7 +51,7 @@ const PROPERTIES: &[(&str, &str)] = &[
     ),
     (
         "leftovers",
-        "A message that is gone leaves nothing behind but counts and its dedup mark (L5).",
+        "A message that is gone leaves nothing behind but counts, its dedup mark and its result (L5).",
     ),
     (
         "operators",

@@ -75,14 +75,14 @@ verbs! {
     Cancel = "cancel": [5, 5, 2, 6],
     /// Look at messages without taking them.
     Peek = "peek": [6, 2, 4, 10],
-    /// Find out what became of messages.
-    Find = "find": [5, 3, 4, 8],
     /// Put in messages that are unique until they are done.
     PutUnique = "put unique": [6, 12, 2, 3],
     /// Put in messages that are outdated after a while.
     PutOutdating = "put outdating": [8, 14, 3, 4],
     /// Ack one message and lease the next, again and again.
     WorkSingly = "work singly": [6, 1, 14, 2],
+    /// Find out what became of messages.
+    Find = "find": [5, 3, 4, 8],
 }
 
 /// A process's weights of the verbs, drawn once for each process.
