@@ -8,6 +8,7 @@ mod dedup;
 mod dropped;
 mod failures;
 mod fencing;
+mod finding;
 mod handing_over;
 mod holders;
 mod leases;
@@ -23,6 +24,6 @@ mod waiting;
 
 pub(super) use self::{
     attempts::*, batches::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*,
-    fencing::*, handing_over::*, holders::*, leases::*, limits::*, many_outdated::*, operators::*,
-    outdating::*, paging::*, peeking::*, progress::*, unique::*, waiting::*,
+    fencing::*, finding::*, handing_over::*, holders::*, leases::*, limits::*, many_outdated::*,
+    operators::*, outdating::*, paging::*, peeking::*, progress::*, unique::*, waiting::*,
 };

@@ -44,6 +44,7 @@ impl State {
         stored.attempts += 1;
         stored.lease = Some((token, deadline));
         stored.holder = holder.cloned();
+        stored.progress = None;
         Delivery {
             receipt: Receipt::new(id, token),
             attempt: stored.attempts,
@@ -79,6 +80,11 @@ impl State {
                 self.remove(id);
                 self.counters.acked += 1;
             }
+            Disposition::AckWith(kept) => {
+                self.remove(id);
+                self.counters.acked += 1;
+                self.keep_result(id, kept, now);
+            }
             Disposition::Retry { .. } if stored.attempts >= max_attempts => {
                 self.die(id, DeathReason::Retried, now);
                 return Settled::Dead;
@@ -108,14 +114,38 @@ impl State {
         Settled::Done
     }
 
-    pub(crate) fn extend(&mut self, receipt: Receipt, lease_time: u64, now: Timestamp) -> Extended {
+    /// Stores a result, and drops those that are over or too many: the ones that end first (S2).
+    fn keep_result(&mut self, id: MessageId, kept: &KeptResult, now: Timestamp) {
+        let end = now.plus_millis(millis_ceil(kept.time));
+        self.results.insert(id, (end, kept.result.clone()));
+        self.results.retain(|_, (end, _)| now < *end);
+        let ends = self.results.iter().map(|(id, (end, _))| (*end, *id));
+        let mut ends: Vec<_> = ends.collect();
+        ends.sort();
+        let excess = ends.len().saturating_sub(kept.at_most.get() as usize);
+        for (_, id) in ends.into_iter().take(excess.min(limits::MAX_BATCH)) {
+            self.results.remove(&id);
+        }
+    }
+
+    pub(crate) fn extend(
+        &mut self,
+        extension: &Extension,
+        lease_time: u64,
+        now: Timestamp,
+    ) -> Extended {
+        let receipt = extension.receipt;
         let Some(old) = self.live(receipt, now) else {
             return Extended::LeaseLost;
         };
         let new = now.plus_millis(lease_time);
         self.leased.remove(&(old, receipt.id));
         self.leased.insert((new, receipt.id));
-        self.stored(receipt.id).lease = Some((receipt.token, new));
+        let stored = self.stored(receipt.id);
+        stored.lease = Some((receipt.token, new));
+        if extension.progress.is_some() {
+            stored.progress.clone_from(&extension.progress);
+        }
         Extended::Extended
     }
 }

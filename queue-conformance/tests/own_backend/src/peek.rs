@@ -1,6 +1,6 @@
 //! Showing messages without taking them.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use queue_core::*;
 
@@ -27,17 +27,22 @@ impl State {
         }
     }
 
-    fn peeked(&self, place: Place, id: MessageId, left: Duration, now: Timestamp) -> Peeked {
+    fn standing(&self, place: Place, id: MessageId, left: Duration) -> Standing {
         let stored = &self.messages[&id];
-        let standing = match (place, stored.lease) {
+        match (place, stored.lease) {
             (Place::Leased, Some((token, _))) => Standing::Leased {
                 receipt: Receipt::new(id, token),
                 time_left: left,
                 holder: stored.holder.clone(),
+                progress: stored.progress.clone(),
             },
             (Place::Delayed, _) => Standing::Delayed { due_in: left },
             _ => Standing::Ready,
-        };
+        }
+    }
+
+    fn peeked(&self, place: Place, id: MessageId, left: Duration, now: Timestamp) -> Peeked {
+        let stored = &self.messages[&id];
         Peeked {
             message: Message {
                 id,
@@ -47,7 +52,41 @@ impl State {
             attempts: stored.attempts,
             age: now.since(stored.pushed),
             failure: stored.failure.clone(),
-            standing,
+            standing: self.standing(place, id, left),
+        }
+    }
+
+    /// What became of a message (L18).
+    pub(crate) fn find(&self, id: MessageId, now: Timestamp) -> Found {
+        if let Some(stored) = self.messages.get(&id) {
+            let until = |times: &BTreeSet<(Timestamp, MessageId)>| {
+                let (time, _) = times.iter().find(|(_, other)| *other == id)?;
+                (now < *time).then(|| time.since(now))
+            };
+            return Found::Present {
+                attempts: stored.attempts,
+                age: now.since(stored.pushed),
+                failure: stored.failure.clone(),
+                standing: match (until(&self.leased), until(&self.delayed)) {
+                    (Some(left), _) => self.standing(Place::Leased, id, left),
+                    (None, Some(left)) => self.standing(Place::Delayed, id, left),
+                    (None, None) => Standing::Ready,
+                },
+            };
+        }
+        if let Some(letter) = self.dead.values().find(|letter| letter.id == id) {
+            return Found::Dead {
+                attempts: letter.attempts,
+                reason: letter.reason.clone(),
+                failure: letter.failure.clone(),
+                pushed_at: letter.pushed_at,
+                died_at: letter.died_at,
+            };
+        }
+        match self.results.get(&id) {
+            Some((end, result)) if now < *end => Found::Done(result.clone()),
+            _ if (1..=self.counters.accepted).contains(&id.get()) => Found::Gone,
+            _ => Found::NeverWas,
         }
     }
 }

@@ -125,12 +125,16 @@ impl Leasing for Handle {
         })
     }
 
-    async fn extend(&self, receipts: &[Receipt], lease_time: Duration) -> Result<Vec<Extended>> {
-        limits::check_batch(receipts.len())?;
+    async fn extend(
+        &self,
+        extensions: &[Extension],
+        lease_time: Duration,
+    ) -> Result<Vec<Extended>> {
+        Extension::check_all(extensions)?;
         let lease_time = limits::lease_millis(lease_time)?;
         self.call(|state, now| {
-            let each = receipts.iter();
-            each.map(|receipt| state.extend(*receipt, lease_time, now))
+            let each = extensions.iter();
+            each.map(|extension| state.extend(extension, lease_time, now))
                 .collect()
         })
     }
@@ -211,5 +215,26 @@ impl Leasing for Handle {
     async fn peek(&self, place: Place, page: Page) -> Result<Paged<Peeked>> {
         page.check()?;
         self.call(|state, now| state.peek(place, page, now))
+    }
+
+    async fn find(&self, ids: &[MessageId]) -> Result<Vec<Found>> {
+        limits::check_batch(ids.len())?;
+        self.call(|state, now| ids.iter().map(|id| state.find(*id, now)).collect())
+    }
+
+    async fn wait_for_end(&self, id: MessageId, timeout: Duration) -> Result<()> {
+        let over = time::sleep(timeout);
+        tokio::pin!(over);
+        loop {
+            let changed = self.queue.changed.notified();
+            if self.locked(|state, _| !state.messages.contains_key(&id))? {
+                return Ok(());
+            }
+            tokio::select! {
+                biased;
+                () = &mut over => return Ok(()),
+                () = changed => {}
+            }
+        }
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Stored {
     pub(crate) lease: Option<(Token, Timestamp)>,
     /// The holder of that lease, if it gave a name.
     pub(crate) holder: Option<Holder>,
+    /// The progress that the holder reported last (L19).
+    pub(crate) progress: Option<Bytes>,
     /// When its time to live is over, and what becomes of it then (L17).
     pub(crate) end: Option<(Timestamp, Outdated)>,
 }
@@ -34,6 +36,7 @@ impl Stored {
             ready_since: pushed,
             lease: None,
             holder: None,
+            progress: None,
             end: None,
         }
     }
@@ -75,6 +78,8 @@ pub(crate) struct State {
     pub(crate) ends: BTreeSet<(Timestamp, MessageId)>,
     /// In the order of dying: a number that only grows.
     pub(crate) dead: BTreeMap<u64, DeadLetter>,
+    /// Results of acked messages, with the ends of their time (S1).
+    pub(crate) results: BTreeMap<MessageId, (Timestamp, Bytes)>,
     /// By dedup key.
     pub(crate) marks: BTreeMap<Bytes, Mark>,
     pub(crate) config: LeasingConfig,
