@@ -24,6 +24,9 @@ use self::payload::{payloads, text};
 const WIDE: usize = 7;
 const LARGEST: u64 = (1 << (8 * WIDE)) - 1;
 
+/// The byte between a holder's name and its progress: no name has it.
+const NO_UTF8: u8 = 255;
+
 /// The first byte of a frame, and of other values stored among frames. Each byte has exactly one of these meanings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum First {
@@ -219,7 +222,7 @@ impl Shown {
             Place::Delayed => Standing::Delayed { due_in: left },
             Place::Leased => {
                 let token = Token::new(narrow(&mut lease)?);
-                let name = lease.iter().position(|byte| *byte == 0);
+                let name = lease.iter().position(|byte| *byte == NO_UTF8);
                 let progress = name.map(|end| lease.split_off(end).slice(1..));
                 let name = lease.len();
                 // No holder's name is empty.

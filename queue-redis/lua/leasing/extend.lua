@@ -18,8 +18,8 @@ local function extend()
   -- Stores the progress of a single lease behind the holder's name (L19).
   local function report(member, progress)
     local field = 'h' .. sub(member, 1, 7)
-    local holder = string.match(call('HGET', FRAMES, field) or '', '^[^%z]*')
-    call('HSET', FRAMES, field, holder .. '\0' .. progress)
+    local holder = string.match(call('HGET', FRAMES, field) or '', '^[^\255]*')
+    call('HSET', FRAMES, field, holder .. '\255' .. progress)
     if not holders then
       flags = string.find(flags, 'h', 1, true) and flags or flags .. 'h'
       call('HSET', META, 'flags', flags)

@@ -45,8 +45,8 @@ local function end_attachments(ids)
   return ended
 end
 
--- Holders. FRAMES has the name of a lease's holder in the field 'h' and id, as long as the lease lives. Behind a zero
--- byte follows the progress that the holder reported.
+-- Holders. FRAMES has the name of a lease's holder in the field 'h' and id, as long as the lease lives. Behind a byte
+-- that no UTF-8 has (255) follows the progress that the holder reported.
 local holders = string.find(flags, 'h', 1, true) -- whether a holder ever gave its name or its progress
 
 -- The fields of FRAMES for these ids, with the fields of their holders.

@@ -147,10 +147,13 @@ fn disposition(actor: &Actor) -> Disposition {
 /// run.
 fn ack(actor: &Actor) -> Disposition {
     let now = actor.now().as_millis();
-    let kept = (now % 4 == 1).then(|| KeptResult {
+    let kept = (now % 2 == 1).then(|| KeptResult {
         result: format!("ready at {now}").into(),
-        time: Duration::from_millis(1 + now % 5 * 700),
-        at_most: NonZeroU32::MIN.saturating_add((now % 3) as u32),
+        time: match now % 3 {
+            0 => Duration::from_millis(1 + now % 40),
+            _ => Duration::from_secs(60),
+        },
+        at_most: NonZeroU32::MIN.saturating_add((now % 5 / 2) as u32),
     });
     match kept.filter(|_| has(actor, Feature::Results)) {
         Some(kept) => Disposition::AckWith(Box::new(kept)),

@@ -164,7 +164,7 @@ pub(crate) async fn l19_progress_is_shown_until_its_lease_ends(stage: &Stage<'_>
     queue.put_numbered(2).await;
     let first = take_one(&*queue).await.receipt;
     let answer = queue
-        .settle_and_lease(&[], count(1), LONG, Holder::new("mailer").ok())
+        .settle_and_lease(&[], count(1), LONG, Holder::new("a\0mailer").ok())
         .await;
     let second = answer.expect("leases").1.deliveries[0].receipt;
     assert_eq!(report(&*queue, first, "1 of 9").await, Extended::Extended);
@@ -179,7 +179,7 @@ pub(crate) async fn l19_progress_is_shown_until_its_lease_ends(stage: &Stage<'_>
         progress(&*queue).await,
         [Some("2 of 9".into()), Some("half".into())]
     );
-    let named = Holder::new("mailer").ok();
+    let named = Holder::new("a\0mailer").ok();
     let held: Vec<_> = holders(&*queue)
         .await
         .into_iter()
