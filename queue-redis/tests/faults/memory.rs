@@ -106,7 +106,10 @@ async fn every_way_out_works_on_a_full_server() {
         let five = NonZeroUsize::new(5).expect("it is 5");
         let leased = leasing.lease(five, LEASE).await.expect("lease").deliveries;
         let receipts: Vec<_> = leased.iter().map(|delivery| delivery.receipt).collect();
-        let extended = leasing.extend(&receipts, LEASE).await.expect("extend");
+        let extended = leasing
+            .extend(&Extension::all(&receipts), LEASE)
+            .await
+            .expect("extend");
         assert_eq!(extended, [Extended::Extended; 5]);
         let hour = Duration::from_secs(3600);
         let settled = leasing

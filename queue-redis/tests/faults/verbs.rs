@@ -59,7 +59,7 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
         ),
         (
             "extend",
-            leasing.extend(&[receipt()], LEASE).await.map(drop),
+            leasing.extend(&[receipt().into()], LEASE).await.map(drop),
         ),
         ("revive", leasing.revive(&ids).await.map(drop)),
         ("discard", leasing.discard(&ids).await.map(drop)),

@@ -187,7 +187,7 @@ pub(crate) const VERBS: &[Verb] = verbs! {
     "remove" of Delay: |on| on.backend.remove(&on.name, Removal::EvenIfLeased);
     "settle" of Reliable in_partitions: |on| on.leasing().settle(&on.acks());
     "settle_and_lease" of Reliable in_partitions: |on| on.leasing().settle_and_lease(&on.acks(), count(10), HOUR, None);
-    "extend" of Delay in_partitions: |on| on.leasing().extend(&on.receipts, 2 * HOUR);
+    "extend" of Delay in_partitions: |on| on.leasing().extend(&Extension::all(&on.receipts), 2 * HOUR);
     "cancel" of Priority in_partitions: |on| on.leasing().cancel(&on.ready[..100]);
     "revive" of Reliable in_partitions: |on| on.leasing().revive(&on.dead[..100]);
     "discard" of Bounded in_partitions: |on| on.leasing().discard(&on.dead[..100]);

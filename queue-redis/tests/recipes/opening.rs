@@ -103,10 +103,12 @@ async fn a_receipt_of_another_handle_is_a_lost_lease() {
             Settled::LeaseLost
         );
         let extended = leasing(&other)
-            .extend(&[receipt], crate::ground::LONG)
+            .extend(&[receipt.into()], crate::ground::LONG)
             .await;
         assert_eq!(extended.expect("an answer"), [Extended::LeaseLost]);
-        let extended = leasing(&one).extend(&[receipt], crate::ground::LONG).await;
+        let extended = leasing(&one)
+            .extend(&[receipt.into()], crate::ground::LONG)
+            .await;
         assert_eq!(extended.expect("an answer"), [Extended::Extended]);
         assert_eq!(end(&one, Settlement::ack(receipt)).await, Settled::Done);
         assert_eq!(
@@ -114,7 +116,9 @@ async fn a_receipt_of_another_handle_is_a_lost_lease() {
             Settled::LeaseLost,
             "done is done"
         );
-        let extended = leasing(&one).extend(&[receipt], crate::ground::LONG).await;
+        let extended = leasing(&one)
+            .extend(&[receipt.into()], crate::ground::LONG)
+            .await;
         assert_eq!(extended.expect("an answer"), [Extended::LeaseLost]);
     }
 }

@@ -22,7 +22,7 @@ fn call_of(name: &str) -> Call {
         "lease" => Call::Lease(ONE, LONG),
         "settle" => Call::Settle(vec![Settlement::ack(receipt)]),
         "settle_and_lease" => Call::SettleAndLease(vec![Settlement::ack(receipt)], ONE, LONG, None),
-        "extend" => Call::Extend(vec![receipt], LONG),
+        "extend" => Call::Extend(vec![receipt.into()], LONG),
         "wait_for_arrival" => Call::WaitForArrival(Duration::ZERO),
         "wait_to_lease" => Call::WaitToLease(LONG, None, Duration::ZERO),
         "counters" => Call::Counters,

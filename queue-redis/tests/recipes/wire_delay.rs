@@ -241,7 +241,7 @@ async fn with_a_claim_timeout_a_claim_of_others_lasts_from_its_score_on() {
     ground.pass(Duration::from_millis(1));
     assert_eq!(lease_bodies(&queue, 9).await, ["theirs"]);
     let extended = leasing(&queue)
-        .extend(&[ours[0].receipt], LONG + SECOND)
+        .extend(&[ours[0].receipt.into()], LONG + SECOND)
         .await;
     assert_eq!(extended.expect("an answer"), [Extended::Extended]);
     let words = ["ZSCORE", "processing_queue:mails", "ours"];
@@ -268,7 +268,7 @@ async fn with_processing_others_end_what_ours_has_claimed() {
         .run(&["ZREM", "processing_queue:mails", "m", "n"]);
     assert_eq!(ended, 2);
     let (m, n) = (taken[0].receipt, taken[1].receipt);
-    let extended = leasing(&queue).extend(&[m], LONG).await;
+    let extended = leasing(&queue).extend(&[m.into()], LONG).await;
     assert_eq!(extended.expect("an answer"), [Extended::LeaseLost]);
     for settlement in [Settlement::ack(m), Settlement::release(n)] {
         assert_eq!(end(&queue, settlement).await, Settled::LeaseLost);

@@ -169,7 +169,7 @@ async fn an_idle_entry_is_claimed_from_behind_many_that_are_not() {
         (&jobs, held[28].receipt, Extended::Extended),
         (&other, claimed[0].receipt, Extended::Extended),
     ] {
-        let extended = leasing(holder).extend(&[receipt], LONG).await;
+        let extended = leasing(holder).extend(&[receipt.into()], LONG).await;
         assert_eq!(extended.expect("an answer"), [answer]);
     }
     assert_eq!(claimed[0].attempt, 2);

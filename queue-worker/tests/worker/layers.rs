@@ -23,7 +23,7 @@ impl HandlerLayer for Named {
         self.log(&format!("begins attempt {}", cx.attempt()));
         let verdict = next.run().await;
         self.log(match verdict {
-            Verdict::Done => "done",
+            Verdict::Done | Verdict::DoneWith(_) => "done",
             Verdict::Failed(_) => "failed",
         });
         verdict

@@ -81,7 +81,12 @@ pub(crate) async fn play(backend: &dyn Backend, filled: &Filled, done: &[Done]) 
             .ok()
             .and_then(|leased| leased.deliveries.first())
         {
-            allowed(leasing.extend(&[first.receipt], LEASE).await.map(drop));
+            allowed(
+                leasing
+                    .extend(&[first.receipt.into()], LEASE)
+                    .await
+                    .map(drop),
+            );
             let released = leasing.settle(&[Settlement::release(first.receipt)]).await;
             allowed(released.map(drop));
         }
@@ -104,7 +109,7 @@ pub(crate) async fn play(backend: &dyn Backend, filled: &Filled, done: &[Done]) 
         }
     }
     allowed(answer.map(drop));
-    allowed(leasing.extend(&[lost], LEASE).await.map(drop));
+    allowed(leasing.extend(&[lost.into()], LEASE).await.map(drop));
     allowed(leasing.discard(&[stranger]).await.map(drop));
     allowed(leasing.cancel(&[stranger]).await.map(drop));
     allowed(leasing.revive(&ids).await.map(drop));
