@@ -28,6 +28,7 @@ const MESSAGE: &str = "queue-core/src/queue/message.rs";
 const BUILDER: &str = "queue-core/src/typed/message.rs";
 const LIVES: &str = "queue-core/src/values/time_to_live.rs";
 const PAGE: &str = "queue-core/src/values/page.rs";
+const RESULT: &str = "queue-core/src/typed/result.rs";
 const RING: &str = "queue-core/src/typed/rotating.rs";
 const SETTLEMENT: &str = "queue-core/src/queue/settlement.rs";
 const STAMP: &str = "queue-core/src/values/timestamps.rs";
@@ -195,6 +196,17 @@ fn settlements() -> Vec<Row> {
         })
     };
     vec![
+        times(
+            (SETTLEMENT, "new"),
+            Refuse("the time of a result"),
+            Refuse("the time of a result"),
+            move |time| {
+                settled(
+                    |receipt, time| Settlement::ack_with(receipt, KeptResult::new("done", time)),
+                    time,
+                )
+            },
+        ),
         times((SETTLEMENT, "retry"), Serve, far, move |delay| {
             settled(Settlement::retry, delay)
         }),
@@ -255,6 +267,18 @@ fn waits() -> Vec<Row> {
             (usize::MAX, Refuse("messages")),
             |max| received(SECOND, 3 * SECOND, max),
         ),
+        times((RESULT, "wait_for_result"), Serve, Serve, |timeout| {
+            in_time(async {
+                let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+                let id = jobs.push(&1).await?;
+                let cancelled = async {
+                    sleep(SECOND).await;
+                    jobs.queue().cancel_one(id).await
+                };
+                let waited = jobs.wait_for_result::<u64>(id, timeout);
+                tokio::try_join!(waited, cancelled).map(drop)
+            })
+        }),
         times((BOUNDED, "wait"), Serve, Serve, |time| {
             in_time(async {
                 let jobs: Bounded<u64> = queues().bounded("jobs", 1).await?;

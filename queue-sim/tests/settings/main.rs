@@ -28,6 +28,8 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
             "lease_millis",
             "window_millis",
             "unique_millis",
+            "result_millis",
+            "check_progress",
             "within_millis",
             "claim_millis",
             "keep_millis",

@@ -1,6 +1,6 @@
 //! A worker's settings, also those of its routes, rates, back-offs, failures and contexts.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use queue_core::*;
 use queue_memory::MemoryBackend;
@@ -268,6 +268,12 @@ fn of_a_queue() -> Vec<Row> {
                     Ok(())
                 })
             },
+        ),
+        times(
+            (SETTINGS, "keep_results"),
+            Refuse("the time of a result"),
+            Refuse("the time of a result"),
+            |time| worked(|worker| worker.keep_results(time, NonZeroU32::MIN)),
         ),
         times((BACKOFF, "fixed"), Serve, Serve, |delay| {
             delayed(&Backoff::fixed(delay))
