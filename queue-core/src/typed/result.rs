@@ -50,8 +50,8 @@ macro_rules! finding {
             /// # Errors
             ///
             /// The errors of [`find`](Leasing::find).
-            pub async fn find(&self, id: MessageId) -> Result<Found> {
-                self.queue.find_one(id).await
+            pub fn find(&self, id: MessageId) -> impl Future<Output = Result<Found>> + Send {
+                self.queue.find_one(id)
             }
 
             /// The result of a job, if the worker keeps results.
@@ -59,8 +59,12 @@ macro_rules! finding {
             /// # Errors
             ///
             /// The errors of [`find`](Leasing::find); `Codec` if the result is no `R`.
-            pub async fn result<R: DeserializeOwned>(&self, id: MessageId) -> Result<JobResult<R>> {
-                JobResult::of(self.find(id).await?)
+            pub fn result<R: DeserializeOwned + Send>(
+                &self,
+                id: MessageId,
+            ) -> impl Future<Output = Result<JobResult<R>>> + Send {
+                let found = self.find(id);
+                async { JobResult::of(found.await?) }
             }
 
             /// Waits up to `timeout` for the result of a job, as
@@ -70,12 +74,13 @@ macro_rules! finding {
             /// # Errors
             ///
             /// The errors of [`result`](Self::result).
-            pub async fn wait_for_result<R: DeserializeOwned>(
+            pub fn wait_for_result<R: DeserializeOwned + Send>(
                 &self,
                 id: MessageId,
                 timeout: Duration,
-            ) -> Result<JobResult<R>> {
-                JobResult::of(self.queue.wait_until_over(id, timeout).await?)
+            ) -> impl Future<Output = Result<JobResult<R>>> + Send {
+                let found = self.queue.wait_until_over(id, timeout);
+                async { JobResult::of(found.await?) }
             }
         }
     )+};

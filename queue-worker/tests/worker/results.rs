@@ -1,6 +1,6 @@
 //! What handlers report and return: progress with heartbeats, and results with acks.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, time::Duration};
 
 use queue_core::*;
 use queue_worker::*;
@@ -162,7 +162,7 @@ async fn a_result_that_is_too_large_buries_its_message() {
 #[tokio::test(start_paused = true)]
 async fn a_result_without_time_is_refused_before_the_run() {
     let environment = Environment::holding(1).await;
-    let worker = environment.worker().keep_results(0 * SECOND, MANY);
+    let worker = environment.worker().keep_results(Duration::ZERO, MANY);
     let error = worker.run(|_: u64, _| async {}).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(

@@ -22,7 +22,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                                 "L3",
                                 &spans,
                                 format!("message {id} is delivered again after its ack"),
-                            ))
+                            ));
                         }
                         (_, Settled::Dead) if !life.may_be_revived(&happened.span, &lease.span) => {
                             found.push(Found::at(
