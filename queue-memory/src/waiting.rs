@@ -19,6 +19,7 @@
 //!
 //! While no caller waits, all this costs a call one comparison.
 
+mod ends;
 #[cfg(feature = "planted")]
 mod planted;
 
@@ -26,6 +27,7 @@ use std::{collections::BTreeMap, mem, task::Waker};
 
 use queue_core::Timestamp;
 
+pub(crate) use self::ends::EndWaiters;
 use crate::state::Availability;
 
 /// The grace, in ms: the time that a woken caller has to poll before an arrival wakes another, and before

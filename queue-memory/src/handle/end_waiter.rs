@@ -1,10 +1,9 @@
 //! Waiting for the end of a message: until it is acked, dead or gone.
 
 use std::{
-    collections::BTreeMap,
     future::poll_fn,
     pin::pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
     time::Duration,
 };
 
@@ -16,39 +15,6 @@ use crate::{
     clock::{self, MemoryClock},
     state::Waitable,
 };
-
-/// The callers that wait for the ends of messages. The queue's lock protects them.
-#[derive(Debug, Default)]
-pub(super) struct EndWaiters {
-    /// By message, and then in the order of joining.
-    waiting: BTreeMap<(MessageId, u64), Waker>,
-    last: u64,
-}
-
-impl EndWaiters {
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
-    /// Takes out the callers whose messages have ended since the last call.
-    pub(super) fn woken(&mut self, state: &mut impl Waitable) -> Vec<Waker> {
-        let mut wakers = Vec::new();
-        for id in state.take_ended(true) {
-            let waiting = self.waiting.range((id, 0)..=(id, u64::MAX));
-            let keys: Vec<_> = waiting.map(|(key, _)| *key).collect();
-            wakers.extend(keys.iter().filter_map(|key| self.waiting.remove(key)));
-        }
-        if self.is_empty() {
-            state.take_ended(false);
-        }
-        wakers
-    }
-
-    /// Takes all callers out.
-    pub(super) fn take_all(&mut self) -> Vec<Waker> {
-        std::mem::take(&mut self.waiting).into_values().collect()
-    }
-}
 
 /// Waits up to `timeout` for the end of a message. Ends at once if the message has ended already, or if the queue was
 /// removed.
@@ -90,11 +56,8 @@ impl<S: Waitable> EndTicket<'_, S> {
             return Ok(true);
         }
         let ends = &mut locked.ends;
-        let number = *self.number.get_or_insert_with(|| {
-            ends.last += 1;
-            ends.last
-        });
-        let spent = ends.waiting.insert((self.id, number), cx.waker().clone());
+        let number = *self.number.get_or_insert_with(|| ends.number());
+        let spent = ends.wait(self.id, number, cx.waker());
         drop(locked);
         // Dropping a waker may run any code.
         drop(spent);
@@ -108,7 +71,7 @@ impl<S: Waitable> Drop for EndTicket<'_, S> {
         let Ok(mut locked) = self.queue.lock() else {
             return;
         };
-        let spent = locked.ends.waiting.remove(&(self.id, number));
+        let spent = locked.ends.leave(self.id, number);
         if locked.ends.is_empty() {
             locked.state.take_ended(false);
         }

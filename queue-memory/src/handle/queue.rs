@@ -9,11 +9,10 @@ use std::{
 use queue_core::{Error, ErrorKind, QueueKind, QueueName, Removal, Result, Timestamp};
 use tokio::time::Instant;
 
-use super::end_waiter::EndWaiters;
 use crate::{
     clock::{MemoryClock, Millisecond},
     state::{Openable, Waitable},
-    waiting::WaiterRegistry,
+    waiting::{EndWaiters, WaiterRegistry},
 };
 
 /// One queue, shared by all handles to it.

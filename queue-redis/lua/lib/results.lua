@@ -29,6 +29,6 @@ local function keep_result(id, settlement, marker)
     redis.pcall('PUBLISH', waiting[k], '0 ' .. marker)
   end
   if waiting[1] then
-    call('DEL', marker)
+    call('ZREM', marker, unpack(waiting))
   end
 end

@@ -34,6 +34,8 @@ fn call_of(name: &str) -> Call {
         "purge" => Call::Purge(ONE),
         "cancel" => Call::Cancel(vec![id]),
         "peek" => Call::Peek(Place::Ready, Page::first(1)),
+        "find" => Call::Find(vec![id]),
+        "wait_for_end" => Call::WaitForEnd(id, Duration::ZERO),
         "reschedule" => Call::Reschedule(id, Due::After(LONG)),
         "next_due" => Call::NextDue,
         "wait_for_room" => Call::WaitForRoom(Duration::ZERO),

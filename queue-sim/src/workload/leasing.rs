@@ -20,6 +20,9 @@ use crate::plan::Chance;
 static MOST: LazyLock<NonZeroUsize> =
     LazyLock::new(|| NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN));
 
+/// How many of the latest messages a process finds at once.
+const FOUND: usize = 20;
+
 /// The chance that an extension ends a lease almost at once.
 const SHORTENS: Chance = 40;
 const SHORT: Duration = Duration::from_millis(1);
@@ -331,9 +334,8 @@ async fn cancel(actor: &Actor, queue: &dyn Leasing) {
 /// Finds out what became of messages; now and then waits for the end of one.
 async fn find(actor: &mut Actor, queue: &dyn Leasing) {
     let mut ids = actor.ids();
-    if actor.flip(20) {
-        // The holder of a message looks at its own progress.
-        ids.extend(actor.held.iter().take(2).map(|receipt| receipt.id));
+    if actor.flip(60) {
+        ids.extend(actor.pool.latest(FOUND));
     }
     if actor.flip(10) {
         let latest = actor.pool.latest(1).pop().map_or(0, MessageId::get);
