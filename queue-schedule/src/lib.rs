@@ -52,6 +52,8 @@
 //!   message that a worker has by then goes on.
 //! - **C5** A fixed time that a change to daylight saving skips comes at the first moment after the gap. A fixed
 //!   time that exists twice comes once, at the first. Intervals, and expressions with `*` for the hour, go on through both.
+//! - **C6** A schedule of which one may run at a time ([`Periodic::unless_running`]) skips a slot while the message of its
+//!   last one is ready, delayed or leased.
 //!
 //! **Storage.** Each record is an item of a ring (T2), a rotating queue of the name that [`Schedules::open`] gets. An
 //! item's key has the number of its version, so of two schedulers that change a record, one wins. This needs no more of

@@ -33,6 +33,7 @@ pub struct Periodic {
     pub(crate) rule: Rule,
     pub(crate) calendar: Calendar,
     pub(crate) missed: Missed,
+    pub(crate) unless_running: bool,
 }
 
 impl Periodic {
@@ -74,6 +75,7 @@ impl Periodic {
             name,
             rule,
             missed: Missed::default(),
+            unless_running: false,
         })
     }
 
@@ -83,11 +85,26 @@ impl Periodic {
         self
     }
 
+    /// Skips a slot while the message of the last one is ready, delayed or leased (C6). A dead letter does not count.
+    ///
+    /// So the slots are not pushed ahead: a slot comes if a scheduler runs at its time, and one that is more than a
+    /// minute late is a missed one. [`Schedules::run_now`](crate::Schedules::run_now) runs it all the same.
+    pub const fn unless_running(mut self) -> Self {
+        self.unless_running = true;
+        self
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         match self.missed {
             Missed::RunAll(slots) if slots == 0 || slots > MAX_MISSED => {
                 Err(Error::invalid(format!(
                     "{slots} missed slots of the schedule `{}` to run: 1 to {MAX_MISSED}",
+                    self.name
+                )))
+            }
+            Missed::RunAll(slots) if slots > 1 && self.unless_running => {
+                Err(Error::invalid(format!(
+                    "{slots} missed slots of the schedule `{}` to run, of which one may run at a time: use `RunOnce`",
                     self.name
                 )))
             }

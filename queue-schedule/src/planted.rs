@@ -17,6 +17,8 @@ pub enum Bug {
     ChangeLeavesTheNextSlot,
     /// A change leaves the slots that another scheduler has claimed (C4).
     ChangeLeavesTheClaimed,
+    /// A slot comes though the message of the last one is there (C6).
+    RunsWhileRunning,
     /// A zone has the offset that it had at the beginning of 1970 (C5).
     ZoneWithoutDaylightSaving,
 }

@@ -1,6 +1,6 @@
 //! The stored record of a schedule.
 
-use queue_core::{Error, ErrorKind, Result, Timestamp};
+use queue_core::{Error, ErrorKind, MessageId, Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Missed, Periodic, calendar::Rule};
@@ -11,6 +11,8 @@ pub(crate) struct Definition {
     pub(crate) rule: Rule,
     pub(crate) missed: Missed,
     pub(crate) queue: String,
+    #[serde(default)]
+    pub(crate) unless_running: bool,
 }
 
 impl Definition {
@@ -19,12 +21,18 @@ impl Definition {
             rule: periodic.rule.clone(),
             missed: periodic.missed,
             queue: queue.to_owned(),
+            unless_running: periodic.unless_running,
         }
     }
 
     pub(crate) fn text(&self) -> String {
         let (rule, missed, queue) = (self.rule.text(), self.missed, &self.queue);
-        format!("{rule}, missed: {missed:?}, on {queue}")
+        let at_once = if self.unless_running {
+            ", unless running"
+        } else {
+            ""
+        };
+        format!("{rule}, missed: {missed:?}{at_once}, on {queue}")
     }
 }
 
@@ -49,6 +57,9 @@ pub(crate) struct Record {
     pub(crate) claims: Vec<ClaimedSlot>,
     /// Times at which an operator asked for a run.
     pub(crate) asked: Vec<u64>,
+    /// The message that was pushed last, if one may run at a time.
+    #[serde(default)]
+    pub(crate) last: Option<MessageId>,
     /// A change that has begun: whoever sees it completes it.
     pub(crate) change: Option<Change>,
 }
@@ -79,6 +90,7 @@ impl Record {
             done: now.as_millis(),
             claims: Vec::new(),
             asked: Vec::new(),
+            last: None,
             change: None,
         }
     }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, Job, Json, Push, Result, Timestamp};
+use queue_core::{Error, Job, Json, MessageId, Push, Result, Timestamp};
 
 use super::{
     Missed, Periodic, Schedules, Slot,
@@ -22,6 +22,8 @@ use super::{
 
 /// How far ahead of its time a slot is pushed.
 const AHEAD: Duration = Duration::from_secs(24 * 60 * 60);
+/// A slot that is later than this is a missed one, of a schedule whose slots are not pushed ahead.
+const LATE: u64 = 60_000;
 /// The pause after an error.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The most runs that operators asked for, in one step.
@@ -247,12 +249,13 @@ fn claimed(record: &Record, claims: Vec<ClaimedSlot>) -> Record {
     }
 }
 
-/// A record whose claimed slots have been pushed.
-fn pushed(record: &Record) -> Record {
+/// A record whose claimed slots have been pushed, or skipped; `last` is the message of the last one.
+fn pushed(record: &Record, last: Option<MessageId>) -> Record {
     let slots = record.claims.iter().filter(|slot| !slot.asked);
     Record {
         done: slots.map(|slot| slot.at).fold(record.done, u64::max),
         claims: Vec::new(),
+        last,
         ..record.clone()
     }
 }
@@ -287,13 +290,21 @@ impl Served {
         let next = if record.claims.is_empty() {
             let now = schedules.backend.now().await?;
             match self.next(record, now) {
-                Next::Claim(claims) => claimed(record, claims),
+                Next::Claim(claims) => {
+                    let asked = claims.iter().any(|slot| slot.asked);
+                    let claimed = claimed(record, claims);
+                    if !asked && self.is_running(schedules, record).await? {
+                        pushed(&claimed, record.last)
+                    } else {
+                        claimed
+                    }
+                }
                 Next::At(time) => return Ok(Some(time.since(now).max(Duration::from_millis(1)))),
                 Next::Nothing => return Ok(None),
             }
         } else {
-            self.push(schedules, name, record).await?;
-            pushed(record)
+            let last = self.push(schedules, name, record).await?;
+            pushed(record, last.filter(|_| self.definition.unless_running))
         };
         schedules.register.write(name, Some(&read), &next).await?;
         Ok(Some(Duration::ZERO))
@@ -319,9 +330,14 @@ impl Served {
             return Next::At(done);
         }
         let calendar = &self.calendar;
+        let unless_running = self.definition.unless_running;
         let policy = self.definition.missed;
         planted!(MissedAreSkipped => policy = Missed::Skip);
         let missed = match policy {
+            Missed::Skip if unless_running => {
+                let late = Timestamp::from_millis(now.as_millis().saturating_sub(LATE));
+                calendar.latest(done.max(late), now, 1)
+            }
             Missed::Skip => Vec::new(),
             Missed::RunOnce => calendar.latest(done, now, 1),
             Missed::RunAll(slots) => calendar.latest(done, now, slots as usize),
@@ -336,6 +352,9 @@ impl Served {
         let Some(next) = calendar.after(now) else {
             return Next::Nothing;
         };
+        if unless_running {
+            return Next::At(next);
+        }
         if next.since(now) > AHEAD {
             let ahead = u64::try_from(AHEAD.as_millis()).unwrap_or(u64::MAX);
             return Next::At(Timestamp::from_millis(
@@ -348,15 +367,33 @@ impl Served {
         }])
     }
 
-    /// Pushes the claimed slots.
-    async fn push(&mut self, schedules: &Schedules, name: &str, record: &Record) -> Result<()> {
-        let target = match &self.target {
-            Some(target) => target,
-            None => {
-                let target = Target::open(&*schedules.backend, &self.definition.queue).await?;
-                self.target.insert(target)
-            }
-        };
+    async fn target(&mut self, schedules: &Schedules) -> Result<Target> {
+        if let Some(target) = &self.target {
+            return Ok(target.clone());
+        }
+        let target = Target::open(&*schedules.backend, &self.definition.queue).await?;
+        Ok(self.target.insert(target).clone())
+    }
+
+    /// Whether one may run at a time, and the last one is there.
+    async fn is_running(&mut self, schedules: &Schedules, record: &Record) -> Result<bool> {
+        let last = record.last.filter(|_| self.definition.unless_running);
+        planted!(RunsWhileRunning => last = None);
+        match last {
+            Some(last) => self.target(schedules).await?.has(last).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Pushes the claimed slots. Returns the last one's message.
+    async fn push(
+        &mut self,
+        schedules: &Schedules,
+        name: &str,
+        record: &Record,
+    ) -> Result<Option<MessageId>> {
+        let target = self.target(schedules).await?;
+        let mut last = None;
         for claimed in &record.claims {
             let at = Timestamp::from_millis(claimed.at);
             let slot = Slot::new(at, claimed.asked, &self.calendar);
@@ -367,9 +404,10 @@ impl Served {
                 .with("schedule", name)
                 .with("slot", claimed.at.to_string());
             let key = record.key(&schedules.name, name, *claimed);
-            target.push(push.with_headers(headers), key, at).await?;
+            let pushed = target.push(push.with_headers(headers), key, at).await?;
+            last = Some(pushed.id());
         }
-        Ok(())
+        Ok(last)
     }
 }
 

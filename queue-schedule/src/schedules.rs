@@ -30,6 +30,8 @@ pub struct ScheduleInfo {
     pub rule: String,
     /// The queue that its messages go to.
     pub queue: String,
+    /// Whether a slot is skipped while the message of the last one is there.
+    pub unless_running: bool,
     /// Whether it is enabled.
     pub enabled: bool,
     /// The next slot; none while it is disabled.
@@ -85,6 +87,7 @@ impl Schedules {
                 name,
                 rule: definition.rule.text(),
                 queue: definition.queue,
+                unless_running: definition.unless_running,
                 enabled,
                 next,
             });
@@ -273,6 +276,9 @@ impl Schedules {
             done: now.as_millis(),
             claims: Vec::new(),
             asked: record.asked.clone(),
+            last: record
+                .last
+                .filter(|_| record.definition.queue == change.definition.queue),
             change: None,
         };
         // If another was first, it has completed the same change.

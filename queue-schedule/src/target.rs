@@ -72,6 +72,16 @@ impl Target {
         }
     }
 
+    /// Whether this message is ready, delayed or leased.
+    pub(crate) async fn has(&self, id: MessageId) -> Result<bool> {
+        let found = match self {
+            Self::Reliable(queue) => queue.find_one(id).await,
+            Self::Delay(queue) => queue.find_one(id).await,
+            Self::Priority(queue) => queue.find_one(id).await,
+        };
+        found.map(|found| !found.is_over())
+    }
+
     /// Makes sure that this key's message is not there, and never comes, unless a consumer has it.
     pub(crate) async fn void(&self, key: String, now: Timestamp) -> Result<()> {
         // This leaves the key's mark. If the process dies before the cancellation, whoever completes the change finds

@@ -9,7 +9,7 @@ use crate::{calendars, rules, storms};
 #[test]
 fn each_planted_bug_is_found() {
     let storms: fn() = || storms::storms(0..100);
-    let found: [(Bug, fn()); 6] = [
+    let found: [(Bug, fn()); 7] = [
         (Bug::SlotWithoutAKey, storms),
         (
             Bug::SlotIsDueAtOnce,
@@ -24,6 +24,10 @@ fn each_planted_bug_is_found() {
             rules::c4_a_changed_schedule_has_the_slots_of_the_new_one_only,
         ),
         (Bug::ChangeLeavesTheClaimed, storms),
+        (
+            Bug::RunsWhileRunning,
+            rules::c6_a_slot_is_skipped_while_the_last_one_runs,
+        ),
         (
             Bug::ZoneWithoutDaylightSaving,
             calendars::c5_a_fixed_time_comes_once_a_day_through_both_changes,

@@ -1,6 +1,9 @@
 //! The rules C1 to C4, one scheduler or a few, without faults.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use queue_core::*;
 use queue_schedule::*;
@@ -279,4 +282,76 @@ async fn a_schedule_is_removed_though_its_queue_is_gone() {
     assert!(environment.schedules.disable("minutely").await.unwrap());
     assert!(environment.schedules.remove("minutely").await.unwrap());
     assert_eq!(environment.schedules.list().await.unwrap(), []);
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn c6_a_slot_is_skipped_while_the_last_one_runs() {
+    let environment = Environment::new().await;
+    let queue = Arc::clone(environment.jobs.queue());
+    let run = || environment.run(minutely().unless_running(), 10 * MINUTE + SECOND);
+    let consumer = async {
+        // The slot at one minute stays ready for a minute and a half, then it is leased until minute five.
+        sleep(150 * SECOND).await;
+        let depth = queue.depth().await.unwrap();
+        assert_eq!((depth.ready, depth.delayed), (1, 0));
+        let first = queue.receive_one(5 * MINUTE, Duration::ZERO).await.unwrap();
+        sleep(150 * SECOND).await;
+        queue.ack(first.unwrap().receipt).await.unwrap();
+        sleep(90 * SECOND).await;
+        assert_eq!(environment.fired().await, [360]);
+        // A retry is a run that goes on; a dead letter is none.
+        sleep(60 * SECOND).await;
+        let next = queue.receive_one(MINUTE, Duration::ZERO).await.unwrap();
+        let retry = Settlement::retry(next.unwrap().receipt, 90 * SECOND);
+        queue.settle_one(retry).await.unwrap();
+        sleep(100 * SECOND).await;
+        let again = queue.receive_one(MINUTE, Duration::ZERO).await.unwrap();
+        let again = again.unwrap();
+        assert_eq!(again.attempt, 2);
+        let buried = Settlement::bury(again.receipt, "enough");
+        queue.settle_one(buried).await.unwrap();
+    };
+    // Whatever number of schedulers.
+    tokio::join!(run(), run(), run(), consumer);
+    assert_eq!(environment.fired().await, [600]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_a_run_that_is_asked_for_comes_while_one_runs() {
+    let environment = Environment::new().await;
+    let scheduler = environment.scheduler(minutely().unless_running()).await;
+    let steer = async {
+        sleep(65 * SECOND).await;
+        assert!(environment.schedules.run_now("minutely").await.unwrap());
+        sleep(10 * SECOND).await;
+        assert_eq!(environment.fired().await, [60, 65]);
+    };
+    scheduler.run_until(steer).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_a_slot_that_is_a_minute_late_is_a_missed_one() {
+    let one = || Periodic::every("hourly", HOUR).unwrap().unless_running();
+    let expected: [(Missed, Duration, &[i64]); 3] = [
+        (Missed::Skip, 30 * SECOND, &[3600]),
+        (Missed::Skip, 90 * SECOND, &[]),
+        (Missed::RunOnce, 90 * SECOND, &[3600]),
+    ];
+    for (missed, late, slots) in expected {
+        let environment = Environment::new().await;
+        environment.run(one().missed(missed), SECOND).await;
+        sleep(HOUR + late - SECOND).await;
+        environment.run(one().missed(missed), SECOND).await;
+        assert_eq!(environment.fired().await, slots, "{missed:?} {late:?}");
+    }
+    let environment = Environment::new().await;
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    let all = one().missed(Missed::RunAll(5));
+    let refused = scheduler.add_job(all, "jobs", report).await.unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("5 missed slots of the schedule `hourly`"),
+        "{refused}"
+    );
 }

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeSet,
+    ops::Range,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering::SeqCst},
@@ -211,14 +212,18 @@ pub(crate) async fn storm(seed: u64) {
 }
 
 /// Plays storms until one breaks a rule.
-pub(crate) fn storms(seeds: std::ops::Range<u64>) {
+pub(crate) fn storms(seeds: Range<u64>) {
+    each_seed(seeds, storm);
+}
+
+fn each_seed<Played: Future<Output = ()>>(seeds: Range<u64>, play: impl Fn(u64) -> Played) {
     for seed in seeds {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
             .unwrap();
-        runtime.block_on(storm(seed));
+        runtime.block_on(play(seed));
     }
 }
 
@@ -227,4 +232,57 @@ fn c1_c2_c4_hold_in_storms() {
     let seeds = std::env::var("QUEUE_SCHEDULE_SEEDS").ok();
     let seeds = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(100);
     storms(0..seeds);
+}
+
+/// Schedulers of one schedule of which one may run at a time, and a consumer that holds each message for a while (C6).
+async fn storm_of_one(seed: u64) {
+    let random = Random::new(seed);
+    let memory = MemoryBackend::starting_at(Timestamp::from_millis(START));
+    let weather = Weather {
+        random: random.clone(),
+        calm: Arc::default(),
+    };
+    let plain = Queues::new(memory.clone());
+    let stormy = Queues::new(Layered::new(weather, Arc::new(memory)));
+    let queue = Arc::clone(plain.reliable_jobs("jobs").await.unwrap().queue());
+    let schedulers = async {
+        loop {
+            let run = || async {
+                let schedules = Schedules::open(&stormy, "schedules").await?;
+                let mut scheduler = Scheduler::new(&schedules);
+                let (periodic, make) = definition(0);
+                let periodic = periodic.unless_running();
+                scheduler.add_push(periodic, "jobs", make).await?;
+                let life = sleep(Duration::from_millis(random.below(90_000)));
+                scheduler.run_until(life).await
+            };
+            let _ = tokio::join!(run(), run(), run());
+        }
+    };
+    let consumer = async {
+        let mut slots = BTreeSet::new();
+        while slots.len() < 20 {
+            let delivery = queue.receive_one(MINUTE, HOUR).await.unwrap();
+            let delivery = delivery.expect("schedulers come again");
+            assert!(
+                slots.insert(delivery.headers.get("slot").map(str::to_owned)),
+                "C1, seed {seed}"
+            );
+            for _ in 0..random.below(8) {
+                sleep(Duration::from_millis(random.below(6_000))).await;
+                let depth = queue.depth().await.unwrap();
+                assert_eq!(depth.occupied(), 1, "C6, seed {seed}: {depth:?}");
+            }
+            queue.ack(delivery.receipt).await.unwrap();
+        }
+    };
+    tokio::select! {
+        () = schedulers => {}
+        () = consumer => {}
+    }
+}
+
+#[test]
+fn c6_holds_in_storms() {
+    each_seed(0..100, storm_of_one);
 }
