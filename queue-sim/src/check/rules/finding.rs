@@ -11,15 +11,16 @@ use crate::check::{
 };
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
-    let acks = facts.lives().flat_map(|life| life.iter().filter_map(kept));
-    let results = acks.count();
+    let acks = || facts.lives().flat_map(|life| life.iter().filter_map(kept));
+    let at_most = acks().map(|(kept, _)| kept.at_most.get() as usize).min();
+    let room_for_all = at_most.is_none_or(|at_most| acks().count() <= at_most);
     for life in facts.lives() {
         for happened in life.iter() {
             let then = &happened.span;
             match happened.what {
                 What::Found(answer) => {
                     check_place(facts, life, answer, then, found);
-                    check_result(life, answer, results, then, found);
+                    check_result(life, answer, room_for_all, then, found);
                     if let Answer::Present { standing, .. } = answer {
                         check_progress(life, standing, then, found);
                     }
@@ -72,12 +73,12 @@ fn check_place(
     }
 }
 
-/// A result comes from an ack, and is there for its time. `results` is the number of results in the history: it may be
-/// dropped if there are more than its ack allows.
+/// A result comes from an ack, and is there for its time. Unless there is `room_for_all` results of the history, by the
+/// least number that any of its acks allows, one of them may have dropped it.
 fn check_result(
     life: MessageLife<'_, '_>,
     answer: &Answer,
-    results: usize,
+    room_for_all: bool,
     then: &Span,
     found: &mut Vec<Found>,
 ) {
@@ -97,10 +98,7 @@ fn check_result(
         return;
     }
     let there = acks().find(|(ack, (kept, sure))| {
-        *sure
-            && ack.before(then)
-            && then.clock < end(ack.earliest, kept)
-            && results <= kept.at_most.get() as usize
+        *sure && ack.before(then) && then.clock < end(ack.earliest, kept) && room_for_all
     });
     if let Some((ack, _)) = there {
         let message = format!(
