@@ -81,14 +81,14 @@ need_luacheck() {
 # The workspace's packages, each by the name in its manifest: not those that are workspaces of their own.
 members() {
     local manifests
-    mapfile -t manifests < <(grep -Lx '\[workspace\]' ./{,testing/}*/Cargo.toml)
+    mapfile -t manifests < <(grep -Lx '\[workspace\]' ./{,examples/,testing/}*/Cargo.toml)
     awk -F'"' '/^\[package\]/ { inside = 1 } inside && /^name/ { print $2; inside = 0 }' \
         Cargo.toml "${manifests[@]}"
 }
 
 # The manifest of one of the workspace's packages.
 manifest_of() {
-    grep -lx "name = \"$1\"" Cargo.toml ./{,testing/}*/Cargo.toml
+    grep -lx "name = \"$1\"" Cargo.toml ./{,examples/,testing/}*/Cargo.toml
 }
 
 is_published() {

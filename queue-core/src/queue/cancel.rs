@@ -1,7 +1,10 @@
 //! Cancelling messages (L15).
 
+use serde::Serialize;
+
 /// The result of cancelling one message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cancelled {
     /// The message is gone; no consumer will receive it.
     Cancelled,

@@ -56,6 +56,7 @@ impl<B> DeadLetter<B> {
 
 /// Why a message died.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum DeathReason {
     /// A consumer buried it, for this reason.
     Buried(String),
@@ -79,7 +80,8 @@ impl fmt::Display for DeathReason {
 }
 
 /// The result of reviving one dead letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Revived {
     /// It is back at the tail of its queue, with its id and priority, and no attempt spent.
     Revived,

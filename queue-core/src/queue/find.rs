@@ -3,17 +3,23 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::Serialize;
 
-use crate::{DeathReason, Standing, Timestamp};
+use crate::{DeathReason, Standing, Timestamp, values::in_json};
 
 /// What became of a message (L18).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// As JSON: `"gone"`, `{"done": 7}`, `{"present": {"attempts": 1, "age_ms": 20, "failure": null, "standing":
+/// "ready"}}`. A result is shown as the JSON or text that it is, other bytes as `{"hex": "00ff"}`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Found {
     /// It is ready, delayed or leased.
     Present {
         /// How many attempts it has had, including the one under way.
         attempts: u32,
         /// The time since it was pushed.
+        #[serde(rename = "age_ms", serialize_with = "in_json::millis")]
         age: Duration,
         /// The reason of the last retry (L14); `None` if that gave none, or there was no retry.
         failure: Option<String>,
@@ -29,12 +35,14 @@ pub enum Found {
         /// The reason of the last retry (L14).
         failure: Option<String>,
         /// When it was pushed, by the backend's clock.
+        #[serde(rename = "pushed_at_ms")]
         pushed_at: Timestamp,
         /// When it died, by the backend's clock.
+        #[serde(rename = "died_at_ms")]
         died_at: Timestamp,
     },
     /// It was acked with this result, whose time is not over (S1, S2).
-    Done(Bytes),
+    Done(#[serde(serialize_with = "in_json::bytes")] Bytes),
     /// It was there and is gone: acked, cancelled, or gone otherwise. No result is kept.
     Gone,
     /// No message of this queue ever had the id: it is another queue's, or was made up.

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::Serialize;
 
-use crate::{Holder, Message, Receipt};
+use crate::{Holder, Message, Receipt, values::in_json};
 
 /// The place of messages that a peek shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,13 +46,15 @@ impl Peeked {
 }
 
 /// The place of a message, with the details of that place.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Ready.
     Ready,
     /// Delayed.
     Delayed {
         /// The time until it is due.
+        #[serde(rename = "due_in_ms", serialize_with = "in_json::millis")]
         due_in: Duration,
     },
     /// Leased.
@@ -60,10 +63,13 @@ pub enum Standing {
         /// lease: the holder's next call gets `LeaseLost` (L4).
         receipt: Receipt,
         /// The time that the lease has left.
+        #[serde(rename = "time_left_ms", serialize_with = "in_json::millis")]
         time_left: Duration,
         /// The holder's name, if the call that leased the message gave it.
+        #[serde(serialize_with = "in_json::holder")]
         holder: Option<Holder>,
         /// The progress that the holder reported last (L19).
+        #[serde(serialize_with = "in_json::bytes_if_any")]
         progress: Option<Bytes>,
     },
 }

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{Jobs, Typed};
 use crate::{Found, Json, Leasing, LeasingExt, MessageId, Result};
 
 /// What became of a job, with its result in JSON (S1).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+///
+/// It is JSON itself, for a web service: `"pending"`, `{"done": 7}`, `{"failed": "…"}`, `"gone"`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JobResult<R> {
     /// It is ready, delayed or leased.
     Pending,

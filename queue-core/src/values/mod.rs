@@ -5,6 +5,7 @@ mod error;
 mod headers;
 mod holder;
 mod id;
+pub(crate) mod in_json;
 mod kind;
 pub mod limits;
 mod millis;

@@ -1,6 +1,7 @@
 //! Waiting: wake-ups at once, on time, for one caller only, and without leaks.
 
 mod crowds;
+mod ends;
 mod idlers;
 mod order;
 

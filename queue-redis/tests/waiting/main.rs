@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 mod costs;
+mod ends;
 mod handing_over;
 mod hints;
 mod losses;

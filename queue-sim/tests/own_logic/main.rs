@@ -8,6 +8,7 @@ mod gift_feed;
 mod jobs;
 mod kept;
 mod messages;
+mod periodic;
 mod sanity;
 mod settled;
 mod several_queues;

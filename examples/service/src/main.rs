@@ -1,0 +1,50 @@
+//! A web service with its jobs. docs/jobs.md explains each part, and its section 'A whole service' shows how to use it.
+//!
+//! The environment says where the queues are (`QUEUE_URL`) and where to listen (`ADDRESS`).
+
+mod jobs;
+mod web;
+
+use std::{env, error::Error, num::NonZeroU32, time::Duration};
+
+use metrics_exporter_prometheus::PrometheusBuilder;
+use queue_kit::{
+    Worker,
+    schedule::{Missed, Periodic, Scheduler, Schedules, Slot},
+    shutdown,
+};
+
+use self::jobs::{Report, handlers};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let backend = env::var("QUEUE_URL").unwrap_or("memory:".to_owned());
+    let address = env::var("ADDRESS").unwrap_or("127.0.0.1:8080".to_owned());
+    let metrics = PrometheusBuilder::new().install_recorder()?;
+    let queues = queue_kit::connect(&backend).await?;
+    let jobs = queues.delay_jobs("jobs").await?;
+
+    let schedules = Schedules::open(&queues, "schedules").await?;
+    let nightly = Periodic::cron("nightly-report", "30 2 * * *", "Europe/Berlin")?;
+    let mut scheduler = Scheduler::new(&schedules);
+    let nightly = nightly.missed(Missed::RunOnce).unless_running();
+    let report = |slot: &Slot| Report {
+        day: slot.local().date(),
+    };
+    scheduler.add_job(nightly, "jobs", report).await?;
+
+    let results = NonZeroU32::new(100_000).expect("more than 0");
+    let worker = Worker::new(jobs.clone()).keep_results(Duration::from_secs(3600), results);
+    let worker = worker.concurrency(32).lease(Duration::from_secs(5));
+    let service = (jobs, worker.health(), metrics);
+    let listener = tokio::net::TcpListener::bind(&address).await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    let (served, worked, scheduled) = tokio::join!(
+        axum::serve(listener, web::endpoints(service)).with_graceful_shutdown(shutdown()),
+        worker.router(handlers()).run_until(shutdown()),
+        scheduler.run_until(shutdown()),
+    );
+    println!("{:?}", worked?.counts);
+    served?;
+    Ok(scheduled?)
+}

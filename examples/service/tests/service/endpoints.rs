@@ -1,0 +1,115 @@
+//! Each endpoint, on both backends.
+
+use std::time::{Duration, Instant};
+
+use real_redis::Server;
+use serde_json::{Value, json};
+
+use super::process::{Client, Process};
+
+#[test]
+fn every_endpoint_answers_in_memory() {
+    every_endpoint_answers("memory:");
+}
+
+#[test]
+fn every_endpoint_answers_on_redis() {
+    let server = Server::start().unwrap();
+    every_endpoint_answers(&server.url());
+}
+
+fn every_endpoint_answers(backend: &str) {
+    let mut process = Process::start(backend);
+    let client = process.client();
+    let ok = |answer: super::process::Answer| -> Value {
+        let (status, body) = answer.unwrap();
+        assert_eq!(status, 200, "{body}");
+        body
+    };
+
+    // An order waits to be paid, is there once, and is paid.
+    let order = json!({ "order": 41, "unpaid_seconds": 1800 });
+    let id = ok(client.post("/orders", &order));
+    assert_eq!(
+        ok(client.post("/orders", &order)),
+        id,
+        "one job for an order"
+    );
+    let status = ok(client.get(&format!("/jobs/{id}")));
+    assert!(
+        status["present"]["standing"]["delayed"]["due_in_ms"].as_u64() > Some(1_000_000),
+        "{status}"
+    );
+    assert_eq!(ok(client.delete(&format!("/jobs/{id}"))), "cancelled");
+    assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), "gone");
+
+    // Another is not paid.
+    let id = ok(client.post("/orders", &json!({ "order": 42, "unpaid_seconds": 0 })));
+    assert_eq!(
+        ok(client.get(&format!("/jobs/{id}/result"))),
+        json!({ "done": "order 42 cancelled" })
+    );
+
+    // An export tells how far it is.
+    let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 100 })));
+    until(&client, &format!("/jobs/{id}"), |status| {
+        let leased = &status["present"]["standing"]["leased"];
+        leased["progress"]
+            .as_str()
+            .is_some_and(|progress| progress.ends_with("of 100"))
+    });
+    assert_eq!(
+        ok(client.get(&format!("/jobs/{id}/result"))),
+        json!({ "done": "exports/7.csv" })
+    );
+
+    // One that cannot be done is a dead letter, and dies again.
+    let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 0 })));
+    let failed = json!({ "failed": "buried: an export has a page at least" });
+    assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), failed);
+    let dead = ok(client.get("/dead"));
+    assert_eq!(dead[0][0], id);
+    assert_eq!(
+        ok(client.post(&format!("/dead/{id}/revive"), &Value::Null)),
+        json!(["revived"])
+    );
+    assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), failed);
+
+    let metrics = ok(client.get("/metrics"));
+    let metrics = metrics.as_str().unwrap();
+    assert!(metrics.contains(r#"job_type="export""#), "{metrics}");
+    ok(client.get("/health"));
+    let (status, refusal) = client
+        .post(
+            "/orders",
+            &json!({ "order": 1, "unpaid_seconds": u64::MAX }),
+        )
+        .unwrap();
+    assert_eq!(status, 400, "{refusal}");
+
+    // SIGTERM ends it at once, though a long export is under way: that begins again in the next process.
+    ok(client.post("/exports", &json!({ "customer": 8, "pages": 10_000 })));
+    let begun = Instant::now();
+    let (status, said) = process.terminate();
+    assert!(status.success(), "{said}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "it did not wait for the export"
+    );
+}
+
+/// Asks until the answer is as expected.
+fn until(client: &Client, path: &str, expected: impl Fn(&Value) -> bool) {
+    let begun = Instant::now();
+    loop {
+        let (_, answer) = client.get(path).unwrap();
+        if expected(&answer) {
+            return;
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{path} still says {answer}"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,7 @@
+//! The service, as a program of its own, from outside.
+
+#![cfg(unix)]
+
+mod endpoints;
+mod killed;
+mod process;
