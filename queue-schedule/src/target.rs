@@ -19,10 +19,6 @@ pub(crate) enum Target {
 /// The window of a slot's dedup key. Slots are pushed up to a day ahead, so it lasts six days beyond the slot.
 const WINDOW: Duration = limits::MAX_DEDUP_WINDOW;
 
-/// Makes each key another one.
-#[cfg(feature = "planted")]
-static KEYS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-
 impl Target {
     /// Opens the queue as it is stored; none if it does not exist.
     ///
@@ -63,12 +59,12 @@ impl Target {
     /// Pushes a slot's message, due at its time, unless its key has been pushed.
     pub(crate) async fn push(&self, push: Push, key: String, at: Timestamp) -> Result<Pushed> {
         planted!(SlotIsDueAtOnce => at = Timestamp::from_millis(0));
-        planted!(SlotWithoutAKey => key = format!("{key} {}", KEYS.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
-        let push = push.with_dedup(key, WINDOW);
+        let keyed = push.clone().with_dedup(key, WINDOW);
+        planted!(SlotWithoutAKey => keyed = push);
         match self {
-            Self::Reliable(queue) => queue.push_one(push.with_due(at)).await,
-            Self::Delay(queue) => queue.schedule_one(push, at).await,
-            Self::Priority(queue) => queue.enqueue_one(push.with_due(at), 0).await,
+            Self::Reliable(queue) => queue.push_one(keyed.with_due(at)).await,
+            Self::Delay(queue) => queue.schedule_one(keyed, at).await,
+            Self::Priority(queue) => queue.enqueue_one(keyed.with_due(at), 0).await,
         }
     }
 

@@ -33,7 +33,7 @@ pub struct Client {
 struct ClientInner {
     servers: Servers,
     response_timeout: Duration,
-    clock: Option<Clock>,
+    clock: Clock,
 }
 
 /// Where the keys are.
@@ -68,12 +68,7 @@ pub struct Route {
 
 impl Client {
     /// A client for a key.
-    pub fn new(
-        servers: Servers,
-        response_timeout: Duration,
-        clock: Option<Clock>,
-        key: &str,
-    ) -> Self {
+    pub fn new(servers: Servers, response_timeout: Duration, clock: Clock, key: &str) -> Self {
         let inner = ClientInner {
             servers,
             response_timeout,
@@ -105,10 +100,7 @@ impl Client {
         script: &'static Script,
         keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
     ) -> ScriptCall {
-        match &self.inner.clock {
-            Some(clock) => ScriptCall::new(script, keys, &clock().as_millis().to_string()),
-            None => ScriptCall::new(script, keys, ""),
-        }
+        ScriptCall::new(script, keys, &self.inner.clock.argument())
     }
 
     /// Calls a script in one round trip, until the server has been silent for the response timeout.
@@ -215,16 +207,14 @@ impl Client {
 
     /// The time of this client's clock, or of the clock that replaces the server's.
     pub fn own_time(&self) -> Timestamp {
-        match &self.inner.clock {
-            Some(clock) => clock(),
-            None => SystemTime::now().into(),
-        }
+        let replaced = self.inner.clock.replaced();
+        replaced.unwrap_or_else(|| SystemTime::now().into())
     }
 
     /// The server's time, or that of the clock that replaces it.
     pub async fn time(&self) -> Result<Timestamp> {
-        if let Some(clock) = &self.inner.clock {
-            return Ok(clock());
+        if let Some(now) = self.inner.clock.replaced() {
+            return Ok(now);
         }
         let command = redis::cmd("TIME");
         let (seconds, micros): (u64, u64) = self.ask(&command, "the server's time").await?;

@@ -52,7 +52,7 @@ pub struct Builder {
     allow_eviction: bool,
     large: usize,
     packs: usize,
-    clock: Option<Clock>,
+    clock: Clock,
     seed: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ impl Builder {
             allow_eviction: false,
             large: LARGE,
             packs: PACKS,
-            clock: None,
+            clock: Clock::Server,
             seed: None,
         }
     }
@@ -233,7 +233,14 @@ impl Builder {
     /// Use it only in tests and simulations: the clocks of two processes never agree, and leases are safe only if all
     /// processes use one clock.
     pub fn clock(mut self, now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
-        self.clock = Some(Arc::new(now));
+        self.clock = Clock::Replaced(Arc::new(now));
+        self
+    }
+
+    /// Puts a number into each call, in the place of the time, for a simulated wire that replaces it by the time.
+    #[doc(hidden)]
+    pub fn tag_calls(mut self, tag: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        self.clock = Clock::Tagged(Arc::new(tag));
         self
     }
 

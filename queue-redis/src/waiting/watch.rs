@@ -200,8 +200,7 @@ impl Watch {
     }
 
     fn call_at(&self, script: &'static Script, marker: &Bytes) -> ScriptCall {
-        let now = self.settings.clock.as_ref();
-        let now = now.map_or_else(String::new, |clock| clock().as_millis().to_string());
+        let now = self.settings.clock.argument();
         let mut needed = vec![marker.to_vec(), keys::meta_beside(marker)];
         needed.extend(keys::results_beside(marker));
         if self.settings.in_cluster {

@@ -157,8 +157,19 @@ impl Decisions {
     }
 
     /// The decisions so far. As a plan they play the same run.
+    ///
+    /// # Panics
+    ///
+    /// If two decisions share a choice point: the plan can hold one of them, and would play another run.
     pub fn taken(&self) -> Plan {
-        self.lock().taken.iter().copied().collect()
+        let state = self.lock();
+        let plan: Plan = state.taken.iter().copied().collect();
+        assert_eq!(
+            plan.len(),
+            state.taken.len(),
+            "two decisions share a choice point"
+        );
+        plan
     }
 
     /// The plan's decisions that the run did not ask for. If there are any, the plan belongs to

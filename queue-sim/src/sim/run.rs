@@ -40,11 +40,8 @@ impl Run {
         let recorder = Recorder::new(process, actors.context().journal.clone());
         let recorded = Layered::new(recorder, backend);
         let backend = Layered::new(actor.clone(), Arc::new(recorded));
-        let point = actors
-            .context()
-            .decisions
-            .choice_point(Process::WORLD, What::Parameter);
-        let seed = actors.context().decisions.choose(point, 1 << 16);
+        let decisions = &actors.context().decisions;
+        let seed = decisions.choose(decisions.choice_point(process, What::Parameter), 1 << 16);
         Ok(Self {
             queues: Queues::new(backend),
             actor,

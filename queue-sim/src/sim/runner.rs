@@ -318,7 +318,8 @@ impl Simulation for Sim {
         let message = format!(
             "{}: the same plan gave two different runs. Something in the test goes by another \
              clock or by chance: a HashMap's order, SystemTime or std Instant, a random number or \
-             uuid, a static, a thread, tokio::spawn. Use tokio's time and Run::choose.\n\n\
+             uuid, a static, a thread, tokio::spawn, a `select!` that is not `biased`. Use tokio's time \
+             and Run::choose.\n\n\
              the first run, up to where they part:\n{first}\n\
              the second, from the same plan:\n{second}",
             self.name,

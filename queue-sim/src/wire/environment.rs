@@ -286,7 +286,7 @@ impl World for WireWorld {
             _ => builder,
         };
         let Some(serves) = network.serves() else {
-            return Ok(Arc::new(builder.clock(current_tag).connect().await?));
+            return Ok(Arc::new(builder.tag_calls(current_tag).connect().await?));
         };
         let ahead = match serves.clocks_ahead {
             true => network.clock_ahead(process),
@@ -322,10 +322,9 @@ impl World for WireWorld {
     }
 }
 
-/// The number of the recorded call under way, passed as a time; zero if there is none. So the far end of the wire
-/// learns the call. It replaces the number by the server's time.
-fn current_tag() -> Timestamp {
-    Timestamp::from_millis(current_call().map_or(0, |call| call.0))
+/// The number of the recorded call under way; zero if there is none. So the far end of the wire learns the call.
+fn current_tag() -> u64 {
+    current_call().map_or(0, |call| call.0)
 }
 
 impl fmt::Debug for RedisEnvironment {

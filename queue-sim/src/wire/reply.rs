@@ -1,3 +1,4 @@
+use queue_core::Timestamp;
 use redis::{RedisResult, Value};
 
 use super::resp;
@@ -10,6 +11,15 @@ impl Reply {
     /// The reply that is this number.
     pub fn integer(number: i64) -> Self {
         Self(format!(":{number}\r\n").into_bytes())
+    }
+
+    /// The reply to `TIME`: seconds and microseconds.
+    pub(super) fn time(now: Timestamp) -> Self {
+        let (seconds, millis) = (now.as_millis() / 1_000, now.as_millis() % 1_000);
+        let words = [seconds.to_string(), (millis * 1_000).to_string()];
+        let mut reply = Vec::new();
+        resp::encode(&words, &mut reply);
+        Self(reply)
     }
 
     /// The reply's value.

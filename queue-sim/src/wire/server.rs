@@ -40,6 +40,9 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
     if let Some(refused) = refusal(&request) {
         return Some(refused);
     }
+    if is_time(&request) {
+        return Some(Reply::time(network.now()));
+    }
     let at = request.script.is_some().then(|| request.words[1].clone());
     let there = at.is_none_or(|word| is_there(network, &request, &word));
     request.set_time(network.now());
@@ -73,6 +76,11 @@ pub(super) async fn execute(network: &Network, mut request: Request) -> Option<R
         network.has_executed();
     }
     Some(reply)
+}
+
+/// Whether it asks for the server's time. The server's own clock does not follow the run's.
+fn is_time(request: &Request) -> bool {
+    matches!(&request.words[..], [verb] if verb.eq_ignore_ascii_case(b"TIME"))
 }
 
 /// Whether the server has the script of the request, or the request brings it.

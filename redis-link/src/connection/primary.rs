@@ -44,8 +44,8 @@ pub struct Settings {
     pub allow_eviction: bool,
     /// The scripts, commands and rights that calls need.
     pub needs: Arc<Needs>,
-    /// Replaces the server's clock.
-    pub clock: Option<Clock>,
+    /// The clock of calls.
+    pub clock: Clock,
     /// Runs the connections' tasks.
     pub spawn: Arc<dyn Spawn>,
     /// The seed, which no other backend has.
