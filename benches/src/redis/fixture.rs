@@ -133,8 +133,17 @@ impl Fixture {
     ///
     /// If it cannot connect.
     pub fn connect_backend(&self) -> RedisBackend {
+        self.connect_backend_on(&self.runtime)
+    }
+
+    /// Another backend on the same server, whose connections this runtime drives.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot connect.
+    pub fn connect_backend_on(&self, runtime: &Runtime) -> RedisBackend {
         let url = self.server.url();
-        let backend = self.runtime.block_on(RedisBackend::connect(&url));
+        let backend = runtime.block_on(RedisBackend::connect(&url));
         backend.expect("the backend connects")
     }
 

@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::runtime::Runtime;
+
 use super::effort::Effort;
 use crate::redis::{fixture::Fixture, placement::Placement};
 
@@ -31,9 +33,19 @@ impl Stage {
 
     /// Does the given number of jobs, and measures them.
     pub fn spend(&self, jobs: usize, work: impl Future<Output = ()>) -> Spent {
+        self.spend_on(&self.fixture.runtime, jobs, work)
+    }
+
+    /// Does jobs on this runtime, and measures them.
+    pub fn spend_on(
+        &self,
+        runtime: &Runtime,
+        jobs: usize,
+        work: impl Future<Output = ()>,
+    ) -> Spent {
         let before = self.fixture.processor_time();
         let start = Instant::now();
-        self.fixture.runtime.block_on(work);
+        runtime.block_on(work);
         let time = start.elapsed();
         let server = self.fixture.processor_time().saturating_sub(before);
         Spent { jobs, time, server }

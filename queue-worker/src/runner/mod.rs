@@ -28,6 +28,7 @@ use std::{
 
 use queue_core::{Error, Holder, Result, TokioSpawn};
 use tokio::{
+    runtime::{Handle, RuntimeFlavor},
     sync::{self, mpsc},
     time::{Instant, Sleep},
 };
@@ -49,6 +50,9 @@ use super::{
     source::Source,
     task_message::TaskMessage,
 };
+
+/// Handlers that take less end while a call would be under way.
+const SHORT: Duration = Duration::from_micros(50);
 
 pub(crate) struct Runner {
     settings: WorkerSettings,
@@ -80,6 +84,10 @@ pub(crate) struct Runner {
     /// Before this time no lease ends and no handler has to be cut off.
     watch_due: Option<Instant>,
     timer: Pin<Box<Sleep>>,
+    /// Whether several threads run the handlers.
+    threads: bool,
+    /// The time since which the loop goes behind handlers that are about to end.
+    gathering: Option<Instant>,
 }
 
 /// Runs a worker until `shutdown` ends, then drains and ends it.
@@ -152,6 +160,8 @@ impl Runner {
             average_time: Duration::ZERO,
             watch_due: None,
             timer: Box::pin(tokio::time::sleep_until(now)),
+            threads: Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread,
+            gathering: None,
         }
     }
 
@@ -161,6 +171,7 @@ impl Runner {
         mut shutdown: Pin<&mut S>,
     ) -> Poll<()> {
         self.watch_itself(Instant::now());
+        let mut gathers = false;
         loop {
             let mut alarm = Alarm::new(Instant::now());
             let mut moved = self.follow(cx, alarm.now);
@@ -180,7 +191,10 @@ impl Runner {
             moved |= self.advance(&mut alarm);
             moved |= self.start_gathered(&mut alarm);
             moved |= self.watch_leases(&mut alarm);
-            moved |= self.send_calls(&mut alarm);
+            gathers = gathers || self.gathers(cx, alarm.now);
+            if !gathers {
+                moved |= self.send_calls(&mut alarm);
+            }
             moved |= self.send_heartbeats(&mut alarm);
             moved |= self.set_waits(&mut alarm);
             moved |= self.take_samples(cx, &mut alarm);
@@ -199,6 +213,30 @@ impl Runner {
                 return Poll::Pending;
             }
         }
+    }
+
+    /// Whether the next calls wait for handlers that are about to end; if so, the loop is woken behind other tasks.
+    ///
+    /// On a runtime of several threads, the end of the first handler wakes the loop before the runtime has polled the
+    /// handlers that are ready behind it. So the loop goes behind them once; and again while handlers are so short
+    /// that the others end in less than a call takes. Then one call settles them all. The other threads may share the
+    /// loop's core, so it offers them the core, too.
+    fn gathers(&mut self, cx: &Poller<'_>, now: Instant) -> bool {
+        let results = self.queues.iter().map(|served| served.pending.len());
+        let waits = self.threads && !self.jobs.is_empty() && results.sum::<usize>() > 0;
+        let gathers = waits
+            && match self.gathering {
+                None => true,
+                Some(since) => self.average_time < SHORT && now - since < SHORT,
+            };
+        if gathers {
+            self.gathering.get_or_insert(now);
+            std::thread::yield_now();
+            cx.waker().wake_by_ref();
+        } else {
+            self.gathering = None;
+        }
+        gathers
     }
 
     fn take(&mut self, note: TaskMessage, now: Instant) {

@@ -12,6 +12,7 @@ mod load;
 mod memory;
 mod scattered;
 mod slow;
+mod threads;
 mod waits;
 mod work_off;
 mod worker;
@@ -21,6 +22,7 @@ use super::scenario::Scenario;
 /// All scenarios, in the order of the report. To add one, add its file, and its lines here.
 pub const ALL: &[Scenario] = &[
     worker::SCENARIO,
+    threads::SCENARIO,
     load::SCENARIO,
     scattered::SCENARIO,
     bodies::SCENARIO,
