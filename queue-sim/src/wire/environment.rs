@@ -6,7 +6,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Backend, QueueKind, Result, Timestamp};
+use queue_core::{Backend, QueueKind, Result};
 use queue_redis::RedisBackend;
 use real_redis::{Aof, ServerBuilder, ServerError};
 use redis::{RedisResult, aio::MultiplexedConnection};
