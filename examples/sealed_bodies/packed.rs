@@ -18,7 +18,9 @@ impl<T, C: Codec<T>> Codec<T> for Packed<C> {
         let plain = self.0.encode(value)?;
         let mut packed = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
         let written = packed.write_all(&plain);
-        let packed = written.and_then(|()| packed.finish()).map_err(failed)?;
+        let packed = written
+            .and_then(|()| packed.finish())
+            .map_err(|error| failed(error.to_string()))?;
         if packed.len() <= plain.len() {
             return Ok(packed.into());
         }
@@ -33,7 +35,9 @@ impl<T, C: Codec<T>> Codec<T> for Packed<C> {
                 let longest = limits::MAX_BATCH_BYTES;
                 let mut plain = Vec::new();
                 let mut unpacked = DeflateDecoder::new(&body[1..]).take(longest as u64 + 1);
-                unpacked.read_to_end(&mut plain).map_err(failed)?;
+                unpacked
+                    .read_to_end(&mut plain)
+                    .map_err(|error| failed(error.to_string()))?;
                 if plain.len() > longest {
                     return Err(failed(format!(
                         "the body unpacks to more than {longest} bytes"
@@ -46,6 +50,6 @@ impl<T, C: Codec<T>> Codec<T> for Packed<C> {
     }
 }
 
-fn failed(why: impl ToString) -> Error {
-    Error::new(ErrorKind::Codec, why.to_string())
+fn failed(why: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Codec, why.into())
 }

@@ -80,7 +80,7 @@ fn ticks(name: &str, periodic: fn() -> Periodic) -> Sim {
                 let run = run.clone();
                 async move {
                     run.sleep(Duration::from_secs(u64::from(run.choose(40))))
-                        .await
+                        .await;
                 }
             }
         })
