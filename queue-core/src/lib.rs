@@ -27,8 +27,8 @@ mod values;
 pub use self::codec::MessagePack;
 pub use self::{
     backend::{
-        Backend, Caveat, Condition, Feature, Guarantees, QueueInfo, QueueState, Removal,
-        StoredQueue,
+        Backend, Caveat, Condition, Denied, Facts, Feature, Guarantees, QueueInfo, QueueState,
+        Removal, ServerFacts, StoredQueue,
     },
     codec::{Codec, Json, Raw},
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},

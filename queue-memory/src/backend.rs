@@ -14,9 +14,9 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, OnceStore, QueueConfig,
-    QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, StoredQueue, Timestamp,
-    config_mismatch, limits,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, Facts, OnceStore,
+    QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, StoredQueue,
+    Timestamp, config_mismatch, limits,
 };
 
 use crate::{
@@ -93,6 +93,9 @@ trait RegisteredQueue: Any + Debug + Send + Sync {
     /// A handle that does not create the queue again after a removal.
     fn looked_at(self: Arc<Self>) -> AnyQueue;
 
+    /// The numbers of callers that wait for messages, and for room.
+    fn waiting(&self) -> Result<(u64, u64)>;
+
     /// Removes the queue; returns the work that is left for when no lock is held.
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>>;
 }
@@ -117,6 +120,11 @@ impl<S: Opens> RegisteredQueue for QueueHandle<S> {
             limits::DEFAULT_MAX_BODY,
             Arc::new(Nowhere),
         ))
+    }
+
+    fn waiting(&self) -> Result<(u64, u64)> {
+        // The type's own method of this name, not the trait's.
+        Self::waiting(self)
     }
 
     fn end(&self, removal: Removal) -> Result<Box<dyn FnOnce() + Send>> {
@@ -322,6 +330,15 @@ impl Backend for MemoryBackend {
 
     async fn now(&self) -> Result<Timestamp> {
         Ok(self.0.clock.now())
+    }
+
+    async fn facts(&self, name: &QueueName) -> Result<Facts> {
+        let mut facts = Facts::default();
+        if let Some(queue) = self.0.queue(name) {
+            let (waiting, for_room) = queue.waiting()?;
+            (facts.waiting, facts.waiting_for_room) = (Some(waiting), Some(for_room));
+        }
+        Ok(facts)
     }
 
     async fn open_once(&self, name: &QueueName) -> Result<Arc<dyn OnceStore>> {

@@ -80,6 +80,11 @@ impl Wakers {
 }
 
 impl WaiterRegistry {
+    /// How many callers wait.
+    pub(crate) fn count(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
     /// Adds a caller that found nothing.
     pub(crate) fn join(&mut self, now: Timestamp) -> TicketNumber {
         self.last_number += 1;

@@ -1,5 +1,6 @@
 //! The trait that opens queues, and what its queues have and keep.
 
+mod facts;
 mod guarantees;
 mod removal;
 
@@ -9,6 +10,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    facts::{Denied, Facts, ServerFacts},
     guarantees::{Caveat, Condition, Feature, Guarantees},
     removal::Removal,
 };
@@ -227,6 +229,17 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn now(&self) -> Result<Timestamp> {
         let message = "this backend does not tell its time, by which schedules go";
         Err(Error::new(ErrorKind::Configuration, message))
+    }
+
+    /// What only the backend knows of a queue and its server, for operators: who waits, and what the server refuses.
+    /// Changes nothing, and reads a bounded amount. The default knows nothing.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the server or the connection.
+    async fn facts(&self, name: &QueueName) -> Result<Facts> {
+        let _ = name;
+        Ok(Facts::default())
     }
 
     /// The calls that its queues of this kind have, and the rules that they keep: by default all.

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 
 use super::{Answer, Call, Front, Service};
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Confirmer, Guarantees, OnceStore,
-    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue, Timestamp,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Confirmer, Facts, Guarantees,
+    OnceStore, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue,
+    Timestamp,
 };
 
 /// The future of a step that a backend takes.
@@ -157,6 +158,10 @@ impl<L: Layer> Backend for Layered<L> {
 
     async fn now(&self) -> Result<Timestamp> {
         self.backend.now().await
+    }
+
+    async fn facts(&self, name: &QueueName) -> Result<Facts> {
+        self.backend.facts(name).await
     }
 
     fn guarantees(&self, kind: QueueKind) -> Guarantees {

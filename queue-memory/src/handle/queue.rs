@@ -55,6 +55,12 @@ impl<S: Waitable> QueueHandle<S> {
         &self.name
     }
 
+    /// The numbers of callers that wait for messages, and for room.
+    pub(crate) fn waiting(&self) -> Result<(u64, u64)> {
+        let locked = self.lock()?;
+        Ok((locked.arrival.count(), locked.room.count()))
+    }
+
     pub(super) fn lock(&self) -> Result<MutexGuard<'_, Locked<S>>> {
         step!();
         self.lock_at_once()

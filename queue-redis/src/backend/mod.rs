@@ -4,6 +4,7 @@ mod builder;
 mod connecting;
 #[cfg(feature = "recipes")]
 mod draws;
+mod facts;
 mod health;
 mod queues;
 mod removing;

@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, sync::Arc};
 use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, OnceStore, Outcome,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, Facts, OnceStore, Outcome,
     PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
     RotatingConfig, StoredQueue, Timestamp, limits,
 };
@@ -196,6 +196,11 @@ impl Backend for RedisBackend {
 
     async fn now(&self) -> Result<Timestamp> {
         self.client().time().await
+    }
+
+    async fn facts(&self, name: &QueueName) -> Result<Facts> {
+        let facts = self.facts_of(name).await;
+        facts.map_err(|error| error.with_queue(name))
     }
 
     /// [`RedisBackend::warnings`], each with the server's address.

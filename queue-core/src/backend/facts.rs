@@ -1,0 +1,68 @@
+//! What only a backend knows of a queue and of its server, for whoever asks why a queue stands still.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::{Timestamp, values::in_json};
+
+/// Facts about a queue that its calls do not show. A field is `None`, or empty, where the backend cannot tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct Facts {
+    /// How many consumers wait for messages of the queue: callers in this process, or processes on a server.
+    pub waiting: Option<u64>,
+    /// How many producers wait for room.
+    pub waiting_for_room: Option<u64>,
+    /// The server that has the queue.
+    pub server: Option<ServerFacts>,
+}
+
+/// The state of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
+pub struct ServerFacts {
+    /// Its address.
+    pub address: String,
+    /// Its version.
+    pub version: String,
+    /// Its time.
+    pub now: Timestamp,
+    /// Bytes of memory that it uses.
+    pub memory: u64,
+    /// Bytes of memory that it may use; `None` without a limit.
+    pub memory_limit: Option<u64>,
+    /// Why it refuses writes at present.
+    pub refuses_writes: Option<String>,
+    /// Calls that it refused because a user lacks a right, the latest first.
+    pub denied: Vec<Denied>,
+    /// Settings and states that do not stop a queue now, and may do harm later.
+    pub warnings: Vec<String>,
+}
+
+/// A call that a server refused because of missing rights.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Denied {
+    /// The user.
+    pub user: String,
+    /// The command or key that the user may not use.
+    pub what: String,
+    /// How often.
+    pub times: u64,
+    /// The time since the last one.
+    #[serde(rename = "age_ms", serialize_with = "in_json::millis")]
+    pub age: Duration,
+}
+
+impl Denied {
+    /// A refusal.
+    pub const fn new(user: String, what: String, times: u64, age: Duration) -> Self {
+        Self {
+            user,
+            what,
+            times,
+            age,
+        }
+    }
+}

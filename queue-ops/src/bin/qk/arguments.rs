@@ -1,0 +1,280 @@
+//! The command line.
+
+use std::{str::FromStr, time::Duration};
+
+use clap::{Args, Parser, Subcommand};
+use queue_core::{MessageId, Place};
+
+/// Says why a queue stands still, and does what an operator has to do.
+#[derive(Debug, Parser)]
+#[command(name = "qk", version, about)]
+pub(crate) struct Arguments {
+    /// Where the queues are: redis://, rediss:// or unix:.
+    #[arg(
+        long,
+        short,
+        global = true,
+        env = "QUEUE_URL",
+        hide_env_values = true,
+        default_value = "redis://127.0.0.1:6379"
+    )]
+    pub(crate) url: String,
+    /// Writes JSON, for scripts.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Lists the queues, those with findings first.
+    Ls,
+    /// Says why a queue stands still, or that it does not. Without a queue: each one that has findings.
+    Why { queue: Option<String> },
+    /// Shows a queue's counters.
+    Stats { queue: String },
+    /// Shows messages of a place, and changes nothing.
+    Peek {
+        queue: String,
+        /// ready, delayed or leased.
+        #[arg(value_parser = place)]
+        place: Place,
+        /// The most messages.
+        #[arg(long, short = 'n', default_value_t = 20)]
+        limit: usize,
+        /// Leaves the bodies out.
+        #[arg(long)]
+        no_bodies: bool,
+    },
+    /// Says what became of a message.
+    Show { queue: String, id: MessageId },
+    /// Pushes a message.
+    Push(Push),
+    /// Takes undelivered messages out.
+    Cancel {
+        queue: String,
+        #[arg(required = true)]
+        ids: Vec<MessageId>,
+    },
+    /// Gives leased messages back at once, with no attempt spent. Their holders lose their leases.
+    Release(Chosen),
+    /// Sends leased messages to the dead letters.
+    Bury {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// The reason that the dead letters show.
+        #[arg(long, default_value = "buried by an operator")]
+        reason: String,
+    },
+    /// Dead letters: lists, groups, revives and discards them.
+    Dead {
+        #[command(subcommand)]
+        command: Dead,
+    },
+    /// Stops a queue from handing out messages.
+    Pause { queue: String },
+    /// Hands out messages again.
+    Resume { queue: String },
+    /// Removes all ready and delayed messages of a queue.
+    Purge {
+        queue: String,
+        /// Does it; without it, says what it would do.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Changes the stored configuration.
+    Reconfigure {
+        queue: String,
+        /// max_attempts=N, dead_letter_cap=N, capacity=N, pace_ms=N, ageing_ms=N.
+        #[arg(required = true)]
+        settings: Vec<Setting>,
+    },
+    /// Removes a queue with all its messages.
+    Remove {
+        queue: String,
+        /// Also if messages are leased.
+        #[arg(long)]
+        even_if_leased: bool,
+        /// Does it; without it, says what it would do.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Periodic jobs: lists, enables, disables, removes and runs them.
+    Schedules {
+        #[command(subcommand)]
+        command: Schedules,
+    },
+    /// Checks the server: what hurts now, and what will later.
+    Check,
+    /// Prints the least rights that a user of the queues needs, for ACL SETUSER.
+    Acl {
+        /// The prefix of the keys.
+        #[arg(long, default_value = "qk")]
+        prefix: String,
+        /// Of a cluster.
+        #[arg(long)]
+        cluster: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Push {
+    pub(crate) queue: String,
+    /// The body.
+    pub(crate) body: String,
+    /// The name of the job's type.
+    #[arg(long)]
+    pub(crate) job: Option<String>,
+    /// A header, as name=value.
+    #[arg(long, value_parser = pair)]
+    pub(crate) header: Vec<(String, String)>,
+    /// The milliseconds until it is due.
+    #[arg(long, value_parser = millis)]
+    pub(crate) delay_ms: Option<Duration>,
+    /// The priority, on a priority queue.
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
+    pub(crate) priority: i16,
+}
+
+/// Leased messages, by their ids or by their holder.
+#[derive(Debug, Args)]
+pub(crate) struct Chosen {
+    pub(crate) queue: String,
+    #[arg(required_unless_present = "holder")]
+    pub(crate) ids: Vec<MessageId>,
+    /// All that this holder has, by the name that `qk peek QUEUE leased` shows.
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) holder: Option<String>,
+    /// Does it; without it, says what it would do.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Dead {
+    /// Lists dead letters.
+    Ls {
+        queue: String,
+        /// The most dead letters.
+        #[arg(long, short = 'n', default_value_t = 20)]
+        limit: usize,
+    },
+    /// Groups dead letters by their failure.
+    Groups { queue: String },
+    /// Puts dead letters back.
+    Revive(DeadChoice),
+    /// Removes dead letters for good.
+    Discard(DeadChoice),
+}
+
+/// Dead letters, by their ids, by their group, or all.
+#[derive(Debug, Args)]
+pub(crate) struct DeadChoice {
+    pub(crate) queue: String,
+    #[arg(required_unless_present_any = ["group", "all"])]
+    pub(crate) ids: Vec<MessageId>,
+    /// Those of the group with this number, as `qk dead groups` counts them, from 1.
+    #[arg(long, conflicts_with_all = ["ids", "all"])]
+    pub(crate) group: Option<usize>,
+    /// All of them.
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) all: bool,
+    /// Does it; without it, says what it would do.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Schedules {
+    /// Lists the schedules of a ring.
+    Ls {
+        #[command(flatten)]
+        ring: Ring,
+    },
+    /// Enables a schedule.
+    Enable {
+        name: String,
+        #[command(flatten)]
+        ring: Ring,
+    },
+    /// Disables a schedule.
+    Disable {
+        name: String,
+        #[command(flatten)]
+        ring: Ring,
+    },
+    /// Removes a schedule.
+    Remove {
+        name: String,
+        #[command(flatten)]
+        ring: Ring,
+    },
+    /// Runs a schedule once, now.
+    Run {
+        name: String,
+        #[command(flatten)]
+        ring: Ring,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ring {
+    /// The name with which programs open their schedules.
+    #[arg(long, default_value = "schedules")]
+    pub(crate) ring: String,
+}
+
+/// One setting of a configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub(crate) name: String,
+    pub(crate) value: u64,
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = pair(text)?;
+        let value = value
+            .parse()
+            .map_err(|_| format!("`{value}` is no number"))?;
+        Ok(Self { name, value })
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as name=value")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+fn millis(text: &str) -> Result<Duration, String> {
+    let millis = text
+        .parse()
+        .map_err(|_| format!("`{text}` is no number of milliseconds"))?;
+    Ok(Duration::from_millis(millis))
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    match text {
+        "ready" => Ok(Place::Ready),
+        "delayed" => Ok(Place::Delayed),
+        "leased" => Ok(Place::Leased),
+        _ => Err(format!(
+            "`{text}` is no place: ready, delayed or leased; dead letters have `qk dead`"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,178 @@
+//! Commands about dead letters.
+
+use queue_core::{DeadLetter, Error, Leasing, MessageId, Page, Revived, limits};
+use queue_ops::{fingerprint, group_failures};
+use queue_redis::RedisBackend;
+use serde_json::{Value, json};
+
+use crate::{
+    End, Outcome,
+    arguments::{Dead, DeadChoice},
+    open_leasing,
+    output::{Output, body, one_line, table, write_line},
+};
+
+pub(crate) async fn run(backend: &RedisBackend, command: &Dead, output: &Output) -> Outcome {
+    match command {
+        Dead::Ls { queue, limit } => list(backend, queue, *limit, output).await,
+        Dead::Groups { queue } => groups(backend, queue, output).await,
+        Dead::Revive(choice) => revive(backend, choice).await,
+        Dead::Discard(choice) => discard(backend, choice).await,
+    }
+}
+
+async fn list(backend: &RedisBackend, queue: &str, limit: usize, output: &Output) -> Outcome {
+    let leasing = open_leasing(backend, queue).await?;
+    let page = leasing
+        .dead_letters(Page::first(limit.min(limits::MAX_PAGE)))
+        .await?;
+    let values: Vec<Value> = page
+        .entries
+        .iter()
+        .map(|letter| {
+            json!({
+                "id": letter.id,
+                "attempts": letter.attempts,
+                "why": letter.why(),
+                "job": letter.headers.job(),
+                "died_at_ms": letter.died_at,
+                "body": body(&letter.body),
+            })
+        })
+        .collect();
+    output.show(&values, || {
+        let rows = page.entries.iter().map(|letter| {
+            vec![
+                letter.id.to_string(),
+                one_line(&letter.why()),
+                body(&letter.body),
+            ]
+        });
+        table(&["ID", "WHY", "BODY"], &rows.collect::<Vec<_>>())
+    });
+    Ok(End::Well)
+}
+
+/// All dead letters.
+async fn all(leasing: &dyn Leasing) -> Result<Vec<DeadLetter>, Error> {
+    let mut letters = Vec::new();
+    let mut page = Page::first(limits::MAX_PAGE);
+    loop {
+        let read = leasing.dead_letters(page).await?;
+        letters.extend(read.entries);
+        match read.next {
+            Some(next) => page = Page::after(next, limits::MAX_PAGE),
+            None => return Ok(letters),
+        }
+    }
+}
+
+async fn groups(backend: &RedisBackend, queue: &str, output: &Output) -> Outcome {
+    let leasing = open_leasing(backend, queue).await?;
+    let groups = group_failures(&all(&*leasing).await?);
+    output.show(&groups, || {
+        let rows = groups.iter().enumerate().map(|(at, group)| {
+            let ids: Vec<String> = group.ids.iter().map(MessageId::to_string).collect();
+            vec![
+                (at + 1).to_string(),
+                group.count.to_string(),
+                one_line(&group.example),
+                ids.join(" "),
+            ]
+        });
+        table(
+            &["GROUP", "DEAD", "FOR EXAMPLE", "FIRST IDS"],
+            &rows.collect::<Vec<_>>(),
+        )
+    });
+    Ok(End::Well)
+}
+
+/// The ids of the chosen dead letters.
+async fn chosen(leasing: &dyn Leasing, choice: &DeadChoice) -> Result<Vec<MessageId>, Error> {
+    if !choice.ids.is_empty() {
+        return Ok(choice.ids.clone());
+    }
+    let letters = all(leasing).await?;
+    let Some(number) = choice.group else {
+        return Ok(letters.iter().map(|letter| letter.id).collect());
+    };
+    let groups = group_failures(&letters);
+    let group = number
+        .checked_sub(1)
+        .and_then(|at| groups.get(at))
+        .ok_or_else(|| {
+            Error::invalid(format!(
+                "group {number}: `qk dead groups {}` has {}",
+                choice.queue,
+                groups.len()
+            ))
+        })?;
+    let is_of_it = |letter: &&DeadLetter| {
+        let reason = letter
+            .failure
+            .clone()
+            .unwrap_or_else(|| letter.reason.to_string());
+        fingerprint(&reason) == group.fingerprint
+    };
+    Ok(letters
+        .iter()
+        .filter(is_of_it)
+        .map(|letter| letter.id)
+        .collect())
+}
+
+/// Says what would be done, unless it was confirmed.
+fn is_confirmed(choice: &DeadChoice, verb: &str, ids: &[MessageId]) -> bool {
+    // Ids are named one by one.
+    if choice.yes || !choice.ids.is_empty() {
+        return true;
+    }
+    let first: Vec<String> = ids.iter().take(5).map(|id| format!("#{id}")).collect();
+    write_line(&format!(
+        "would {verb} {} dead letters ({}): say --yes",
+        ids.len(),
+        first.join(", ")
+    ));
+    false
+}
+
+async fn revive(backend: &RedisBackend, choice: &DeadChoice) -> Outcome {
+    let leasing = open_leasing(backend, &choice.queue).await?;
+    let ids = chosen(&*leasing, choice).await?;
+    if !is_confirmed(choice, "revive", &ids) {
+        return Ok(End::Findings);
+    }
+    let (mut revived, mut full) = (0, 0);
+    for ids in ids.chunks(limits::MAX_BATCH) {
+        for one in leasing.revive(ids).await? {
+            revived += usize::from(one == Revived::Revived);
+            full += usize::from(one == Revived::Full);
+        }
+    }
+    let room = if full > 0 {
+        format!("; no room for {full}")
+    } else {
+        String::new()
+    };
+    write_line(&format!("{revived} of {} revived{room}", ids.len()));
+    Ok(if revived == ids.len() {
+        End::Well
+    } else {
+        End::Findings
+    })
+}
+
+async fn discard(backend: &RedisBackend, choice: &DeadChoice) -> Outcome {
+    let leasing = open_leasing(backend, &choice.queue).await?;
+    let ids = chosen(&*leasing, choice).await?;
+    if !is_confirmed(choice, "discard", &ids) {
+        return Ok(End::Findings);
+    }
+    let mut discarded = 0;
+    for ids in ids.chunks(limits::MAX_BATCH) {
+        discarded += leasing.discard(ids).await?;
+    }
+    write_line(&format!("{discarded} of {} discarded", ids.len()));
+    Ok(End::Well)
+}

@@ -1,0 +1,110 @@
+//! `qk`: why a queue stands still, and what an operator does about it.
+
+mod arguments;
+mod dead;
+mod messages;
+mod output;
+mod queues;
+mod schedules;
+mod server;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use queue_core::{AnyQueue, Backend, Error, ErrorKind, Leasing, QueueConfig, QueueName};
+use queue_redis::RedisBackend;
+use std::sync::Arc;
+
+use self::{
+    arguments::{Arguments, Command},
+    output::Output,
+};
+
+/// How a command ended, if not by an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// All is well, or done.
+    Well,
+    /// Something was found, or nothing was done.
+    Findings,
+}
+
+type Outcome = Result<End, Error>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let output = Output {
+        json: arguments.json,
+    };
+    match run(&arguments, &output).await {
+        Ok(End::Well) => ExitCode::SUCCESS,
+        Ok(End::Findings) => ExitCode::from(1),
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(arguments: &Arguments, output: &Output) -> Outcome {
+    if let Command::Acl { prefix, cluster } = &arguments.command {
+        return server::acl(prefix, *cluster);
+    }
+    let backend = RedisBackend::builder(&arguments.url)?.connect().await;
+    if let Command::Check = &arguments.command {
+        return server::check(backend, output).await;
+    }
+    let backend = &backend?;
+    match &arguments.command {
+        Command::Ls => queues::list(backend, output).await,
+        Command::Why { queue } => queues::why(backend, queue.as_deref(), output).await,
+        Command::Stats { queue } => queues::stats(backend, queue, output).await,
+        Command::Pause { queue } => queues::pause(backend, queue).await,
+        Command::Resume { queue } => queues::resume(backend, queue).await,
+        Command::Purge { queue, yes } => queues::purge(backend, queue, *yes).await,
+        Command::Remove {
+            queue,
+            even_if_leased,
+            yes,
+        } => queues::remove(backend, queue, *even_if_leased, *yes).await,
+        Command::Reconfigure { queue, settings } => {
+            queues::reconfigure(backend, queue, settings).await
+        }
+        Command::Peek {
+            queue,
+            place,
+            limit,
+            no_bodies,
+        } => messages::peek(backend, queue, *place, *limit, *no_bodies, output).await,
+        Command::Show { queue, id } => messages::show(backend, queue, *id, output).await,
+        Command::Push(push) => messages::push(backend, push, output).await,
+        Command::Cancel { queue, ids } => messages::cancel(backend, queue, ids).await,
+        Command::Release(chosen) => messages::release(backend, chosen).await,
+        Command::Bury { chosen, reason } => messages::bury(backend, chosen, reason).await,
+        Command::Dead { command } => dead::run(backend, command, output).await,
+        Command::Schedules { command } => schedules::run(backend, command, output).await,
+        Command::Acl { .. } | Command::Check => Ok(End::Well),
+    }
+}
+
+/// Opens a queue as it is stored.
+async fn open(backend: &dyn Backend, queue: &str) -> Result<(QueueConfig, AnyQueue), Error> {
+    let name = QueueName::new(queue)?;
+    let stored = backend.open_stored(&name).await?;
+    let stored = stored.ok_or_else(|| {
+        let message = "there is no such queue: `qk ls` lists those there are";
+        Error::new(ErrorKind::Configuration, message).with_queue(&name)
+    })?;
+    Ok((stored.config, stored.queue))
+}
+
+/// Opens a queue that hands out messages under leases.
+async fn open_leasing(backend: &dyn Backend, queue: &str) -> Result<Arc<dyn Leasing>, Error> {
+    let (_, opened) = open(backend, queue).await?;
+    opened.leasing().ok_or_else(|| {
+        Error::invalid(format!(
+            "`{queue}` is a ring: its items are never leased, and never die"
+        ))
+    })
+}

@@ -1,0 +1,293 @@
+//! Commands about single messages.
+
+use queue_core::{
+    AnyQueue, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found, Headers, Leasing,
+    LeasingExt, MessageId, Offered, Overflow, Page, Peeked, Place, PriorityQueueExt, Receipt,
+    ReliableQueueExt, Settled, Settlement, Standing, limits,
+};
+use queue_ops::duration_in_words as words;
+use queue_redis::RedisBackend;
+use serde_json::{Value, json};
+
+use crate::{
+    End, Outcome,
+    arguments::{Chosen, Push},
+    open, open_leasing,
+    output::{Output, body, one_line, table, write_line},
+};
+
+pub(crate) async fn peek(
+    backend: &RedisBackend,
+    queue: &str,
+    place: Place,
+    limit: usize,
+    no_bodies: bool,
+    output: &Output,
+) -> Outcome {
+    let leasing = open_leasing(backend, queue).await?;
+    let page = leasing
+        .peek(place, Page::first(limit.min(limits::MAX_PAGE)))
+        .await?;
+    let shown = |message: &Peeked| {
+        if no_bodies {
+            String::new()
+        } else {
+            body(&message.message.body)
+        }
+    };
+    let values: Vec<Value> = page
+        .entries
+        .iter()
+        .map(|message| {
+            json!({
+                "id": message.message.id,
+                "attempts": message.attempts,
+                "age_ms": u64::try_from(message.age.as_millis()).unwrap_or(u64::MAX),
+                "failure": message.failure,
+                "job": message.message.headers.job(),
+                "standing": message.standing,
+                "body": shown(message),
+            })
+        })
+        .collect();
+    output.show(&values, || {
+        let rows = page.entries.iter().map(|message| {
+            vec![
+                message.message.id.to_string(),
+                words(message.age),
+                message.attempts.to_string(),
+                standing(&message.standing),
+                message
+                    .message
+                    .headers
+                    .job()
+                    .map(one_line)
+                    .unwrap_or_default(),
+                message.failure.as_deref().map(one_line).unwrap_or_default(),
+                shown(message),
+            ]
+        });
+        let mut text = table(
+            &["ID", "AGE", "ATTEMPTS", "STATE", "JOB", "FAILURE", "BODY"],
+            &rows.collect::<Vec<_>>(),
+        );
+        if page.next.is_some() {
+            text.push_str("… and more: -n shows more of them\n");
+        }
+        text
+    });
+    Ok(End::Well)
+}
+
+fn standing(standing: &Standing) -> String {
+    match standing {
+        Standing::Ready => "ready".to_owned(),
+        Standing::Delayed { due_in } => format!("due in {}", words(*due_in)),
+        Standing::Leased {
+            time_left,
+            holder,
+            progress,
+            ..
+        } => {
+            let holder = holder
+                .as_ref()
+                .map_or("an unnamed holder", |holder| holder.as_str());
+            let progress = progress
+                .as_ref()
+                .map(|progress| format!(", at {}", body(progress)));
+            format!(
+                "leased by {} for {}{}",
+                one_line(holder),
+                words(*time_left),
+                progress.unwrap_or_default()
+            )
+        }
+    }
+}
+
+pub(crate) async fn show(
+    backend: &RedisBackend,
+    queue: &str,
+    id: MessageId,
+    output: &Output,
+) -> Outcome {
+    let leasing = open_leasing(backend, queue).await?;
+    let found = leasing.find_one(id).await?;
+    output.show(&found, || match &found {
+        Found::Present {
+            attempts,
+            age,
+            failure,
+            standing: place,
+        } => {
+            let failure = failure
+                .as_deref()
+                .map(|failure| format!("; last failure: {}", one_line(failure)));
+            let failure = failure.unwrap_or_default();
+            format!(
+                "{}; pushed {} ago, {attempts} attempts{failure}",
+                standing(place),
+                words(*age)
+            )
+        }
+        Found::Dead {
+            attempts,
+            reason,
+            failure,
+            ..
+        } => {
+            let failure = failure
+                .as_deref()
+                .map(|failure| format!(": {}", one_line(failure)));
+            format!(
+                "dead after {attempts} attempts: {reason}{}",
+                failure.unwrap_or_default()
+            )
+        }
+        Found::Done(result) => format!("done: {}", body(result)),
+        Found::Gone => "gone: acked, cancelled or dropped, and no result is kept".to_owned(),
+        Found::NeverWas => "never was: no message of this queue had this id".to_owned(),
+    });
+    Ok(End::Well)
+}
+
+pub(crate) async fn push(backend: &RedisBackend, push: &Push, output: &Output) -> Outcome {
+    let mut headers = Headers::new();
+    for (name, value) in &push.header {
+        headers = headers.with(name, value);
+    }
+    if let Some(job) = &push.job {
+        headers = headers.with_job(job);
+    }
+    let message = queue_core::Push::new(push.body.clone()).with_headers(headers);
+    let due = Due::from(push.delay_ms.unwrap_or_default());
+    let delayed = |message: queue_core::Push| match push.delay_ms {
+        Some(_) => message.with_due(due),
+        None => message,
+    };
+    let (_, opened) = open(backend, &push.queue).await?;
+    let id = match opened {
+        AnyQueue::Reliable(queue) => queue.push_one(delayed(message)).await?.id(),
+        AnyQueue::Delay(queue) => queue.schedule_one(message, due).await?.id(),
+        AnyQueue::Priority(queue) => queue
+            .enqueue_one(delayed(message), push.priority)
+            .await?
+            .id(),
+        AnyQueue::Bounded(queue) => match queue.offer_one(message, Overflow::Reject).await? {
+            Offered::Full => {
+                write_line("full: nothing was pushed");
+                return Ok(End::Findings);
+            }
+            Offered::Accepted { id, .. }
+            | Offered::Replaced { id, .. }
+            | Offered::Duplicate(id) => id,
+        },
+        AnyQueue::Rotating(_) => {
+            return Err(Error::invalid(format!(
+                "`{}` is a ring: its items come from its programs",
+                push.queue
+            )));
+        }
+    };
+    output.show(&json!({ "id": id }), || id.to_string());
+    Ok(End::Well)
+}
+
+pub(crate) async fn cancel(backend: &RedisBackend, queue: &str, ids: &[MessageId]) -> Outcome {
+    let leasing = open_leasing(backend, queue).await?;
+    let mut well = End::Well;
+    for ids in ids.chunks(limits::MAX_BATCH) {
+        for (id, cancelled) in ids.iter().zip(leasing.cancel(ids).await?) {
+            let what = match cancelled {
+                Cancelled::Cancelled => "cancelled",
+                Cancelled::TooLate => "too late: it is leased, done or dead",
+                Cancelled::NeverWas => "never was",
+            };
+            if cancelled != Cancelled::Cancelled {
+                well = End::Findings;
+            }
+            write_line(&format!("{id}: {what}"));
+        }
+    }
+    Ok(well)
+}
+
+/// The receipts of the chosen leased messages.
+async fn receipts(leasing: &dyn Leasing, chosen: &Chosen) -> Result<Vec<Receipt>, Error> {
+    let mut receipts = Vec::new();
+    let mut page = Page::first(limits::MAX_PAGE);
+    loop {
+        let leased = leasing.peek(Place::Leased, page).await?;
+        for entry in &leased.entries {
+            if let Standing::Leased {
+                receipt, holder, ..
+            } = &entry.standing
+            {
+                let by_holder = chosen.holder.is_some()
+                    && chosen.holder.as_deref() == holder.as_ref().map(|holder| holder.as_str());
+                if by_holder || chosen.ids.contains(&receipt.id) {
+                    receipts.push(*receipt);
+                }
+            }
+        }
+        match leased.next {
+            Some(next) => page = Page::after(next, limits::MAX_PAGE),
+            None => return Ok(receipts),
+        }
+    }
+}
+
+pub(crate) async fn release(backend: &RedisBackend, chosen: &Chosen) -> Outcome {
+    settle(backend, chosen, "release", Settlement::release).await
+}
+
+pub(crate) async fn bury(backend: &RedisBackend, chosen: &Chosen, reason: &str) -> Outcome {
+    settle(backend, chosen, "bury", |receipt| {
+        Settlement::bury(receipt, reason)
+    })
+    .await
+}
+
+async fn settle(
+    backend: &RedisBackend,
+    chosen: &Chosen,
+    verb: &str,
+    settlement: impl Fn(Receipt) -> Settlement,
+) -> Outcome {
+    let leasing = open_leasing(backend, &chosen.queue).await?;
+    let receipts = receipts(&*leasing, chosen).await?;
+    if receipts.is_empty() {
+        write_line("no such message is leased");
+        return Ok(End::Findings);
+    }
+    if !chosen.yes {
+        let first: Vec<String> = receipts
+            .iter()
+            .take(5)
+            .map(|receipt| format!("#{}", receipt.id))
+            .collect();
+        write_line(&format!(
+            "would {verb} {} leased messages ({}); their holders lose their leases: say --yes",
+            receipts.len(),
+            first.join(", ")
+        ));
+        return Ok(End::Findings);
+    }
+    let mut done = 0;
+    for receipts in receipts.chunks(limits::MAX_BATCH) {
+        let settlements: Vec<Settlement> = receipts
+            .iter()
+            .map(|receipt| settlement(*receipt))
+            .collect();
+        let settled = leasing.settle(&settlements).await?;
+        done += settled
+            .iter()
+            .filter(|settled| **settled != Settled::LeaseLost)
+            .count();
+    }
+    write_line(&format!(
+        "{done} of {} done; the others were settled meanwhile",
+        receipts.len()
+    ));
+    Ok(End::Well)
+}

@@ -1,0 +1,273 @@
+//! Commands about whole queues.
+
+use std::num::NonZeroUsize;
+
+use queue_core::{
+    Backend, Error, LeasingExt, PriorityConfig, QueueConfig, QueueInfo, QueueName, Removal,
+    RotatingConfig, limits,
+};
+use queue_ops::{Diagnosis, Severity, diagnose, duration_in_words};
+use queue_redis::RedisBackend;
+use std::time::Duration;
+
+use crate::{
+    End, Outcome,
+    arguments::Setting,
+    open, open_leasing,
+    output::{Output, one_line, table, write_line},
+};
+
+/// All queues, page by page.
+async fn all(backend: &dyn Backend) -> Result<Vec<QueueInfo>, Error> {
+    let page = NonZeroUsize::new(limits::MAX_PAGE).expect("more than 0");
+    let mut queues: Vec<QueueInfo> = Vec::new();
+    loop {
+        let last = queues.last().map(|queue| queue.name.clone());
+        let more = backend.queues(last.as_ref(), page).await?;
+        let is_last = more.len() < page.get();
+        queues.extend(more);
+        if is_last {
+            return Ok(queues);
+        }
+    }
+}
+
+pub(crate) async fn list(backend: &RedisBackend, output: &Output) -> Outcome {
+    let mut queues = all(backend).await?;
+    let rank = |queue: &QueueInfo| {
+        queue
+            .state
+            .map_or(0, |state| if state.paused { 1 } else { 2 })
+    };
+    queues.sort_by_key(rank);
+    output.show(&queues, || {
+        let rows = queues.iter().map(|queue| {
+            let mut row = vec![queue.name.to_string(), queue.kind.to_string()];
+            let Some(state) = queue.state else {
+                row.push("cannot be read: `qk why` says why".to_owned());
+                return row;
+            };
+            let depth = state.depth;
+            row.extend(
+                [depth.ready, depth.delayed, depth.leased, depth.dead]
+                    .map(|count| count.to_string()),
+            );
+            row.push(if state.paused { "paused" } else { "" }.to_owned());
+            row
+        });
+        let head = ["QUEUE", "KIND", "READY", "DELAYED", "LEASED", "DEAD", ""];
+        table(&head, &rows.collect::<Vec<_>>())
+    });
+    Ok(End::Well)
+}
+
+pub(crate) async fn why(backend: &RedisBackend, queue: Option<&str>, output: &Output) -> Outcome {
+    if let Some(queue) = queue {
+        let diagnosis = diagnose(backend, queue).await?;
+        output.show(&diagnosis, || long(&diagnosis));
+        return Ok(end(diagnosis.is_healthy()));
+    }
+    let mut sick = Vec::new();
+    let queues = all(backend).await?;
+    for queue in &queues {
+        let diagnosis = diagnose(backend, queue.name.as_str()).await?;
+        if !diagnosis.is_healthy() {
+            sick.push(diagnosis);
+        }
+    }
+    sick.sort_by_key(|diagnosis| diagnosis.findings[0].severity);
+    output.show(&sick, || {
+        if sick.is_empty() {
+            return format!("nothing is wrong with {} queues", queues.len());
+        }
+        let lines = sick
+            .iter()
+            .map(|one| format!("{}: {}\n", one.queue, one.headline()));
+        lines.collect()
+    });
+    Ok(end(sick.is_empty()))
+}
+
+/// The first line, and what else was found.
+fn long(diagnosis: &Diagnosis) -> String {
+    let mut text = format!("{}\n", clean(&diagnosis.headline()));
+    for finding in &diagnosis.findings {
+        let is_first = !diagnosis.is_healthy() && std::ptr::eq(finding, &diagnosis.findings[0]);
+        let mark = match finding.severity {
+            Severity::Standstill => "!!",
+            Severity::Trouble => "! ",
+            Severity::Note => "  ",
+        };
+        if !is_first {
+            text.push_str(&format!("{mark} {}\n", clean(&finding.to_string())));
+        }
+        if let Some(remedy) = &finding.remedy {
+            text.push_str(&format!("   → {}\n", remedy.what));
+        }
+    }
+    text
+}
+
+/// Without control characters, which a producer may have put into a reason.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+const fn end(is_well: bool) -> End {
+    if is_well { End::Well } else { End::Findings }
+}
+
+pub(crate) async fn stats(backend: &RedisBackend, queue: &str, output: &Output) -> Outcome {
+    let (config, opened) = open(backend, queue).await?;
+    let Some(leasing) = opened.leasing() else {
+        let state = queue_core::QueueState::of(&opened).await?;
+        output.show(&state, || format!("{} items", state.depth.ready));
+        return Ok(End::Well);
+    };
+    let counters = leasing.counters().await?;
+    output.show(&counters, || {
+        let depth = counters.depth;
+        let oldest = counters
+            .oldest_ready
+            .map(duration_in_words)
+            .unwrap_or_default();
+        let rows = [
+            ("kind", config.kind().to_string()),
+            ("ready", depth.ready.to_string()),
+            ("oldest ready", oldest),
+            ("delayed", depth.delayed.to_string()),
+            ("leased", depth.leased.to_string()),
+            ("dead", depth.dead.to_string()),
+            ("accepted", counters.accepted.to_string()),
+            ("acked", counters.acked.to_string()),
+            ("retried", counters.retried.to_string()),
+            ("expired leases", counters.expired.to_string()),
+            ("died", counters.died.to_string()),
+            ("paused", counters.paused.to_string()),
+        ];
+        let rows = rows.map(|(name, value)| vec![name.to_owned(), one_line(&value)]);
+        table(&["", ""], &rows)
+    });
+    Ok(End::Well)
+}
+
+pub(crate) async fn pause(backend: &RedisBackend, queue: &str) -> Outcome {
+    open_leasing(backend, queue).await?.pause().await?;
+    write_line(&format!(
+        "{queue} hands out nothing until `qk resume {queue}`"
+    ));
+    Ok(End::Well)
+}
+
+pub(crate) async fn resume(backend: &RedisBackend, queue: &str) -> Outcome {
+    open_leasing(backend, queue).await?.resume().await?;
+    write_line(&format!("{queue} hands out messages"));
+    Ok(End::Well)
+}
+
+pub(crate) async fn purge(backend: &RedisBackend, queue: &str, yes: bool) -> Outcome {
+    let leasing = open_leasing(backend, queue).await?;
+    if !yes {
+        let depth = leasing.depth().await?;
+        let count = depth.ready + depth.delayed;
+        write_line(&format!(
+            "would remove {count} messages of {queue}: say --yes"
+        ));
+        return Ok(End::Findings);
+    }
+    let purged = leasing.purge_all().await?;
+    write_line(&format!("{purged} messages removed"));
+    Ok(End::Well)
+}
+
+pub(crate) async fn remove(
+    backend: &RedisBackend,
+    queue: &str,
+    even_if_leased: bool,
+    yes: bool,
+) -> Outcome {
+    let name = QueueName::new(queue)?;
+    if !yes {
+        let (_, opened) = open(backend, queue).await?;
+        let depth = queue_core::QueueState::of(&opened).await?.depth;
+        let count = depth.occupied();
+        write_line(&format!(
+            "would remove {queue} with {count} messages, {} of them leased, and {} dead letters: say --yes",
+            depth.leased, depth.dead
+        ));
+        return Ok(End::Findings);
+    }
+    let removal = match even_if_leased {
+        true => Removal::EvenIfLeased,
+        false => Removal::UnlessLeased,
+    };
+    let removed = backend.remove(&name, removal).await?;
+    write_line(if removed {
+        "removed"
+    } else {
+        "there was no such queue"
+    });
+    Ok(end(removed))
+}
+
+pub(crate) async fn reconfigure(
+    backend: &RedisBackend,
+    queue: &str,
+    settings: &[Setting],
+) -> Outcome {
+    let (mut config, _) = open(backend, queue).await?;
+    for setting in settings {
+        apply(&mut config, setting)?;
+    }
+    let name = QueueName::new(queue)?;
+    // Queues that programs have open keep working: the stored configuration is theirs, too.
+    if let QueueConfig::Bounded(bounded) = &config {
+        backend
+            .open_or_resize(&name, bounded)
+            .await
+            .map(drop)
+            .or_else(ignore_mismatch)?;
+    }
+    let changed = backend.reconfigure(&name, &config).await?;
+    write_line(&format!("{queue}: {config:?}"));
+    Ok(end(changed))
+}
+
+/// Another setting than the capacity differs, too: `reconfigure` changes it.
+fn ignore_mismatch(error: Error) -> Result<(), Error> {
+    match error.kind() {
+        queue_core::ErrorKind::ConfigMismatch => Ok(()),
+        _ => Err(error),
+    }
+}
+
+fn apply(config: &mut QueueConfig, Setting { name, value }: &Setting) -> Result<(), Error> {
+    let unknown = || Error::invalid(format!("a {} queue has no setting `{name}`", config.kind()));
+    let unknown = unknown();
+    let number = |what: &str| -> Result<usize, Error> {
+        usize::try_from(*value).map_err(|_| Error::invalid(format!("{what} of {value}")))
+    };
+    match (&**name, &mut *config) {
+        ("capacity", QueueConfig::Bounded(config)) => config.capacity = number("a capacity")?,
+        ("pace_ms", QueueConfig::Rotating(RotatingConfig { pace, .. })) => {
+            *pace = (*value > 0).then(|| Duration::from_millis(*value));
+        }
+        ("ageing_ms", QueueConfig::Priority(PriorityConfig { ageing, .. })) => {
+            *ageing = (*value > 0).then(|| Duration::from_millis(*value));
+        }
+        ("max_attempts" | "dead_letter_cap", config) => {
+            let leasing = config.leasing_mut().ok_or(unknown)?;
+            match &**name {
+                "max_attempts" => {
+                    leasing.max_attempts = u32::try_from(*value)
+                        .map_err(|_| Error::invalid(format!("max_attempts of {value}")))?;
+                }
+                _ => leasing.dead_letter_cap = *value,
+            }
+        }
+        _ => return Err(unknown),
+    }
+    Ok(())
+}

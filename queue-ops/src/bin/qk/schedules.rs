@@ -1,0 +1,78 @@
+//! Commands about periodic jobs.
+
+use queue_core::{Backend, Queues};
+use queue_ops::duration_in_words;
+use queue_redis::RedisBackend;
+use queue_schedule::Schedules as Stored;
+use serde_json::{Value, json};
+
+use crate::{
+    End, Outcome,
+    arguments::Schedules,
+    open,
+    output::{Output, one_line, table, write_line},
+};
+
+pub(crate) async fn run(backend: &RedisBackend, command: &Schedules, output: &Output) -> Outcome {
+    let (Schedules::Ls { ring }
+    | Schedules::Enable { ring, .. }
+    | Schedules::Disable { ring, .. }
+    | Schedules::Remove { ring, .. }
+    | Schedules::Run { ring, .. }) = command;
+    // Opening schedules makes their ring; an operator only looks.
+    open(backend, &ring.ring).await?;
+    let stored = Stored::open(&Queues::new(backend.clone()), &ring.ring).await?;
+    let (name, done, what) = match command {
+        Schedules::Ls { .. } => return list(backend, &stored, output).await,
+        Schedules::Enable { name, .. } => (name, stored.enable(name).await?, "enabled"),
+        Schedules::Disable { name, .. } => (
+            name,
+            stored.disable(name).await?,
+            "disabled: no slot becomes ready",
+        ),
+        Schedules::Remove { name, .. } => (name, stored.remove(name).await?, "removed"),
+        Schedules::Run { name, .. } => (
+            name,
+            stored.run_now(name).await?,
+            "runs within a scheduler's poll interval",
+        ),
+    };
+    match done {
+        true => write_line(&format!("{name}: {what}")),
+        false => write_line(&format!("there is no schedule `{name}`")),
+    }
+    Ok(if done { End::Well } else { End::Findings })
+}
+
+async fn list(backend: &RedisBackend, stored: &Stored, output: &Output) -> Outcome {
+    let now = backend.now().await?;
+    let schedules = stored.list().await?;
+    let values: Vec<Value> = schedules
+        .iter()
+        .map(|one| {
+            json!({
+                "name": one.name, "rule": one.rule, "queue": one.queue, "enabled": one.enabled,
+                "unless_running": one.unless_running, "next_ms": one.next,
+            })
+        })
+        .collect();
+    output.show(&values, || {
+        let rows = schedules.iter().map(|one| {
+            let next = one
+                .next
+                .map(|next| format!("in {}", duration_in_words(next.since(now))));
+            let next = next.unwrap_or_else(|| "disabled".to_owned());
+            vec![
+                one_line(&one.name),
+                one_line(&one.rule),
+                one_line(&one.queue),
+                next,
+            ]
+        });
+        table(
+            &["NAME", "RULE", "QUEUE", "NEXT"],
+            &rows.collect::<Vec<_>>(),
+        )
+    });
+    Ok(End::Well)
+}

@@ -1,0 +1,75 @@
+//! Commands about the server.
+
+use queue_core::{Backend, Error, QueueName};
+use queue_ops::duration_in_words;
+use queue_redis::RedisBackend;
+use serde_json::json;
+
+use crate::{
+    End, Outcome,
+    output::{Output, write_line},
+};
+
+/// A name under which nothing is stored: the facts of a server need none.
+const NO_QUEUE: &str = "qk-check";
+
+/// What hurts now, and what will later. An error of connecting is a finding, too.
+pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output) -> Outcome {
+    let backend = match backend {
+        Ok(backend) => backend,
+        Err(error) => {
+            output.show(&json!({ "problems": [error.to_string()] }), || {
+                format!("!! {error}")
+            });
+            return Ok(End::Findings);
+        }
+    };
+    let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
+    let Some(server) = facts.server else {
+        write_line("the user may not call INFO, so nothing is known of the server: give it +info");
+        return Ok(End::Findings);
+    };
+    let mut problems = Vec::new();
+    problems.extend(
+        server
+            .refuses_writes
+            .iter()
+            .map(|why| format!("it refuses writes: {why}")),
+    );
+    for denied in &server.denied {
+        problems.push(format!(
+            "user `{}` lacks the right to {} (refused {} ×, last {} ago): `qk acl` prints the rights",
+            denied.user,
+            denied.what,
+            denied.times,
+            duration_in_words(denied.age)
+        ));
+    }
+    problems.extend(server.warnings.iter().cloned());
+    let clean = problems.is_empty();
+    output.show(&json!({ "server": server, "problems": problems }), || {
+        let limit = server
+            .memory_limit
+            .map_or("no limit".to_owned(), |limit| format!("of {limit}"));
+        let mut text = format!(
+            "{} at {}, {} bytes used, {limit}\n",
+            server.version, server.address, server.memory
+        );
+        for problem in &problems {
+            text.push_str(&format!("!  {problem}\n"));
+        }
+        if clean {
+            text.push_str("nothing is wrong\n");
+        }
+        text
+    });
+    Ok(if clean { End::Well } else { End::Findings })
+}
+
+pub(crate) fn acl(prefix: &str, cluster: bool) -> Outcome {
+    write_line(&match cluster {
+        true => queue_redis::cluster_access_rules(prefix),
+        false => queue_redis::access_rules(prefix),
+    });
+    Ok(End::Well)
+}

@@ -1,0 +1,485 @@
+//! The checks, one function each.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use queue_core::{Error, ErrorKind, Peeked, ServerFacts, Standing, Timestamp, Token, millis_ceil};
+
+use super::{
+    Finding, Problem, Severity, is_unreachable,
+    look::{Line, Look},
+};
+use crate::{
+    fingerprint::{fingerprint, group_failures},
+    words::{duration_in_words as words, year},
+};
+
+/// A message that is ready for longer than this should have been handed out.
+const READY_LONG: Duration = Duration::from_millis(1_000);
+/// Consumers that work and leave messages ready for longer than this are too slow.
+const SLOW: Duration = Duration::from_secs(300);
+/// A lease that has longer to go is no lease that a heartbeat extends.
+const LONG_LEASE: Duration = Duration::from_secs(3_600);
+/// Nobody means to schedule a message this far ahead.
+const TOO_FAR: Duration = Duration::from_secs(20 * 365 * 86_400);
+/// What somebody may well have meant.
+const NEAR: Duration = Duration::from_secs(2 * 365 * 86_400);
+/// A clock that went back by less shows nothing.
+const CLOCK_STEP: Duration = Duration::from_secs(2);
+/// Dead letters of this time count as new.
+const NEW_DEATHS: Duration = Duration::from_secs(3_600);
+
+/// The findings about a queue that can be read.
+pub(super) fn all(look: &Look) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(server) = &look.facts.server {
+        findings.extend(refuses_writes(server));
+        findings.extend(right_missing(server));
+        findings.extend(
+            server
+                .warnings
+                .iter()
+                .map(|warning| server_warning(warning)),
+        );
+    }
+    if let Some(line) = &look.line {
+        let one: [Option<Finding>; 12] = [
+            paused(look, line),
+            nobody_waits(look, line),
+            full(look, line),
+            wrong_unit(look, line),
+            long_leases(look, line),
+            undecodable(line),
+            failing(look, line),
+            clock_went_back(look, line),
+            dead_letters(look, line),
+            too_slow(line),
+            all_due_later(line),
+            empty(line),
+        ];
+        findings.extend(one.into_iter().flatten());
+    }
+    findings
+}
+
+pub(super) fn no_such_queue(name: &str) -> Finding {
+    let sentence = format!("there is no queue `{name}`");
+    Finding::new(Problem::NoSuchQueue, Severity::Standstill, sentence).remedy(
+        "look for its name among those there are; a program that opens it makes it",
+        "qk ls",
+    )
+}
+
+pub(super) fn unreadable(error: &Error) -> Finding {
+    let (problem, advice) = if is_unreachable(error) {
+        (Problem::Unreachable, "start the server, or correct the URL")
+    } else if error.kind() == ErrorKind::Configuration {
+        (
+            Problem::RightMissing,
+            "give the user the right, or correct the server's settings",
+        )
+    } else {
+        (Problem::Unreadable, "correct what the error names")
+    };
+    Finding::new(problem, Severity::Standstill, error.to_string())
+        .with("kind", format!("{:?}", error.kind()))
+        .advise(advice)
+}
+
+fn refuses_writes(server: &ServerFacts) -> Option<Finding> {
+    let why = server.refuses_writes.as_ref()?;
+    let full = server
+        .memory_limit
+        .is_some_and(|limit| server.memory >= limit);
+    let (sentence, advice) = match full {
+        true => (
+            format!("the server refuses pushes: {why}; consumers can drain it"),
+            "raise `maxmemory`, or remove what is not needed",
+        ),
+        false => (
+            format!("the server refuses writes: {why}"),
+            "mend the server",
+        ),
+    };
+    let finding = Finding::new(Problem::RefusesWrites, Severity::Standstill, sentence)
+        .with("server", server.address.clone())
+        .with("memory", server.memory)
+        .with("memory_limit", server.memory_limit);
+    Some(finding.remedy(advice, "qk check"))
+}
+
+fn right_missing(server: &ServerFacts) -> Option<Finding> {
+    let latest = server.denied.first()?;
+    let sentence = format!(
+        "user `{}` lacks the right to {} (refused {} ×, last {} ago)",
+        latest.user,
+        latest.what,
+        latest.times,
+        words(latest.age)
+    );
+    // The server keeps old refusals, too.
+    let severity = match latest.age < NEW_DEATHS {
+        true => Severity::Standstill,
+        false => Severity::Note,
+    };
+    let finding = Finding::new(Problem::RightMissing, severity, sentence)
+        .with("user", latest.user.clone())
+        .with("times", latest.times);
+    Some(finding.remedy("give the user the rights of the least list", "qk acl"))
+}
+
+fn server_warning(warning: &str) -> Finding {
+    Finding::new(Problem::ServerWarning, Severity::Note, warning.to_owned())
+}
+
+fn paused(look: &Look, line: &Line) -> Option<Finding> {
+    if !line.counters.paused {
+        return None;
+    }
+    let ready = line.counters.depth.ready;
+    let sentence = format!("paused; {ready} ready wait");
+    let finding =
+        Finding::new(Problem::Paused, Severity::Standstill, sentence).with("ready", ready);
+    Some(finding.remedy(
+        "hand out messages again",
+        format!("qk resume {}", look.name),
+    ))
+}
+
+/// Messages are ready, and nobody takes them.
+fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
+    let depth = line.counters.depth;
+    let age = line.counters.oldest_ready.unwrap_or_default();
+    if depth.ready == 0 || line.counters.paused || age < READY_LONG {
+        return None;
+    }
+    let since = words(age);
+    let (problem, sentence, advice) = match look.facts.waiting {
+        Some(1..) => (
+            Problem::WakeUpLost,
+            format!(
+                "{} ready for {since}, and consumers wait: a wake-up was lost",
+                depth.ready
+            ),
+            "consumers poll every five seconds all the same; if they do not, they hang",
+        ),
+        _ if depth.leased > 0 => return None,
+        _ => (
+            Problem::NoConsumer,
+            format!(
+                "{} ready, no live consumer; the oldest waits for {since}",
+                depth.ready
+            ),
+            "start a consumer, or look why it does not lease",
+        ),
+    };
+    let finding = Finding::new(problem, Severity::Standstill, sentence)
+        .with("ready", depth.ready)
+        .with("oldest_ready_ms", millis_ceil(age))
+        .with("waiting", look.facts.waiting);
+    Some(finding.advise(advice))
+}
+
+fn full(look: &Look, line: &Line) -> Option<Finding> {
+    let capacity = look.capacity()?.get() as u64;
+    let occupied = line.counters.depth.occupied();
+    if occupied < capacity {
+        return None;
+    }
+    let producers = match look.facts.waiting_for_room {
+        Some(1..) => ", producers wait for room",
+        _ => "",
+    };
+    let consumers = match (look.facts.waiting, line.counters.depth.leased) {
+        (Some(0), 0) => ", no consumer",
+        _ => "",
+    };
+    let sentence = format!("full: {occupied} of {capacity}{producers}{consumers}");
+    let severity = match consumers.is_empty() {
+        true => Severity::Trouble,
+        false => Severity::Standstill,
+    };
+    let finding = Finding::new(Problem::Full, severity, sentence)
+        .with("occupied", occupied)
+        .with("capacity", capacity)
+        .with("waiting_for_room", look.facts.waiting_for_room);
+    Some(finding.remedy(
+        "start consumers, or make it larger",
+        format!("qk reconfigure {} capacity={}", look.name, capacity * 2),
+    ))
+}
+
+fn wrong_unit(look: &Look, line: &Line) -> Option<Finding> {
+    let dues = || line.delayed.iter().filter_map(due_in);
+    let far: Vec<Duration> = dues().filter(|due| *due > TOO_FAR).collect();
+    let first = far.first()?;
+    let due = look.now.plus_millis(millis_ceil(*first));
+    // A due time in microseconds is refused by every backend, but a delay in milliseconds is a long one in seconds.
+    let guess = match *first / 1_000 < NEAR {
+        true => ": milliseconds taken for seconds?",
+        false => "",
+    };
+    let count = far.len();
+    let sentence = format!("{count} due in the year {}{guess}", year(due));
+    let finding = Finding::new(Problem::WrongUnit, Severity::Standstill, sentence)
+        .with("messages", count as u64)
+        .with("due_ms", due.as_millis());
+    Some(finding.remedy(
+        "cancel them, and push them with the right due time",
+        format!("qk peek {} delayed", look.name),
+    ))
+}
+
+fn due_in(message: &Peeked) -> Option<Duration> {
+    match message.standing {
+        Standing::Delayed { due_in } => Some(due_in),
+        _ => None,
+    }
+}
+
+/// The time at which a lease was made. A token is not below a thousand times that time (R1).
+fn leased_at(token: Token) -> Timestamp {
+    Timestamp::from_millis(token.get() / Token::PER_MILLI)
+}
+
+/// A lease: its holder, the time it has lasted, and the time it has to go.
+struct Held<'a> {
+    holder: &'a str,
+    since: Timestamp,
+    left: Duration,
+}
+
+fn leases(line: &Line) -> impl Iterator<Item = Held<'_>> {
+    line.leased
+        .iter()
+        .filter_map(|leased| match &leased.standing {
+            Standing::Leased {
+                receipt,
+                time_left,
+                holder,
+                ..
+            } => Some(Held {
+                holder: holder
+                    .as_ref()
+                    .map_or("an unnamed holder", |holder| holder.as_str()),
+                since: leased_at(receipt.token),
+                left: *time_left,
+            }),
+            _ => None,
+        })
+}
+
+fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
+    let long: Vec<Held<'_>> = leases(line)
+        .filter(|lease| lease.left > LONG_LEASE)
+        .collect();
+    let longest = long.iter().max_by_key(|lease| lease.left)?;
+    let by_holder = long
+        .iter()
+        .filter(|lease| lease.holder == longest.holder)
+        .count();
+    let others = long.len() - by_holder;
+    let others = if others > 0 {
+        format!(", {others} by others")
+    } else {
+        String::new()
+    };
+    let sentence = format!(
+        "{by_holder} leased by `{}` for {} more{others}, since {}",
+        longest.holder,
+        words(longest.left),
+        words(look.now.since(longest.since))
+    );
+    let depth = line.counters.depth;
+    let severity = match depth.ready == 0 && long.len() as u64 >= depth.leased {
+        true => Severity::Standstill,
+        false => Severity::Trouble,
+    };
+    let finding = Finding::new(Problem::LongLeases, severity, sentence)
+        .with("leases", long.len() as u64)
+        .with("holder", longest.holder)
+        .with("time_left_ms", millis_ceil(longest.left));
+    Some(finding.remedy(
+        "if the holder hangs, release its messages",
+        format!("qk release {} --holder '{}'", look.name, longest.holder),
+    ))
+}
+
+/// Messages that failed, and wait for their next attempt, by the fingerprint of their failure.
+fn failures(line: &Line) -> BTreeMap<String, Vec<(&Peeked, &str)>> {
+    let mut groups: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for message in &line.delayed {
+        if let Some(failure) = &message.failure {
+            groups
+                .entry(fingerprint(failure))
+                .or_default()
+                .push((message, failure.as_str()));
+        }
+    }
+    groups
+}
+
+/// The words with which a worker begins the reason of a body that does not decode.
+const UNDECODABLE: &str = "cannot decode";
+
+fn undecodable(line: &Line) -> Option<Finding> {
+    let failed = failures(line)
+        .into_values()
+        .flatten()
+        .map(|(_, failure)| failure);
+    let dead = line
+        .dead
+        .iter()
+        .filter_map(|letter| letter.failure.as_deref());
+    let all: Vec<&str> = failed
+        .chain(dead)
+        .filter(|failure| failure.starts_with(UNDECODABLE))
+        .collect();
+    let first = all.first()?;
+    let why = first
+        .trim_start_matches(UNDECODABLE)
+        .trim_start_matches(": ");
+    let sentence = format!("{} messages are undecodable: {why}", all.len());
+    let finding = Finding::new(Problem::Undecodable, Severity::Trouble, sentence)
+        .with("messages", all.len() as u64);
+    Some(
+        finding.advise(
+            "deploy consumers that know these messages; what died can be revived afterwards",
+        ),
+    )
+}
+
+fn failing(look: &Look, line: &Line) -> Option<Finding> {
+    let groups = failures(line);
+    let largest = groups.values().max_by_key(|group| group.len())?;
+    let (first, failure) = *largest.first()?;
+    if failure.starts_with(UNDECODABLE) {
+        return None;
+    }
+    let most = look
+        .config
+        .leasing()
+        .map_or(0, |config| config.max_attempts);
+    let next = largest
+        .iter()
+        .filter_map(|(message, _)| due_in(message))
+        .min()
+        .unwrap_or_default();
+    let sentence = match largest.len() {
+        1 => format!(
+            "#{} failed {} ×: '{failure}'; next try in {}, {} attempts left",
+            first.message.id,
+            first.attempts,
+            words(next),
+            most.saturating_sub(first.attempts)
+        ),
+        many => format!(
+            "{many} failed: '{failure}', or alike; next try in {}",
+            words(next)
+        ),
+    };
+    let depth = line.counters.depth;
+    let severity = match depth.ready == 0 && depth.leased == 0 {
+        true => Severity::Standstill,
+        false => Severity::Trouble,
+    };
+    let finding = Finding::new(Problem::Failing, severity, sentence)
+        .with("messages", largest.len() as u64)
+        .with("first", first.message.id.get())
+        .with("attempts", first.attempts)
+        .with("next_ms", millis_ceil(next));
+    Some(finding.remedy(
+        "mend the cause, or take the message away",
+        format!("qk show {} {}", look.name, first.message.id),
+    ))
+}
+
+fn clock_went_back(look: &Look, line: &Line) -> Option<Finding> {
+    let latest = leases(line).map(|lease| lease.since).max()?;
+    let step = latest.since(look.now);
+    if step < CLOCK_STEP {
+        return None;
+    }
+    let sentence = format!(
+        "the server's clock went back by {} at least: leases and delays last longer by that",
+        words(step)
+    );
+    let finding = Finding::new(Problem::ClockWentBack, Severity::Trouble, sentence)
+        .with("step_ms", millis_ceil(step));
+    Some(finding.advise("let the clock be corrected slowly, by a time service"))
+}
+
+fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
+    let dead = line.counters.depth.dead;
+    let groups = group_failures(&line.dead);
+    let largest = groups.first()?;
+    let new = line
+        .dead
+        .iter()
+        .filter(|letter| look.now.since(letter.died_at) < NEW_DEATHS)
+        .count();
+    let among = match line.dead.len() as u64 {
+        shown if shown < dead => format!(" of the first {shown}"),
+        _ => String::new(),
+    };
+    let sentence = format!(
+        "{dead} dead letters; {}{among}: '{}'",
+        largest.count, largest.example
+    );
+    let severity = if new > 0 {
+        Severity::Trouble
+    } else {
+        Severity::Note
+    };
+    let finding = Finding::new(Problem::DeadLetters, severity, sentence)
+        .with("dead", dead)
+        .with("in_the_last_hour", new as u64);
+    Some(finding.remedy(
+        "look at one of each group before you revive them",
+        format!("qk dead groups {}", look.name),
+    ))
+}
+
+fn too_slow(line: &Line) -> Option<Finding> {
+    let depth = line.counters.depth;
+    let age = line.counters.oldest_ready?;
+    if depth.ready == 0 || depth.leased == 0 || age < SLOW {
+        return None;
+    }
+    let sentence = format!(
+        "{} ready, the oldest for {}, while {} are leased: consumers are too slow",
+        depth.ready,
+        words(age),
+        depth.leased
+    );
+    let finding = Finding::new(Problem::TooSlow, Severity::Trouble, sentence)
+        .with("ready", depth.ready)
+        .with("leased", depth.leased);
+    Some(finding.advise("start more consumers, or give them more slots"))
+}
+
+fn all_due_later(line: &Line) -> Option<Finding> {
+    let depth = line.counters.depth;
+    let next = line.delayed.iter().filter_map(due_in).min()?;
+    if depth.ready > 0 || depth.leased > 0 {
+        return None;
+    }
+    let sentence = format!("{} due later, the next in {}", depth.delayed, words(next));
+    Some(
+        Finding::new(Problem::AllDueLater, Severity::Note, sentence)
+            .with("next_ms", millis_ceil(next)),
+    )
+}
+
+fn empty(line: &Line) -> Option<Finding> {
+    let counters = &line.counters;
+    if counters.depth.occupied() > 0 {
+        return None;
+    }
+    let sentence = match counters.accepted {
+        0 => "empty: nothing was ever pushed".to_owned(),
+        pushed => format!("empty: {pushed} were pushed, {} are acked", counters.acked),
+    };
+    let finding =
+        Finding::new(Problem::Empty, Severity::Note, sentence).with("accepted", counters.accepted);
+    Some(finding.advise("if messages are missing, look at the producers"))
+}

@@ -1,0 +1,90 @@
+//! What is read of a queue.
+
+use std::num::NonZeroUsize;
+
+use queue_core::{
+    Backend, Counters, DeadLetter, Facts, Leasing, Page, Peeked, Place, QueueConfig, QueueName,
+    Result, Timestamp,
+};
+use std::sync::Arc;
+
+/// Entries of a page.
+const PAGE: usize = 100;
+
+/// A queue, as it was read.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub(super) name: QueueName,
+    pub(super) config: QueueConfig,
+    pub(super) now: Timestamp,
+    pub(super) facts: Facts,
+    /// `None` of a ring.
+    pub(super) line: Option<Line>,
+}
+
+/// The messages of a leasing queue.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) queue: Arc<dyn Leasing>,
+    pub(super) counters: Counters,
+    pub(super) leased: Vec<Peeked>,
+    pub(super) delayed: Vec<Peeked>,
+    pub(super) dead: Vec<DeadLetter>,
+}
+
+impl Look {
+    /// Reads a queue; none if there is none.
+    pub(super) async fn at(backend: &dyn Backend, name: &QueueName) -> Result<Option<Self>> {
+        let Some(stored) = backend.open_stored(name).await? else {
+            return Ok(None);
+        };
+        let facts = backend.facts(name).await?;
+        let line = match stored.queue.leasing() {
+            Some(queue) => Some(Line::of(queue).await?),
+            None => None,
+        };
+        Ok(Some(Self {
+            name: name.clone(),
+            config: stored.config,
+            now: backend.now().await?,
+            facts,
+            line,
+        }))
+    }
+
+    /// The capacity, of a bounded queue.
+    pub(super) fn capacity(&self) -> Option<NonZeroUsize> {
+        match &self.config {
+            QueueConfig::Bounded(config) => NonZeroUsize::new(config.capacity),
+            _ => None,
+        }
+    }
+}
+
+impl Line {
+    async fn of(queue: Arc<dyn Leasing>) -> Result<Self> {
+        let counters = queue.counters().await?;
+        let depth = counters.depth;
+        let page = || Page::first(PAGE);
+        // A page of nothing costs a call as well.
+        let leased = match depth.leased {
+            0 => Vec::new(),
+            _ => queue.peek(Place::Leased, page()).await?.entries,
+        };
+        let delayed = match depth.delayed {
+            0 => Vec::new(),
+            _ => queue.peek(Place::Delayed, page()).await?.entries,
+        };
+        let dead = match depth.dead {
+            0 => Vec::new(),
+            _ => queue.dead_letters(page()).await?.entries,
+        };
+        Ok(Self {
+            queue,
+            counters,
+            leased,
+            delayed,
+            dead,
+        })
+    }
+}

@@ -1,0 +1,275 @@
+//! The findings about a queue.
+
+mod checks;
+mod look;
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use queue_core::{
+    Backend, Counters, Error, ErrorKind, Facts, QueueKind, QueueName, Result, Timestamp,
+};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::time::sleep;
+
+use self::look::Look;
+use crate::words::duration_in_words;
+
+/// The time between two looks at a queue that seems to stand still.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// What was found about a queue.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// The queue.
+    pub queue: QueueName,
+    /// What is wrong, or worth knowing; the worst first.
+    pub findings: Vec<Finding>,
+    /// The numbers that were read; `None` if there is no such queue, or if it cannot be read.
+    pub numbers: Option<Numbers>,
+}
+
+/// The numbers of a queue.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Numbers {
+    /// Its kind.
+    pub kind: QueueKind,
+    /// The backend's time, by which all others are.
+    pub now: Timestamp,
+    /// Its counters; `None` of a ring.
+    pub counters: Option<Counters>,
+    /// What only the backend knows.
+    pub facts: Facts,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What it is.
+    pub problem: Problem,
+    /// How bad it is.
+    pub severity: Severity,
+    /// It in a sentence.
+    pub sentence: String,
+    /// The numbers that show it.
+    pub evidence: BTreeMap<&'static str, Value>,
+    /// The way out, if there is one.
+    pub remedy: Option<Remedy>,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Nothing moves, or will not for long.
+    Standstill,
+    /// Some messages do not move, or more is about to go wrong.
+    Trouble,
+    /// Worth knowing.
+    Note,
+}
+
+/// A way out of a problem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Remedy {
+    /// What to do, in a sentence.
+    pub what: String,
+    /// The command that does it.
+    pub command: Option<String>,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Problem {
+    /// The backend does not answer.
+    Unreachable,
+    /// There is no such queue.
+    NoSuchQueue,
+    /// The queue cannot be read: its data is damaged, or of another version.
+    Unreadable,
+    /// The server refuses writes.
+    RefusesWrites,
+    /// A user lacks a right.
+    RightMissing,
+    /// The queue is paused.
+    Paused,
+    /// A bounded queue is full.
+    Full,
+    /// Messages are ready, and nobody waits for them.
+    NoConsumer,
+    /// Messages are ready, consumers wait, and nothing moves.
+    WakeUpLost,
+    /// Messages are due in thousands of years.
+    WrongUnit,
+    /// Leases last for very long.
+    LongLeases,
+    /// Messages fail to decode.
+    Undecodable,
+    /// Messages fail again and again.
+    Failing,
+    /// The server's clock went back.
+    ClockWentBack,
+    /// There are dead letters.
+    DeadLetters,
+    /// Consumers are slower than producers.
+    TooSlow,
+    /// All messages are due later.
+    AllDueLater,
+    /// The queue is empty.
+    Empty,
+    /// A setting or state of the server that may do harm.
+    ServerWarning,
+}
+
+/// Finds out why a queue stands still, or that it does not. Changes nothing, and reads a bounded amount. If the queue
+/// seems to stand still, it looks twice, 300 ms apart.
+///
+/// # Errors
+///
+/// `Invalid` for a bad name. Whatever stops a queue from being read is a finding.
+pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
+    let name = QueueName::new(queue)?;
+    let look = match Look::at(backend, &name).await {
+        Ok(Some(look)) => look,
+        Ok(None) => return Ok(Diagnosis::unread(name, checks::no_such_queue(queue))),
+        Err(error) => return Ok(Diagnosis::unread(name, checks::unreadable(&error))),
+    };
+    let mut findings = checks::all(&look);
+    let stands =
+        |finding: &Finding| matches!(finding.problem, Problem::NoConsumer | Problem::WakeUpLost);
+    if findings.iter().any(stands)
+        && let Some(line) = &look.line
+    {
+        sleep(AGAIN).await;
+        let again = line.queue.counters().await;
+        if again.is_ok_and(|again| has_moved(&line.counters, &again)) {
+            findings.retain(|finding| !stands(finding));
+        }
+    }
+    findings.sort_by_key(|finding| (finding.severity, finding.problem));
+    Ok(Diagnosis {
+        queue: name,
+        findings,
+        numbers: Some(Numbers {
+            kind: look.config.kind(),
+            now: look.now,
+            counters: look.line.map(|line| line.counters),
+            facts: look.facts,
+        }),
+    })
+}
+
+/// Whether messages were handed out, or settled, between two looks.
+fn has_moved(before: &Counters, after: &Counters) -> bool {
+    let settled = |counters: &Counters| counters.acked + counters.retried + counters.released;
+    settled(before) != settled(after)
+        || after.depth.leased != before.depth.leased
+        || after.depth.ready < before.depth.ready
+}
+
+impl Diagnosis {
+    fn unread(queue: QueueName, finding: Finding) -> Self {
+        Self {
+            queue,
+            findings: vec![finding],
+            numbers: None,
+        }
+    }
+
+    /// Whether nothing is wrong: there are no findings, or notes alone.
+    pub fn is_healthy(&self) -> bool {
+        let notes = |finding: &Finding| finding.severity == Severity::Note;
+        self.findings.iter().all(notes)
+    }
+
+    /// The worst finding in one line, with its command; or that nothing is wrong, with the numbers that say so.
+    pub fn headline(&self) -> String {
+        match self.findings.first().filter(|_| !self.is_healthy()) {
+            Some(finding) => finding.to_string(),
+            None => self.all_well(),
+        }
+    }
+
+    fn all_well(&self) -> String {
+        let Some(numbers) = &self.numbers else {
+            return "nothing is wrong".to_owned();
+        };
+        let waiting = match numbers.facts.waiting {
+            Some(1) => "; 1 consumer waits".to_owned(),
+            Some(waiting) => format!("; {waiting} consumers wait"),
+            None => String::new(),
+        };
+        let Some(counters) = &numbers.counters else {
+            return format!("nothing is wrong{waiting}");
+        };
+        let depth = counters.depth;
+        let oldest = match counters.oldest_ready {
+            Some(age) if depth.ready > 0 => format!(" (the oldest for {})", duration_in_words(age)),
+            _ => String::new(),
+        };
+        format!(
+            "nothing is wrong: {} ready{oldest}, {} delayed, {} leased, {} dead, {} acked{waiting}",
+            depth.ready, depth.delayed, depth.leased, depth.dead, counters.acked
+        )
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)?;
+        match self
+            .remedy
+            .as_ref()
+            .and_then(|remedy| remedy.command.as_ref())
+        {
+            Some(command) => write!(f, ": `{command}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Finding {
+    fn new(problem: Problem, severity: Severity, sentence: impl Into<String>) -> Self {
+        Self {
+            problem,
+            severity,
+            sentence: sentence.into(),
+            evidence: BTreeMap::new(),
+            remedy: None,
+        }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.evidence.insert(name, value.into());
+        self
+    }
+
+    /// What to do.
+    fn advise(mut self, what: impl Into<String>) -> Self {
+        self.remedy = Some(Remedy {
+            what: what.into(),
+            command: None,
+        });
+        self
+    }
+
+    /// What to do, and the command that does it.
+    fn remedy(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
+        self.remedy = Some(Remedy {
+            what: what.into(),
+            command: Some(command.into()),
+        });
+        self
+    }
+}
+
+/// Whether an error says that the backend cannot be reached.
+fn is_unreachable(error: &Error) -> bool {
+    error.is_transient() || error.kind() == ErrorKind::Unavailable
+}

@@ -1,0 +1,35 @@
+//! Why does a queue stand still? Diagnosis of a queue as data, for any backend, and the command `qk` around it.
+//!
+//! [`diagnose`] reads a queue by the contract's calls, and its server by [`Backend::facts`](queue_core::Backend::facts).
+//! It returns findings, the worst first. Each has a sentence, its evidence in numbers, and the way out:
+//!
+//! ```
+//! use queue_core::{Leasing, Queues};
+//! use queue_memory::MemoryBackend;
+//! use queue_ops::{Problem, diagnose};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_core::Result<()> {
+//! let queues = Queues::new(MemoryBackend::new());
+//! let orders = queues.reliable::<u64>("orders").await?;
+//! orders.push_all(&[1, 2, 3]).await?;
+//! orders.queue().pause().await?;
+//!
+//! let diagnosis = diagnose(&**queues.backend(), "orders").await?;
+//! assert_eq!(diagnosis.findings[0].problem, Problem::Paused);
+//! assert_eq!(diagnosis.headline(), "paused; 3 ready wait: `qk resume orders`");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A diagnosis changes nothing, and reads a bounded amount: the counters, the facts, and one page of each place.
+
+mod diagnosis;
+mod fingerprint;
+mod words;
+
+pub use self::{
+    diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, diagnose},
+    fingerprint::{FailureGroup, fingerprint, group_failures},
+    words::duration_in_words,
+};

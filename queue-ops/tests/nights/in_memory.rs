@@ -1,0 +1,103 @@
+//! The nights that can happen in memory, in virtual time.
+
+use std::time::Duration;
+
+use queue_core::{Push, Queues, ReliableQueueExt, Timestamp};
+use queue_memory::MemoryBackend;
+use queue_ops::{Problem, diagnose};
+use tokio::time::sleep;
+
+use crate::setups::{NIGHTS, fits, make};
+
+/// 2026-11-27 00:00 UTC.
+const START: Timestamp = Timestamp::from_millis(1_795_737_600_000);
+
+#[tokio::test(start_paused = true)]
+async fn each_night_is_named_in_the_first_line() {
+    for night in &NIGHTS {
+        let queues = Queues::new(MemoryBackend::starting_at(START));
+        let kept = make(&queues, night.name).await;
+        sleep(Duration::from_secs(3)).await;
+        let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+        let line = diagnosis.headline();
+        assert!(fits(&line, night.line), "{}: {line}", night.name);
+        assert_eq!(diagnosis.is_healthy(), night.name == "well");
+        if let Some(remedy) = night.remedy {
+            assert!(
+                line.ends_with(&format!(": `{remedy}`")),
+                "{}: {line}",
+                night.name
+            );
+        }
+        kept.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_is_not_there_is_named() {
+    let queues = Queues::new(MemoryBackend::new());
+    let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+    assert_eq!(diagnosis.findings[0].problem, Problem::NoSuchQueue);
+    assert!(!diagnosis.is_healthy());
+    assert_eq!(diagnosis.headline(), "there is no queue `orders`: `qk ls`");
+    assert!(diagnose(&**queues.backend(), "two\nlines").await.is_err());
+}
+
+/// Consumers that take their time leave messages ready between two looks, and that is no standstill.
+#[tokio::test(start_paused = true)]
+async fn a_queue_under_load_has_no_findings() {
+    for pause in [1, 40, 250] {
+        let queues = Queues::new(MemoryBackend::starting_at(START));
+        let orders = queues.reliable::<u64>("orders").await.unwrap();
+        let producer = orders.clone();
+        let producing = tokio::spawn(async move {
+            for order in 0.. {
+                producer.push_all(&[order; 16]).await.unwrap();
+                sleep(Duration::from_millis(pause)).await;
+            }
+        });
+        let consumer = orders.clone();
+        let consuming = tokio::spawn(async move {
+            loop {
+                // No lease is held while it sleeps, so the queue looks deserted now and then.
+                let taken = consumer.queue();
+                let leased = queue_core::LeasingExt::receive(
+                    &**taken,
+                    64,
+                    Duration::from_secs(30),
+                    Duration::ZERO,
+                );
+                for delivery in leased.await.unwrap() {
+                    queue_core::LeasingExt::ack(&**taken, delivery.receipt)
+                        .await
+                        .unwrap();
+                }
+                sleep(Duration::from_millis(pause)).await;
+            }
+        });
+        for _ in 0..50 {
+            sleep(Duration::from_millis(97)).await;
+            let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+            assert!(diagnosis.is_healthy(), "{}", diagnosis.headline());
+        }
+        producing.abort();
+        consuming.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_diagnosis_is_data() {
+    let queues = Queues::new(MemoryBackend::starting_at(START));
+    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    orders.queue().push_one(Push::new("1")).await.unwrap();
+    orders.queue().pause().await.unwrap();
+    let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+    let json = serde_json::to_value(&diagnosis).unwrap();
+    assert_eq!(json["queue"], "orders");
+    assert_eq!(json["findings"][0]["problem"], "paused");
+    assert_eq!(json["findings"][0]["severity"], "standstill");
+    assert_eq!(json["findings"][0]["evidence"]["ready"], 1);
+    assert_eq!(json["findings"][0]["remedy"]["command"], "qk resume orders");
+    assert_eq!(json["numbers"]["counters"]["depth"]["ready"], 1);
+    assert_eq!(json["numbers"]["facts"]["waiting"], 0);
+}

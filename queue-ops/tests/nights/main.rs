@@ -1,0 +1,9 @@
+//! The nights: each is a way in which a queue stands still, and the first line of the diagnosis names it. On memory
+//! where it can happen there, and on a real server, through the program `qk`.
+
+#![cfg(unix)]
+
+mod in_memory;
+#[cfg(feature = "cli")]
+mod on_redis;
+mod setups;

@@ -1,0 +1,190 @@
+//! The nights on a real server, through the program `qk`.
+
+use std::{
+    process::{Command, Output},
+    time::Duration,
+};
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::Server;
+
+use crate::setups::{HOUR, NIGHTS, fits, make};
+
+fn qk(url: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_qk"));
+    command
+        .env_remove("QUEUE_URL")
+        .args(["--url", url])
+        .args(arguments);
+    command.output().expect("qk runs")
+}
+
+/// What a command of `qk` says, and its status.
+fn said(url: &str, arguments: &[&str]) -> (String, i32) {
+    let output = qk(url, arguments);
+    let text = [&*output.stdout, &*output.stderr].concat();
+    let text = String::from_utf8(text).expect("text");
+    (text, output.status.code().expect("it exits"))
+}
+
+async fn queues(server: &Server) -> Queues {
+    Queues::new(RedisBackend::connect(&server.url()).await.unwrap())
+}
+
+/// The first line of `qk why orders`, once it fits; or its last answer.
+async fn first_line(url: &str, expected: &str) -> (String, i32) {
+    let begun = tokio::time::Instant::now();
+    loop {
+        let url = url.to_owned();
+        let asked = tokio::task::spawn_blocking(move || said(&url, &["why", "orders"]));
+        let (text, status) = asked.await.unwrap();
+        let line = text.lines().next().unwrap_or_default().to_owned();
+        // A message has to be ready for a second before that means anything.
+        if fits(&line, expected) || begun.elapsed() > Duration::from_secs(60) {
+            return (line, status);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_night_is_named_in_the_first_line() {
+    let server = Server::start().unwrap();
+    let queues = queues(&server).await;
+    let name = QueueName::new("orders").unwrap();
+    for night in &NIGHTS {
+        let kept = make(&queues, night.name).await;
+        let (line, status) = first_line(&server.url(), night.line).await;
+        assert!(fits(&line, night.line), "{}: {line}", night.name);
+        assert_eq!(status, i32::from(night.name != "well"), "{}", night.name);
+        kept.iter().for_each(tokio::task::JoinHandle::abort);
+        queues
+            .backend()
+            .remove(&name, Removal::EvenIfLeased)
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_server_is_named() {
+    let server = Server::start().unwrap();
+    let queues = queues(&server).await;
+    let orders = queues.reliable::<String>("orders").await.unwrap();
+    let mut admin = server.connect().unwrap();
+    let used: u64 = server
+        .info("memory", "used_memory")
+        .unwrap()
+        .unwrap()
+        .parse()
+        .unwrap();
+    redis::cmd("CONFIG")
+        .arg("SET")
+        .arg("maxmemory")
+        .arg(used + 1_000_000)
+        .exec(&mut admin)
+        .unwrap();
+    while orders.push(&"x".repeat(10_000)).await.is_ok() {}
+    let pattern = "the server refuses pushes: its memory is full: … of … bytes; consumers can drain it: `qk check`";
+    let (line, status) = first_line(&server.url(), pattern).await;
+    assert!(fits(&line, pattern), "{line}");
+    assert_eq!(status, 1);
+    let (text, status) = said(&server.url(), &["check"]);
+    assert!(
+        text.contains("!  it refuses writes: its memory is full"),
+        "{text}"
+    );
+    assert_eq!(status, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_right_is_named() {
+    let server = Server::start().unwrap();
+    let orders = queues(&server)
+        .await
+        .reliable::<u64>("orders")
+        .await
+        .unwrap();
+    orders.push(&1).await.unwrap();
+    let mut admin = server.connect().unwrap();
+    let rules = format!("{} -zrem", queue_redis::access_rules("qk"));
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER").arg("shop").arg("on").arg(">secret");
+    user.arg(rules.split(' ').collect::<Vec<_>>())
+        .exec(&mut admin)
+        .unwrap();
+    let refused = RedisBackend::connect(&server.url_as("shop", "secret")).await;
+    let refused = match refused {
+        Err(error) => error,
+        Ok(backend) => {
+            let orders = Queues::new(backend)
+                .reliable::<u64>("orders")
+                .await
+                .unwrap();
+            orders.receive(HOUR, Duration::ZERO).await.unwrap_err()
+        }
+    };
+    assert_eq!(refused.kind(), ErrorKind::Configuration, "{refused}");
+    // The server logs a call that it refused; asking whether it would refuse one leaves no trace.
+    redis::cmd("ZREM")
+        .arg("qk:{orders}:leases")
+        .arg("1")
+        .exec(&mut server_as(&server, "shop", "secret"))
+        .unwrap_err();
+    let pattern = "user `shop` lacks the right to ZREM (refused 1 ×, last … ago): `qk acl`";
+    let (line, status) = first_line(&server.url(), pattern).await;
+    assert!(fits(&line, pattern), "{line}");
+    assert_eq!(status, 1);
+    // And a `qk` that has this user says so itself.
+    let (text, status) = said(&server.url_as("shop", "secret"), &["why", "orders"]);
+    assert!(
+        text.to_lowercase().contains("zrem") && !text.contains("secret"),
+        "{text}"
+    );
+    assert_ne!(status, 0);
+}
+
+fn server_as(server: &Server, user: &str, password: &str) -> redis::Connection {
+    let client = redis::Client::open(server.url_as(user, password)).unwrap();
+    client.get_connection().unwrap()
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_and_no_secret_shown() {
+    let (text, status) = said("redis://shop:secret@127.0.0.1:1", &["check"]);
+    assert!(
+        text.contains("127.0.0.1:1") && !text.contains("secret"),
+        "{text}"
+    );
+    assert_eq!(status, 1);
+    let (text, status) = said("redis://shop:secret@127.0.0.1:1", &["ls"]);
+    assert!(
+        text.contains("127.0.0.1:1") && !text.contains("secret"),
+        "{text}"
+    );
+    assert_eq!(status, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_is_named() {
+    let primary = Server::start().unwrap();
+    let server = Server::start().unwrap();
+    queues(&server)
+        .await
+        .reliable::<u64>("orders")
+        .await
+        .unwrap();
+    let mut admin = server.connect().unwrap();
+    let primary = primary.socket();
+    // It finds no primary at a socket, which is all the same here.
+    let _ = primary;
+    redis::cmd("REPLICAOF")
+        .arg("127.0.0.1")
+        .arg(1)
+        .exec(&mut admin)
+        .unwrap();
+    let (text, status) = said(&server.url(), &["check"]);
+    assert!(text.contains("replica"), "{text}");
+    assert_eq!(status, 1);
+}

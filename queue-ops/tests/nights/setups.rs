@@ -1,0 +1,190 @@
+//! The nights that any backend can have.
+
+use std::time::Duration;
+
+use queue_core::*;
+
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+
+/// A night: its name, what makes it, and the beginning of the first line that names it.
+pub(crate) struct Night {
+    pub(crate) name: &'static str,
+    /// `…` stands for what differs each time.
+    pub(crate) line: &'static str,
+    pub(crate) remedy: Option<&'static str>,
+}
+
+/// What happened to the queue `orders`. The caller waits until what is ready has been ready for long.
+pub(crate) const NIGHTS: [Night; 9] = [
+    Night {
+        name: "paused",
+        line: "paused; 7 ready wait",
+        remedy: Some("qk resume orders"),
+    },
+    Night {
+        name: "no consumer",
+        line: "5 ready, no live consumer; the oldest waits for …",
+        remedy: None,
+    },
+    Night {
+        name: "poison",
+        line: "#1 failed 1 ×: '422: unknown article'; next try in … min, 4 attempts left",
+        remedy: Some("qk show orders 1"),
+    },
+    Night {
+        name: "hung worker",
+        line: "50 leased by `vm, process 26399` for … h … more, since …",
+        remedy: Some("qk release orders --holder 'vm, process 26399'"),
+    },
+    Night {
+        name: "wrong unit",
+        line: "3 due in the year …: milliseconds taken for seconds?",
+        remedy: Some("qk peek orders delayed"),
+    },
+    Night {
+        name: "full",
+        line: "full: 10 of 10, producers wait for room, no consumer",
+        remedy: Some("qk reconfigure orders capacity=20"),
+    },
+    Night {
+        name: "undecodable",
+        line: "3 messages are undecodable: unknown variant `ShipTo`",
+        remedy: None,
+    },
+    Night {
+        name: "dead letters",
+        line: "4 dead letters; 3: 'buried: order 1: no article \"rose\"'",
+        remedy: Some("qk dead groups orders"),
+    },
+    Night {
+        name: "well",
+        line: "nothing is wrong: …",
+        remedy: None,
+    },
+];
+
+/// What keeps a night going: dropping it ends it.
+pub(crate) type Keep = Vec<tokio::task::JoinHandle<()>>;
+
+/// Makes a night. What it returns has to live until the diagnosis.
+pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
+    let config = ReliableConfig::default();
+    match night {
+        "paused" => {
+            let orders = queues
+                .reliable_with::<u64>("orders", &config)
+                .await
+                .unwrap();
+            orders.push_all(&[1, 2, 3, 4, 5, 6, 7]).await.unwrap();
+            orders.queue().pause().await.unwrap();
+        }
+        "no consumer" => {
+            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
+        }
+        "poison" => {
+            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            orders.push(&1).await.unwrap();
+            fail_all(&**orders.queue(), "422: unknown article").await;
+        }
+        "hung worker" => {
+            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            orders.push_all(&(0..50).collect::<Vec<_>>()).await.unwrap();
+            let holder = Some(Holder::new("vm, process 26399").unwrap());
+            let max = 50.try_into().unwrap();
+            let leased = orders
+                .queue()
+                .settle_and_lease(&[], max, 20 * HOUR, holder)
+                .await
+                .unwrap();
+            assert_eq!(leased.1.deliveries.len(), 50);
+        }
+        "wrong unit" => {
+            let orders = queues.delay::<u64>("orders").await.unwrap();
+            for order in 1..=3 {
+                // Thirty days, in milliseconds.
+                let delay = Duration::from_secs(30 * 86_400 * 1_000);
+                orders.push(&order, delay).await.unwrap();
+            }
+        }
+        "full" => {
+            let orders = queues.bounded::<u64>("orders", 10).await.unwrap();
+            for order in 0..10 {
+                orders.push(&order, Overflow::Reject).await.unwrap();
+            }
+            return (0..3)
+                .map(|order: u64| {
+                    let orders = orders.clone();
+                    tokio::spawn(async move {
+                        let wait = orders.message(&order).wait(HOUR).send().await;
+                        panic!("there was room: {wait:?}");
+                    })
+                })
+                .collect();
+        }
+        "undecodable" => {
+            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            orders.push_all(&[1, 2, 3]).await.unwrap();
+            fail_all(&**orders.queue(), "cannot decode: unknown variant `ShipTo`").await;
+        }
+        "dead letters" => {
+            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            orders.push_all(&[1, 2, 3, 4]).await.unwrap();
+            for order in 1..=4 {
+                let delivery = orders
+                    .queue()
+                    .receive_one(HOUR, Duration::ZERO)
+                    .await
+                    .unwrap()
+                    .unwrap();
+                let why = match order {
+                    4 => "the bank is closed".to_owned(),
+                    _ => format!("order {order}: no article \"rose\""),
+                };
+                let buried = Settlement::bury(delivery.receipt, why);
+                orders.queue().settle_one(buried).await.unwrap();
+            }
+        }
+        "well" => {
+            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            orders.push(&1).await.unwrap();
+            let queue = orders.clone();
+            return vec![tokio::spawn(async move {
+                loop {
+                    if let Some(delivery) = queue.receive(HOUR, HOUR).await.unwrap() {
+                        delivery.ack().await.unwrap();
+                    }
+                }
+            })];
+        }
+        other => panic!("no night {other}"),
+    }
+    Vec::new()
+}
+
+/// All messages fail once, and wait for minutes.
+async fn fail_all(queue: &dyn Leasing, why: &str) {
+    let leased = queue.receive(100, HOUR, Duration::ZERO).await.unwrap();
+    for delivery in leased {
+        let retry = Settlement::retry_because(delivery.receipt, Duration::from_secs(600), why);
+        queue.settle_one(retry).await.unwrap();
+    }
+}
+
+/// Whether a line has all parts of the pattern, in order; `…` stands for anything.
+pub(crate) fn fits(line: &str, pattern: &str) -> bool {
+    let mut rest = line;
+    let mut parts = pattern.split('…');
+    let first = parts.next().unwrap_or_default();
+    let Some(after) = rest.strip_prefix(first) else {
+        return false;
+    };
+    rest = after;
+    parts.all(|part| match rest.find(part) {
+        Some(at) => {
+            rest = &rest[at + part.len()..];
+            true
+        }
+        None => false,
+    })
+}

@@ -1,0 +1,251 @@
+//! What a server knows of a queue, and of itself.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use queue_core::{Denied, Facts, QueueName, Result, ServerFacts, Timestamp, in_millis};
+use redis::{Cmd, FromRedisValue, Value};
+use redis_link::Client;
+
+use super::RedisBackend;
+use crate::keys;
+
+/// Entries of the server's log of refused calls that are read.
+const DENIALS: usize = 10;
+/// Processes at a marker that are read.
+const REGISTERED: usize = 1_000;
+
+impl RedisBackend {
+    pub(super) async fn facts_of(&self, name: &QueueName) -> Result<Facts> {
+        let meta = keys::meta(self.prefix(), name);
+        let client = self.client().at(&meta);
+        let now = client.time().await?;
+        let mut facts = Facts::default();
+        facts.waiting = waiting(&client, &meta, "arrivals", now).await?;
+        facts.waiting_for_room = waiting(&client, &meta, "room", now).await?;
+        facts.server = self.server(&client, now).await?;
+        Ok(facts)
+    }
+
+    /// The state of the server that this client sends to; none if its user may not read it.
+    async fn server(&self, client: &Client, now: Timestamp) -> Result<Option<ServerFacts>> {
+        let Some(text) = allowed::<String>(client, &redis::cmd("INFO")).await? else {
+            return Ok(None);
+        };
+        let info = Info(&text);
+        let mut facts = ServerFacts::default();
+        facts.address = client.line().await?.node.address().to_string();
+        facts.version = info.version();
+        facts.now = now;
+        facts.memory = info.number("used_memory").unwrap_or(0);
+        facts.memory_limit = info.number("maxmemory").filter(|limit| *limit > 0);
+        let settings = settings(client).await?;
+        facts.refuses_writes = refuses_writes(&info, &settings);
+        facts.denied = denied(client).await?;
+        facts.warnings = queue_core::Backend::warnings(self);
+        Ok(Some(facts))
+    }
+}
+
+/// The reply to a command; none if the user may not call it, or if the server has no such command.
+async fn allowed<T: FromRedisValue>(client: &Client, command: &Cmd) -> Result<Option<T>> {
+    match client.ask(command, "a fact of the server").await {
+        Ok(reply) => Ok(Some(reply)),
+        Err(error) if error.is_transient() => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// How many processes wait at a marker of this queue: those that are registered there and still listen. A process that
+/// was killed stays registered until its time is over.
+async fn waiting(client: &Client, meta: &str, marker: &str, now: Timestamp) -> Result<Option<u64>> {
+    let marker = format!("{}{marker}", meta.strip_suffix("meta").unwrap_or(meta));
+    let mut range = redis::cmd("ZRANGEBYSCORE");
+    range
+        .arg(marker)
+        .arg(format!("({}", now.as_millis()))
+        .arg("+inf");
+    range.arg("LIMIT").arg(0).arg(REGISTERED);
+    let Some(registered) = allowed::<Vec<String>>(client, &range).await? else {
+        return Ok(None);
+    };
+    if registered.is_empty() {
+        return Ok(Some(0));
+    }
+    let mut listening = redis::cmd("PUBSUB");
+    listening.arg("NUMSUB");
+    for registration in &registered {
+        // Behind a blank are the terms of a lease.
+        listening.arg(registration.split(' ').next());
+    }
+    let counts = allowed::<BTreeMap<String, u64>>(client, &listening).await?;
+    Ok(Some(match counts {
+        Some(counts) => counts.values().filter(|count| **count > 0).count() as u64,
+        None => registered.len() as u64,
+    }))
+}
+
+/// Settings by which a server refuses writes.
+async fn settings(client: &Client) -> Result<BTreeMap<String, String>> {
+    let mut settings = BTreeMap::new();
+    for name in [
+        "maxmemory-policy",
+        "stop-writes-on-bgsave-error",
+        "min-replicas-to-write",
+        "min-replicas-max-lag",
+    ] {
+        // Servers before 7.0 take one name at a time.
+        let mut get = redis::cmd("CONFIG");
+        get.arg("GET").arg(name);
+        settings.extend(
+            allowed::<BTreeMap<String, String>>(client, &get)
+                .await?
+                .unwrap_or_default(),
+        );
+    }
+    Ok(settings)
+}
+
+/// The calls that the server refused for want of rights.
+async fn denied(client: &Client) -> Result<Vec<Denied>> {
+    let mut log = redis::cmd("ACL");
+    log.arg("LOG").arg(DENIALS);
+    let entries = allowed::<Vec<BTreeMap<String, Value>>>(client, &log).await?;
+    let entries = entries.unwrap_or_default().into_iter();
+    Ok(entries.filter_map(|entry| denial(&entry)).collect())
+}
+
+fn denial(entry: &BTreeMap<String, Value>) -> Option<Denied> {
+    let text =
+        |name: &str| -> Option<String> { redis::from_redis_value(entry.get(name)?.clone()).ok() };
+    // Failed logins are there as well.
+    let what = match &*text("reason")? {
+        "command" => text("object")?.to_uppercase(),
+        "key" => format!("the key {}", text("object")?),
+        "channel" => format!("the channel {}", text("object")?),
+        _ => return None,
+    };
+    let age: f64 = text("age-seconds")?.parse().ok()?;
+    let times: u64 = text("count")?.parse().ok()?;
+    Some(Denied::new(
+        text("username")?,
+        what,
+        times,
+        Duration::try_from_secs_f64(age).ok()?,
+    ))
+}
+
+/// The reply to `INFO`.
+struct Info<'a>(&'a str);
+
+impl Info<'_> {
+    fn field(&self, name: &str) -> Option<&str> {
+        let mut lines = self.0.lines();
+        lines
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+            .map(str::trim)
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.field(name)?.parse().ok()
+    }
+
+    fn version(&self) -> String {
+        // Valkey names a Redis version, too, for clients that ask for one.
+        match self.field("valkey_version") {
+            Some(version) => format!("Valkey {version}"),
+            None => format!(
+                "Redis {}",
+                self.field("redis_version")
+                    .unwrap_or("of an unknown version")
+            ),
+        }
+    }
+}
+
+/// Why a server refuses writes, by its own account.
+fn refuses_writes(info: &Info<'_>, settings: &BTreeMap<String, String>) -> Option<String> {
+    let setting = |name: &str| settings.get(name).map(String::as_str);
+    if info.field("loading") == Some("1") {
+        return Some("it is loading its data".to_owned());
+    }
+    if info.field("role") == Some("slave") {
+        let primary = info.field("master_host").unwrap_or("another server");
+        return Some(format!("it is a replica of {primary}"));
+    }
+    let (used, limit) = (
+        info.number("used_memory")?,
+        info.number("maxmemory").unwrap_or(0),
+    );
+    if limit > 0 && used >= limit {
+        return Some(format!("its memory is full: {used} of {limit} bytes"));
+    }
+    let needed: u64 = setting("min-replicas-to-write")
+        .and_then(|needed| needed.parse().ok())
+        .unwrap_or(0);
+    let good = info.number("min_slaves_good_slaves");
+    if let Some(good) = good.filter(|good| *good < needed) {
+        let lag = Duration::from_secs(
+            setting("min-replicas-max-lag")
+                .and_then(|lag| lag.parse().ok())
+                .unwrap_or(10),
+        );
+        return Some(format!(
+            "{good} of {needed} replicas were heard of within {}",
+            in_millis(lag)
+        ));
+    }
+    if info.field("aof_last_write_status") == Some("err") {
+        return Some("it cannot write its append-only file".to_owned());
+    }
+    let stops = setting("stop-writes-on-bgsave-error").is_none_or(|stops| stops == "yes");
+    if stops && info.field("rdb_last_bgsave_status") == Some("err") {
+        return Some("its last snapshot failed (`stop-writes-on-bgsave-error`)".to_owned());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_of_a_server_that_refuses_writes_is_told() {
+        let settings = BTreeMap::from([("min-replicas-to-write".to_owned(), "1".to_owned())]);
+        for (info, reason) in [
+            ("loading:1", Some("loading its data")),
+            (
+                "role:slave\r\nmaster_host:10.0.0.7",
+                Some("a replica of 10.0.0.7"),
+            ),
+            (
+                "role:master\r\nused_memory:900\r\nmaxmemory:800",
+                Some("900 of 800 bytes"),
+            ),
+            (
+                "used_memory:1\r\nmaxmemory:0\r\nmin_slaves_good_slaves:0",
+                Some("0 of 1 replicas"),
+            ),
+            (
+                "used_memory:1\r\naof_last_write_status:err",
+                Some("append-only file"),
+            ),
+            (
+                "used_memory:1\r\nrdb_last_bgsave_status:err",
+                Some("last snapshot failed"),
+            ),
+            (
+                "role:master\r\nused_memory:700\r\nmaxmemory:800\r\nrdb_last_bgsave_status:ok",
+                None,
+            ),
+        ] {
+            let found = refuses_writes(&Info(info), &settings);
+            assert_eq!(found.is_some(), reason.is_some(), "{info}: {found:?}");
+            assert!(
+                found
+                    .unwrap_or_default()
+                    .contains(reason.unwrap_or_default()),
+                "{info}"
+            );
+        }
+    }
+}
