@@ -31,5 +31,5 @@ mod words;
 pub use self::{
     diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, diagnose},
     fingerprint::{FailureGroup, fingerprint, group_failures},
-    words::duration_in_words,
+    words::{counted, duration_in_words},
 };

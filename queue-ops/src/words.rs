@@ -21,6 +21,14 @@ pub fn duration_in_words(duration: Duration) -> String {
     }
 }
 
+/// A number of things: `1 message`, `7 messages`.
+pub fn counted(count: u64, thing: &str) -> String {
+    match count {
+        1 => format!("1 {thing}"),
+        _ => format!("{count} {thing}s"),
+    }
+}
+
 /// The year of a time, in UTC, also of times that no calendar has.
 pub(crate) fn year(time: Timestamp) -> u64 {
     /// The mean length of a year of the Gregorian calendar.

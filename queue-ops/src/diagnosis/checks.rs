@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     fingerprint::{fingerprint, group_failures},
-    words::{duration_in_words as words, year},
+    words::{counted, duration_in_words as words, year},
 };
 
 /// A message that is ready for longer than this should have been handed out.
@@ -338,7 +338,10 @@ fn undecodable(line: &Line) -> Option<Finding> {
     let why = first
         .trim_start_matches(UNDECODABLE)
         .trim_start_matches(": ");
-    let sentence = format!("{} messages are undecodable: {why}", all.len());
+    let sentence = format!(
+        "{} cannot be decoded: {why}",
+        counted(all.len() as u64, "message")
+    );
     let finding = Finding::new(Problem::Undecodable, Severity::Trouble, sentence)
         .with("messages", all.len() as u64);
     Some(
@@ -422,8 +425,10 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
         _ => String::new(),
     };
     let sentence = format!(
-        "{dead} dead letters; {}{among}: '{}'",
-        largest.count, largest.example
+        "{}; {}{among}: '{}'",
+        counted(dead, "dead letter"),
+        largest.count,
+        largest.example
     );
     let severity = if new > 0 {
         Severity::Trouble

@@ -48,7 +48,7 @@ pub(crate) const NIGHTS: [Night; 9] = [
     },
     Night {
         name: "undecodable",
-        line: "3 messages are undecodable: unknown variant `ShipTo`",
+        line: "3 messages cannot be decoded: unknown variant `ShipTo`",
         remedy: None,
     },
     Night {

@@ -1,7 +1,7 @@
 //! Commands about dead letters.
 
 use queue_core::{DeadLetter, Error, Leasing, MessageId, Page, Revived, limits};
-use queue_ops::{fingerprint, group_failures};
+use queue_ops::{counted, fingerprint, group_failures};
 use queue_redis::RedisBackend;
 use serde_json::{Value, json};
 
@@ -130,8 +130,8 @@ fn is_confirmed(choice: &DeadChoice, verb: &str, ids: &[MessageId]) -> bool {
     }
     let first: Vec<String> = ids.iter().take(5).map(|id| format!("#{id}")).collect();
     write_line(&format!(
-        "would {verb} {} dead letters ({}): say --yes",
-        ids.len(),
+        "would {verb} {} ({}): say --yes",
+        counted(ids.len() as u64, "dead letter"),
         first.join(", ")
     ));
     false

@@ -5,7 +5,7 @@ use queue_core::{
     LeasingExt, MessageId, Offered, Overflow, Page, Peeked, Place, PriorityQueueExt, Receipt,
     ReliableQueueExt, Settled, Settlement, Standing, limits,
 };
-use queue_ops::duration_in_words as words;
+use queue_ops::{counted, duration_in_words as words};
 use queue_redis::RedisBackend;
 use serde_json::{Value, json};
 
@@ -267,8 +267,8 @@ async fn settle(
             .map(|receipt| format!("#{}", receipt.id))
             .collect();
         write_line(&format!(
-            "would {verb} {} leased messages ({}); their holders lose their leases: say --yes",
-            receipts.len(),
+            "would {verb} {} ({}), whose holders lose their leases: say --yes",
+            counted(receipts.len() as u64, "leased message"),
             first.join(", ")
         ));
         return Ok(End::Findings);
@@ -285,9 +285,11 @@ async fn settle(
             .filter(|settled| **settled != Settled::LeaseLost)
             .count();
     }
-    write_line(&format!(
-        "{done} of {} done; the others were settled meanwhile",
-        receipts.len()
-    ));
+    let rest = if done < receipts.len() {
+        "; the others were settled meanwhile"
+    } else {
+        ""
+    };
+    write_line(&format!("{done} of {} done{rest}", receipts.len()));
     Ok(End::Well)
 }

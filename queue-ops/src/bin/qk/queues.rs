@@ -6,7 +6,7 @@ use queue_core::{
     Backend, Error, LeasingExt, PriorityConfig, QueueConfig, QueueInfo, QueueName, Removal,
     RotatingConfig, limits,
 };
-use queue_ops::{Diagnosis, Severity, diagnose, duration_in_words};
+use queue_ops::{Diagnosis, Severity, counted, diagnose, duration_in_words};
 use queue_redis::RedisBackend;
 use std::time::Duration;
 
@@ -172,13 +172,12 @@ pub(crate) async fn purge(backend: &RedisBackend, queue: &str, yes: bool) -> Out
     if !yes {
         let depth = leasing.depth().await?;
         let count = depth.ready + depth.delayed;
-        write_line(&format!(
-            "would remove {count} messages of {queue}: say --yes"
-        ));
+        let count = counted(count, "message");
+        write_line(&format!("would remove {count} of {queue}: say --yes"));
         return Ok(End::Findings);
     }
     let purged = leasing.purge_all().await?;
-    write_line(&format!("{purged} messages removed"));
+    write_line(&format!("{} removed", counted(purged, "message")));
     Ok(End::Well)
 }
 
