@@ -4,4 +4,5 @@
 
 mod endpoints;
 mod killed;
+mod page;
 mod process;
