@@ -24,11 +24,13 @@
 //!
 //! A diagnosis changes nothing, and reads a bounded amount: the counters, the facts, and one page of each place.
 
+mod consumers;
 mod diagnosis;
 mod fingerprint;
 mod words;
 
 pub use self::{
+    consumers::{ConsumerInfo, consumers},
     diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, diagnose},
     fingerprint::{FailureGroup, fingerprint, group_failures},
     words::{counted, duration_in_words},

@@ -12,6 +12,8 @@ use crate::{Timestamp, values::in_json};
 pub struct Facts {
     /// How many consumers wait for messages of the queue: callers in this process, or processes on a server.
     pub waiting: Option<u64>,
+    /// The holders' names of those that wait, where they have told them.
+    pub waiting_holders: Vec<String>,
     /// How many producers wait for room.
     pub waiting_for_room: Option<u64>,
     /// The server that has the queue.

@@ -6,8 +6,9 @@ use std::{
 };
 
 use queue_core::*;
+use queue_ops::diagnose;
 use queue_redis::RedisBackend;
-use real_redis::Server;
+use real_redis::{Cluster, Server};
 
 use crate::setups::{HOUR, NIGHTS, fits, make};
 
@@ -65,6 +66,80 @@ async fn each_night_is_named_in_the_first_line() {
             .await
             .unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_night_is_named_on_a_cluster() {
+    let cluster = Cluster::start(3, 0, Server::builder()).unwrap();
+    let backend = RedisBackend::connect(&cluster.url()).await.unwrap();
+    let queues = Queues::new(backend);
+    let name = QueueName::new("orders").unwrap();
+    for night in &NIGHTS {
+        let kept = make(&queues, night.name).await;
+        let begun = tokio::time::Instant::now();
+        loop {
+            let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+            if fits(&diagnosis.headline(), night.line) {
+                break;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{}: {}",
+                night.name,
+                diagnosis.headline()
+            );
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        kept.iter().for_each(tokio::task::JoinHandle::abort);
+        queues
+            .backend()
+            .remove(&name, Removal::EvenIfLeased)
+            .await
+            .unwrap();
+    }
+}
+
+/// A worker that keeps up, in real time: no diagnosis finds anything but notes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_under_load_has_no_findings() {
+    let server = Server::start().unwrap();
+    let orders = queues(&server)
+        .await
+        .reliable::<u64>("orders")
+        .await
+        .unwrap();
+    let worker = queue_worker::Worker::new(orders.clone()).concurrency(8);
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let shutdown = async { stopped.await.unwrap_or_default() };
+    let worker = tokio::spawn(worker.run_until(shutdown, |order: u64, _| async move {
+        tokio::time::sleep(Duration::from_millis(order % 5)).await;
+    }));
+    let producer = tokio::spawn(async move {
+        for order in 0.. {
+            orders.push_all(&[order; 8]).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let looked_at = queues(&server).await;
+    for _ in 0..100 {
+        let diagnosis = diagnose(&**looked_at.backend(), "orders").await.unwrap();
+        assert!(diagnosis.is_healthy(), "{}", diagnosis.headline());
+        tokio::time::sleep(Duration::from_millis(7)).await;
+    }
+    producer.abort();
+    // The worker waits for more, and says so under its name.
+    let begun = tokio::time::Instant::now();
+    while !said(&server.url(), &["consumers", "orders"])
+        .0
+        .contains("waits")
+    {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "the worker is not seen"
+        );
+    }
+    stop.send(()).unwrap();
+    worker.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

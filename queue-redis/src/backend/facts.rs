@@ -20,8 +20,12 @@ impl RedisBackend {
         let client = self.client().at(&meta);
         let now = client.time().await?;
         let mut facts = Facts::default();
-        facts.waiting = waiting(&client, &meta, "arrivals", now).await?;
-        facts.waiting_for_room = waiting(&client, &meta, "room", now).await?;
+        if let Some(registered) = waiting(&client, &meta, "arrivals", now).await? {
+            facts.waiting = Some(registered.len() as u64);
+            facts.waiting_holders = registered.iter().filter_map(|one| holder(one)).collect();
+        }
+        let for_room = waiting(&client, &meta, "room", now).await?;
+        facts.waiting_for_room = for_room.map(|registered| registered.len() as u64);
         facts.server = self.server(&client, now).await?;
         Ok(facts)
     }
@@ -55,33 +59,44 @@ async fn allowed<T: FromRedisValue>(client: &Client, command: &Cmd) -> Result<Op
     }
 }
 
-/// How many processes wait at a marker of this queue: those that are registered there and still listen. A process that
-/// was killed stays registered until its time is over.
-async fn waiting(client: &Client, meta: &str, marker: &str, now: Timestamp) -> Result<Option<u64>> {
+/// The registrations of the processes that wait at a marker of this queue and still listen; a process that was killed
+/// stays registered until its time is over. None if the user may not read the marker.
+async fn waiting(
+    client: &Client,
+    meta: &str,
+    marker: &str,
+    now: Timestamp,
+) -> Result<Option<Vec<String>>> {
     let marker = format!("{}{marker}", meta.strip_suffix("meta").unwrap_or(meta));
     let mut range = redis::cmd("ZRANGEBYSCORE");
-    range
-        .arg(marker)
-        .arg(format!("({}", now.as_millis()))
-        .arg("+inf");
-    range.arg("LIMIT").arg(0).arg(REGISTERED);
-    let Some(registered) = allowed::<Vec<String>>(client, &range).await? else {
+    range.arg(marker).arg(format!("({}", now.as_millis()));
+    range.arg("+inf").arg("LIMIT").arg(0).arg(REGISTERED);
+    let Some(mut registered) = allowed::<Vec<String>>(client, &range).await? else {
         return Ok(None);
     };
     if registered.is_empty() {
-        return Ok(Some(0));
+        return Ok(Some(registered));
     }
     let mut listening = redis::cmd("PUBSUB");
     listening.arg("NUMSUB");
     for registration in &registered {
-        // Behind a blank are the terms of a lease.
-        listening.arg(registration.split(' ').next());
+        listening.arg(channel(registration));
     }
     let counts = allowed::<BTreeMap<String, u64>>(client, &listening).await?;
-    Ok(Some(match counts {
-        Some(counts) => counts.values().filter(|count| **count > 0).count() as u64,
-        None => registered.len() as u64,
-    }))
+    if let Some(counts) = counts {
+        registered.retain(|one| counts.get(channel(one)).is_some_and(|count| *count > 0));
+    }
+    Ok(Some(registered))
+}
+
+/// The channel of a registration. Behind a blank may follow the lease that the process wants: its length in
+/// milliseconds, and the holder's name.
+fn channel(registration: &str) -> &str {
+    registration.split(' ').next().unwrap_or_default()
+}
+
+fn holder(registration: &str) -> Option<String> {
+    registration.splitn(3, ' ').nth(2).map(str::to_owned)
 }
 
 /// Settings by which a server refuses writes.

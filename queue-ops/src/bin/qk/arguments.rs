@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Why { queue: Option<String> },
     /// Shows a queue's counters.
     Stats { queue: String },
+    /// Lists who consumes a queue: who waits, and who has messages.
+    Consumers { queue: String },
     /// Shows messages of a place, and changes nothing.
     Peek {
         queue: String,

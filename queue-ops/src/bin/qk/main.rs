@@ -60,6 +60,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Ls => queues::list(backend, output).await,
         Command::Why { queue } => queues::why(backend, queue.as_deref(), output).await,
         Command::Stats { queue } => queues::stats(backend, queue, output).await,
+        Command::Consumers { queue } => queues::consumers(backend, queue, output).await,
         Command::Pause { queue } => queues::pause(backend, queue).await,
         Command::Resume { queue } => queues::resume(backend, queue).await,
         Command::Purge { queue, yes } => queues::purge(backend, queue, *yes).await,

@@ -153,6 +153,43 @@ pub(crate) async fn stats(backend: &RedisBackend, queue: &str, output: &Output) 
     Ok(End::Well)
 }
 
+pub(crate) async fn consumers(backend: &RedisBackend, queue: &str, output: &Output) -> Outcome {
+    let consumers = queue_ops::consumers(backend, queue).await?;
+    output.show(&consumers, || {
+        let words = |millis: u64| duration_in_words(Duration::from_millis(millis));
+        let rows = consumers.iter().map(|one| {
+            vec![
+                one_line(if one.holder.is_empty() {
+                    "(without a name)"
+                } else {
+                    &one.holder
+                }),
+                if one.waits { "waits" } else { "" }.to_owned(),
+                one.leased.to_string(),
+                if one.leased > 0 {
+                    words(one.longest_ms)
+                } else {
+                    String::new()
+                },
+                one.next_end_ms.map(words).unwrap_or_default(),
+            ]
+        });
+        let head = [
+            "HOLDER",
+            "",
+            "LEASED",
+            "THE LONGEST FOR",
+            "THE NEXT ENDS IN",
+        ];
+        table(&head, &rows.collect::<Vec<_>>())
+    });
+    Ok(if consumers.is_empty() {
+        End::Findings
+    } else {
+        End::Well
+    })
+}
+
 pub(crate) async fn pause(backend: &RedisBackend, queue: &str) -> Outcome {
     open_leasing(backend, queue).await?.pause().await?;
     write_line(&format!(
