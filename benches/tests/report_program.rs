@@ -163,7 +163,7 @@ fn errors_name_the_way_out() {
     let unknown = report(&["--only", "everything"], &folder.0);
     assert_eq!(unknown.status.code(), Some(2));
     let stderr = text(&unknown.stderr);
-    assert!(stderr.contains("possible values: worker, load"));
+    assert!(stderr.contains("possible values: worker, threads, load"));
     assert!(stderr.contains("--help"));
 
     let missing = report(&["--readme"], &folder.0);

@@ -27,6 +27,8 @@
 mod consumers;
 mod diagnosis;
 mod fingerprint;
+#[cfg(feature = "web")]
+pub mod web;
 mod words;
 
 pub use self::{

@@ -95,7 +95,7 @@ fn ticks(name: &str, periodic: fn() -> Periodic) -> Sim {
         .check(Drained::within(Duration::from_secs(3_600)))
         .check(check::that("C1: one message for each slot", once_a_slot))
         .check(check::that("C2: no slot is early", never_early))
-        .seeds(32)
+        .seeds(16)
 }
 
 /// The messages that were delivered: of each id the slot, and the time of its first delivery.

@@ -72,7 +72,10 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
         &["millis_ceil", "in_millis"],
     ),
     ("queue-worker/src/settings.rs", &["seed"]),
-    ("queue-redis/src/backend/builder.rs", &["jitter_seed"]),
+    (
+        "queue-redis/src/backend/builder.rs",
+        &["jitter_seed", "tag_calls"],
+    ),
     // Any number of seeds is valid, and `choose` returns a number below its argument.
     ("queue-sim/src/sim/variables.rs", &["seeds_or"]),
     ("queue-sim/src/sim/run.rs", &["choose", "sleep"]),

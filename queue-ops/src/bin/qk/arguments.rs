@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{str::FromStr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use queue_core::{MessageId, Place};
@@ -109,6 +109,21 @@ pub(crate) enum Command {
     },
     /// Checks the server: what hurts now, and what will later.
     Check,
+    /// Serves the page for operators. Read-only, unless there is a token.
+    Web {
+        /// Where to listen.
+        #[arg(long, default_value = "127.0.0.1:7700")]
+        listen: SocketAddr,
+        /// The file with the token of those who may act. Without it, the page is read-only.
+        #[arg(long)]
+        token_file: Option<PathBuf>,
+        /// A name under which browsers reach the page, beside the address: ops.example.com.
+        #[arg(long)]
+        host: Vec<String>,
+        /// Shows no bodies.
+        #[arg(long)]
+        no_bodies: bool,
+    },
     /// Prints the least rights that a user of the queues needs, for ACL SETUSER.
     Acl {
         /// The prefix of the keys.

@@ -7,6 +7,7 @@ mod output;
 mod queues;
 mod schedules;
 mod server;
+mod web;
 
 use std::process::ExitCode;
 
@@ -85,6 +86,21 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Bury { chosen, reason } => messages::bury(backend, chosen, reason).await,
         Command::Dead { command } => dead::run(backend, command, output).await,
         Command::Schedules { command } => schedules::run(backend, command, output).await,
+        Command::Web {
+            listen,
+            token_file,
+            host,
+            no_bodies,
+        } => {
+            web::serve(
+                backend.clone(),
+                *listen,
+                token_file.as_deref(),
+                host,
+                *no_bodies,
+            )
+            .await
+        }
         Command::Acl { .. } | Command::Check => Ok(End::Well),
     }
 }

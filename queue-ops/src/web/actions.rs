@@ -1,0 +1,190 @@
+//! The actions of operators. Each is written down, whatever comes of it.
+
+use axum::{
+    Form, Json,
+    extract::{Path, State},
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use queue_core::{
+    Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Settlement, Token, limits,
+};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Web,
+    audit::AuditEntry,
+    pages::{leasing, name},
+    show::Failed,
+};
+use crate::fingerprint;
+
+/// An action, as a form or as JSON.
+#[derive(Debug, Deserialize)]
+pub(super) struct Action {
+    action: String,
+    /// Of an action on a leased message: the token of its lease.
+    token: Option<u64>,
+    /// Of an action on dead letters: the failure that they have in common.
+    fingerprint: Option<String>,
+    /// Of an action on a message, by the API.
+    id: Option<MessageId>,
+}
+
+type Done = Result<Response, Failed>;
+
+/// Back to the page that the form was on.
+fn back(to: String) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
+}
+
+pub(super) async fn on_queue(
+    State(web): State<Web>,
+    Path(queue): Path<String>,
+    Form(action): Form<Action>,
+) -> Done {
+    let queue = name(&queue)?;
+    web.act(&queue, None, &action).await?;
+    Ok(back(queue.to_string()))
+}
+
+pub(super) async fn on_dead(
+    State(web): State<Web>,
+    Path(queue): Path<String>,
+    Form(action): Form<Action>,
+) -> Done {
+    let queue = name(&queue)?;
+    web.act(&queue, None, &action).await?;
+    Ok(back("dead".to_owned()))
+}
+
+pub(super) async fn on_message(
+    State(web): State<Web>,
+    Path((queue, id)): Path<(String, MessageId)>,
+    Form(action): Form<Action>,
+) -> Done {
+    let queue = name(&queue)?;
+    web.act(&queue, Some(id), &action).await?;
+    Ok(back(id.to_string()))
+}
+
+pub(super) async fn by_api(
+    State(web): State<Web>,
+    Path(queue): Path<String>,
+    Json(action): Json<Action>,
+) -> Response {
+    let done = match name(&queue) {
+        Ok(queue) => web.act(&queue, action.id, &action).await,
+        Err(error) => Err(error),
+    };
+    match done {
+        Ok(outcome) => Json(json!({ "outcome": outcome })).into_response(),
+        Err(error) => {
+            let failed = Failed(error);
+            (
+                failed.status(),
+                Json(json!({ "error": failed.0.to_string() })),
+            )
+                .into_response()
+        }
+    }
+}
+
+impl Web {
+    /// Does an action, and writes it down. Returns what came of it.
+    async fn act(
+        &self,
+        queue: &QueueName,
+        id: Option<MessageId>,
+        action: &Action,
+    ) -> Result<String, Error> {
+        let done = self.try_to_act(queue, id, action).await;
+        let outcome = match &done {
+            Ok(outcome) => outcome.clone(),
+            Err(error) => error.to_string(),
+        };
+        let message = id.map(|id| format!(" #{id}")).unwrap_or_default();
+        let group = action
+            .fingerprint
+            .as_ref()
+            .map(|group| format!(" '{group}'"))
+            .unwrap_or_default();
+        let what = format!("{} {queue}{message}{group}", action.action);
+        let entry = AuditEntry::new(self.backend.now().await.unwrap_or_default(), what, outcome);
+        if let Some(on_action) = &self.on_action {
+            on_action(&entry);
+        }
+        self.audit.note(entry);
+        done
+    }
+
+    async fn try_to_act(
+        &self,
+        queue: &QueueName,
+        id: Option<MessageId>,
+        action: &Action,
+    ) -> Result<String, Error> {
+        let leasing = leasing(self, queue).await?;
+        match (&*action.action, id, action.token) {
+            ("pause", None, _) => leasing.pause().await.map(|()| "paused".to_owned()),
+            ("resume", None, _) => leasing.resume().await.map(|()| "resumed".to_owned()),
+            ("cancel", Some(id), _) => Ok(format!("{:?}", leasing.cancel_one(id).await?)),
+            ("revive", Some(id), _) => Ok(format!("{:?}", leasing.revive(&[id]).await?)),
+            ("discard", Some(id), _) => Ok(format!("{} discarded", leasing.discard(&[id]).await?)),
+            ("release", Some(id), Some(token)) => {
+                let receipt = Receipt {
+                    id,
+                    token: Token::new(token),
+                };
+                let settled = leasing.settle_one(Settlement::release(receipt)).await?;
+                Ok(format!("{settled:?}"))
+            }
+            (verb @ ("revive" | "discard"), None, _) => {
+                let Some(group) = &action.fingerprint else {
+                    return Err(Error::invalid(format!(
+                        "{verb} which dead letters? Name an id, or a fingerprint"
+                    )));
+                };
+                on_group(&*leasing, verb, group).await
+            }
+            (other, ..) => Err(Error::invalid(format!("there is no action `{other}` here"))),
+        }
+    }
+}
+
+/// Revives or discards the dead letters of a failure: those of the first page, so that no action takes long.
+async fn on_group(leasing: &dyn Leasing, verb: &str, group: &str) -> Result<String, Error> {
+    let letters = leasing.dead_letters(Page::first(limits::MAX_PAGE)).await?;
+    let ids: Vec<MessageId> = letters
+        .entries
+        .iter()
+        .filter(|letter| {
+            let reason = letter
+                .failure
+                .clone()
+                .unwrap_or_else(|| letter.reason.to_string());
+            fingerprint(&reason) == group
+        })
+        .map(|letter| letter.id)
+        .collect();
+    let mut done = 0;
+    for ids in ids.chunks(limits::MAX_BATCH) {
+        done += match verb {
+            "revive" => {
+                let revived = leasing.revive(ids).await?;
+                revived
+                    .iter()
+                    .filter(|one| **one == queue_core::Revived::Revived)
+                    .count() as u64
+            }
+            _ => leasing.discard(ids).await?,
+        };
+    }
+    let more = if letters.next.is_some() {
+        "; there may be more: repeat it"
+    } else {
+        ""
+    };
+    Ok(format!("{done} of {} done{more}", ids.len()))
+}

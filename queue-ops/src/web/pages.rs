@@ -1,0 +1,408 @@
+//! The pages.
+
+use std::num::NonZeroUsize;
+
+use axum::{
+    extract::{Path, Query, State},
+    http::{HeaderMap, header},
+    response::IntoResponse,
+};
+use maud::{Markup, html};
+use queue_core::{
+    Cursor, Error, Found, Leasing, LeasingExt, MessageId, Page, Place, QueueName, Standing,
+};
+use serde::Deserialize;
+use std::sync::Arc;
+
+use super::{
+    Web, guard,
+    show::{Failed, finding, page, standing},
+};
+use crate::{consumers, diagnose, duration_in_words as words, group_failures};
+
+/// Rows of a page.
+const ROWS: usize = 100;
+
+type Shown = Result<Markup, Failed>;
+
+#[derive(Deserialize)]
+pub(super) struct After<T> {
+    after: Option<T>,
+}
+
+pub(super) async fn style() -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, "text/css")],
+        include_str!("style.css"),
+    )
+}
+
+pub(super) fn name(queue: &str) -> Result<QueueName, Error> {
+    QueueName::new(queue)
+}
+
+/// A queue that hands out messages under leases.
+pub(super) async fn leasing(web: &Web, queue: &QueueName) -> Result<Arc<dyn Leasing>, Error> {
+    let stored = web.backend.open_stored(queue).await?;
+    let stored = stored.ok_or_else(|| Error::invalid(format!("there is no queue `{queue}`")))?;
+    let leasing = stored.queue.leasing();
+    leasing.ok_or_else(|| {
+        Error::invalid(format!(
+            "`{queue}` is a ring: its items are never leased, and never die"
+        ))
+    })
+}
+
+pub(super) async fn queues(
+    State(web): State<Web>,
+    Query(After { after }): Query<After<String>>,
+) -> Shown {
+    let after = after.as_deref().map(name).transpose()?;
+    let rows = NonZeroUsize::new(ROWS).expect("more than 0");
+    let queues = web.backend.queues(after.as_ref(), rows).await?;
+    let next = queues
+        .last()
+        .filter(|_| queues.len() == ROWS)
+        .map(|last| last.name.to_string());
+    let content = html! {
+        @if queues.is_empty() { p { "There are no queues. A program that opens one makes it." } }
+        @else {
+            div.scroll { table {
+                thead { tr {
+                    th scope="col" { "Queue" } th scope="col" { "Kind" }
+                    @for head in ["Ready", "Delayed", "Leased", "Dead"] { th.number scope="col" { (head) } }
+                    th scope="col" { "State" }
+                } }
+                tbody { @for queue in &queues { tr {
+                    td.text { a href={ "queues/" (queue.name) } { (queue.name) } }
+                    td { (queue.kind) }
+                    @match queue.state {
+                        Some(state) => {
+                            @let depth = state.depth;
+                            @for count in [depth.ready, depth.delayed, depth.leased, depth.dead] { td.number { (count) } }
+                            td { @if state.paused { strong { "paused" } } }
+                        }
+                        None => { td colspan="5" { "cannot be read: its page says why" } }
+                    }
+                } } }
+            } }
+        }
+        @if let Some(next) = next { p { a href={ "?after=" (next) } { "More queues" } } }
+    };
+    Ok(page("Queues", "", "qk ls", &content))
+}
+
+pub(super) async fn queue(
+    State(web): State<Web>,
+    headers: HeaderMap,
+    Path(queue): Path<String>,
+) -> Shown {
+    let queue = name(&queue)?;
+    let diagnosis = diagnose(&*web.backend, queue.as_str()).await?;
+    let counters = diagnosis
+        .numbers
+        .as_ref()
+        .and_then(|numbers| numbers.counters);
+    let path = queue.to_string();
+    let acts = guard::is_signed_in(&web, &headers);
+    let consumers = match counters {
+        Some(_) => consumers(&*web.backend, queue.as_str()).await?,
+        None => Vec::new(),
+    };
+    let content = html! {
+        section aria-label="Diagnosis" {
+            @if diagnosis.is_healthy() { div.finding.well { strong { (diagnosis.headline()) } } }
+            @for one in &diagnosis.findings { (finding(one)) }
+        }
+        @if let Some(counters) = counters {
+            @let depth = counters.depth;
+            h2 { "Messages" }
+            div.scroll { table { tbody {
+                @for (place, count) in [("ready", depth.ready), ("delayed", depth.delayed), ("leased", depth.leased)] {
+                    tr { th scope="row" { a href={ (path) "/in/" (place) } { (place) } } td.number { (count) } }
+                }
+                tr { th scope="row" { a href={ (path) "/dead" } { "dead" } } td.number { (depth.dead) } }
+                @for (what, count) in [
+                    ("accepted", counters.accepted), ("acked", counters.acked), ("retried", counters.retried),
+                    ("expired leases", counters.expired), ("died", counters.died),
+                ] { tr { th scope="row" { (what) } td.number { (count) } } }
+                @if let Some(age) = counters.oldest_ready { tr { th scope="row" { "oldest ready" } td.number { (words(age)) } } }
+            } } }
+            @if !consumers.is_empty() {
+                h2 { "Consumers" }
+                div.scroll { table {
+                    thead { tr { th scope="col" { "Holder" } th scope="col" { "Waits" } th.number scope="col" { "Leased" } } }
+                    tbody { @for one in &consumers { tr {
+                        td.text { (one.holder) } td { @if one.waits { "waits" } } td.number { (one.leased) }
+                    } } }
+                } }
+            }
+            @if acts {
+                h2 { "Actions" }
+                @let (verb, what) = if counters.paused { ("resume", "Hand out messages again") } else { ("pause", "Stop handing out messages") };
+                (act(&path, verb, what, &[]))
+            }
+        }
+    };
+    Ok(page(
+        queue.as_str(),
+        "../",
+        &format!("qk why {queue}"),
+        &content,
+    ))
+}
+
+/// A form with one button.
+fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -> Markup {
+    html! {
+        form method="post" action=(to) {
+            input type="hidden" name="action" value=(verb);
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            button { (what) }
+        }
+    }
+}
+
+pub(super) async fn place(
+    State(web): State<Web>,
+    headers: HeaderMap,
+    Path((queue, place)): Path<(String, String)>,
+    Query(After { after }): Query<After<u64>>,
+) -> Shown {
+    let queue = name(&queue)?;
+    let shown = match &*place {
+        "ready" => Place::Ready,
+        "delayed" => Place::Delayed,
+        "leased" => Place::Leased,
+        _ => {
+            return Err(
+                Error::invalid(format!("no place `{place}`: ready, delayed or leased")).into(),
+            );
+        }
+    };
+    let page_asked = match after {
+        Some(after) => Page::after(Cursor::new(after), ROWS),
+        None => Page::first(ROWS),
+    };
+    let peeked = leasing(&web, &queue).await?.peek(shown, page_asked).await?;
+    let acts = guard::is_signed_in(&web, &headers);
+    let content = html! {
+        div.scroll { table {
+            thead { tr {
+                th scope="col" { "Message" } th scope="col" { "State" } th.number scope="col" { "Attempts" }
+                th scope="col" { "Age" } th scope="col" { "Job" } th scope="col" { "Last failure" } th scope="col" { "Body" }
+            } }
+            tbody { @for one in &peeked.entries {
+                @let id = one.message.id;
+                tr {
+                    td { a href={ "../messages/" (id) } { "#" (id) } }
+                    td.text {
+                        (standing(&one.standing))
+                        @if let (true, Standing::Leased { receipt, .. }) = (acts, &one.standing) {
+                            (act(&format!("../messages/{id}"), "release", "Release", &[("token", receipt.token.to_string())]))
+                        }
+                    }
+                    td.number { (one.attempts) } td { (words(one.age)) }
+                    td.text { (one.message.headers.job().unwrap_or_default()) }
+                    td.text { (one.failure.as_deref().unwrap_or_default()) }
+                    td.text { code { (web.body(&queue, &one.message.body)) } }
+                }
+            } }
+        } }
+        @if let Some(next) = peeked.next { p { a href={ "?after=" (next.get()) } { "More messages" } } }
+    };
+    Ok(page(
+        &format!("{queue}: {place}"),
+        "../../../",
+        &format!("qk peek {queue} {place}"),
+        &content,
+    ))
+}
+
+pub(super) async fn message(
+    State(web): State<Web>,
+    headers: HeaderMap,
+    Path((queue, id)): Path<(String, MessageId)>,
+) -> Shown {
+    let queue = name(&queue)?;
+    let found = leasing(&web, &queue).await?.find_one(id).await?;
+    let acts = guard::is_signed_in(&web, &headers);
+    let (state, what_next) = match &found {
+        Found::Present {
+            standing: place,
+            attempts,
+            age,
+            failure,
+        } => {
+            let failure = failure
+                .as_deref()
+                .map(|failure| format!("; last failure: {failure}"));
+            let state = format!(
+                "{}; pushed {} ago, {attempts} attempts{}",
+                standing(place),
+                words(*age),
+                failure.unwrap_or_default()
+            );
+            (
+                state,
+                match place {
+                    Standing::Ready => "The next consumer that asks gets it.",
+                    Standing::Delayed { .. } => "It is ready when it is due.",
+                    Standing::Leased { .. } => {
+                        "Its holder settles it, or extends its lease; when the lease ends, it is ready again."
+                    }
+                },
+            )
+        }
+        Found::Dead {
+            attempts,
+            reason,
+            failure,
+            ..
+        } => {
+            let failure = failure.as_deref().map(|failure| format!(": {failure}"));
+            (
+                format!(
+                    "dead after {attempts} attempts: {reason}{}",
+                    failure.unwrap_or_default()
+                ),
+                "Nothing, until it is revived or discarded.",
+            )
+        }
+        Found::Done(result) => (
+            format!("done: {}", web.body(&queue, result)),
+            "Its result goes when its time is over.",
+        ),
+        Found::Gone => (
+            "gone".to_owned(),
+            "It was acked, cancelled or dropped, and no result is kept.",
+        ),
+        Found::NeverWas => (
+            "never was".to_owned(),
+            "No message of this queue had this id.",
+        ),
+    };
+    let content = html! {
+        p.text { strong { (state) } }
+        p { (what_next) }
+        @if acts {
+            @match &found {
+                Found::Present { standing: Standing::Ready | Standing::Delayed { .. }, .. } => {
+                    (act(&id.to_string(), "cancel", "Cancel it", &[]))
+                }
+                Found::Dead { .. } => {
+                    (act(&id.to_string(), "revive", "Revive it", &[]))
+                    (act(&id.to_string(), "discard", "Discard it", &[]))
+                }
+                _ => {}
+            }
+        }
+    };
+    Ok(page(
+        &format!("{queue}: message #{id}"),
+        "../../../",
+        &format!("qk show {queue} {id}"),
+        &content,
+    ))
+}
+
+pub(super) async fn dead(
+    State(web): State<Web>,
+    headers: HeaderMap,
+    Path(queue): Path<String>,
+    Query(After { after }): Query<After<u64>>,
+) -> Shown {
+    let queue = name(&queue)?;
+    let page_asked = match after {
+        Some(after) => Page::after(Cursor::new(after), ROWS),
+        None => Page::first(ROWS),
+    };
+    let letters = leasing(&web, &queue)
+        .await?
+        .dead_letters(page_asked)
+        .await?;
+    let groups = group_failures(&letters.entries);
+    let acts = guard::is_signed_in(&web, &headers);
+    let content = html! {
+        h2 { "By failure, of this page" }
+        div.scroll { table {
+            thead { tr { th.number scope="col" { "Dead" } th scope="col" { "For example" } th scope="col" { "Actions" } } }
+            tbody { @for group in &groups {
+                tr { td.number { (group.count) } td.text { (group.example) } td {
+                    @if acts {
+                        @let fingerprint = [("fingerprint", group.fingerprint.clone())];
+                        (act("dead", "revive", "Revive these", &fingerprint))
+                        (act("dead", "discard", "Discard these", &fingerprint))
+                    }
+                } }
+            } }
+        } }
+        h2 { "Dead letters" }
+        div.scroll { table {
+            thead { tr { th scope="col" { "Message" } th scope="col" { "Why" } th scope="col" { "Body" } } }
+            tbody { @for letter in &letters.entries { tr {
+                td { a href={ "messages/" (letter.id) } { "#" (letter.id) } }
+                td.text { (letter.why()) }
+                td.text { code { (web.body(&queue, &letter.body)) } }
+            } } }
+        } }
+        @if let Some(next) = letters.next { p { a href={ "?after=" (next.get()) } { "More dead letters" } } }
+    };
+    Ok(page(
+        &format!("{queue}: dead letters"),
+        "../../",
+        &format!("qk dead groups {queue}"),
+        &content,
+    ))
+}
+
+pub(super) async fn server(State(web): State<Web>) -> Shown {
+    let facts = web.backend.facts(&name("qk-check")?).await?;
+    let content = html! {
+        @match facts.server {
+            None => { p { "The backend has no server, or its user may not ask about it." } }
+            Some(server) => {
+                @if let Some(why) = &server.refuses_writes { div.finding.standstill { strong { "It refuses writes: " (why) } } }
+                @for denied in &server.denied { div.finding.trouble {
+                    strong { "User " (denied.user) " lacks the right to " (denied.what) } ", last " (words(denied.age)) " ago"
+                } }
+                @for warning in &server.warnings { div.finding { (warning) } }
+                div.scroll { table { tbody {
+                    tr { th scope="row" { "Version" } td { (server.version) } }
+                    tr { th scope="row" { "Address" } td.text { (server.address) } }
+                    tr { th scope="row" { "Memory" } td { (server.memory) " bytes" } }
+                    tr { th scope="row" { "Limit" } td { @match server.memory_limit { Some(limit) => { (limit) " bytes" } None => "none" } } }
+                } } }
+            }
+        }
+    };
+    Ok(page("Server", "", "qk check", &content))
+}
+
+pub(super) async fn audit(State(web): State<Web>) -> Markup {
+    let content = html! {
+        p { "The last hundred actions since this page was started." }
+        div.scroll { table {
+            thead { tr { th scope="col" { "When (ms since 1970)" } th scope="col" { "Action" } th scope="col" { "Outcome" } } }
+            tbody { @for entry in web.audit.entries() { tr {
+                td { (entry.at.as_millis()) } td.text { (entry.action) } td.text { (entry.outcome) }
+            } } }
+        } }
+    };
+    page("Audit", "", "qk web", &content)
+}
+
+pub(super) async fn sign_in(State(web): State<Web>, headers: HeaderMap) -> Markup {
+    let content = html! {
+        @if web.token.is_none() { p { "This page is read-only. Start it with " code { "--writes" } " to act." } }
+        @else if guard::is_signed_in(&web, &headers) { p { "You are signed in." } }
+        @else {
+            form method="post" action="sign-in" {
+                label for="token" { "Token " }
+                input id="token" name="token" type="password" autocomplete="current-password" required;
+                " " button { "Sign in" }
+            }
+        }
+    };
+    page("Sign in", "", "qk web --writes", &content)
+}

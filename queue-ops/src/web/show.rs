@@ -1,0 +1,144 @@
+//! The frame of each page, and the forms of values on it.
+
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use maud::{DOCTYPE, Markup, html};
+use queue_core::{Bytes, Error, ErrorKind, QueueName, Standing};
+
+use super::Web;
+use crate::{Finding, Severity, duration_in_words as words};
+
+/// Bytes of a body that a page shows.
+const SHOWN: usize = 4_096;
+
+/// A page. `up` leads to the root, as `../` do.
+pub(super) fn page(title: &str, up: &str, command: &str, content: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " – queues" }
+                link rel="stylesheet" href={ (up) "style.css" };
+            }
+            body {
+                header {
+                    strong { a href={ (up) "./" } { "Queues" } }
+                    a href={ (up) "server" } { "Server" }
+                    a href={ (up) "audit" } { "Audit" }
+                    a href={ (up) "sign-in" } { "Sign in" }
+                }
+                main {
+                    h1 { (title) }
+                    (content)
+                }
+                footer { "The same in a terminal: " code { (command) } }
+            }
+        }
+    }
+}
+
+/// An error as a page, with the status that fits it.
+pub(super) struct Failed(pub(super) Error);
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+impl Failed {
+    pub(super) fn status(&self) -> StatusCode {
+        match self.0.kind() {
+            ErrorKind::Invalid => StatusCode::BAD_REQUEST,
+            ErrorKind::Unavailable | ErrorKind::OutOfMemory => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::ConfigMismatch
+            | ErrorKind::InUse
+            | ErrorKind::LeaseLost
+            | ErrorKind::Full => StatusCode::CONFLICT,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let content = html! {
+            div.finding.standstill role="alert" { strong { (self.0.to_string()) } }
+        };
+        (status, page("It did not work", "/", "qk check", &content)).into_response()
+    }
+}
+
+pub(super) fn finding(finding: &Finding) -> Markup {
+    let class = match finding.severity {
+        Severity::Standstill => "standstill",
+        Severity::Trouble => "trouble",
+        Severity::Note => "note",
+    };
+    html! {
+        div class={ "finding " (class) } {
+            strong { (finding.sentence) }
+            @if let Some(remedy) = &finding.remedy {
+                br;
+                (remedy.what)
+                @if let Some(command) = &remedy.command { ": " code { (command) } }
+            }
+        }
+    }
+}
+
+pub(super) fn standing(standing: &Standing) -> String {
+    match standing {
+        Standing::Ready => "ready".to_owned(),
+        Standing::Delayed { due_in } => format!("due in {}", words(*due_in)),
+        Standing::Leased {
+            time_left,
+            holder,
+            progress,
+            ..
+        } => {
+            let holder = holder
+                .as_ref()
+                .map_or("an unnamed holder", |holder| holder.as_str());
+            let progress = progress
+                .as_ref()
+                .map(|progress| format!(", at {}", String::from_utf8_lossy(progress)));
+            format!(
+                "leased by {holder} for {}{}",
+                words(*time_left),
+                progress.unwrap_or_default()
+            )
+        }
+    }
+}
+
+impl Web {
+    /// A body as the host lets it be seen: text, or hexadecimal; up to 4 KiB.
+    pub(super) fn body(&self, queue: &QueueName, body: &Bytes) -> String {
+        let body = match &self.redact {
+            Some(redact) => match redact(queue, body) {
+                Some(body) => body,
+                None => return "(not shown)".to_owned(),
+            },
+            None => body.clone(),
+        };
+        let shown = body.slice(..body.len().min(SHOWN));
+        let mut text = match std::str::from_utf8(&shown) {
+            Ok(text) => text.to_owned(),
+            // The cut may be within a character.
+            Err(error) if error.error_len().is_none() => {
+                String::from_utf8_lossy(&shown[..error.valid_up_to()]).into_owned()
+            }
+            Err(_) => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
+        };
+        if shown.len() < body.len() {
+            text.push_str(&format!("… ({} bytes in all)", body.len()));
+        }
+        text
+    }
+}

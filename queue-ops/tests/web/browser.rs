@@ -1,0 +1,254 @@
+//! Each page and action in Chromium.
+
+use std::time::Duration;
+
+use fantoccini::{Client, Locator};
+use queue_core::{Leasing, LeasingExt};
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    driver::{Driver, ask},
+    site::{Site, TOKEN},
+};
+
+const PAGES: [&str; 9] = [
+    "/",
+    "/server",
+    "/audit",
+    "/sign-in",
+    "/queues/orders",
+    "/queues/orders/dead",
+    "/queues/orders/in/leased",
+    "/queues/orders/in/delayed",
+    "/queues/orders/messages/1",
+];
+
+/// What is wrong with a page for somebody who cannot see it well: no title or language, headings that skip a level, fields
+/// without a label, tables without heads, text of too little contrast (WCAG AA), a page that is wider than the screen.
+const FAULTS: &str = r#"
+    const faults = [];
+    if (!document.title) faults.push('no title');
+    if (!document.documentElement.lang) faults.push('no language');
+    if (document.querySelectorAll('h1').length !== 1) faults.push('not one h1');
+    if (!document.querySelector('main')) faults.push('no main');
+    for (const field of document.querySelectorAll('input:not([type=hidden]), select, textarea'))
+        if (!field.labels || !field.labels.length) faults.push('a field without a label: ' + field.outerHTML);
+    for (const control of document.querySelectorAll('a, button'))
+        if (!control.textContent.trim()) faults.push('no text: ' + control.outerHTML);
+    for (const head of document.querySelectorAll('th'))
+        if (!head.hasAttribute('scope')) faults.push('a head without scope: ' + head.outerHTML);
+    if (document.documentElement.scrollWidth > document.documentElement.clientWidth)
+        faults.push('wider than the screen: ' + document.documentElement.scrollWidth);
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const rgb = (color, under) => {
+        canvas.fillStyle = under; canvas.fillRect(0, 0, 1, 1);
+        canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+    };
+    const light = ([r, g, b]) => {
+        const part = c => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+        return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+    };
+    const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+    const paper = dark ? '#121212' : '#ffffff';
+    for (const element of document.querySelectorAll('body *')) {
+        const own = [...element.childNodes].some(node => node.nodeType === 3 && node.textContent.trim());
+        if (!own) continue;
+        const style = getComputedStyle(element);
+        const back = rgb(style.backgroundColor, paper);
+        const front = rgb(style.color, `rgb(${back})`);
+        const [high, low] = [light(back), light(front)].sort((a, b) => b - a);
+        const contrast = (high + 0.05) / (low + 0.05);
+        if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(2)}: ${element.outerHTML.slice(0, 80)}`);
+    }
+    return faults;
+"#;
+
+async fn open(browser: &Client, site: &Site, path: &str) {
+    browser
+        .goto(&format!("{}{path}", site.url))
+        .await
+        .expect("it loads");
+}
+
+/// The text of the page; nothing while the next page replaces it.
+async fn text(browser: &Client) -> String {
+    match browser.find(Locator::Css("body")).await {
+        Ok(body) => body.text().await.unwrap_or_default(),
+        Err(_) => String::new(),
+    }
+}
+
+/// Waits until the page has this text.
+async fn until(browser: &Client, expected: &str) {
+    let begun = Instant::now();
+    loop {
+        let page = text(browser).await;
+        if page.contains(expected) {
+            return;
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "no '{expected}': {page}"
+        );
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Presses the button with this text.
+async fn press(browser: &Client, button: &str) {
+    let path = format!("//button[normalize-space()='{button}']");
+    let found = browser.find(Locator::XPath(&path)).await;
+    found
+        .unwrap_or_else(|error| panic!("{button}: {error}"))
+        .click()
+        .await
+        .expect("it can be pressed");
+}
+
+async fn sign_in(browser: &Client, site: &Site) {
+    open(browser, site, "/sign-in").await;
+    let field = browser.find(Locator::Id("token")).await.expect("a field");
+    field.send_keys(TOKEN).await.expect("keys");
+    press(browser, "Sign in").await;
+    until(browser, "reliable").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_page_can_be_read_on_a_desk_and_on_a_phone() {
+    let (site, driver) = (Site::with_actions().await, Driver::start());
+    site.orders().await;
+    for width in [1200, 360] {
+        let browser = driver.browser(width, true).await;
+        for signed_in in [false, true] {
+            if signed_in {
+                sign_in(&browser, &site).await;
+            }
+            for path in PAGES {
+                open(&browser, &site, path).await;
+                let faults = ask(&browser, FAULTS).await;
+                assert_eq!(
+                    faults.as_array().map(Vec::len),
+                    Some(0),
+                    "{path} at {width}: {faults:#}"
+                );
+            }
+        }
+        browser.close().await.expect("it closes");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_action_works_without_script() {
+    let (site, driver) = (Site::with_actions().await, Driver::start());
+    site.orders().await;
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let queue = orders.queue();
+    let browser = driver.browser(1200, false).await;
+
+    open(&browser, &site, "/").await;
+    browser
+        .find(Locator::LinkText("orders"))
+        .await
+        .expect("a link")
+        .click()
+        .await
+        .expect("it leads on");
+    let page = text(&browser).await;
+    assert!(
+        page.contains("#2 failed 1 ×: '402: card declined'"),
+        "{page}"
+    );
+    assert!(page.contains("qk why orders"), "{page}");
+    assert!(
+        browser.find(Locator::Css("form")).await.is_err(),
+        "nobody is signed in"
+    );
+
+    sign_in(&browser, &site).await;
+    open(&browser, &site, "/queues/orders").await;
+    press(&browser, "Stop handing out messages").await;
+    until(&browser, "paused; 3 ready wait").await;
+    assert!(queue.counters().await.unwrap().paused);
+    press(&browser, "Hand out messages again").await;
+    until(&browser, "Stop handing out messages").await;
+    assert!(!queue.counters().await.unwrap().paused);
+
+    open(&browser, &site, "/queues/orders/in/leased").await;
+    assert!(text(&browser).await.contains("leased by web-1"));
+    press(&browser, "Release").await;
+    until(&browser, "message #1").await;
+    assert_eq!(queue.depth().await.unwrap().leased, 0);
+
+    open(&browser, &site, "/queues/orders/messages/2").await;
+    press(&browser, "Cancel it").await;
+    until(&browser, "gone").await;
+
+    // Both died of one cause.
+    open(&browser, &site, "/queues/orders/dead").await;
+    press(&browser, "Revive these").await;
+    let depth = async || queue.depth().await.unwrap();
+    while depth().await.dead > 0 {
+        until(&browser, "dead letters").await;
+    }
+    assert_eq!(depth().await.ready, 6);
+
+    let delivery = queue
+        .receive_one(
+            std::time::Duration::from_secs(60),
+            std::time::Duration::ZERO,
+        )
+        .await
+        .unwrap();
+    let buried = queue_core::Settlement::bury(delivery.unwrap().receipt, "again");
+    let id = buried.receipt.id;
+    queue.settle_one(buried).await.unwrap();
+    open(&browser, &site, &format!("/queues/orders/messages/{id}")).await;
+    press(&browser, "Discard it").await;
+    until(&browser, "gone").await;
+    assert_eq!(queue.depth().await.unwrap().dead, 0);
+
+    open(&browser, &site, "/audit").await;
+    let audit = text(&browser).await;
+    for action in [
+        "pause orders",
+        "resume orders",
+        "release orders #1",
+        "cancel orders #2",
+        "revive orders",
+        "discard orders",
+    ] {
+        assert!(audit.contains(action), "{action}: {audit}");
+    }
+    browser.close().await.expect("it closes");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_token_and_another_origin_do_nothing() {
+    let (site, driver) = (Site::with_actions().await, Driver::start());
+    site.orders().await;
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let browser = driver.browser(1200, true).await;
+    open(&browser, &site, "/sign-in").await;
+    browser
+        .find(Locator::Id("token"))
+        .await
+        .expect("a field")
+        .send_keys("wrong")
+        .await
+        .expect("keys");
+    press(&browser, "Sign in").await;
+    until(&browser, "that is not the token").await;
+
+    sign_in(&browser, &site).await;
+    // A page of another origin, with a form that leads here.
+    let form = format!(
+        "data:text/html,<form method=post action={}/queues/orders><input name=action value=pause><button>Win</button></form>",
+        site.url
+    );
+    browser.goto(&form).await.expect("it loads");
+    press(&browser, "Win").await;
+    until(&browser, "another origin").await;
+    assert!(!orders.queue().counters().await.unwrap().paused);
+    browser.close().await.expect("it closes");
+}

@@ -1,0 +1,138 @@
+//! `qk web` as a process, beside a server of its own.
+
+use std::{
+    io::Read,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use queue_core::{Headers, Push, Queues, ReliableQueueExt, Settlement};
+use queue_redis::RedisBackend;
+use real_redis::Server;
+use serde_json::Value;
+use ureq::{Agent, http::StatusCode};
+
+pub(crate) const TOKEN: &str = "0123456789abcdef0123";
+const HOUR: Duration = Duration::from_secs(3_600);
+
+pub(crate) struct Site {
+    process: Child,
+    /// `http://127.0.0.1:…`.
+    pub(crate) url: String,
+    pub(crate) agent: Agent,
+    pub(crate) server: Server,
+    pub(crate) queues: Queues,
+}
+
+impl Site {
+    pub(crate) async fn start(with: &[&str]) -> Self {
+        let server = Server::start().expect("a server");
+        let backend = RedisBackend::connect(&server.url())
+            .await
+            .expect("it connects");
+        let mut process = Command::new(env!("CARGO_BIN_EXE_qk"))
+            .args(["--url", &server.url(), "web", "--listen", "127.0.0.1:0"])
+            .args(with)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("qk runs");
+        let stdout = process.stdout.as_mut().expect("a pipe");
+        let mut line = String::new();
+        while !line.ends_with('\n') {
+            let mut byte = [0];
+            stdout
+                .read_exact(&mut byte)
+                .expect("it says where it listens");
+            line.push(char::from(byte[0]));
+        }
+        let url = line
+            .trim()
+            .strip_prefix("listening on ")
+            .expect("an address");
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_global(Some(Duration::from_secs(60)))
+            .build()
+            .new_agent();
+        Self {
+            url: url.to_owned(),
+            process,
+            agent,
+            server,
+            queues: Queues::new(backend),
+        }
+    }
+
+    /// With actions, by [`TOKEN`].
+    pub(crate) async fn with_actions() -> Self {
+        Self::start(&["--token-file", &token_file(TOKEN).display().to_string()]).await
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (StatusCode, String) {
+        let mut response = self
+            .agent
+            .get(format!("{}{path}", self.url))
+            .call()
+            .expect("an answer");
+        let text = response.body_mut().read_to_string().expect("text");
+        (response.status(), text)
+    }
+
+    /// The queue `orders`: three are ready, one is leased by `web-1`, one waits after a failure, two are dead.
+    pub(crate) async fn orders(&self) {
+        let orders = self.queues.reliable::<Value>("orders").await.unwrap();
+        let queue = orders.queue();
+        for order in 1..=7 {
+            let headers = Headers::new().with_job("cancel-unpaid");
+            queue
+                .push_one(Push::new(format!(r#"{{"order":{order}}}"#)).with_headers(headers))
+                .await
+                .unwrap();
+        }
+        let leased = queue
+            .settle_and_lease(
+                &[],
+                4.try_into().unwrap(),
+                HOUR,
+                Some("web-1".parse_holder()),
+            )
+            .await
+            .unwrap();
+        let receipts: Vec<_> = leased.1.deliveries.iter().map(|one| one.receipt).collect();
+        let settlements = [
+            Settlement::retry_because(receipts[1], HOUR, "402: card declined"),
+            Settlement::bury(receipts[2], "order 3: no article \"rose\""),
+            Settlement::bury(receipts[3], "order 4: no article \"kite\""),
+        ];
+        queue.settle(&settlements).await.unwrap();
+    }
+}
+
+trait ParseHolder {
+    fn parse_holder(&self) -> queue_core::Holder;
+}
+
+impl ParseHolder for str {
+    fn parse_holder(&self) -> queue_core::Holder {
+        queue_core::Holder::new(self).expect("a name")
+    }
+}
+
+pub(crate) fn token_file(token: &str) -> PathBuf {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
+        "token-{}-{}",
+        std::process::id(),
+        token.len()
+    ));
+    std::fs::write(&file, token).expect("it writes");
+    file
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
