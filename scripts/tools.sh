@@ -78,6 +78,16 @@ need_luacheck() {
             "by nothing else, and run this again"
 }
 
+# The browser in which queue-ops tests its page, and the program that drives it.
+need_chromium() {
+    has chromedriver || install_package chromium-driver chromedriver chromium-chromedriver chromium chromedriver || true
+    has chromium || has chromium-browser || has google-chrome ||
+        install_package chromium chromium chromium chromium chromium || true
+    has chromedriver ||
+        give_up "there is no chromedriver, and it could not be installed: install Chromium and its driver, and run" \
+            "this again"
+}
+
 # The workspace's packages, each by the name in its manifest: not those that are workspaces of their own.
 members() {
     local manifests

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use fantoccini::{Client, Locator};
 use queue_core::{Leasing, LeasingExt};
+use real_redis::{Aof, Server};
 use tokio::time::{Instant, sleep};
 
 use crate::{
     driver::{Driver, ask},
-    site::{Site, TOKEN},
+    site::{Site, TOKEN, token_file},
 };
 
 const PAGES: [&str; 9] = [
@@ -250,5 +251,42 @@ async fn a_wrong_token_and_another_origin_do_nothing() {
     press(&browser, "Win").await;
     until(&browser, "another origin").await;
     assert!(!orders.queue().counters().await.unwrap().paused);
+    browser.close().await.expect("it closes");
+}
+
+/// Writes the pictures of docs/operations.md again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "it writes into docs/screens; run it after a change of the pages"]
+async fn screenshots() {
+    // A server that keeps what it has, as in production.
+    let server = Server::builder()
+        .with_aof(Aof::EverySecond)
+        .start()
+        .unwrap();
+    let token = token_file(TOKEN).display().to_string();
+    let site = Site::on(server, &["--token-file", &token]).await;
+    let driver = Driver::start();
+    site.orders().await;
+    for (queue, orders) in [("mails", 3_u64), ("exports", 0)] {
+        let queue = site.queues.priority::<u64>(queue).await.unwrap();
+        for order in 0..orders {
+            queue.push(&order, 0).await.unwrap();
+        }
+    }
+    let browser = driver.browser(1000, true).await;
+    sign_in(&browser, &site).await;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/screens");
+    std::fs::create_dir_all(&folder).unwrap();
+    let shots = [
+        ("queues", "/"),
+        ("queue", "/queues/orders"),
+        ("leased", "/queues/orders/in/leased"),
+        ("dead", "/queues/orders/dead"),
+    ];
+    for (name, path) in shots {
+        open(&browser, &site, path).await;
+        let picture = browser.screenshot().await.expect("a picture");
+        std::fs::write(folder.join(format!("{name}.png")), picture).unwrap();
+    }
     browser.close().await.expect("it closes");
 }

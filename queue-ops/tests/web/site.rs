@@ -27,7 +27,10 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) async fn start(with: &[&str]) -> Self {
-        let server = Server::start().expect("a server");
+        Self::on(Server::start().expect("a server"), with).await
+    }
+
+    pub(crate) async fn on(server: Server, with: &[&str]) -> Self {
         let backend = RedisBackend::connect(&server.url())
             .await
             .expect("it connects");
