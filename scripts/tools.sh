@@ -88,6 +88,13 @@ need_chromium() {
             "this again"
 }
 
+# Reads the alerts of docs/monitoring.
+need_promtool() {
+    has promtool || install_package prometheus golang-github-prometheus prometheus prometheus prometheus || true
+    has promtool ||
+        give_up "there is no promtool, and it could not be installed: install Prometheus, and run this again"
+}
+
 # The workspace's packages, each by the name in its manifest: not those that are workspaces of their own.
 members() {
     local manifests

@@ -15,9 +15,9 @@ use super::{
     split::half_way,
 };
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Guarantees,
-    OnceStore, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result,
-    StoredQueue, Timestamp, backend::open_or_reconfigure, call::Front, config_mismatch,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Facts,
+    Guarantees, OnceStore, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal,
+    Result, StoredQueue, Timestamp, backend::open_or_reconfigure, call::Front, config_mismatch,
 };
 
 /// The queue that exists under a name.
@@ -340,6 +340,26 @@ impl Backend for Partitioned {
 
     async fn now(&self) -> Result<Timestamp> {
         self.backend.now().await
+    }
+
+    /// A consumer of a queue of several partitions waits at each of them, so the most that wait at one are counted.
+    async fn facts(&self, name: &QueueName) -> Result<Facts> {
+        let partitions = match self.find(name).await? {
+            Existing::Partitions(partitions) => names::all_partitions(name, partitions)?,
+            Existing::Whole(_) | Existing::Nothing => return self.backend.facts(name).await,
+        };
+        let facts = partitions.iter().map(|one| self.backend.facts(one));
+        let all = try_join_all(facts).await?;
+        let mut all = all.into_iter();
+        let mut whole = all.next().unwrap_or_default();
+        for facts in all {
+            whole.waiting = whole.waiting.max(facts.waiting);
+            whole.waiting_for_room = whole.waiting_for_room.max(facts.waiting_for_room);
+            whole.waiting_holders.extend(facts.waiting_holders);
+        }
+        whole.waiting_holders.sort_unstable();
+        whole.waiting_holders.dedup();
+        Ok(whole)
     }
 
     fn guarantees(&self, kind: QueueKind) -> Guarantees {

@@ -1,13 +1,13 @@
 //! The nights that can happen in memory, in virtual time.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use queue_core::{Push, Queues, ReliableQueueExt, Timestamp};
+use queue_core::{LeasingExt, Partitioned, Push, Queues, ReliableQueueExt, Timestamp};
 use queue_memory::MemoryBackend;
 use queue_ops::{Problem, diagnose};
 use tokio::time::sleep;
 
-use crate::setups::{NIGHTS, fits, make};
+use crate::setups::{HOUR, NIGHTS, fits, make};
 
 /// 2026-11-27 00:00 UTC.
 const START: Timestamp = Timestamp::from_millis(1_795_737_600_000);
@@ -31,6 +31,30 @@ async fn each_night_is_named_in_the_first_line() {
         }
         kept.iter().for_each(tokio::task::JoinHandle::abort);
     }
+}
+
+/// A queue of several partitions is one queue, also here.
+#[tokio::test(start_paused = true)]
+async fn a_night_of_a_partitioned_queue_is_named() {
+    let backend = Partitioned::new(Arc::new(MemoryBackend::starting_at(START)), 4).unwrap();
+    let queues = Queues::new(backend);
+    let kept = make(&queues, "no consumer").await;
+    sleep(Duration::from_secs(3)).await;
+    let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+    let line = diagnosis.headline();
+    assert!(
+        fits(&line, "5 ready, no live consumer; the oldest waits for …"),
+        "{line}"
+    );
+    // One consumer waits at all partitions.
+    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    orders.queue().purge_all().await.unwrap();
+    let waiting = tokio::spawn(async move { orders.receive(HOUR, HOUR).await.map(drop) });
+    sleep(Duration::from_secs(1)).await;
+    let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+    assert_eq!(diagnosis.numbers.unwrap().facts.waiting, Some(1));
+    waiting.abort();
+    drop(kept);
 }
 
 #[tokio::test(start_paused = true)]
@@ -61,16 +85,10 @@ async fn a_queue_under_load_has_no_findings() {
             loop {
                 // No lease is held while it sleeps, so the queue looks deserted now and then.
                 let taken = consumer.queue();
-                let leased = queue_core::LeasingExt::receive(
-                    &**taken,
-                    64,
-                    Duration::from_secs(30),
-                    Duration::ZERO,
-                );
+                let leased =
+                    LeasingExt::receive(&**taken, 64, Duration::from_secs(30), Duration::ZERO);
                 for delivery in leased.await.unwrap() {
-                    queue_core::LeasingExt::ack(&**taken, delivery.receipt)
-                        .await
-                        .unwrap();
+                    LeasingExt::ack(&**taken, delivery.receipt).await.unwrap();
                 }
                 sleep(Duration::from_millis(pause)).await;
             }

@@ -142,6 +142,33 @@ async fn a_queue_under_load_has_no_findings() {
     worker.await.unwrap().unwrap();
 }
 
+/// A lease was made by a clock that was three minutes ahead of what it is now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_went_back_is_named() {
+    let server = Server::start().unwrap();
+    let now = || {
+        let now = Timestamp::from(std::time::SystemTime::now());
+        now.plus_millis(180_000)
+    };
+    let ahead = RedisBackend::builder(&server.url())
+        .unwrap()
+        .clock(now)
+        .connect()
+        .await
+        .unwrap();
+    let orders = Queues::new(ahead).reliable::<u64>("orders").await.unwrap();
+    orders.push(&1).await.unwrap();
+    orders
+        .receive(Duration::from_secs(30), Duration::ZERO)
+        .await
+        .unwrap();
+    let pattern =
+        "the server's clock went back by … at least: leases and delays last longer by that";
+    let (line, status) = first_line(&server.url(), pattern).await;
+    assert!(fits(&line, pattern), "{line}");
+    assert_eq!(status, 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_server_is_named() {
     let server = Server::start().unwrap();
