@@ -27,13 +27,17 @@
 mod consumers;
 mod diagnosis;
 mod fingerprint;
+#[cfg(feature = "schedules")]
+mod schedules;
 #[cfg(feature = "web")]
 pub mod web;
 mod words;
 
+#[cfg(feature = "schedules")]
+pub use self::schedules::schedule_findings;
 pub use self::{
     consumers::{ConsumerInfo, consumers},
-    diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, diagnose},
+    diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, config_finding, diagnose},
     fingerprint::{FailureGroup, fingerprint, group_failures},
     words::{counted, duration_in_words},
 };

@@ -89,6 +89,11 @@ impl Client {
         }
     }
 
+    /// The slot of the keys, on a cluster.
+    pub const fn slot(&self) -> u16 {
+        self.slot
+    }
+
     /// Whether the servers are nodes of a cluster.
     pub fn is_clustered(&self) -> bool {
         matches!(self.inner.servers, Servers::Cluster(_))

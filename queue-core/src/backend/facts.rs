@@ -36,6 +36,8 @@ pub struct ServerFacts {
     pub memory_limit: Option<u64>,
     /// Why it refuses writes at present.
     pub refuses_writes: Option<String>,
+    /// The node of a cluster to which the queue is moving at present.
+    pub moving_to: Option<String>,
     /// Calls that it refused because a user lacks a right, the latest first.
     pub denied: Vec<Denied>,
     /// Settings and states that do not stop a queue now, and may do harm later.

@@ -30,17 +30,7 @@ const NEW_DEATHS: Duration = Duration::from_secs(3_600);
 
 /// The findings about a queue that can be read.
 pub(super) fn all(look: &Look) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if let Some(server) = &look.facts.server {
-        findings.extend(refuses_writes(server));
-        findings.extend(right_missing(server));
-        findings.extend(
-            server
-                .warnings
-                .iter()
-                .map(|warning| server_warning(warning)),
-        );
-    }
+    let mut findings: Vec<Finding> = look.facts.server.iter().flat_map(of_server).collect();
     if let Some(line) = &look.line {
         let one: [Option<Finding>; 12] = [
             paused(look, line),
@@ -59,6 +49,20 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
         findings.extend(one.into_iter().flatten());
     }
     findings
+}
+
+/// The findings about a server.
+pub(super) fn of_server(server: &ServerFacts) -> Vec<Finding> {
+    let known = [
+        moving(server),
+        refuses_writes(server),
+        right_missing(server),
+    ];
+    let warnings = server
+        .warnings
+        .iter()
+        .map(|warning| server_warning(warning));
+    known.into_iter().flatten().chain(warnings).collect()
 }
 
 pub(super) fn no_such_queue(name: &str) -> Finding {
@@ -125,6 +129,16 @@ fn right_missing(server: &ServerFacts) -> Option<Finding> {
         .with("user", latest.user.clone())
         .with("times", latest.times);
     Some(finding.remedy("give the user the rights of the least list", "qk acl"))
+}
+
+fn moving(server: &ServerFacts) -> Option<Finding> {
+    let to = server.moving_to.as_ref()?;
+    let sentence = format!("its slot is moving to {to}: calls wait while its keys move");
+    let finding =
+        Finding::new(Problem::Moving, Severity::Standstill, sentence).with("to", to.clone());
+    Some(finding.advise(
+        "let the move come to its end; `redis-cli --cluster fix` ends one that was given up",
+    ))
 }
 
 fn server_warning(warning: &str) -> Finding {

@@ -6,7 +6,8 @@ mod look;
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use queue_core::{
-    Backend, Counters, Error, ErrorKind, Facts, QueueKind, QueueName, Result, Timestamp,
+    Backend, Counters, Error, ErrorKind, Facts, QueueConfig, QueueKind, QueueName, Result,
+    Timestamp,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -87,16 +88,18 @@ pub struct Remedy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Problem {
-    /// The backend does not answer.
-    Unreachable,
     /// There is no such queue.
     NoSuchQueue,
-    /// The queue cannot be read: its data is damaged, or of another version.
-    Unreadable,
+    /// The queue moves to another node of a cluster.
+    Moving,
     /// The server refuses writes.
     RefusesWrites,
     /// A user lacks a right.
     RightMissing,
+    /// The backend does not answer.
+    Unreachable,
+    /// The queue cannot be read: its data is damaged, or of another version.
+    Unreadable,
     /// The queue is paused.
     Paused,
     /// A bounded queue is full.
@@ -105,6 +108,10 @@ pub enum Problem {
     NoConsumer,
     /// Messages are ready, consumers wait, and nothing moves.
     WakeUpLost,
+    /// The stored configuration differs from the expected one.
+    ConfigDiffers,
+    /// A schedule that pushes to the queue is disabled.
+    ScheduleDisabled,
     /// Messages are due in thousands of years.
     WrongUnit,
     /// Leases last for very long.
@@ -138,7 +145,13 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
     let look = match Look::at(backend, &name).await {
         Ok(Some(look)) => look,
         Ok(None) => return Ok(Diagnosis::unread(name, checks::no_such_queue(queue))),
-        Err(error) => return Ok(Diagnosis::unread(name, checks::unreadable(&error))),
+        Err(error) => {
+            let mut diagnosis = Diagnosis::unread(name.clone(), checks::unreadable(&error));
+            // The server may know why.
+            let facts = backend.facts(&name).await.unwrap_or_default();
+            diagnosis.add(facts.server.iter().flat_map(checks::of_server));
+            return Ok(diagnosis);
+        }
     };
     let mut findings = checks::all(&look);
     let stands =
@@ -152,17 +165,38 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
             findings.retain(|finding| !stands(finding));
         }
     }
-    findings.sort_by_key(|finding| (finding.severity, finding.problem));
-    Ok(Diagnosis {
+    let mut diagnosis = Diagnosis {
         queue: name,
-        findings,
+        findings: Vec::new(),
         numbers: Some(Numbers {
             kind: look.config.kind(),
             now: look.now,
             counters: look.line.map(|line| line.counters),
             facts: look.facts,
         }),
-    })
+    };
+    diagnosis.add(findings);
+    Ok(diagnosis)
+}
+
+/// A finding, if the stored configuration of a queue differs from the one that a program opens it with: then the
+/// program's open fails with `ConfigMismatch`. `settings` are those that differ, as `qk reconfigure` takes them.
+pub fn config_finding(
+    queue: &str,
+    stored: &QueueConfig,
+    wanted: &QueueConfig,
+    settings: &str,
+) -> Option<Finding> {
+    let mismatch = wanted.check_stored(stored, false).err()?;
+    let finding = Finding::new(
+        Problem::ConfigDiffers,
+        Severity::Standstill,
+        mismatch.to_string(),
+    );
+    Some(finding.remedy(
+        "change the stored configuration, or the program's",
+        format!("qk reconfigure {queue} {settings}"),
+    ))
 }
 
 /// Whether messages were handed out, or settled, between two looks.
@@ -180,6 +214,13 @@ impl Diagnosis {
             findings: vec![finding],
             numbers: None,
         }
+    }
+
+    /// Adds findings from elsewhere, such as [`schedule_findings`](crate::schedule_findings).
+    pub fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+        self.findings
+            .sort_by_key(|finding| (finding.severity, finding.problem));
     }
 
     /// Whether nothing is wrong: there are no findings, or notes alone.
@@ -235,7 +276,7 @@ impl fmt::Display for Finding {
 }
 
 impl Finding {
-    fn new(problem: Problem, severity: Severity, sentence: impl Into<String>) -> Self {
+    pub(crate) fn new(problem: Problem, severity: Severity, sentence: impl Into<String>) -> Self {
         Self {
             problem,
             severity,
@@ -245,7 +286,7 @@ impl Finding {
         }
     }
 
-    fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.evidence.insert(name, value.into());
         self
     }
@@ -260,7 +301,7 @@ impl Finding {
     }
 
     /// What to do, and the command that does it.
-    fn remedy(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
+    pub(crate) fn remedy(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
         self.remedy = Some(Remedy {
             what: what.into(),
             command: Some(command.into()),

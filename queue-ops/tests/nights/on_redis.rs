@@ -8,6 +8,7 @@ use std::{
 use queue_core::*;
 use queue_ops::diagnose;
 use queue_redis::RedisBackend;
+use queue_schedule::{Periodic, Scheduler, Schedules};
 use real_redis::{Cluster, Server};
 
 use crate::setups::{HOUR, NIGHTS, fits, make};
@@ -167,6 +168,98 @@ async fn a_clock_that_went_back_is_named() {
     let (line, status) = first_line(&server.url(), pattern).await;
     assert!(fits(&line, pattern), "{line}");
     assert_eq!(status, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_configuration_that_differs_is_named() {
+    let server = Server::start().unwrap();
+    queues(&server)
+        .await
+        .reliable::<u64>("orders")
+        .await
+        .unwrap();
+    let why = ["why", "orders", "--expect", "max_attempts=7"];
+    let (text, status) = said(&server.url(), &why);
+    let line = text.lines().next().unwrap_or_default();
+    assert!(
+        line.contains("max_attempts") && line.contains('5') && line.contains('7'),
+        "{text}"
+    );
+    assert!(
+        line.ends_with(": `qk reconfigure orders max_attempts=7`"),
+        "{text}"
+    );
+    assert_eq!(status, 1);
+    assert_eq!(
+        said(&server.url(), &["reconfigure", "orders", "max_attempts=7"]).1,
+        0
+    );
+    assert_eq!(said(&server.url(), &why).1, 0);
+    let (text, status) = said(&server.url(), &["why", "orders", "--expect", "capacity=7"]);
+    assert!(
+        text.contains("a reliable queue has no setting `capacity`"),
+        "{text}"
+    );
+    assert_eq!(status, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disabled_schedule_is_named() {
+    let server = Server::start().unwrap();
+    let queues = queues(&server).await;
+    queues.reliable::<u64>("orders").await.unwrap();
+    let schedules = Schedules::open(&queues, "schedules").await.unwrap();
+    let mut scheduler = Scheduler::new(&schedules);
+    let nightly = Periodic::cron("nightly", "0 3 * * *", "Europe/Berlin").unwrap();
+    scheduler
+        .add_push(nightly, "orders", |_| Ok(Push::new("1")))
+        .await
+        .unwrap();
+    assert_eq!(
+        said(&server.url(), &["schedules", "disable", "nightly"]).1,
+        0
+    );
+    let (text, status) = said(&server.url(), &["why", "orders"]);
+    let line = "the schedule `nightly` (0 3 * * * (Europe/Berlin)) is disabled: `qk schedules enable nightly`";
+    assert_eq!(text.lines().next(), Some(line), "{text}");
+    assert_eq!(status, 1);
+    assert!(
+        said(&server.url(), &["schedules", "ls"])
+            .0
+            .contains("disabled")
+    );
+    assert_eq!(
+        said(&server.url(), &["schedules", "enable", "nightly"]).1,
+        0
+    );
+    assert_eq!(said(&server.url(), &["why", "orders"]).1, 0);
+    assert_eq!(said(&server.url(), &["schedules", "run", "weekly"]).1, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slot_that_moves_is_named() {
+    let cluster = Cluster::start(3, 0, Server::builder()).unwrap();
+    let backend = RedisBackend::connect(&cluster.url()).await.unwrap();
+    let queues = Queues::new(backend);
+    queues.reliable::<u64>("orders").await.unwrap();
+    let slot: u16 = cluster.servers()[0]
+        .ask(&["CLUSTER", "KEYSLOT", "qk:{orders}:meta"])
+        .unwrap();
+    let from = cluster.owner(slot).unwrap();
+    cluster
+        .begin_to_migrate(slot, from, (from + 1) % 3, 0)
+        .unwrap();
+    let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+    let line = diagnosis.headline();
+    assert!(
+        fits(
+            &line,
+            "its slot is moving to …: calls wait while its keys move"
+        ),
+        "{line}"
+    );
+    let port = cluster.servers()[(from + 1) % 3].port().unwrap();
+    assert!(line.contains(&port.to_string()), "{line}: not to {port}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

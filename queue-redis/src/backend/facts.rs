@@ -44,6 +44,7 @@ impl RedisBackend {
         facts.memory_limit = info.number("maxmemory").filter(|limit| *limit > 0);
         let settings = settings(client).await?;
         facts.refuses_writes = refuses_writes(&info, &settings);
+        facts.moving_to = moving_to(client).await?;
         facts.denied = denied(client).await?;
         facts.warnings = queue_core::Backend::warnings(self);
         Ok(Some(facts))
@@ -118,6 +119,41 @@ async fn settings(client: &Client) -> Result<BTreeMap<String, String>> {
         );
     }
     Ok(settings)
+}
+
+/// The node to which the slot of this client's keys is moving, as the node that has it says.
+async fn moving_to(client: &Client) -> Result<Option<String>> {
+    if !client.is_clustered() {
+        return Ok(None);
+    }
+    let mut nodes = redis::cmd("CLUSTER");
+    nodes.arg("NODES");
+    let nodes = allowed::<String>(client, &nodes).await?;
+    Ok(nodes.and_then(|nodes| destination(&nodes, client.slot())))
+}
+
+/// Reads from the reply to `CLUSTER NODES` to which node the asked node sends this slot.
+fn destination(nodes: &str, slot: u16) -> Option<String> {
+    let mut lines = nodes.lines();
+    let own = lines.find(|line| {
+        line.split(' ')
+            .nth(2)
+            .is_some_and(|flags| flags.contains("myself"))
+    })?;
+    let mark = format!("[{slot}->-");
+    let to = own
+        .split(' ')
+        .find_map(|word| word.strip_prefix(&mark)?.strip_suffix(']'))?;
+    let mut lines = nodes.lines();
+    let address = lines.find_map(|line| line.strip_prefix(to)?.split_whitespace().next());
+    Some(
+        address
+            .unwrap_or(to)
+            .split('@')
+            .next()
+            .unwrap_or(to)
+            .to_owned(),
+    )
 }
 
 /// The calls that the server refused for want of rights.
@@ -222,6 +258,14 @@ fn refuses_writes(info: &Info<'_>, settings: &BTreeMap<String, String>) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slot_that_moves_is_told_by_the_node_that_has_it() {
+        let nodes = "aa 10.0.0.1:7000@17000 myself,master - 0 0 1 connected 0-5460 [93->-bb]\n\
+                     bb 10.0.0.2:7001@17001 master - 0 0 2 connected 5461-10922\n";
+        assert_eq!(destination(nodes, 93).as_deref(), Some("10.0.0.2:7001"));
+        assert_eq!(destination(nodes, 94), None);
+    }
 
     #[test]
     fn each_reason_of_a_server_that_refuses_writes_is_told() {

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use queue_core::{MessageId, Place};
@@ -31,7 +31,15 @@ pub(crate) enum Command {
     /// Lists the queues, those with findings first.
     Ls,
     /// Says why a queue stands still, or that it does not. Without a queue: each one that has findings.
-    Why { queue: Option<String> },
+    Why {
+        queue: Option<String>,
+        /// What a program expects of the stored configuration: max_attempts=7.
+        #[arg(long)]
+        expect: Vec<Setting>,
+        /// The name with which programs open their schedules.
+        #[arg(long, default_value = "schedules")]
+        schedules: String,
+    },
     /// Shows a queue's counters.
     Stats { queue: String },
     /// Lists who consumes a queue: who waits, and who has messages.
@@ -247,6 +255,12 @@ pub(crate) struct Ring {
 pub(crate) struct Setting {
     pub(crate) name: String,
     pub(crate) value: u64,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
 }
 
 impl FromStr for Setting {

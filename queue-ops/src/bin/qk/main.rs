@@ -59,7 +59,12 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
     let backend = &backend?;
     match &arguments.command {
         Command::Ls => queues::list(backend, output).await,
-        Command::Why { queue } => queues::why(backend, queue.as_deref(), output).await,
+        Command::Why {
+            queue: Some(queue),
+            expect,
+            schedules,
+        } => queues::why(backend, queue, expect, schedules, output).await,
+        Command::Why { queue: None, .. } => queues::why_any(backend, output).await,
         Command::Stats { queue } => queues::stats(backend, queue, output).await,
         Command::Consumers { queue } => queues::consumers(backend, queue, output).await,
         Command::Pause { queue } => queues::pause(backend, queue).await,

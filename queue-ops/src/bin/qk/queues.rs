@@ -1,12 +1,14 @@
 //! Commands about whole queues.
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, sync::Arc};
 
 use queue_core::{
     Backend, Error, LeasingExt, PriorityConfig, QueueConfig, QueueInfo, QueueName, Removal,
     RotatingConfig, limits,
 };
-use queue_ops::{Diagnosis, Severity, counted, diagnose, duration_in_words};
+use queue_ops::{
+    Diagnosis, Severity, config_finding, counted, diagnose, duration_in_words, schedule_findings,
+};
 use queue_redis::RedisBackend;
 use std::time::Duration;
 
@@ -61,12 +63,30 @@ pub(crate) async fn list(backend: &RedisBackend, output: &Output) -> Outcome {
     Ok(End::Well)
 }
 
-pub(crate) async fn why(backend: &RedisBackend, queue: Option<&str>, output: &Output) -> Outcome {
-    if let Some(queue) = queue {
-        let diagnosis = diagnose(backend, queue).await?;
-        output.show(&diagnosis, || long(&diagnosis));
-        return Ok(end(diagnosis.is_healthy()));
+pub(crate) async fn why(
+    backend: &RedisBackend,
+    queue: &str,
+    expected: &[Setting],
+    schedules: &str,
+    output: &Output,
+) -> Outcome {
+    let mut diagnosis = diagnose(backend, queue).await?;
+    if diagnosis.numbers.is_some() {
+        let (stored, _) = open(backend, queue).await?;
+        let mut wanted = stored.clone();
+        for setting in expected {
+            apply(&mut wanted, setting)?;
+        }
+        let settings: Vec<String> = expected.iter().map(Setting::to_string).collect();
+        diagnosis.add(config_finding(queue, &stored, &wanted, &settings.join(" ")));
+        let backend: Arc<dyn Backend> = Arc::new(backend.clone());
+        diagnosis.add(schedule_findings(backend, schedules, queue).await?);
     }
+    output.show(&diagnosis, || long(&diagnosis));
+    Ok(end(diagnosis.is_healthy()))
+}
+
+pub(crate) async fn why_any(backend: &RedisBackend, output: &Output) -> Outcome {
     let mut sick = Vec::new();
     let queues = all(backend).await?;
     for queue in &queues {

@@ -1,0 +1,40 @@
+//! Why nothing new comes: a schedule that pushes to the queue is disabled.
+
+use std::sync::Arc;
+
+use queue_core::{Backend, QueueName, Queues, Result};
+use queue_schedule::Schedules;
+
+use crate::{Finding, Problem, Severity};
+
+/// The findings about the schedules that push to this queue, of those that are stored in this ring. Without such a ring
+/// there are none, and none is made.
+///
+/// # Errors
+///
+/// `Invalid` for a bad name. Errors of the backend.
+pub async fn schedule_findings(
+    backend: Arc<dyn Backend>,
+    ring: &str,
+    queue: &str,
+) -> Result<Vec<Finding>> {
+    if backend.open_stored(&QueueName::new(ring)?).await?.is_none() {
+        return Ok(Vec::new());
+    }
+    let schedules = Schedules::open(&Queues::from(backend), ring).await?;
+    let listed = schedules.list().await?.into_iter();
+    let disabled = listed.filter(|schedule| schedule.queue == queue && !schedule.enabled);
+    let findings = disabled.map(|schedule| {
+        let sentence = format!(
+            "the schedule `{}` ({}) is disabled",
+            schedule.name, schedule.rule
+        );
+        Finding::new(Problem::ScheduleDisabled, Severity::Trouble, sentence)
+            .with("schedule", schedule.name.clone())
+            .remedy(
+                "enable it",
+                format!("qk schedules enable {}", schedule.name),
+            )
+    });
+    Ok(findings.collect())
+}
