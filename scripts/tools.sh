@@ -118,11 +118,15 @@ features_of() {
         "$(manifest_of "$1")"
 }
 
-# All features of the workspace's packages but these, as cargo's --features takes them. What is left out
+# Programs that turn on features of the libraries: beside them, none of those features is left out.
+PROGRAMS=(queue-ops queue-kit-service)
+
+# All features of the workspace's packages but these, and but those of programs, as cargo's --features takes them. What is left out
 # with all the rest on, cargo builds from what it has built for the tests.
 all_features_but() {
     local package feature features=()
     for package in $(members); do
+        [[ " ${PROGRAMS[*]} " != *" $package "* ]] || continue
         for feature in $(features_of "$package"); do
             [[ " $* " == *" $feature "* ]] || features+=("$package/$feature")
         done

@@ -27,6 +27,7 @@
 mod consumers;
 mod diagnosis;
 mod fingerprint;
+mod samples;
 #[cfg(feature = "schedules")]
 mod schedules;
 #[cfg(feature = "web")]
@@ -39,5 +40,6 @@ pub use self::{
     consumers::{ConsumerInfo, consumers},
     diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, config_finding, diagnose},
     fingerprint::{FailureGroup, fingerprint, group_failures},
+    samples::{Rates, Sample, Sampler},
     words::{counted, duration_in_words},
 };

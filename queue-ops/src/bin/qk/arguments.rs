@@ -117,6 +117,12 @@ pub(crate) enum Command {
     },
     /// Checks the server: what hurts now, and what will later.
     Check,
+    /// Shows the queues and their rates, live.
+    Top {
+        /// The milliseconds between two samples.
+        #[arg(long, default_value = "1000", value_parser = millis)]
+        every_ms: Duration,
+    },
     /// Serves the page for operators. Read-only, unless there is a token.
     Web {
         /// Where to listen.

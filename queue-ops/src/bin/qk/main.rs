@@ -7,6 +7,7 @@ mod output;
 mod queues;
 mod schedules;
 mod server;
+mod top;
 mod web;
 
 use std::process::ExitCode;
@@ -91,6 +92,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Bury { chosen, reason } => messages::bury(backend, chosen, reason).await,
         Command::Dead { command } => dead::run(backend, command, output).await,
         Command::Schedules { command } => schedules::run(backend, command, output).await,
+        Command::Top { every_ms } => top::run(backend.clone(), *every_ms).await,
         Command::Web {
             listen,
             token_file,

@@ -1,0 +1,213 @@
+//! The live view on the terminal.
+
+use queue_ops::{Diagnosis, Rates, Sample, duration_in_words as words};
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::{Modifier, Style},
+    text::{Line, Text},
+    widgets::{Block, Clear, Paragraph, Row, Table, TableState, Wrap},
+};
+
+use super::view::{Front, View};
+
+const HELP: &str = "j k   choose a queue\nenter say why it stands still\np     pause it, or hand out messages again\nq     quit";
+
+/// The heights of a bar, from nothing to all.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Bars of a row.
+const BAR_COUNT: usize = 20;
+
+pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
+    let [list, foot] =
+        Layout::vertical([Constraint::Min(3), Constraint::Length(1)]).areas(frame.area());
+    let head = [
+        "QUEUE", "KIND", "READY", "OLDEST", "DELAYED", "LEASED", "DEAD", "IN/S", "OUT/S",
+        "FAILED/S", "OUT", "",
+    ];
+    let rows = view.samples.iter().map(row);
+    let widths = [
+        Constraint::Min(12),
+        Constraint::Length(8),
+        Constraint::Length(8),
+        Constraint::Length(9),
+        Constraint::Length(8),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(7),
+        Constraint::Length(8),
+        Constraint::Length(BAR_COUNT as u16),
+        Constraint::Length(6),
+    ];
+    let table = Table::new(rows, widths)
+        .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut state = TableState::new().with_selected(Some(view.selected));
+    frame.render_stateful_widget(table, list, &mut state);
+    let foot_text = match &view.error {
+        Some(error) => one_line(error),
+        None => "? help   q quit".to_owned(),
+    };
+    frame.render_widget(Line::from(foot_text), foot);
+    match &view.front {
+        Front::Nothing => {}
+        Front::Help => front(frame, "Keys", HELP.into()),
+        Front::Why(diagnosis) => front(frame, diagnosis.queue.as_str(), why(diagnosis)),
+        Front::Pause(queue, pause) => {
+            let question = match pause {
+                true => format!("Stop handing out messages of {queue}? y / n"),
+                false => format!("Hand out messages of {queue} again? y / n"),
+            };
+            front(frame, queue, question.into());
+        }
+    }
+}
+
+fn row(sample: &Sample) -> Row<'static> {
+    let mut cells = vec![sample.queue.to_string(), sample.kind.to_string()];
+    let Some(counters) = &sample.counters else {
+        return Row::new(cells);
+    };
+    let depth = counters.depth;
+    let oldest = counters.oldest_ready.filter(|_| depth.ready > 0);
+    let last = sample.rates.last().copied().unwrap_or_default();
+    cells.extend([
+        depth.ready.to_string(),
+        oldest.map(words).unwrap_or_default(),
+        depth.delayed.to_string(),
+        depth.leased.to_string(),
+        depth.dead.to_string(),
+        rate(last.pushed),
+        rate(last.acked),
+        rate(last.failed),
+        bars(&sample.rates),
+        if counters.paused { "paused" } else { "" }.to_owned(),
+    ]);
+    Row::new(cells)
+}
+
+fn rate(rate: f64) -> String {
+    match rate {
+        0.0 => "0".to_owned(),
+        0.0..10.0 => format!("{rate:.1}"),
+        _ => format!("{rate:.0}"),
+    }
+}
+
+/// The last rates of acks, each as a bar of the highest.
+fn bars(rates: &[Rates]) -> String {
+    let shown = &rates[rates.len().saturating_sub(BAR_COUNT)..];
+    let highest = shown.iter().map(|rates| rates.acked).fold(0.0, f64::max);
+    let bar = |rates: &Rates| match highest > 0.0 {
+        true => BARS[((rates.acked / highest * 7.0).round() as usize).min(7)],
+        false => BARS[0],
+    };
+    shown.iter().map(bar).collect()
+}
+
+fn why(diagnosis: &Diagnosis) -> Text<'static> {
+    let mut lines = Vec::new();
+    if diagnosis.is_healthy() {
+        lines.push(Line::from(one_line(&diagnosis.headline())));
+    }
+    for finding in &diagnosis.findings {
+        lines.push(Line::from(one_line(&finding.to_string())));
+        if let Some(remedy) = &finding.remedy {
+            lines.push(Line::from(format!("  → {}", one_line(&remedy.what))));
+        }
+    }
+    Text::from(lines)
+}
+
+/// Text of others: no control character reaches the terminal.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// A box in front of the list.
+fn front(frame: &mut Frame<'_>, title: &str, text: Text<'_>) {
+    let area = frame.area();
+    let width = area.width.saturating_sub(4).min(90);
+    let wrapped = Paragraph::new(text).wrap(Wrap { trim: false });
+    // Long lines take several rows.
+    let height = area.height.saturating_sub(2).min(16);
+    let place = Rect {
+        x: (area.width.saturating_sub(width)) / 2,
+        y: (area.height.saturating_sub(height)) / 2,
+        width,
+        height,
+    };
+    frame.render_widget(Clear, place);
+    frame.render_widget(
+        wrapped.block(Block::bordered().title(title.to_owned())),
+        place,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use queue_core::{Backend, Queues};
+    use queue_memory::MemoryBackend;
+    use queue_ops::{Sampler, diagnose};
+    use ratatui::{Terminal, backend::TestBackend};
+
+    use super::*;
+
+    /// What a terminal of this width shows.
+    fn shown(view: &View, width: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, 20)).unwrap();
+        terminal.draw(|frame| draw(frame, view)).unwrap();
+        terminal.backend().to_string()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rates_and_findings_are_shown() {
+        let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
+        let queues = Queues::from(Arc::clone(&backend));
+        let orders = queues.reliable::<u64>("orders").await.unwrap();
+        let mut sampler = Sampler::new(Arc::clone(&backend), 200.try_into().unwrap());
+        let mut view = View::new(sampler.sample().await.unwrap());
+        for _ in 0..3 {
+            orders.push_all(&[1; 8]).await.unwrap();
+            let lease = std::time::Duration::from_secs(60);
+            for _ in 0..4 {
+                orders
+                    .receive(lease, lease)
+                    .await
+                    .unwrap()
+                    .unwrap()
+                    .ack()
+                    .await
+                    .unwrap();
+            }
+            tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+            view.sampled(sampler.sample().await);
+        }
+        orders.queue().pause().await.unwrap();
+        view.sampled(sampler.sample().await);
+        let screen = shown(&view, 140);
+        assert!(
+            screen.contains("orders") && screen.contains("paused"),
+            "{screen}"
+        );
+        // Eight in and four out in each two seconds.
+        assert!(
+            screen.contains("4.0") && screen.contains("2.0") && screen.contains("███"),
+            "{screen}"
+        );
+        view.explained(diagnose(&*backend, "orders").await);
+        assert!(shown(&view, 140).contains("paused; 12 ready wait: `qk resume orders`"));
+        // A narrow terminal shows what fits, and does not fail.
+        for width in [1, 10, 40] {
+            shown(&view, width);
+        }
+        view.press('?');
+        view.press('?');
+        assert!(shown(&view, 80).contains("say why it stands still"));
+    }
+}
