@@ -1,4 +1,4 @@
-//! Who consumes a queue.
+//! The consumers of a queue.
 
 use std::{collections::BTreeMap, time::Duration};
 

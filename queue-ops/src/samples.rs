@@ -28,7 +28,7 @@ struct Sampled {
     rates: VecDeque<Rates>,
 }
 
-/// What went in and out, a second.
+/// Messages in and out, a second.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Rates {

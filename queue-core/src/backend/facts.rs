@@ -1,4 +1,4 @@
-//! What only a backend knows of a queue and of its server, for whoever asks why a queue stands still.
+//! Facts about a queue and its server that calls do not show, for diagnosis.
 
 use std::time::Duration;
 

@@ -231,7 +231,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(Error::new(ErrorKind::Configuration, message))
     }
 
-    /// What only the backend knows of a queue and its server, for operators: who waits, and what the server refuses.
+    /// Facts about a queue and its server that calls do not show, for operators: waiting consumers, refused writes.
     /// Changes nothing, and reads a bounded amount. The default knows nothing.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ pub(crate) fn millis<S: Serializer>(duration: &Duration, serializer: S) -> Resul
     serializer.serialize_u64(millis_ceil(*duration))
 }
 
-/// Bytes that are JSON as that JSON, other text as a string, and what is no text as `{"hex": "00ff"}`.
+/// Writes JSON bytes as that JSON, other text as a string, and other bytes as `{"hex": "00ff"}`.
 pub(crate) fn bytes<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
     shown(bytes).serialize(serializer)
 }

@@ -21,7 +21,7 @@ const SLOW: Duration = Duration::from_secs(300);
 const LONG_LEASE: Duration = Duration::from_secs(3_600);
 /// Nobody means to schedule a message this far ahead.
 const TOO_FAR: Duration = Duration::from_secs(20 * 365 * 86_400);
-/// What somebody may well have meant.
+/// A delay within this time is plausible.
 const NEAR: Duration = Duration::from_secs(2 * 365 * 86_400);
 /// A clock that went back by less shows nothing.
 const CLOCK_STEP: Duration = Duration::from_secs(2);

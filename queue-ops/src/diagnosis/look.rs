@@ -1,4 +1,4 @@
-//! What is read of a queue.
+//! Reading a queue for its diagnosis.
 
 use std::num::NonZeroUsize;
 

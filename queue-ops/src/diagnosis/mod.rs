@@ -19,13 +19,13 @@ use crate::words::duration_in_words;
 /// The time between two looks at a queue that seems to stand still.
 const AGAIN: Duration = Duration::from_millis(300);
 
-/// What was found about a queue.
+/// The findings about a queue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
     /// The queue.
     pub queue: QueueName,
-    /// What is wrong, or worth knowing; the worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
     /// The numbers that were read; `None` if there is no such queue, or if it cannot be read.
     pub numbers: Option<Numbers>,
@@ -41,7 +41,7 @@ pub struct Numbers {
     pub now: Timestamp,
     /// Its counters; `None` of a ring.
     pub counters: Option<Counters>,
-    /// What only the backend knows.
+    /// Facts that its calls do not show.
     pub facts: Facts,
 }
 
@@ -77,13 +77,13 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Remedy {
-    /// What to do, in a sentence.
+    /// The advice, in a sentence.
     pub what: String,
     /// The command that does it.
     pub command: Option<String>,
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -139,7 +139,7 @@ pub enum Problem {
 ///
 /// # Errors
 ///
-/// `Invalid` for a bad name. Whatever stops a queue from being read is a finding.
+/// `Invalid` for a bad name. A queue that cannot be read is a finding, not an error.
 pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
     let name = QueueName::new(queue)?;
     let look = match Look::at(backend, &name).await {
@@ -291,7 +291,7 @@ impl Finding {
         self
     }
 
-    /// What to do.
+    /// Adds advice without a command.
     fn advise(mut self, what: impl Into<String>) -> Self {
         self.remedy = Some(Remedy {
             what: what.into(),
@@ -300,7 +300,7 @@ impl Finding {
         self
     }
 
-    /// What to do, and the command that does it.
+    /// Adds advice with its command.
     pub(crate) fn remedy(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
         self.remedy = Some(Remedy {
             what: what.into(),

@@ -1,4 +1,4 @@
-//! The actions of operators. Each is written down, whatever comes of it.
+//! The actions of operators. Each is written down, also if it fails.
 
 use axum::{
     Form, Json,
@@ -92,7 +92,7 @@ pub(super) async fn by_api(
 }
 
 impl Web {
-    /// Does an action, and writes it down. Returns what came of it.
+    /// Does an action, and writes it down. Returns its outcome.
     async fn act(
         &self,
         queue: &QueueName,

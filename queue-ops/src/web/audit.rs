@@ -1,4 +1,4 @@
-//! Who did what, and when.
+//! The actions of operators, with their times and outcomes.
 
 use std::{
     collections::VecDeque,
@@ -15,11 +15,11 @@ const KEPT: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct AuditEntry {
-    /// When, by the backend's clock.
+    /// The time, by the backend's clock.
     pub at: Timestamp,
-    /// What was asked for: `pause orders`.
+    /// The action: `pause orders`.
     pub action: String,
-    /// What came of it.
+    /// The outcome, or the error.
     pub outcome: String,
 }
 

@@ -1,4 +1,4 @@
-//! Who may do what: hosts, tokens, and where a request comes from.
+//! Access: hosts, tokens, and the origin of a request.
 
 use axum::{
     Form,

@@ -22,7 +22,7 @@ fn qk(url: &str, arguments: &[&str]) -> Output {
     command.output().expect("qk runs")
 }
 
-/// What a command of `qk` says, and its status.
+/// The output of a `qk` command, and its status.
 fn said(url: &str, arguments: &[&str]) -> (String, i32) {
     let output = qk(url, arguments);
     let text = [&*output.stdout, &*output.stderr].concat();

@@ -14,7 +14,7 @@ pub(crate) struct Night {
     pub(crate) remedy: Option<&'static str>,
 }
 
-/// What happened to the queue `orders`. The caller waits until what is ready has been ready for long.
+/// The nights of the queue `orders`. The caller waits until what is ready has been ready for long.
 pub(crate) const NIGHTS: [Night; 9] = [
     Night {
         name: "paused",
@@ -63,10 +63,10 @@ pub(crate) const NIGHTS: [Night; 9] = [
     },
 ];
 
-/// What keeps a night going: dropping it ends it.
+/// The tasks of a night.
 pub(crate) type Keep = Vec<tokio::task::JoinHandle<()>>;
 
-/// Makes a night. What it returns has to live until the diagnosis.
+/// Makes a night. The returned tasks have to run until the diagnosis.
 pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
     let config = ReliableConfig::default();
     match night {

@@ -24,7 +24,7 @@ const PAGES: [&str; 9] = [
     "/queues/orders/messages/1",
 ];
 
-/// What is wrong with a page for somebody who cannot see it well: no title or language, headings that skip a level, fields
+/// Finds the faults of a page for somebody who cannot see it well: no title or language, headings that skip a level, fields
 /// without a label, tables without heads, text of too little contrast (WCAG AA), a page that is wider than the screen.
 const FAULTS: &str = r#"
     const faults = [];

@@ -1,11 +1,11 @@
-//! What a page costs the server: a bounded number of commands, however much there is.
+//! The cost of a page for the server: a bounded number of commands for any number of queues and messages.
 
 use queue_core::{Push, ReliableQueueExt};
 use redis::Connection;
 
 use crate::site::Site;
 
-/// The commands that the server has executed, scripts and what is inside of them.
+/// The commands that the server has executed, also within scripts.
 fn commands(admin: &mut Connection) -> u64 {
     let info: String = redis::cmd("INFO").arg("commandstats").query(admin).unwrap();
     let calls = info.lines().filter_map(|line| {

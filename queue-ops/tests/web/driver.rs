@@ -70,7 +70,7 @@ impl Drop for Driver {
     }
 }
 
-/// What a script of the test returns in the page.
+/// Runs a script of the test in the page.
 pub(crate) async fn ask(browser: &Client, script: &str) -> Value {
     browser.execute(script, Vec::new()).await.expect("it runs")
 }

@@ -1,4 +1,4 @@
-//! Who may read, and who may act.
+//! The rights to read and to act.
 
 use serde_json::json;
 use ureq::http::StatusCode;
@@ -80,7 +80,7 @@ async fn an_action_needs_the_token_and_the_same_origin() {
         r#"{"outcome":"resumed"}"#
     );
     assert!(!paused().await);
-    // All of it is written down; what was refused at the door is not.
+    // Allowed actions are written down; refused requests are not.
     let (_, audit) = site.get("/audit");
     let (resumed, paused) = (audit.find("resume orders"), audit.find("pause orders"));
     assert!(resumed.is_some() && resumed < paused, "{audit}");

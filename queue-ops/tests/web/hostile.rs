@@ -1,4 +1,4 @@
-//! Data that is meant to do harm, or is merely large, changes nothing but what is shown.
+//! Hostile or large data is shown as text, and cut.
 
 use queue_core::{
     Headers, LeasingExt, Push, QueueConfig, QueueName, ReliableConfig, ReliableQueueExt, Settlement,

@@ -1,5 +1,4 @@
-//! The page for operators: who may do what, what it costs, what it shows of hostile data, and each page and action in
-//! a real browser.
+//! The page for operators: rights, costs, hostile data, and each page and action in a real browser.
 
 #![cfg(all(unix, feature = "cli"))]
 

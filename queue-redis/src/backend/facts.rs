@@ -1,4 +1,4 @@
-//! What a server knows of a queue, and of itself.
+//! Facts about a queue and its server that calls do not show.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -311,7 +311,7 @@ pub(crate) async fn c6_a_slot_is_skipped_while_the_last_one_runs() {
         let buried = Settlement::bury(again.receipt, "enough");
         queue.settle_one(buried).await.unwrap();
     };
-    // Whatever number of schedulers.
+    // The number of schedulers does not matter.
     tokio::join!(run(), run(), run(), consumer);
     assert_eq!(environment.fired().await, [600]);
 }

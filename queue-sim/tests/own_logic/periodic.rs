@@ -69,7 +69,7 @@ fn ticks(name: &str, periodic: fn() -> Periodic) -> Sim {
     let mut sim = sim(name)
         .reliable::<Tick>("ticks", config)
         .producer(|_| async {
-            // Whatever schedulers have sent is there by then.
+            // All pushes of the schedulers have arrived by then.
             tokio::time::sleep(Duration::from_secs(3_600)).await;
             Ok(())
         })

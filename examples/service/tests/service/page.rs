@@ -1,4 +1,4 @@
-//! The section of docs/jobs.md about this service: its requests get the answers that it shows.
+//! The section of docs/jobs.md about this service: its requests get the responses that it shows.
 
 use std::time::{Duration, Instant};
 

@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Says why a queue stands still, or that it does not. Without a queue: each one that has findings.
     Why {
         queue: Option<String>,
-        /// What a program expects of the stored configuration: max_attempts=7.
+        /// A setting that a program expects in the stored configuration: max_attempts=7.
         #[arg(long)]
         expect: Vec<Setting>,
         /// The name with which programs open their schedules.
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     },
     /// Shows a queue's counters.
     Stats { queue: String },
-    /// Lists who consumes a queue: who waits, and who has messages.
+    /// Lists the consumers of a queue: those that wait, and those that have messages.
     Consumers { queue: String },
     /// Shows messages of a place, and changes nothing.
     Peek {
@@ -205,7 +205,7 @@ pub(crate) struct DeadChoice {
     pub(crate) queue: String,
     #[arg(required_unless_present_any = ["group", "all"])]
     pub(crate) ids: Vec<MessageId>,
-    /// Those of the group with this number, as `qk dead groups` counts them, from 1.
+    /// The dead letters of the group with this number, from 1, in the order of `qk dead groups`.
     #[arg(long, conflicts_with_all = ["ids", "all"])]
     pub(crate) group: Option<usize>,
     /// All of them.

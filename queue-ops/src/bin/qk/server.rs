@@ -13,7 +13,7 @@ use crate::{
 /// A name under which nothing is stored: the facts of a server need none.
 const NO_QUEUE: &str = "qk-check";
 
-/// What hurts now, and what will later. An error of connecting is a finding, too.
+/// Shows the server's problems, now and later. An error of connecting is a finding, too.
 pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output) -> Outcome {
     let backend = match backend {
         Ok(backend) => backend,

@@ -50,7 +50,7 @@ pub(crate) async fn serve(
     if address.ip().is_loopback() {
         served.push(format!("localhost:{}", address.port()));
     }
-    // Whoever listens on every address, and names no host, is reached under names that nobody here knows.
+    // A page on all addresses without a host is reached under unknown names.
     if !address.ip().is_unspecified() || !hosts.is_empty() {
         page = page.hosts(served);
     }

@@ -20,7 +20,7 @@ const MOST: usize = 200;
 pub(crate) async fn run(backend: RedisBackend, every: Duration) -> Outcome {
     let most = NonZeroUsize::new(MOST).expect("more than 0");
     let mut sampler = Sampler::new(Arc::new(backend.clone()), most);
-    // A terminal that is none, and a server that is not there, are told before the screen changes.
+    // Errors of the server are shown before the screen changes.
     let mut view = View::new(sampler.sample().await?);
     let mut terminal = ratatui::try_init().map_err(|error| {
         Error::new(

@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// What a terminal of this width shows.
+    /// The text on a terminal of this width.
     fn shown(view: &View, width: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, 20)).unwrap();
         terminal.draw(|frame| draw(frame, view)).unwrap();

@@ -1,11 +1,11 @@
-//! What the live view shows, and what keys do to it.
+//! The state of the live view, and its changes by keys.
 
 use std::cmp::Reverse;
 
 use queue_core::Error;
 use queue_ops::{Diagnosis, Sample};
 
-/// What is shown in front of the list.
+/// The box in front of the list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Front {
     /// The list alone.
@@ -18,7 +18,7 @@ pub(crate) enum Front {
     Pause(String, bool),
 }
 
-/// What a key asks for.
+/// A request by a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Asked {
     Nothing,
