@@ -340,9 +340,45 @@ async fn a_missing_right_is_named() {
     assert_ne!(status, 0);
 }
 
+/// The least rights are enough for `qk why`, and what it may not ask about is no finding of the next one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_least_rights_are_enough() {
+    let server = Server::start().unwrap();
+    queues(&server)
+        .await
+        .reliable::<u64>("orders")
+        .await
+        .unwrap();
+    let mut admin = server.connect().unwrap();
+    let rules = queue_redis::access_rules("qk");
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER").arg("shop").arg("on").arg(">secret");
+    user.arg(rules.split(' ').collect::<Vec<_>>())
+        .exec(&mut admin)
+        .unwrap();
+    for url in [server.url_as("shop", "secret"), server.url()] {
+        let (text, status) = said(&url, &["why", "orders"]);
+        assert!(text.starts_with("nothing is wrong"), "{text}");
+        assert_eq!(status, 0);
+    }
+}
+
 fn server_as(server: &Server, user: &str, password: &str) -> redis::Connection {
     let client = redis::Client::open(server.url_as(user, password)).unwrap();
     client.get_connection().unwrap()
+}
+
+#[test]
+fn rights_and_completions_need_no_server() {
+    let nowhere = "redis://127.0.0.1:1";
+    let (rules, status) = said(nowhere, &["acl"]);
+    assert_eq!(
+        (rules.trim(), status),
+        (&*queue_redis::access_rules("qk"), 0)
+    );
+    let (script, status) = said(nowhere, &["completions", "bash"]);
+    assert!(script.contains("complete -F _qk"), "{script}");
+    assert_eq!(status, 0);
 }
 
 #[test]

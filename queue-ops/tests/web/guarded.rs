@@ -114,11 +114,6 @@ async fn responses_forbid_scripts_frames_and_caches() {
 #[test]
 fn a_token_that_is_easily_guessed_is_refused() {
     let file = token_file("short");
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_qk"))
-        .args(["--url", "redis://127.0.0.1:1", "acl"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "rights need no server");
     let server = real_redis::Server::start().unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_qk"))
         .args([

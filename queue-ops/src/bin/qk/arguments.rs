@@ -138,6 +138,8 @@ pub(crate) enum Command {
         #[arg(long)]
         no_bodies: bool,
     },
+    /// Prints a script that completes the commands of `qk` in a shell.
+    Completions { shell: clap_complete::Shell },
     /// Prints the least rights that a user of the queues needs, for ACL SETUSER.
     Acl {
         /// The prefix of the keys.

@@ -12,7 +12,7 @@ mod web;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use queue_core::{AnyQueue, Backend, Error, ErrorKind, Leasing, QueueConfig, QueueName};
 use queue_redis::RedisBackend;
 use std::sync::Arc;
@@ -50,8 +50,18 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments, output: &Output) -> Outcome {
-    if let Command::Acl { prefix, cluster } = &arguments.command {
-        return server::acl(prefix, *cluster);
+    match &arguments.command {
+        Command::Acl { prefix, cluster } => return server::acl(prefix, *cluster),
+        Command::Completions { shell } => {
+            clap_complete::generate(
+                *shell,
+                &mut Arguments::command(),
+                "qk",
+                &mut std::io::stdout(),
+            );
+            return Ok(End::Well);
+        }
+        _ => {}
     }
     let backend = RedisBackend::builder(&arguments.url)?.connect().await;
     if let Command::Check = &arguments.command {
@@ -108,7 +118,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             )
             .await
         }
-        Command::Acl { .. } | Command::Check => Ok(End::Well),
+        Command::Acl { .. } | Command::Check | Command::Completions { .. } => Ok(End::Well),
     }
 }
 
