@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use fantoccini::{Client, Locator};
 use queue_core::{Leasing, LeasingExt};
 use real_redis::{Aof, Server};
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    driver::{Driver, ask},
+    driver::{Browser, Driver},
     site::{Site, TOKEN, token_file},
 };
 
@@ -65,26 +64,21 @@ const FAULTS: &str = r#"
     return faults;
 "#;
 
-async fn open(browser: &Client, site: &Site, path: &str) {
-    browser
-        .goto(&format!("{}{path}", site.url))
-        .await
-        .expect("it loads");
+fn open(browser: &Browser, site: &Site, path: &str) {
+    browser.goto(&format!("{}{path}", site.url));
 }
 
 /// The text of the page; nothing while the next page replaces it.
-async fn text(browser: &Client) -> String {
-    match browser.find(Locator::Css("body")).await {
-        Ok(body) => body.text().await.unwrap_or_default(),
-        Err(_) => String::new(),
-    }
+fn text(browser: &Browser) -> String {
+    let body = browser.find("body");
+    body.and_then(|body| body.text()).unwrap_or_default()
 }
 
 /// Waits until the page has this text.
-async fn until(browser: &Client, expected: &str) {
+async fn until(browser: &Browser, expected: &str) {
     let begun = Instant::now();
     loop {
-        let page = text(browser).await;
+        let page = text(browser);
         if page.contains(expected) {
             return;
         }
@@ -97,21 +91,17 @@ async fn until(browser: &Client, expected: &str) {
 }
 
 /// Presses the button with this text.
-async fn press(browser: &Client, button: &str) {
-    let path = format!("//button[normalize-space()='{button}']");
-    let found = browser.find(Locator::XPath(&path)).await;
+fn press(browser: &Browser, button: &str) {
+    let found = browser.find(&format!("//button[normalize-space()='{button}']"));
     found
         .unwrap_or_else(|error| panic!("{button}: {error}"))
-        .click()
-        .await
-        .expect("it can be pressed");
+        .click();
 }
 
-async fn sign_in(browser: &Client, site: &Site) {
-    open(browser, site, "/sign-in").await;
-    let field = browser.find(Locator::Id("token")).await.expect("a field");
-    field.send_keys(TOKEN).await.expect("keys");
-    press(browser, "Sign in").await;
+async fn sign_in(browser: &Browser, site: &Site) {
+    open(browser, site, "/sign-in");
+    browser.find("#token").expect("a field").type_in(TOKEN);
+    press(browser, "Sign in");
     until(browser, "reliable").await;
 }
 
@@ -120,14 +110,14 @@ async fn each_page_can_be_read_on_a_desk_and_on_a_phone() {
     let (site, driver) = (Site::with_actions().await, Driver::start());
     site.orders().await;
     for width in [1200, 360] {
-        let browser = driver.browser(width, true).await;
+        let browser = driver.browser(width, true);
         for signed_in in [false, true] {
             if signed_in {
                 sign_in(&browser, &site).await;
             }
             for path in PAGES {
-                open(&browser, &site, path).await;
-                let faults = ask(&browser, FAULTS).await;
+                open(&browser, &site, path);
+                let faults = browser.ask(FAULTS);
                 assert_eq!(
                     faults.as_array().map(Vec::len),
                     Some(0),
@@ -135,7 +125,6 @@ async fn each_page_can_be_read_on_a_desk_and_on_a_phone() {
                 );
             }
         }
-        browser.close().await.expect("it closes");
     }
 }
 
@@ -145,49 +134,40 @@ async fn each_action_works_without_script() {
     site.orders().await;
     let orders = site.queues.reliable::<u64>("orders").await.unwrap();
     let queue = orders.queue();
-    let browser = driver.browser(1200, false).await;
+    let browser = driver.browser(1200, false);
 
-    open(&browser, &site, "/").await;
-    browser
-        .find(Locator::LinkText("orders"))
-        .await
-        .expect("a link")
-        .click()
-        .await
-        .expect("it leads on");
-    let page = text(&browser).await;
+    open(&browser, &site, "/");
+    browser.find("//a[.='orders']").expect("a link").click();
+    let page = text(&browser);
     assert!(
         page.contains("#2 failed 1 ×: '402: card declined'"),
         "{page}"
     );
     assert!(page.contains("qk why orders"), "{page}");
-    assert!(
-        browser.find(Locator::Css("form")).await.is_err(),
-        "nobody is signed in"
-    );
+    assert!(browser.find("form").is_err(), "nobody is signed in");
 
     sign_in(&browser, &site).await;
-    open(&browser, &site, "/queues/orders").await;
-    press(&browser, "Stop handing out messages").await;
+    open(&browser, &site, "/queues/orders");
+    press(&browser, "Stop handing out messages");
     until(&browser, "paused; 3 ready wait").await;
     assert!(queue.counters().await.unwrap().paused);
-    press(&browser, "Hand out messages again").await;
+    press(&browser, "Hand out messages again");
     until(&browser, "Stop handing out messages").await;
     assert!(!queue.counters().await.unwrap().paused);
 
-    open(&browser, &site, "/queues/orders/in/leased").await;
-    assert!(text(&browser).await.contains("leased by web-1"));
-    press(&browser, "Release").await;
+    open(&browser, &site, "/queues/orders/in/leased");
+    assert!(text(&browser).contains("leased by web-1"));
+    press(&browser, "Release");
     until(&browser, "message #1").await;
     assert_eq!(queue.depth().await.unwrap().leased, 0);
 
-    open(&browser, &site, "/queues/orders/messages/2").await;
-    press(&browser, "Cancel it").await;
+    open(&browser, &site, "/queues/orders/messages/2");
+    press(&browser, "Cancel it");
     until(&browser, "gone").await;
 
     // Both died of one cause.
-    open(&browser, &site, "/queues/orders/dead").await;
-    press(&browser, "Revive these").await;
+    open(&browser, &site, "/queues/orders/dead");
+    press(&browser, "Revive these");
     let depth = async || queue.depth().await.unwrap();
     while depth().await.dead > 0 {
         until(&browser, "dead letters").await;
@@ -204,13 +184,13 @@ async fn each_action_works_without_script() {
     let buried = queue_core::Settlement::bury(delivery.unwrap().receipt, "again");
     let id = buried.receipt.id;
     queue.settle_one(buried).await.unwrap();
-    open(&browser, &site, &format!("/queues/orders/messages/{id}")).await;
-    press(&browser, "Discard it").await;
+    open(&browser, &site, &format!("/queues/orders/messages/{id}"));
+    press(&browser, "Discard it");
     until(&browser, "gone").await;
     assert_eq!(queue.depth().await.unwrap().dead, 0);
 
-    open(&browser, &site, "/audit").await;
-    let audit = text(&browser).await;
+    open(&browser, &site, "/audit");
+    let audit = text(&browser);
     for action in [
         "pause orders",
         "resume orders",
@@ -221,7 +201,6 @@ async fn each_action_works_without_script() {
     ] {
         assert!(audit.contains(action), "{action}: {audit}");
     }
-    browser.close().await.expect("it closes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -229,16 +208,10 @@ async fn a_wrong_token_and_another_origin_do_nothing() {
     let (site, driver) = (Site::with_actions().await, Driver::start());
     site.orders().await;
     let orders = site.queues.reliable::<u64>("orders").await.unwrap();
-    let browser = driver.browser(1200, true).await;
-    open(&browser, &site, "/sign-in").await;
-    browser
-        .find(Locator::Id("token"))
-        .await
-        .expect("a field")
-        .send_keys("wrong")
-        .await
-        .expect("keys");
-    press(&browser, "Sign in").await;
+    let browser = driver.browser(1200, true);
+    open(&browser, &site, "/sign-in");
+    browser.find("#token").expect("a field").type_in("wrong");
+    press(&browser, "Sign in");
     until(&browser, "that is not the token").await;
 
     sign_in(&browser, &site).await;
@@ -247,11 +220,10 @@ async fn a_wrong_token_and_another_origin_do_nothing() {
         "data:text/html,<form method=post action={}/queues/orders><input name=action value=pause><button>Win</button></form>",
         site.url
     );
-    browser.goto(&form).await.expect("it loads");
-    press(&browser, "Win").await;
+    browser.goto(&form);
+    press(&browser, "Win");
     until(&browser, "another origin").await;
     assert!(!orders.queue().counters().await.unwrap().paused);
-    browser.close().await.expect("it closes");
 }
 
 /// Writes the pictures of docs/operations.md again.
@@ -273,7 +245,7 @@ async fn screenshots() {
             queue.push(&order, 0).await.unwrap();
         }
     }
-    let browser = driver.browser(1000, true).await;
+    let browser = driver.browser(1000, true);
     sign_in(&browser, &site).await;
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/screens");
     std::fs::create_dir_all(&folder).unwrap();
@@ -284,9 +256,8 @@ async fn screenshots() {
         ("dead", "/queues/orders/dead"),
     ];
     for (name, path) in shots {
-        open(&browser, &site, path).await;
-        let picture = browser.screenshot().await.expect("a picture");
+        open(&browser, &site, path);
+        let picture = browser.screenshot();
         std::fs::write(folder.join(format!("{name}.png")), picture).unwrap();
     }
-    browser.close().await.expect("it closes");
 }

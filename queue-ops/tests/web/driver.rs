@@ -1,17 +1,22 @@
-//! A real browser, by WebDriver.
+//! A real browser, by the WebDriver protocol (<https://www.w3.org/TR/webdriver2>): the few commands that these tests need.
 
 use std::{
     io::{BufRead, BufReader},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
-use fantoccini::{Client, ClientBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
-use serde_json::{Map, Value, json};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// The name under which the protocol puts an element's id.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Chromium's driver.
 pub(crate) struct Driver {
     process: Child,
+    agent: Agent,
     url: String,
 }
 
@@ -22,7 +27,9 @@ impl Driver {
             .stdout(Stdio::piped())
             .spawn();
         let mut process = started.unwrap_or_else(|error| {
-            panic!("chromedriver: {error}. Install the packages `chromium` and `chromium-driver`; `./scripts/test` does")
+            panic!(
+                "chromedriver: {error}. Install the packages `chromium` and `chromium-driver`; `./scripts/test` does"
+            )
         });
         let stdout = BufReader::new(process.stdout.take().expect("a pipe"));
         let port = stdout.lines().find_map(|line| {
@@ -30,36 +37,44 @@ impl Driver {
             let port = line.split("started successfully on port ").nth(1)?;
             Some(port.trim_end_matches('.').to_owned())
         });
-        let port = port.expect("chromedriver says its port");
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(120)))
+            .build()
+            .new_agent();
         Self {
             process,
-            url: format!("http://127.0.0.1:{port}"),
+            agent,
+            url: format!(
+                "http://127.0.0.1:{}",
+                port.expect("chromedriver says its port")
+            ),
         }
     }
 
     /// A browser of this width, with or without script.
-    pub(crate) async fn browser(&self, width: u32, script: bool) -> Client {
+    pub(crate) fn browser(&self, width: u32, script: bool) -> Browser {
+        let size = format!("--window-size={width},1000");
         let mut options = json!({
-            "args": [
-                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                format!("--window-size={width},1000"), "--force-color-profile=srgb",
-            ],
+            "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", size],
         });
         if width < 500 {
             // A window is never that narrow; a phone is.
-            options["mobileEmulation"] =
-                json!({ "deviceMetrics": { "width": width, "height": 800, "pixelRatio": 2.0 } });
+            let metrics = json!({ "width": width, "height": 800, "pixelRatio": 2.0 });
+            options["mobileEmulation"] = json!({ "deviceMetrics": metrics });
         }
         if !script {
             options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
         }
-        let capabilities = Map::from_iter([("goog:chromeOptions".to_owned(), options)]);
-        let mut builder = ClientBuilder::new(HttpConnector::new());
-        builder
-            .capabilities(capabilities)
-            .connect(&self.url)
-            .await
-            .expect("a browser")
+        let wanted =
+            json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } });
+        let session = format!("{}/session", self.url);
+        let made = send(self.agent.post(&session).send_json(&wanted)).expect("a browser");
+        let id = made["sessionId"].as_str().expect("an id");
+        Browser {
+            agent: self.agent.clone(),
+            url: format!("{session}/{id}"),
+        }
     }
 }
 
@@ -70,7 +85,98 @@ impl Drop for Driver {
     }
 }
 
-/// Runs a script of the test in the page.
-pub(crate) async fn ask(browser: &Client, script: &str) -> Value {
-    browser.execute(script, Vec::new()).await.expect("it runs")
+/// The value of a response, or its error.
+fn send(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<Value, String> {
+    let mut response = response.map_err(|error| error.to_string())?;
+    let body: Value = response
+        .body_mut()
+        .read_json()
+        .map_err(|error| error.to_string())?;
+    match body["value"]["error"].as_str() {
+        Some(error) => Err(format!("{error}: {}", body["value"]["message"])),
+        None => Ok(body["value"].clone()),
+    }
+}
+
+/// A window of the browser. Dropping it closes the window.
+pub(crate) struct Browser {
+    agent: Agent,
+    url: String,
+}
+
+impl Browser {
+    fn post(&self, command: &str, body: &Value) -> Result<Value, String> {
+        send(
+            self.agent
+                .post(format!("{}/{command}", self.url))
+                .send_json(body),
+        )
+    }
+
+    fn get(&self, command: &str) -> Result<Value, String> {
+        send(self.agent.get(format!("{}/{command}", self.url)).call())
+    }
+
+    pub(crate) fn goto(&self, url: &str) {
+        self.post("url", &json!({ "url": url })).expect("it loads");
+    }
+
+    /// The first element that this CSS selector, or this XPath that begins with `/`, finds.
+    pub(crate) fn find(&self, selector: &str) -> Result<Element<'_>, String> {
+        let using = match selector.starts_with('/') {
+            true => "xpath",
+            false => "css selector",
+        };
+        let found = self.post("element", &json!({ "using": using, "value": selector }))?;
+        Ok(Element {
+            browser: self,
+            id: found[ELEMENT].as_str().expect("an id").to_owned(),
+        })
+    }
+
+    /// Runs a script of the test in the page.
+    pub(crate) fn ask(&self, script: &str) -> Value {
+        let body = json!({ "script": script, "args": [] });
+        self.post("execute/sync", &body).expect("it runs")
+    }
+
+    /// A picture of the window, as PNG.
+    pub(crate) fn screenshot(&self) -> Vec<u8> {
+        let picture = self.get("screenshot").expect("a picture");
+        let text = picture.as_str().expect("base 64");
+        BASE64_STANDARD.decode(text).expect("base 64")
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.agent.delete(&self.url).call();
+    }
+}
+
+/// An element of the page.
+pub(crate) struct Element<'a> {
+    browser: &'a Browser,
+    id: String,
+}
+
+impl Element<'_> {
+    pub(crate) fn text(&self) -> Result<String, String> {
+        let text = self.browser.get(&format!("element/{}/text", self.id))?;
+        Ok(text.as_str().unwrap_or_default().to_owned())
+    }
+
+    pub(crate) fn click(&self) {
+        let command = format!("element/{}/click", self.id);
+        self.browser
+            .post(&command, &json!({}))
+            .expect("it can be pressed");
+    }
+
+    pub(crate) fn type_in(&self, text: &str) {
+        let command = format!("element/{}/value", self.id);
+        self.browser
+            .post(&command, &json!({ "text": text }))
+            .expect("keys");
+    }
 }

@@ -222,8 +222,8 @@ impl Runner {
     /// that the others end in less than a call takes. Then one call settles them all. The other threads may share the
     /// loop's core, so it offers them the core, too.
     fn gathers(&mut self, cx: &Poller<'_>, now: Instant) -> bool {
-        let results = self.queues.iter().map(|served| served.pending.len());
-        let waits = self.threads && !self.jobs.is_empty() && results.sum::<usize>() > 0;
+        let could_send = |served: &ServedQueue| !served.pending.is_empty() && served.call.is_none();
+        let waits = self.threads && !self.jobs.is_empty() && self.queues.iter().any(could_send);
         let gathers = waits
             && match self.gathering {
                 None => true,
