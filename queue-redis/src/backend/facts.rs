@@ -175,7 +175,7 @@ fn denial(entry: &BTreeMap<String, Value>) -> Option<Denied> {
         "command" => {
             let command = text("object")?;
             let is_own = |own: &&str| command == **own || command.split('|').next() == Some(*own);
-            if OWN.iter().any(|own| is_own(&own)) {
+            if OWN.iter().any(is_own) {
                 return None;
             }
             command.to_uppercase()
