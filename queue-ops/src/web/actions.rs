@@ -15,6 +15,7 @@ use serde_json::json;
 use super::{
     Web,
     audit::AuditEntry,
+    guard::Operator,
     pages::{leasing, name},
     show::Failed,
 };
@@ -40,42 +41,46 @@ fn back(to: String) -> Response {
 }
 
 pub(super) async fn on_queue(
+    operator: Operator,
     State(web): State<Web>,
     Path(queue): Path<String>,
     Form(action): Form<Action>,
 ) -> Done {
     let queue = name(&queue)?;
-    web.act(&queue, None, &action).await?;
+    web.act(&operator, &queue, None, &action).await?;
     Ok(back(queue.to_string()))
 }
 
 pub(super) async fn on_dead(
+    operator: Operator,
     State(web): State<Web>,
     Path(queue): Path<String>,
     Form(action): Form<Action>,
 ) -> Done {
     let queue = name(&queue)?;
-    web.act(&queue, None, &action).await?;
+    web.act(&operator, &queue, None, &action).await?;
     Ok(back("dead".to_owned()))
 }
 
 pub(super) async fn on_message(
+    operator: Operator,
     State(web): State<Web>,
     Path((queue, id)): Path<(String, MessageId)>,
     Form(action): Form<Action>,
 ) -> Done {
     let queue = name(&queue)?;
-    web.act(&queue, Some(id), &action).await?;
+    web.act(&operator, &queue, Some(id), &action).await?;
     Ok(back(id.to_string()))
 }
 
 pub(super) async fn by_api(
+    operator: Operator,
     State(web): State<Web>,
     Path(queue): Path<String>,
     Json(action): Json<Action>,
 ) -> Response {
     let done = match name(&queue) {
-        Ok(queue) => web.act(&queue, action.id, &action).await,
+        Ok(queue) => web.act(&operator, &queue, action.id, &action).await,
         Err(error) => Err(error),
     };
     match done {
@@ -95,6 +100,7 @@ impl Web {
     /// Does an action, and writes it down. Returns its outcome.
     async fn act(
         &self,
+        _: &Operator,
         queue: &QueueName,
         id: Option<MessageId>,
         action: &Action,

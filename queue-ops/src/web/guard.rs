@@ -2,8 +2,8 @@
 
 use axum::{
     Form,
-    extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -18,16 +18,10 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
 
 /// Checks each request, and sets the headers of each response.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
-    let response = match refused(
-        &web,
-        request.method(),
-        request.headers(),
-        request.uri().path(),
-    ) {
+    let mut response = match refused(&web, request.method(), request.headers()) {
         Some(refused) => refused.into_response(),
         None => next.run(request).await,
     };
-    let mut response = response;
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -41,12 +35,7 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     response
 }
 
-fn refused(
-    web: &Web,
-    method: &Method,
-    headers: &HeaderMap,
-    path: &str,
-) -> Option<(StatusCode, &'static str)> {
+fn refused(web: &Web, method: &Method, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(header::HOST).unwrap_or_default();
     if !web.hosts.is_empty() && !web.hosts.iter().any(|allowed| allowed == host) {
@@ -68,16 +57,24 @@ fn refused(
             ));
         }
     }
-    if path.ends_with("/sign-in") {
-        return None;
-    }
-    match &web.token {
-        None => Some((
-            StatusCode::FORBIDDEN,
-            "this page is read-only: start it with `--writes` to act",
-        )),
-        Some(_) if is_signed_in(web, headers) => None,
-        Some(_) => Some((StatusCode::UNAUTHORIZED, "sign in first")),
+    None
+}
+
+/// Proof that a request has the token. Every action asks for it.
+pub(super) struct Operator(());
+
+impl FromRequestParts<Web> for Operator {
+    type Rejection = (StatusCode, &'static str);
+
+    async fn from_request_parts(parts: &mut Parts, web: &Web) -> Result<Self, Self::Rejection> {
+        match &web.token {
+            None => Err((
+                StatusCode::FORBIDDEN,
+                "this page is read-only: start it with `--token-file` to act",
+            )),
+            Some(_) if is_signed_in(web, &parts.headers) => Ok(Self(())),
+            Some(_) => Err((StatusCode::UNAUTHORIZED, "sign in first")),
+        }
     }
 }
 

@@ -394,7 +394,7 @@ pub(super) async fn audit(State(web): State<Web>) -> Markup {
 
 pub(super) async fn sign_in(State(web): State<Web>, headers: HeaderMap) -> Markup {
     let content = html! {
-        @if web.token.is_none() { p { "This page is read-only. Start it with " code { "--writes" } " to act." } }
+        @if web.token.is_none() { p { "This page is read-only. Start it with " code { "--token-file" } " to act." } }
         @else if guard::is_signed_in(&web, &headers) { p { "You are signed in." } }
         @else {
             form method="post" action="sign-in" {
@@ -404,5 +404,5 @@ pub(super) async fn sign_in(State(web): State<Web>, headers: HeaderMap) -> Marku
             }
         }
     };
-    page("Sign in", "", "qk web --writes", &content)
+    page("Sign in", "", "qk web --token-file FILE", &content)
 }

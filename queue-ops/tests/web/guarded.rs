@@ -86,6 +86,16 @@ async fn an_action_needs_the_token_and_the_same_origin() {
     assert!(resumed.is_some() && resumed < paused, "{audit}");
 }
 
+/// The page that takes tokens is known by its whole path: a queue may have its name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_name_of_a_queue_opens_the_door() {
+    let site = Site::with_actions().await;
+    let queue = site.queues.reliable::<u64>("sign-in").await.unwrap();
+    let pause = site.agent.post(format!("{}/queues/sign-in", site.url));
+    assert_eq!(status(pause.send_form([("action", "pause")])), 401);
+    assert!(!queue.queue().counters().await.unwrap().paused);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn responses_forbid_scripts_frames_and_caches() {
     let site = Site::start(&[]).await;
