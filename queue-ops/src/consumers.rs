@@ -1,9 +1,14 @@
 //! The consumers of a queue.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use queue_core::{Backend, Error, Page, Place, QueueName, Result, Standing, Token, limits};
+use queue_core::{
+    Backend, Leasing, Page, Place, QueueName, Result, Standing, Timestamp, Token, limits,
+    millis_ceil,
+};
 use serde::Serialize;
+
+use crate::open::open_leasing;
 
 /// A consumer of a queue, by the name that its leases carry.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -29,16 +34,20 @@ const PAGES: usize = 10;
 ///
 /// # Errors
 ///
-/// `Invalid` for a bad name, and for a ring. `Configuration` if there is no such queue. Errors of the backend.
+/// `Invalid` for a bad name, for a ring, and if there is no such queue. Errors of the backend.
 pub async fn consumers(backend: &dyn Backend, queue: &str) -> Result<Vec<ConsumerInfo>> {
     let name = QueueName::new(queue)?;
-    let stored = backend.open_stored(&name).await?;
-    let stored = stored.ok_or_else(|| Error::invalid(format!("there is no queue `{name}`")))?;
-    let leasing = stored
-        .queue
-        .leasing()
-        .ok_or_else(|| Error::invalid(format!("`{name}` is a ring: nobody holds its items")))?;
-    let now = backend.now().await?;
+    let leasing = open_leasing(backend, &name).await?;
+    let facts = backend.facts(&name).await?;
+    consumers_of(&*leasing, backend.now().await?, facts.waiting_holders).await
+}
+
+/// The consumers of an open queue, of which these wait.
+pub(crate) async fn consumers_of(
+    leasing: &dyn Leasing,
+    now: Timestamp,
+    waiting: Vec<String>,
+) -> Result<Vec<ConsumerInfo>> {
     let mut found: BTreeMap<String, ConsumerInfo> = BTreeMap::new();
     let mut page = Page::first(limits::MAX_PAGE);
     for _ in 0..PAGES {
@@ -55,12 +64,10 @@ pub async fn consumers(backend: &dyn Backend, queue: &str) -> Result<Vec<Consume
             };
             let holder = holder.map_or_else(String::new, |holder| holder.as_str().to_owned());
             let consumer = found.entry(holder).or_default();
-            let since = receipt.token.get() / Token::PER_MILLI;
+            let lasted = millis_ceil(now.since(leased_at(receipt.token)));
             consumer.leased += 1;
-            consumer.longest_ms = consumer
-                .longest_ms
-                .max(now.as_millis().saturating_sub(since));
-            let end = millis(time_left);
+            consumer.longest_ms = consumer.longest_ms.max(lasted);
+            let end = millis_ceil(time_left);
             consumer.next_end_ms = Some(consumer.next_end_ms.map_or(end, |next| next.min(end)));
         }
         match leased.next {
@@ -68,7 +75,7 @@ pub async fn consumers(backend: &dyn Backend, queue: &str) -> Result<Vec<Consume
             None => break,
         }
     }
-    for holder in backend.facts(&name).await?.waiting_holders {
+    for holder in waiting {
         found.entry(holder).or_default().waits = true;
     }
     let named = found
@@ -77,6 +84,7 @@ pub async fn consumers(backend: &dyn Backend, queue: &str) -> Result<Vec<Consume
     Ok(named.collect())
 }
 
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+/// The time at which a lease was made. A token is not below a thousand times that time (R1).
+pub(crate) const fn leased_at(token: Token) -> Timestamp {
+    Timestamp::from_millis(token.get() / Token::PER_MILLI)
 }

@@ -58,14 +58,26 @@ pub fn fingerprint(reason: &str) -> String {
     out
 }
 
+/// The failure of which a message died.
+fn reason(letter: &DeadLetter) -> String {
+    match &letter.failure {
+        Some(failure) => failure.clone(),
+        None => letter.reason.to_string(),
+    }
+}
+
+/// The ids of the dead letters that died of the failure with this fingerprint.
+pub fn ids_of_failure(letters: &[DeadLetter], of: &str) -> Vec<MessageId> {
+    let died_of_it = |letter: &&DeadLetter| fingerprint(&reason(letter)) == of;
+    let letters = letters.iter().filter(died_of_it);
+    letters.map(|letter| letter.id).collect()
+}
+
 /// Groups dead letters by their failure, the largest group first.
 pub fn group_failures(letters: &[DeadLetter]) -> Vec<FailureGroup> {
     let mut groups: BTreeMap<String, FailureGroup> = BTreeMap::new();
     for letter in letters {
-        let reason = match &letter.failure {
-            Some(failure) => failure.clone(),
-            None => letter.reason.to_string(),
-        };
+        let reason = reason(letter);
         let fingerprint = fingerprint(&reason);
         let group = groups.entry(fingerprint.clone()).or_insert(FailureGroup {
             fingerprint,

@@ -27,6 +27,7 @@
 mod consumers;
 mod diagnosis;
 mod fingerprint;
+mod open;
 mod samples;
 #[cfg(feature = "schedules")]
 mod schedules;
@@ -39,7 +40,8 @@ pub use self::schedules::schedule_findings;
 pub use self::{
     consumers::{ConsumerInfo, consumers},
     diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, config_finding, diagnose},
-    fingerprint::{FailureGroup, fingerprint, group_failures},
+    fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
+    open::list_queues,
     samples::{Rates, Sample, Sampler},
-    words::{counted, duration_in_words},
+    words::{counted, duration_in_words, standing_in_words},
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::Timestamp;
+use queue_core::{Holder, Standing, Timestamp};
 
 /// A duration for people, in its two largest units: `250 ms`, `4.2 s`, `6 min`, `2 h 5 min`, `3 d 4 h`.
 pub fn duration_in_words(duration: Duration) -> String {
@@ -26,6 +26,30 @@ pub fn counted(count: u64, thing: &str) -> String {
     match count {
         1 => format!("1 {thing}"),
         _ => format!("{count} {thing}s"),
+    }
+}
+
+/// Where a message is, in words. `shown` shows what others wrote: the holder's name, and the progress.
+pub fn standing_in_words(standing: &Standing, shown: impl Fn(&[u8]) -> String) -> String {
+    match standing {
+        Standing::Ready => "ready".to_owned(),
+        Standing::Delayed { due_in } => format!("due in {}", duration_in_words(*due_in)),
+        Standing::Leased {
+            time_left,
+            holder,
+            progress,
+            ..
+        } => {
+            let holder = holder.as_ref().map_or("an unnamed holder", Holder::as_str);
+            let progress = progress
+                .as_ref()
+                .map(|progress| format!(", at {}", shown(progress)));
+            let (holder, left) = (shown(holder.as_bytes()), duration_in_words(*time_left));
+            format!(
+                "leased by {holder} for {left}{}",
+                progress.unwrap_or_default()
+            )
+        }
     }
 }
 

@@ -1,14 +1,16 @@
-//! The checks, one function each.
+//! The checks of a queue, one function each.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use queue_core::{Error, ErrorKind, Peeked, ServerFacts, Standing, Timestamp, Token, millis_ceil};
+use queue_core::{Peeked, Standing, Timestamp, millis_ceil};
 
 use super::{
-    Finding, Problem, Severity, is_unreachable,
+    Finding, Problem, Severity,
     look::{Line, Look},
+    server,
 };
 use crate::{
+    consumers::leased_at,
     fingerprint::{fingerprint, group_failures},
     words::{counted, duration_in_words as words, year},
 };
@@ -30,7 +32,12 @@ const NEW_DEATHS: Duration = Duration::from_secs(3_600);
 
 /// The findings about a queue that can be read.
 pub(super) fn all(look: &Look) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = look.facts.server.iter().flat_map(of_server).collect();
+    let mut findings: Vec<Finding> = look
+        .facts
+        .server
+        .iter()
+        .flat_map(server::findings)
+        .collect();
     if let Some(line) = &look.line {
         let one: [Option<Finding>; 12] = [
             paused(look, line),
@@ -49,100 +56,6 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
         findings.extend(one.into_iter().flatten());
     }
     findings
-}
-
-/// The findings about a server.
-pub(super) fn of_server(server: &ServerFacts) -> Vec<Finding> {
-    let known = [
-        moving(server),
-        refuses_writes(server),
-        right_missing(server),
-    ];
-    let warnings = server
-        .warnings
-        .iter()
-        .map(|warning| server_warning(warning));
-    known.into_iter().flatten().chain(warnings).collect()
-}
-
-pub(super) fn no_such_queue(name: &str) -> Finding {
-    let sentence = format!("there is no queue `{name}`");
-    Finding::new(Problem::NoSuchQueue, Severity::Standstill, sentence).remedy(
-        "look for its name among those there are; a program that opens it makes it",
-        "qk ls",
-    )
-}
-
-pub(super) fn unreadable(error: &Error) -> Finding {
-    let (problem, advice) = if is_unreachable(error) {
-        (Problem::Unreachable, "start the server, or correct the URL")
-    } else if error.kind() == ErrorKind::Configuration {
-        (
-            Problem::RightMissing,
-            "give the user the right, or correct the server's settings",
-        )
-    } else {
-        (Problem::Unreadable, "correct what the error names")
-    };
-    Finding::new(problem, Severity::Standstill, error.to_string())
-        .with("kind", format!("{:?}", error.kind()))
-        .advise(advice)
-}
-
-fn refuses_writes(server: &ServerFacts) -> Option<Finding> {
-    let why = server.refuses_writes.as_ref()?;
-    let full = server
-        .memory_limit
-        .is_some_and(|limit| server.memory >= limit);
-    let (sentence, advice) = match full {
-        true => (
-            format!("the server refuses pushes: {why}; consumers can drain it"),
-            "raise `maxmemory`, or remove what is not needed",
-        ),
-        false => (
-            format!("the server refuses writes: {why}"),
-            "mend the server",
-        ),
-    };
-    let finding = Finding::new(Problem::RefusesWrites, Severity::Standstill, sentence)
-        .with("server", server.address.clone())
-        .with("memory", server.memory)
-        .with("memory_limit", server.memory_limit);
-    Some(finding.remedy(advice, "qk check"))
-}
-
-fn right_missing(server: &ServerFacts) -> Option<Finding> {
-    let latest = server.denied.first()?;
-    let sentence = format!(
-        "user `{}` lacks the right to {} (refused {} ×, last {} ago)",
-        latest.user,
-        latest.what,
-        latest.times,
-        words(latest.age)
-    );
-    // The server keeps old refusals, too.
-    let severity = match latest.age < NEW_DEATHS {
-        true => Severity::Standstill,
-        false => Severity::Note,
-    };
-    let finding = Finding::new(Problem::RightMissing, severity, sentence)
-        .with("user", latest.user.clone())
-        .with("times", latest.times);
-    Some(finding.remedy("give the user the rights of the least list", "qk acl"))
-}
-
-fn moving(server: &ServerFacts) -> Option<Finding> {
-    let to = server.moving_to.as_ref()?;
-    let sentence = format!("its slot is moving to {to}: calls wait while its keys move");
-    let finding =
-        Finding::new(Problem::Moving, Severity::Standstill, sentence).with("to", to.clone());
-    Some(finding.advise(
-        "let the move come to its end; `redis-cli --cluster fix` ends one that was given up",
-    ))
-}
-
-fn server_warning(warning: &str) -> Finding {
-    Finding::new(Problem::ServerWarning, Severity::Note, warning.to_owned())
 }
 
 fn paused(look: &Look, line: &Line) -> Option<Finding> {
@@ -248,11 +161,6 @@ fn due_in(message: &Peeked) -> Option<Duration> {
         Standing::Delayed { due_in } => Some(due_in),
         _ => None,
     }
-}
-
-/// The time at which a lease was made. A token is not below a thousand times that time (R1).
-fn leased_at(token: Token) -> Timestamp {
-    Timestamp::from_millis(token.get() / Token::PER_MILLI)
 }
 
 /// A lease: its holder, the time it has lasted, and the time it has to go.

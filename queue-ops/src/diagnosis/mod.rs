@@ -2,13 +2,11 @@
 
 mod checks;
 mod look;
+mod server;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use queue_core::{
-    Backend, Counters, Error, ErrorKind, Facts, QueueConfig, QueueKind, QueueName, Result,
-    Timestamp,
-};
+use queue_core::{Backend, Counters, Facts, QueueConfig, QueueKind, QueueName, Result, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
@@ -144,12 +142,12 @@ pub async fn diagnose(backend: &dyn Backend, queue: &str) -> Result<Diagnosis> {
     let name = QueueName::new(queue)?;
     let look = match Look::at(backend, &name).await {
         Ok(Some(look)) => look,
-        Ok(None) => return Ok(Diagnosis::unread(name, checks::no_such_queue(queue))),
+        Ok(None) => return Ok(Diagnosis::unread(name, server::no_such_queue(queue))),
         Err(error) => {
-            let mut diagnosis = Diagnosis::unread(name.clone(), checks::unreadable(&error));
+            let mut diagnosis = Diagnosis::unread(name.clone(), server::unreadable(&error));
             // The server may know why.
             let facts = backend.facts(&name).await.unwrap_or_default();
-            diagnosis.add(facts.server.iter().flat_map(checks::of_server));
+            diagnosis.add(facts.server.iter().flat_map(server::findings));
             return Ok(diagnosis);
         }
     };
@@ -308,9 +306,4 @@ impl Finding {
         });
         self
     }
-}
-
-/// Whether an error says that the backend cannot be reached.
-fn is_unreachable(error: &Error) -> bool {
-    error.is_transient() || error.kind() == ErrorKind::Unavailable
 }

@@ -14,12 +14,13 @@ use serde_json::json;
 
 use super::{
     Web,
+    api::{Answer, answer},
     audit::AuditEntry,
     guard::Operator,
-    pages::{leasing, name},
+    pages::name,
     show::Failed,
 };
-use crate::fingerprint;
+use crate::{ids_of_failure, open::open_leasing};
 
 /// An action, as a form or as JSON.
 #[derive(Debug, Deserialize)]
@@ -78,22 +79,9 @@ pub(super) async fn by_api(
     State(web): State<Web>,
     Path(queue): Path<String>,
     Json(action): Json<Action>,
-) -> Response {
-    let done = match name(&queue) {
-        Ok(queue) => web.act(&operator, &queue, action.id, &action).await,
-        Err(error) => Err(error),
-    };
-    match done {
-        Ok(outcome) => Json(json!({ "outcome": outcome })).into_response(),
-        Err(error) => {
-            let failed = Failed(error);
-            (
-                failed.status(),
-                Json(json!({ "error": failed.0.to_string() })),
-            )
-                .into_response()
-        }
-    }
+) -> Answer {
+    let done = async { web.act(&operator, &name(&queue)?, action.id, &action).await };
+    answer(done.await.map(|outcome| json!({ "outcome": outcome })))
 }
 
 impl Web {
@@ -131,7 +119,7 @@ impl Web {
         id: Option<MessageId>,
         action: &Action,
     ) -> Result<String, Error> {
-        let leasing = leasing(self, queue).await?;
+        let leasing = open_leasing(&*self.backend, queue).await?;
         match (&*action.action, id, action.token) {
             ("pause", None, _) => leasing.pause().await.map(|()| "paused".to_owned()),
             ("resume", None, _) => leasing.resume().await.map(|()| "resumed".to_owned()),
@@ -162,18 +150,7 @@ impl Web {
 /// Revives or discards the dead letters of a failure: those of the first page, so that no action takes long.
 async fn on_group(leasing: &dyn Leasing, verb: &str, group: &str) -> Result<String, Error> {
     let letters = leasing.dead_letters(Page::first(limits::MAX_PAGE)).await?;
-    let ids: Vec<MessageId> = letters
-        .entries
-        .iter()
-        .filter(|letter| {
-            let reason = letter
-                .failure
-                .clone()
-                .unwrap_or_else(|| letter.reason.to_string());
-            fingerprint(&reason) == group
-        })
-        .map(|letter| letter.id)
-        .collect();
+    let ids = ids_of_failure(&letters.entries, group);
     let mut done = 0;
     for ids in ids.chunks(limits::MAX_BATCH) {
         done += match verb {

@@ -8,19 +8,19 @@ use axum::{
     http::StatusCode,
 };
 use queue_core::{Error, LeasingExt, MessageId, limits};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
     Web,
-    pages::{leasing, name},
+    pages::{After, name},
     show::Failed,
 };
-use crate::diagnose;
+use crate::{diagnose, open::open_leasing};
 
-type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
+pub(super) type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
 
-fn answer(called: Result<impl Serialize, Error>) -> Answer {
+pub(super) fn answer(called: Result<impl Serialize, Error>) -> Answer {
     called.map(|value| Json(json!(value))).map_err(|error| {
         let failed = Failed(error);
         (
@@ -30,18 +30,16 @@ fn answer(called: Result<impl Serialize, Error>) -> Answer {
     })
 }
 
-#[derive(Deserialize)]
-pub(super) struct After {
-    after: Option<String>,
-}
-
-pub(super) async fn queues(State(web): State<Web>, Query(After { after }): Query<After>) -> Answer {
-    let page = NonZeroUsize::new(limits::MAX_PAGE).expect("more than 0");
-    let after = after.as_deref().map(name).transpose();
-    match after {
-        Ok(after) => answer(web.backend.queues(after.as_ref(), page).await),
-        Err(error) => answer(Err::<(), _>(error)),
-    }
+pub(super) async fn queues(
+    State(web): State<Web>,
+    Query(After { after }): Query<After<String>>,
+) -> Answer {
+    let listed = async {
+        let page = NonZeroUsize::new(limits::MAX_PAGE).expect("more than 0");
+        let after = after.as_deref().map(name).transpose()?;
+        web.backend.queues(after.as_ref(), page).await
+    };
+    answer(listed.await)
 }
 
 pub(super) async fn queue(State(web): State<Web>, Path(queue): Path<String>) -> Answer {
@@ -52,6 +50,11 @@ pub(super) async fn message(
     State(web): State<Web>,
     Path((queue, id)): Path<(String, MessageId)>,
 ) -> Answer {
-    let found = async { leasing(&web, &name(&queue)?).await?.find_one(id).await };
+    let found = async {
+        open_leasing(&*web.backend, &name(&queue)?)
+            .await?
+            .find_one(id)
+            .await
+    };
     answer(found.await)
 }

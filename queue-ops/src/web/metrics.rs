@@ -1,51 +1,30 @@
 //! Numbers for machines: Prometheus, autoscalers, probes.
 
-use std::{fmt::Write, num::NonZeroUsize};
+use std::fmt::Write;
 
 use axum::{
     extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use queue_core::{Error, QueueInfo, limits};
+use queue_core::{Error, QueueInfo};
 
-use super::{
-    Web,
-    pages::{leasing, name},
-    show::Failed,
-};
+use super::{Web, pages::name, show::Failed};
+use crate::{list_queues, open::open_leasing};
 
 /// Pages of queues that are exported.
 const PAGES: usize = 10;
 
 /// The gauges of all queues, under the names that workers use, whether a worker runs or not.
 pub(super) async fn metrics(State(web): State<Web>) -> Response {
-    match all(&web).await {
+    match list_queues(&*web.backend, PAGES).await {
         Ok(queues) => (
             [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
             render(&queues),
         )
             .into_response(),
-        Err(error) => {
-            let failed = Failed(error);
-            (failed.status(), failed.0.to_string()).into_response()
-        }
+        Err(error) => Failed(error).as_text(),
     }
-}
-
-async fn all(web: &Web) -> Result<Vec<QueueInfo>, Error> {
-    let page = NonZeroUsize::new(limits::MAX_PAGE).expect("more than 0");
-    let mut queues: Vec<QueueInfo> = Vec::new();
-    for _ in 0..PAGES {
-        let last = queues.last().map(|queue| queue.name.clone());
-        let more = web.backend.queues(last.as_ref(), page).await?;
-        let is_last = more.len() < page.get();
-        queues.extend(more);
-        if is_last {
-            break;
-        }
-    }
-    Ok(queues)
 }
 
 fn render(queues: &[QueueInfo]) -> String {
@@ -83,15 +62,15 @@ fn render(queues: &[QueueInfo]) -> String {
 /// The messages that want a consumer now: ready and leased ones. One number, for autoscalers.
 pub(super) async fn scale(State(web): State<Web>, Path(queue): Path<String>) -> Response {
     let wanted = async {
-        let depth = leasing(&web, &name(&queue)?).await?.depth().await?;
+        let depth = open_leasing(&*web.backend, &name(&queue)?)
+            .await?
+            .depth()
+            .await?;
         Ok::<_, Error>(depth.ready + depth.leased)
     };
     match wanted.await {
         Ok(wanted) => wanted.to_string().into_response(),
-        Err(error) => {
-            let failed = Failed(error);
-            (failed.status(), failed.0.to_string()).into_response()
-        }
+        Err(error) => Failed(error).as_text(),
     }
 }
 

@@ -8,17 +8,17 @@ use axum::{
     response::IntoResponse,
 };
 use maud::{Markup, html};
-use queue_core::{
-    Cursor, Error, Found, Leasing, LeasingExt, MessageId, Page, Place, QueueName, Standing,
-};
+use queue_core::{Cursor, Error, Found, LeasingExt, MessageId, Page, Place, QueueName, Standing};
 use serde::Deserialize;
-use std::sync::Arc;
 
 use super::{
     Web, guard,
     show::{Failed, finding, page, standing},
 };
-use crate::{consumers, diagnose, duration_in_words as words, group_failures};
+use crate::{
+    consumers::consumers_of, diagnose, duration_in_words as words, group_failures,
+    open::open_leasing,
+};
 
 /// Rows of a page.
 const ROWS: usize = 100;
@@ -27,7 +27,7 @@ type Shown = Result<Markup, Failed>;
 
 #[derive(Deserialize)]
 pub(super) struct After<T> {
-    after: Option<T>,
+    pub(super) after: Option<T>,
 }
 
 pub(super) async fn style() -> impl IntoResponse {
@@ -39,18 +39,6 @@ pub(super) async fn style() -> impl IntoResponse {
 
 pub(super) fn name(queue: &str) -> Result<QueueName, Error> {
     QueueName::new(queue)
-}
-
-/// A queue that hands out messages under leases.
-pub(super) async fn leasing(web: &Web, queue: &QueueName) -> Result<Arc<dyn Leasing>, Error> {
-    let stored = web.backend.open_stored(queue).await?;
-    let stored = stored.ok_or_else(|| Error::invalid(format!("there is no queue `{queue}`")))?;
-    let leasing = stored.queue.leasing();
-    leasing.ok_or_else(|| {
-        Error::invalid(format!(
-            "`{queue}` is a ring: its items are never leased, and never die"
-        ))
-    })
 }
 
 pub(super) async fn queues(
@@ -99,14 +87,16 @@ pub(super) async fn queue(
 ) -> Shown {
     let queue = name(&queue)?;
     let diagnosis = diagnose(&*web.backend, queue.as_str()).await?;
-    let counters = diagnosis
-        .numbers
-        .as_ref()
-        .and_then(|numbers| numbers.counters);
+    let numbers = diagnosis.numbers.as_ref();
+    let counters = numbers.and_then(|numbers| numbers.counters);
     let path = queue.to_string();
     let acts = guard::is_signed_in(&web, &headers);
-    let consumers = match counters {
-        Some(_) => consumers(&*web.backend, queue.as_str()).await?,
+    let consumers = match numbers.filter(|numbers| numbers.counters.is_some()) {
+        Some(numbers) => {
+            let leasing = open_leasing(&*web.backend, &queue).await?;
+            let waiting = numbers.facts.waiting_holders.clone();
+            consumers_of(&*leasing, numbers.now, waiting).await?
+        }
         None => Vec::new(),
     };
     let content = html! {
@@ -184,7 +174,10 @@ pub(super) async fn place(
         Some(after) => Page::after(Cursor::new(after), ROWS),
         None => Page::first(ROWS),
     };
-    let peeked = leasing(&web, &queue).await?.peek(shown, page_asked).await?;
+    let peeked = open_leasing(&*web.backend, &queue)
+        .await?
+        .peek(shown, page_asked)
+        .await?;
     let acts = guard::is_signed_in(&web, &headers);
     let content = html! {
         div.scroll { table {
@@ -225,7 +218,10 @@ pub(super) async fn message(
     Path((queue, id)): Path<(String, MessageId)>,
 ) -> Shown {
     let queue = name(&queue)?;
-    let found = leasing(&web, &queue).await?.find_one(id).await?;
+    let found = open_leasing(&*web.backend, &queue)
+        .await?
+        .find_one(id)
+        .await?;
     let acts = guard::is_signed_in(&web, &headers);
     let (state, what_next) = match &found {
         Found::Present {
@@ -317,7 +313,7 @@ pub(super) async fn dead(
         Some(after) => Page::after(Cursor::new(after), ROWS),
         None => Page::first(ROWS),
     };
-    let letters = leasing(&web, &queue)
+    let letters = open_leasing(&*web.backend, &queue)
         .await?
         .dead_letters(page_asked)
         .await?;

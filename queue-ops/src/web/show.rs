@@ -8,7 +8,7 @@ use maud::{DOCTYPE, Markup, html};
 use queue_core::{Bytes, Error, ErrorKind, QueueName, Standing};
 
 use super::Web;
-use crate::{Finding, Severity, duration_in_words as words};
+use crate::{Finding, Severity, standing_in_words};
 
 /// Bytes of a body that a page shows.
 const SHOWN: usize = 4_096;
@@ -62,6 +62,11 @@ impl Failed {
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
+
+    /// The error as plain text, for machines.
+    pub(super) fn as_text(&self) -> Response {
+        (self.status(), self.0.to_string()).into_response()
+    }
 }
 
 impl IntoResponse for Failed {
@@ -93,28 +98,7 @@ pub(super) fn finding(finding: &Finding) -> Markup {
 }
 
 pub(super) fn standing(standing: &Standing) -> String {
-    match standing {
-        Standing::Ready => "ready".to_owned(),
-        Standing::Delayed { due_in } => format!("due in {}", words(*due_in)),
-        Standing::Leased {
-            time_left,
-            holder,
-            progress,
-            ..
-        } => {
-            let holder = holder
-                .as_ref()
-                .map_or("an unnamed holder", |holder| holder.as_str());
-            let progress = progress
-                .as_ref()
-                .map(|progress| format!(", at {}", String::from_utf8_lossy(progress)));
-            format!(
-                "leased by {holder} for {}{}",
-                words(*time_left),
-                progress.unwrap_or_default()
-            )
-        }
-    }
+    standing_in_words(standing, |text| String::from_utf8_lossy(text).into_owned())
 }
 
 impl Web {

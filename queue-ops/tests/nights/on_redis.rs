@@ -302,13 +302,8 @@ async fn a_missing_right_is_named() {
         .await
         .unwrap();
     orders.push(&1).await.unwrap();
-    let mut admin = server.connect().unwrap();
     let rules = format!("{} -zrem", queue_redis::access_rules("qk"));
-    let mut user = redis::cmd("ACL");
-    user.arg("SETUSER").arg("shop").arg("on").arg(">secret");
-    user.arg(rules.split(' ').collect::<Vec<_>>())
-        .exec(&mut admin)
-        .unwrap();
+    make_user(&server, &rules);
     let refused = RedisBackend::connect(&server.url_as("shop", "secret")).await;
     let refused = match refused {
         Err(error) => error,
@@ -349,18 +344,22 @@ async fn the_least_rights_are_enough() {
         .reliable::<u64>("orders")
         .await
         .unwrap();
-    let mut admin = server.connect().unwrap();
     let rules = queue_redis::access_rules("qk");
-    let mut user = redis::cmd("ACL");
-    user.arg("SETUSER").arg("shop").arg("on").arg(">secret");
-    user.arg(rules.split(' ').collect::<Vec<_>>())
-        .exec(&mut admin)
-        .unwrap();
+    make_user(&server, &rules);
     for url in [server.url_as("shop", "secret"), server.url()] {
         let (text, status) = said(&url, &["why", "orders"]);
         assert!(text.starts_with("nothing is wrong"), "{text}");
         assert_eq!(status, 0);
     }
+}
+
+/// Makes the user `shop`, with the password `secret`.
+fn make_user(server: &Server, rules: &str) {
+    let mut admin = server.connect().unwrap();
+    let mut user = redis::cmd("ACL");
+    user.arg("SETUSER").arg("shop").arg("on").arg(">secret");
+    user.arg(rules.split(' ').collect::<Vec<_>>());
+    user.exec(&mut admin).unwrap();
 }
 
 fn server_as(server: &Server, user: &str, password: &str) -> redis::Connection {

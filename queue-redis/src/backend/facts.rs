@@ -106,7 +106,6 @@ fn holder(registration: &str) -> Option<String> {
 async fn settings(client: &Client) -> Result<BTreeMap<String, String>> {
     let mut settings = BTreeMap::new();
     for name in [
-        "maxmemory-policy",
         "stop-writes-on-bgsave-error",
         "min-replicas-to-write",
         "min-replicas-max-lag",

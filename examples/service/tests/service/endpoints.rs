@@ -50,7 +50,7 @@ fn every_endpoint_answers(backend: &str) {
         json!({ "done": "order 42 cancelled" })
     );
 
-    // An export tells how far it is.
+    // An export reports its progress.
     let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 100 })));
     until(&client, &format!("/jobs/{id}"), |status| {
         let leased = &status["present"]["standing"]["leased"];
@@ -63,7 +63,7 @@ fn every_endpoint_answers(backend: &str) {
         json!({ "done": "exports/7.csv" })
     );
 
-    // One that cannot be done is a dead letter, and dies again.
+    // An export that cannot be done is a dead letter, and dies again after its revival.
     let id = ok(client.post("/exports", &json!({ "customer": 7, "pages": 0 })));
     let failed = json!({ "failed": "buried: an export has a page at least" });
     assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), failed);

@@ -1,7 +1,7 @@
 //! Commands about dead letters.
 
 use queue_core::{DeadLetter, Error, Leasing, MessageId, Page, Revived, limits};
-use queue_ops::{counted, fingerprint, group_failures};
+use queue_ops::{counted, group_failures, ids_of_failure};
 use queue_redis::RedisBackend;
 use serde_json::{Value, json};
 
@@ -108,18 +108,7 @@ async fn chosen(leasing: &dyn Leasing, choice: &DeadChoice) -> Result<Vec<Messag
                 groups.len()
             ))
         })?;
-    let is_of_it = |letter: &&DeadLetter| {
-        let reason = letter
-            .failure
-            .clone()
-            .unwrap_or_else(|| letter.reason.to_string());
-        fingerprint(&reason) == group.fingerprint
-    };
-    Ok(letters
-        .iter()
-        .filter(is_of_it)
-        .map(|letter| letter.id)
-        .collect())
+    Ok(ids_of_failure(&letters, &group.fingerprint))
 }
 
 /// Says what would be done, unless it was confirmed.

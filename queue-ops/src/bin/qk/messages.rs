@@ -3,9 +3,9 @@
 use queue_core::{
     AnyQueue, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found, Headers, Leasing,
     LeasingExt, MessageId, Offered, Overflow, Page, Peeked, Place, PriorityQueueExt, Receipt,
-    ReliableQueueExt, Settled, Settlement, Standing, limits,
+    ReliableQueueExt, Settled, Settlement, Standing, limits, millis_ceil,
 };
-use queue_ops::{counted, duration_in_words as words};
+use queue_ops::{counted, duration_in_words as words, standing_in_words};
 use queue_redis::RedisBackend;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub(crate) async fn peek(
             json!({
                 "id": message.message.id,
                 "attempts": message.attempts,
-                "age_ms": u64::try_from(message.age.as_millis()).unwrap_or(u64::MAX),
+                "age_ms": millis_ceil(message.age),
                 "failure": message.failure,
                 "job": message.message.headers.job(),
                 "standing": message.standing,
@@ -80,29 +80,7 @@ pub(crate) async fn peek(
 }
 
 fn standing(standing: &Standing) -> String {
-    match standing {
-        Standing::Ready => "ready".to_owned(),
-        Standing::Delayed { due_in } => format!("due in {}", words(*due_in)),
-        Standing::Leased {
-            time_left,
-            holder,
-            progress,
-            ..
-        } => {
-            let holder = holder
-                .as_ref()
-                .map_or("an unnamed holder", |holder| holder.as_str());
-            let progress = progress
-                .as_ref()
-                .map(|progress| format!(", at {}", body(progress)));
-            format!(
-                "leased by {} for {}{}",
-                one_line(holder),
-                words(*time_left),
-                progress.unwrap_or_default()
-            )
-        }
-    }
+    standing_in_words(standing, body)
 }
 
 pub(crate) async fn show(

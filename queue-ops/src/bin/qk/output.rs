@@ -1,6 +1,6 @@
 //! Tables for people, JSON for scripts.
 
-use queue_core::{Bytes, Error};
+use queue_core::Error;
 use serde::Serialize;
 
 /// Characters of a body that a table shows.
@@ -58,13 +58,15 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Text of others on one line: no control character reaches the terminal.
+/// Text of others: no control character reaches the terminal.
+pub(crate) fn clean(text: &str) -> String {
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(visible).collect()
+}
+
+/// The beginning of a text of others, on one line.
 pub(crate) fn one_line(text: &str) -> String {
-    let mut line: String = text
-        .chars()
-        .take(SHOWN)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let mut line: String = clean(text).chars().take(SHOWN).collect();
     if text.chars().nth(SHOWN).is_some() {
         line.push('…');
     }
@@ -72,7 +74,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// The beginning of a body: text as it is, other bytes in hexadecimal.
-pub(crate) fn body(bytes: &Bytes) -> String {
+pub(crate) fn body(bytes: &[u8]) -> String {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes

@@ -1,13 +1,14 @@
 //! Commands about whole queues.
 
-use std::{num::NonZeroUsize, sync::Arc};
+use std::sync::Arc;
 
 use queue_core::{
     Backend, Error, LeasingExt, PriorityConfig, QueueConfig, QueueInfo, QueueName, Removal,
-    RotatingConfig, limits,
+    RotatingConfig,
 };
 use queue_ops::{
-    Diagnosis, Severity, config_finding, counted, diagnose, duration_in_words, schedule_findings,
+    Diagnosis, Severity, config_finding, counted, diagnose, duration_in_words, list_queues,
+    schedule_findings,
 };
 use queue_redis::RedisBackend;
 use std::time::Duration;
@@ -16,26 +17,11 @@ use crate::{
     End, Outcome,
     arguments::Setting,
     open, open_leasing,
-    output::{Output, one_line, table, write_line},
+    output::{Output, clean, one_line, table, write_line},
 };
 
-/// All queues, page by page.
-async fn all(backend: &dyn Backend) -> Result<Vec<QueueInfo>, Error> {
-    let page = NonZeroUsize::new(limits::MAX_PAGE).expect("more than 0");
-    let mut queues: Vec<QueueInfo> = Vec::new();
-    loop {
-        let last = queues.last().map(|queue| queue.name.clone());
-        let more = backend.queues(last.as_ref(), page).await?;
-        let is_last = more.len() < page.get();
-        queues.extend(more);
-        if is_last {
-            return Ok(queues);
-        }
-    }
-}
-
 pub(crate) async fn list(backend: &RedisBackend, output: &Output) -> Outcome {
-    let mut queues = all(backend).await?;
+    let mut queues = list_queues(backend, usize::MAX).await?;
     let rank = |queue: &QueueInfo| {
         queue
             .state
@@ -88,7 +74,7 @@ pub(crate) async fn why(
 
 pub(crate) async fn why_any(backend: &RedisBackend, output: &Output) -> Outcome {
     let mut sick = Vec::new();
-    let queues = all(backend).await?;
+    let queues = list_queues(backend, usize::MAX).await?;
     for queue in &queues {
         let diagnosis = diagnose(backend, queue.name.as_str()).await?;
         if !diagnosis.is_healthy() {
@@ -126,13 +112,6 @@ fn long(diagnosis: &Diagnosis) -> String {
         }
     }
     text
-}
-
-/// Without control characters, which a producer may have put into a reason.
-fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
 
 const fn end(is_well: bool) -> End {

@@ -10,6 +10,7 @@ use ratatui::{
 };
 
 use super::view::{Front, View};
+use crate::output::clean;
 
 const HELP: &str = "j k   choose a queue\nenter say why it stands still\np     pause it, or hand out messages again\nq     quit";
 
@@ -46,7 +47,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
     let mut state = TableState::new().with_selected(Some(view.selected));
     frame.render_stateful_widget(table, list, &mut state);
     let foot_text = match &view.error {
-        Some(error) => one_line(error),
+        Some(error) => clean(error),
         None => "? help   q quit".to_owned(),
     };
     frame.render_widget(Line::from(foot_text), foot);
@@ -109,22 +110,15 @@ fn bars(rates: &[Rates]) -> String {
 fn why(diagnosis: &Diagnosis) -> Text<'static> {
     let mut lines = Vec::new();
     if diagnosis.is_healthy() {
-        lines.push(Line::from(one_line(&diagnosis.headline())));
+        lines.push(Line::from(clean(&diagnosis.headline())));
     }
     for finding in &diagnosis.findings {
-        lines.push(Line::from(one_line(&finding.to_string())));
+        lines.push(Line::from(clean(&finding.to_string())));
         if let Some(remedy) = &finding.remedy {
-            lines.push(Line::from(format!("  → {}", one_line(&remedy.what))));
+            lines.push(Line::from(format!("  → {}", clean(&remedy.what))));
         }
     }
     Text::from(lines)
-}
-
-/// Text of others: no control character reaches the terminal.
-fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
 
 /// A box in front of the list.
