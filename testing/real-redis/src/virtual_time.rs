@@ -144,6 +144,9 @@ impl VirtualTimeInner {
 
 impl Drop for VirtualTimeInner {
     fn drop(&mut self) {
+        // A closed socket stays open in a child process that another test is starting. So the server closes the
+        // connection, and counts no listener on it from its next command on. A dead connection needs no goodbye.
+        let _ = lock(&self.connection).req_command(&redis::cmd("QUIT"));
         // The listening task ends.
         self.ran.notify_waiters();
     }
