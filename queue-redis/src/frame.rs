@@ -201,6 +201,7 @@ impl Frame {
 pub(crate) struct Shown {
     pub(crate) frame: Frame,
     age: Duration,
+    priority: i16,
     standing: Standing,
 }
 
@@ -215,6 +216,7 @@ impl Shown {
         time: Timestamp,
         mut lease: Bytes,
     ) -> Option<Self> {
+        let priority = priority(&frame, head);
         let frame = Frame::read(frame, head)?;
         let left = time.since(now);
         let standing = match place {
@@ -237,6 +239,7 @@ impl Shown {
         };
         Some(Self {
             age: now.since(frame.pushed),
+            priority,
             frame,
             standing,
         })
@@ -259,9 +262,19 @@ impl Shown {
             attempts,
             age: self.age,
             failure,
+            priority: self.priority,
             standing: self.standing,
         })
     }
+}
+
+/// The priority in a frame with a head of `head` bytes; 0 if such heads have none.
+fn priority(frame: &[u8], head: usize) -> i16 {
+    let stored = frame.get(HEAD..HEAD + 2).filter(|_| head == PRIORITY_HEAD);
+    // Stored without a sign, so that zero is the lowest.
+    stored.map_or(0, |bytes| {
+        (u16::from_be_bytes([bytes[0], bytes[1]]) ^ 0x8000).cast_signed()
+    })
 }
 
 /// A dead letter's record: see `lua/lib/dead_letters.lua`.

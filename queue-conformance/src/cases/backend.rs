@@ -167,11 +167,15 @@ pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) 
             queue.pause().await.expect("pauses");
         }
     }
+    stage.advance(30).await;
     for info in queues(stage.backend()).await {
         let ring = info.kind == QueueKind::Rotating;
         let mut expected = QueueState::default();
         expected.depth.ready = if ring { 3 } else { 2 };
         expected.depth.leased = if ring { 0 } else { 1 };
+        let oldest = info.state.and_then(|state| state.oldest_ready);
+        assert_eq!(oldest >= Some(ms(30)), !ring, "{}: {oldest:?}", info.kind);
+        expected.oldest_ready = oldest;
         expected.paused = !ring;
         assert_eq!(info.state, Some(expected), "{}", info.kind);
     }

@@ -4,7 +4,7 @@ mod facts;
 mod guarantees;
 mod removal;
 
-use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
+use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -319,11 +319,13 @@ pub struct QueueInfo {
     pub state: Option<QueueState>,
 }
 
-/// A queue's depth, and whether it hands out messages.
+/// A queue's depth, the age of its oldest ready message, and whether it hands out messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct QueueState {
     /// How many messages it has in each place. A ring's items all count as ready.
     pub depth: Depth,
+    /// How long its oldest ready message has been ready, see [`Counters::oldest_ready`](crate::Counters::oldest_ready).
+    pub oldest_ready: Option<Duration>,
     /// Whether an operator has paused it.
     pub paused: bool,
 }
@@ -349,6 +351,7 @@ impl QueueState {
         };
         Ok(Self {
             depth: counters.depth,
+            oldest_ready: counters.oldest_ready,
             paused: counters.paused,
         })
     }

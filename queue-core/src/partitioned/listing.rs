@@ -94,6 +94,7 @@ fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, partition: 
     };
     let sum = |(one, other): (QueueState, QueueState)| QueueState {
         depth: sum_of_depths(one.depth, other.depth),
+        oldest_ready: one.oldest_ready.max(other.oldest_ready),
         paused: one.paused || other.paused,
     };
     queue.state = queue.state.zip(partition.state).map(sum);

@@ -34,6 +34,8 @@ pub struct Peeked<B = Bytes> {
     pub age: Duration,
     /// The reason of the last retry (L14); `None` if that gave none, or there was no retry.
     pub failure: Option<String>,
+    /// Its priority on a priority queue; 0 on queues of other kinds.
+    pub priority: i16,
     /// The message's place.
     pub standing: Standing,
 }

@@ -20,6 +20,7 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
             attempts: peeked.attempts,
             age: peeked.age,
             failure: peeked.failure,
+            priority: peeked.priority,
             standing: peeked.standing,
         };
         Ok(Paged {

@@ -86,6 +86,7 @@ impl<K: Kind> LeasingState<K> {
             attempts: entry.attempts,
             age: now.since(entry.pushed()),
             failure: entry.failure(),
+            priority: entry.priority,
             standing: self.standing(entry, place, now),
         }
     }

@@ -79,6 +79,7 @@ fn peeked(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Peeked {
         attempts: entry.attempts,
         age: Duration::from_millis(now.saturating_sub(entry.pushed)),
         failure: entry.failure.clone(),
+        priority: entry.priority,
         standing: standing(entry, place, now),
     }
 }

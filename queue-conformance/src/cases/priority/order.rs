@@ -124,6 +124,13 @@ pub(crate) async fn l16_the_most_urgent_is_shown_first(stage: &Stage<'_>) {
     enqueue(&queue, &[5, -1, i16::MIN]).await;
     let order = shown(&*queue, Place::Ready).await;
     assert_eq!(order, [5, 2, 3, 6, 4, 7, 8]);
+    let priorities = async |place| {
+        let peeked = peek(&*queue, place).await.into_iter();
+        peeked.map(|one| one.priority).collect::<Vec<_>>()
+    };
+    let ready = priorities(Place::Ready).await;
+    assert_eq!(ready, [i16::MAX, 5, 5, 5, -1, -1, i16::MIN]);
+    assert_eq!(priorities(Place::Leased).await, [5]);
     assert_eq!(cancel(&*queue, &[3, 7]).await, [Cancelled::Cancelled; 2]);
     assert_eq!(shown(&*queue, Place::Ready).await, [5, 2, 6, 4, 8]);
     assert_eq!(drain(&*queue).await, [5, 2, 6, 4, 8]);

@@ -52,6 +52,7 @@ impl State {
             attempts: stored.attempts,
             age: now.since(stored.pushed),
             failure: stored.failure.clone(),
+            priority: 0,
             standing: self.standing(place, id, left),
         }
     }
