@@ -22,6 +22,7 @@ mod queue;
 mod spawn;
 mod typed;
 mod values;
+mod workers;
 
 #[cfg(feature = "msgpack")]
 pub use self::codec::MessagePack;
@@ -37,6 +38,7 @@ pub use self::{
     spawn::{Running, Spawn, Task, TokioSpawn},
     typed::*,
     values::*,
+    workers::{WorkerInfo, WorkerRecord, WorkerRegistration, workers},
 };
 /// Opaque bytes, as bodies and keys are: cheap to clone.
 pub use bytes::Bytes;

@@ -57,6 +57,8 @@ pub(crate) enum Event<'a> {
     Extended { leases: usize },
     /// The worker sampled the queue's counters. A failed sample does not make the worker unhealthy.
     Sampled { result: &'a Result<Counters> },
+    /// The worker could not register. It tries again, and is healthy.
+    NotRegistered { error: &'a Error },
     /// The loop was polled so late that heartbeats of this queue were late by half a lease or more.
     HeldUp { late: Duration },
     /// The worker entered another phase. This event is of all queues.
@@ -82,6 +84,7 @@ impl<'a> Event<'a> {
             | Self::Recovered { .. }
             | Self::Extended { .. }
             | Self::Sampled { .. }
+            | Self::NotRegistered { .. }
             | Self::HeldUp { .. }
             | Self::Phase(_) => None,
         }

@@ -8,7 +8,8 @@ use std::{
 };
 
 use queue_core::{
-    Bytes, Consumer, Error, Holder, KeptResult, Result, Spawn, TokioSpawn, in_millis, limits,
+    Bytes, Consumer, Error, Holder, KeptResult, Queues, Result, Spawn, TokioSpawn, in_millis,
+    limits,
 };
 
 use super::{Backoff, Sharing, holder::default_holder, layer::Layers};
@@ -33,10 +34,18 @@ pub(crate) struct WorkerSettings {
     pub(crate) seed: Option<u64>,
     pub(crate) rate: Option<super::Rate>,
     pub(crate) sample: Option<Duration>,
+    pub(crate) registry: Option<Registry>,
     #[cfg(feature = "tracing")]
     pub(crate) link: Option<super::tracing::Link>,
     pub(crate) spawn: Arc<dyn Spawn>,
     pub(crate) layers: Layers,
+}
+
+/// Where a worker registers, and the program that it says it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Registry {
+    pub(crate) queues: Queues,
+    pub(crate) program: Arc<str>,
 }
 
 impl Default for WorkerSettings {
@@ -52,6 +61,7 @@ impl Default for WorkerSettings {
             seed: None,
             rate: None,
             sample: None,
+            registry: None,
             #[cfg(feature = "tracing")]
             link: None,
             spawn: Arc::new(TokioSpawn::default()),
@@ -298,6 +308,20 @@ macro_rules! worker_setters {
         /// queue itself. Off by default; at least 1 ms.
         pub fn sample_every(mut self, interval: Duration) -> Self {
             self$(.$worker)?.settings.sample = Some(interval);
+            self
+        }
+
+        /// Lists the worker for operators: `qk workers`, and [`queue_core::workers`]. `program` is the name and version
+        /// of your program. Off by default.
+        ///
+        /// Every ten seconds the worker pushes one small message into the bounded queue `qk-workers` of this backend,
+        /// in place of its last one. It takes itself off the list when it ends; a worker that was killed is listed as
+        /// gone. If the call fails, the worker goes on, and tries again at the next beat.
+        pub fn register(mut self, queues: &queue_core::Queues, program: impl Into<Arc<str>>) -> Self {
+            self$(.$worker)?.settings.registry = Some($crate::settings::Registry {
+                queues: queues.clone(),
+                program: program.into(),
+            });
             self
         }
 

@@ -361,6 +361,9 @@ fn log_event(queue: &str, event: &Event<'_>) {
             let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
             warn!(target: TARGET, queue, id, job, attempt, %error, "the back-off rule panicked: the default delay is used");
         }
+        Event::NotRegistered { error } => {
+            warn!(target: TARGET, %error, "not in the list of workers: the next beat tries again");
+        }
         Event::Ended {
             lease,
             ending: Some(ending @ HandlerResult::Abnormal(AbnormalEnd::Panicked(_))),

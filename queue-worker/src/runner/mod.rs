@@ -12,6 +12,7 @@ mod gathering;
 mod heartbeats;
 mod jobs;
 mod phases;
+mod registration;
 mod samples;
 mod served;
 mod waits;
@@ -37,6 +38,7 @@ use self::{
     alarm::Alarm,
     jobs::Job,
     phases::Shutdown,
+    registration::Registration,
     served::{InFlight, ServedQueue},
 };
 use super::{
@@ -88,6 +90,8 @@ pub(crate) struct Runner {
     threads: bool,
     /// The time since which the loop goes behind handlers that are about to end.
     gathering: Option<Instant>,
+    /// Its place in the list of workers, if it registers.
+    registration: Option<Registration>,
 }
 
 /// Runs a worker until `shutdown` ends, then drains and ends it.
@@ -116,6 +120,7 @@ pub(crate) async fn run(
     runner.enter(Phase::Working);
     let mut shutdown = pin!(shutdown);
     poll_fn(|cx| runner.poll(cx, shutdown.as_mut())).await;
+    runner.leave_the_list().await;
     Ok(runner.finish(&health))
 }
 
@@ -137,6 +142,8 @@ impl Runner {
             let name = given.unwrap_or_else(|| Arc::from(format!("queue {}", index + 1)));
             ServedQueue::new(source, name, now, seed.wrapping_add(index as u64))
         });
+        let registration = settings.registry.clone();
+        let registration = registration.map(|registry| Registration::new(registry, now));
         let rate = settings.rate.and_then(|rate| Limiter::new(rate, now));
         let (note_sender, notes) = mpsc::unbounded_channel();
         Self {
@@ -162,6 +169,7 @@ impl Runner {
             timer: Box::pin(tokio::time::sleep_until(now)),
             threads: Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread,
             gathering: None,
+            registration,
         }
     }
 
@@ -198,6 +206,7 @@ impl Runner {
             moved |= self.send_heartbeats(&mut alarm);
             moved |= self.set_waits(&mut alarm);
             moved |= self.take_samples(cx, &mut alarm);
+            moved |= self.keep_registered(cx, &mut alarm);
             if self.is_over(alarm.now) {
                 return Poll::Ready(());
             }
