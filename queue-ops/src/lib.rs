@@ -31,6 +31,7 @@ mod open;
 mod samples;
 #[cfg(feature = "schedules")]
 mod schedules;
+mod transfer;
 #[cfg(feature = "web")]
 pub mod web;
 mod words;
@@ -43,5 +44,8 @@ pub use self::{
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
     open::list_queues,
     samples::{Rates, Sample, Sampler},
+    transfer::{
+        ExportedBody, ExportedMessage, ExportedPlace, Transferred, export, import, move_messages,
+    },
     words::{counted, duration_in_words, standing_in_words},
 };

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
+use std::{fmt, net::SocketAddr, num::NonZeroUsize, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use queue_core::{MessageId, Place};
@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Stats { queue: String },
     /// Lists the consumers of a queue: those that wait, and those that have messages.
     Consumers { queue: String },
+    /// Lists the workers that register, with their programs, queues and slots; those that are gone first.
+    Workers,
     /// Shows messages of a place, and changes nothing.
     Peek {
         queue: String,
@@ -93,6 +95,18 @@ pub(crate) enum Command {
         #[arg(long)]
         yes: bool,
     },
+    /// Writes all messages as lines of JSON, and changes nothing. Pause the queue for an exact copy.
+    Export {
+        queue: String,
+        /// The file, which must not exist. By default the standard output.
+        #[arg(long, short)]
+        output: Option<PathBuf>,
+    },
+    /// Pushes the ready and delayed messages of an export. Repeat it if it breaks: within seven days it pushes none
+    /// twice.
+    Import(Import),
+    /// Moves ready and delayed messages to another queue. Pauses the first one.
+    Move(Move),
     /// Changes the stored configuration.
     Reconfigure {
         queue: String,
@@ -140,6 +154,8 @@ pub(crate) enum Command {
     },
     /// Prints a script that completes the commands of `qk` in a shell.
     Completions { shell: clap_complete::Shell },
+    /// Prints the manual page of `qk`, for `man`.
+    Man,
     /// Prints the least rights that a user of the queues needs, for ACL SETUSER.
     Acl {
         /// The prefix of the keys.
@@ -170,6 +186,31 @@ pub(crate) struct Push {
     pub(crate) priority: i16,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    pub(crate) queue: String,
+    /// What `qk export` wrote.
+    pub(crate) file: PathBuf,
+    /// Pushes messages that were leased as well.
+    #[arg(long)]
+    pub(crate) leased: bool,
+    /// Pushes dead letters as well.
+    #[arg(long)]
+    pub(crate) dead: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Move {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    /// The name of a move that broke, which goes on.
+    #[arg(long)]
+    pub(crate) transfer: Option<String>,
+    /// Does it; without it, says what it would do.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
 /// Leased messages, by their ids or by their holder.
 #[derive(Debug, Args)]
 pub(crate) struct Chosen {
@@ -196,7 +237,13 @@ pub(crate) enum Dead {
     /// Groups dead letters by their failure.
     Groups { queue: String },
     /// Puts dead letters back.
-    Revive(DeadChoice),
+    Revive {
+        #[command(flatten)]
+        choice: DeadChoice,
+        /// So many a second, until the first of them dies again.
+        #[arg(long)]
+        per_second: Option<NonZeroUsize>,
+    },
     /// Removes dead letters for good.
     Discard(DeadChoice),
 }
@@ -205,11 +252,14 @@ pub(crate) enum Dead {
 #[derive(Debug, Args)]
 pub(crate) struct DeadChoice {
     pub(crate) queue: String,
-    #[arg(required_unless_present_any = ["group", "all"])]
+    #[arg(required_unless_present_any = ["group", "reason", "all"])]
     pub(crate) ids: Vec<MessageId>,
     /// The dead letters of the group with this number, from 1, in the order of `qk dead groups`.
     #[arg(long, conflicts_with_all = ["ids", "all"])]
     pub(crate) group: Option<usize>,
+    /// Those whose reason has this text in it.
+    #[arg(long, conflicts_with_all = ["ids", "group", "all"])]
+    pub(crate) reason: Option<String>,
     /// All of them.
     #[arg(long, conflicts_with = "ids")]
     pub(crate) all: bool,

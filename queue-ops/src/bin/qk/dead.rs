@@ -1,6 +1,8 @@
 //! Commands about dead letters.
 
-use queue_core::{DeadLetter, Error, Leasing, MessageId, Page, Revived, limits};
+use std::{num::NonZeroUsize, time::Duration};
+
+use queue_core::{DeadLetter, Error, Found, Leasing, MessageId, Page, Revived, limits};
 use queue_ops::{counted, group_failures, ids_of_failure};
 use queue_redis::RedisBackend;
 use serde_json::{Value, json};
@@ -9,14 +11,14 @@ use crate::{
     End, Outcome,
     arguments::{Dead, DeadChoice},
     open_leasing,
-    output::{Output, body, one_line, table, write_line},
+    output::{Output, body, one_line, progress, table, write_line},
 };
 
 pub(crate) async fn run(backend: &RedisBackend, command: &Dead, output: &Output) -> Outcome {
     match command {
         Dead::Ls { queue, limit } => list(backend, queue, *limit, output).await,
         Dead::Groups { queue } => groups(backend, queue, output).await,
-        Dead::Revive(choice) => revive(backend, choice).await,
+        Dead::Revive { choice, per_second } => revive(backend, choice, *per_second).await,
         Dead::Discard(choice) => discard(backend, choice).await,
     }
 }
@@ -93,7 +95,10 @@ async fn chosen(leasing: &dyn Leasing, choice: &DeadChoice) -> Result<Vec<Messag
     if !choice.ids.is_empty() {
         return Ok(choice.ids.clone());
     }
-    let letters = all(leasing).await?;
+    let mut letters = all(leasing).await?;
+    if let Some(reason) = &choice.reason {
+        letters.retain(|letter| letter.why().contains(reason));
+    }
     let Some(number) = choice.group else {
         return Ok(letters.iter().map(|letter| letter.id).collect());
     };
@@ -126,19 +131,52 @@ fn is_confirmed(choice: &DeadChoice, verb: &str, ids: &[MessageId]) -> bool {
     false
 }
 
-async fn revive(backend: &RedisBackend, choice: &DeadChoice) -> Outcome {
+async fn revive(
+    backend: &RedisBackend,
+    choice: &DeadChoice,
+    per_second: Option<NonZeroUsize>,
+) -> Outcome {
     let leasing = open_leasing(backend, &choice.queue).await?;
     let ids = chosen(&*leasing, choice).await?;
     if !is_confirmed(choice, "revive", &ids) {
         return Ok(End::Findings);
     }
     let (mut revived, mut full) = (0, 0);
-    for ids in ids.chunks(limits::MAX_BATCH) {
-        for one in leasing.revive(ids).await? {
+    let at_once = per_second.map_or(limits::MAX_BATCH, |most| most.get().min(limits::MAX_BATCH));
+    let bar = progress(ids.len() as u64);
+    for (nth, batch) in ids.chunks(at_once).enumerate() {
+        for one in leasing.revive(batch).await? {
             revived += usize::from(one == Revived::Revived);
             full += usize::from(one == Revived::Full);
         }
+        bar.inc(batch.len() as u64);
+        let Some(rate) = per_second else { continue };
+        let share = batch.len() as f64 / rate.get() as f64;
+        tokio::time::sleep(Duration::from_secs_f64(share)).await;
+        // The last ones may not have been handled yet.
+        let done = (nth * at_once + batch.len()).min(ids.len());
+        let last = &ids[done.saturating_sub(limits::MAX_BATCH)..done];
+        let found = leasing.find(last).await?;
+        let again = last.iter().zip(&found);
+        let mut again = again.filter(|(_, found)| matches!(found, Found::Dead { .. }));
+        if let Some((
+            id,
+            Found::Dead {
+                reason, failure, ..
+            },
+        )) = again.next()
+        {
+            bar.finish_and_clear();
+            let why = failure.clone().unwrap_or_else(|| reason.to_string());
+            write_line(&format!(
+                "stopped after {revived} of {}: #{id} died again: {}",
+                ids.len(),
+                one_line(&why)
+            ));
+            return Ok(End::Findings);
+        }
     }
+    bar.finish_and_clear();
     let room = if full > 0 {
         format!("; no room for {full}")
     } else {

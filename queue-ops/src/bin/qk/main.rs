@@ -8,6 +8,7 @@ mod queues;
 mod schedules;
 mod server;
 mod top;
+mod transfer;
 mod web;
 
 use std::process::ExitCode;
@@ -60,6 +61,11 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
                 &mut std::io::stdout(),
             );
             return Ok(End::Well);
+        }
+        Command::Man => {
+            let page = clap_mangen::Man::new(Arguments::command());
+            let written = page.render(&mut std::io::stdout());
+            return written.map(|()| End::Well).or(Ok(End::Findings));
         }
         _ => {}
     }
@@ -118,7 +124,15 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             )
             .await
         }
-        Command::Acl { .. } | Command::Check | Command::Completions { .. } => Ok(End::Well),
+        Command::Workers => queues::workers(backend, output).await,
+        Command::Export { queue, output: to } => {
+            transfer::export_to(backend, queue, to.as_deref(), output).await
+        }
+        Command::Import(import) => transfer::import_from(backend, import, output).await,
+        Command::Move(arguments) => transfer::move_all(backend, arguments, output).await,
+        Command::Acl { .. } | Command::Check | Command::Completions { .. } | Command::Man => {
+            Ok(End::Well)
+        }
     }
 }
 

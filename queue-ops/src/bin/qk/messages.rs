@@ -44,6 +44,7 @@ pub(crate) async fn peek(
                 "attempts": message.attempts,
                 "age_ms": millis_ceil(message.age),
                 "failure": message.failure,
+                "priority": message.priority,
                 "job": message.message.headers.job(),
                 "standing": message.standing,
                 "body": shown(message),
@@ -56,7 +57,10 @@ pub(crate) async fn peek(
                 message.message.id.to_string(),
                 words(message.age),
                 message.attempts.to_string(),
-                standing(&message.standing),
+                match message.priority {
+                    0 => standing(&message.standing),
+                    priority => format!("{}, priority {priority}", standing(&message.standing)),
+                },
                 message
                     .message
                     .headers

@@ -1,5 +1,6 @@
 //! Tables for people, JSON for scripts.
 
+use indicatif::{ProgressBar, ProgressStyle};
 use queue_core::Error;
 use serde::Serialize;
 
@@ -34,6 +35,12 @@ impl Output {
 pub(crate) fn write_line(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+}
+
+/// A bar for long work, on the error output if that is a terminal.
+pub(crate) fn progress(of: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {percent} %, {eta} left");
+    ProgressBar::new(of).with_style(style.expect("a template"))
 }
 
 /// A table with aligned columns.

@@ -189,6 +189,43 @@ pub(crate) async fn consumers(backend: &RedisBackend, queue: &str, output: &Outp
     })
 }
 
+pub(crate) async fn workers(backend: &RedisBackend, output: &Output) -> Outcome {
+    let mut workers = queue_core::workers(backend).await?;
+    workers.sort_by_key(|worker| !worker.gone);
+    output.show(&workers, || {
+        if workers.is_empty() {
+            return "no worker registers: a program calls `register` of its worker".to_owned();
+        }
+        let words = |millis| duration_in_words(Duration::from_millis(millis));
+        let rows = workers.iter().map(|worker| {
+            let record = &worker.record;
+            let beat = words(worker.last_beat_ms);
+            vec![
+                one_line(&record.holder),
+                one_line(&record.program),
+                one_line(&record.queues.join(", ")),
+                format!("{} of {}", record.in_flight, record.slots),
+                words(record.uptime_ms),
+                match worker.gone {
+                    true => format!("gone for {beat}"),
+                    false => format!("{beat} ago"),
+                },
+            ]
+        });
+        let head = [
+            "WORKER",
+            "PROGRAM",
+            "QUEUES",
+            "BUSY",
+            "RAN FOR",
+            "LAST BEAT",
+        ];
+        table(&head, &rows.collect::<Vec<_>>())
+    });
+    let gone = workers.iter().any(|worker| worker.gone);
+    Ok(end(!gone && !workers.is_empty()))
+}
+
 pub(crate) async fn pause(backend: &RedisBackend, queue: &str) -> Outcome {
     open_leasing(backend, queue).await?.pause().await?;
     write_line(&format!(
