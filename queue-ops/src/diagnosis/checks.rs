@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use queue_core::{Peeked, Standing, Timestamp, millis_ceil};
+use queue_core::{Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
 
 use super::{
     Finding, Problem, Severity,
@@ -39,11 +39,12 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
         .flat_map(server::findings)
         .collect();
     if let Some(line) = &look.line {
-        let one: [Option<Finding>; 12] = [
+        let one: [Option<Finding>; 13] = [
             paused(look, line),
             nobody_waits(look, line),
             full(look, line),
             wrong_unit(look, line),
+            holder_gone(look, line),
             long_leases(look, line),
             undecodable(line),
             failing(look, line),
@@ -93,8 +94,9 @@ fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
         _ => (
             Problem::NoConsumer,
             format!(
-                "{} ready, no live consumer; the oldest waits for {since}",
-                depth.ready
+                "{} ready, no live consumer; {}",
+                depth.ready,
+                last_worker(look).unwrap_or_else(|| format!("the oldest waits for {since}"))
             ),
             "start a consumer, or look why it does not lease",
         ),
@@ -104,6 +106,53 @@ fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
         .with("oldest_ready_ms", millis_ceil(age))
         .with("waiting", look.facts.waiting);
     Some(finding.advise(advice))
+}
+
+/// The worker of this queue that was killed last.
+fn last_worker(look: &Look) -> Option<String> {
+    let gone = look.workers.iter().filter(|worker| worker.gone);
+    let last = gone.min_by_key(|worker| worker.last_beat_ms)?;
+    let beat = words(Duration::from_millis(last.last_beat_ms));
+    Some(format!("the last was `{}`, {beat} ago", last.record.holder))
+}
+
+/// The workers of this queue with this holder's name.
+fn named<'a>(look: &'a Look, holder: &'a str) -> impl Iterator<Item = &'a WorkerInfo> {
+    look.workers
+        .iter()
+        .filter(move |worker| worker.record.holder == holder)
+}
+
+/// Messages are leased by workers that are gone, and wait for the ends of their leases.
+fn holder_gone(look: &Look, line: &Line) -> Option<Finding> {
+    let is_gone = |holder: &str| {
+        let mut all = named(look, holder).peekable();
+        all.peek().is_some() && all.all(|worker| worker.gone)
+    };
+    let left: Vec<Held<'_>> = leases(line).filter(|lease| is_gone(lease.holder)).collect();
+    let last = left.iter().max_by_key(|lease| lease.left)?;
+    let beat = named(look, last.holder)
+        .map(|worker| worker.last_beat_ms)
+        .min()?;
+    let count = left
+        .iter()
+        .filter(|lease| lease.holder == last.holder)
+        .count();
+    let sentence = format!(
+        "{} leased by `{}`, which is gone for {}: the last lease ends in {}",
+        counted(count as u64, "message"),
+        last.holder,
+        words(Duration::from_millis(beat)),
+        words(last.left)
+    );
+    let finding = Finding::new(Problem::HolderGone, Severity::Trouble, sentence)
+        .with("leases", count as u64)
+        .with("holder", last.holder)
+        .with("last_beat_ms", beat);
+    Some(finding.remedy(
+        "release its messages, so that others get them at once",
+        format!("qk release {} --holder '{}'", look.name, last.holder),
+    ))
 }
 
 fn full(look: &Look, line: &Line) -> Option<Finding> {

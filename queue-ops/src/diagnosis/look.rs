@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use queue_core::{
     Backend, Counters, DeadLetter, Facts, Leasing, Page, Peeked, Place, QueueConfig, QueueName,
-    Result, Timestamp,
+    Result, Timestamp, WorkerInfo,
 };
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(super) struct Look {
     pub(super) facts: Facts,
     /// `None` of a ring.
     pub(super) line: Option<Line>,
+    /// The workers that register, and serve this queue.
+    pub(super) workers: Vec<WorkerInfo>,
 }
 
 /// The messages of a leasing queue.
@@ -43,7 +45,21 @@ impl Look {
             Some(queue) => Some(Line::of(queue).await?),
             None => None,
         };
+        // Without messages, no worker is missed.
+        let is_empty = |line: &Line| line.counters.depth.ready + line.counters.depth.leased == 0;
+        let mut workers = match line.as_ref().is_none_or(is_empty) {
+            true => Vec::new(),
+            false => queue_core::workers(backend).await?,
+        };
+        workers.retain(|worker| {
+            worker
+                .record
+                .queues
+                .iter()
+                .any(|served| **served == *name.as_str())
+        });
         Ok(Some(Self {
+            workers,
             name: name.clone(),
             config: stored.config,
             now: backend.now().await?,

@@ -112,6 +112,8 @@ pub enum Problem {
     ScheduleDisabled,
     /// Messages are due in thousands of years.
     WrongUnit,
+    /// Messages are leased by a worker that is gone.
+    HolderGone,
     /// Leases last for very long.
     LongLeases,
     /// Messages fail to decode.

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use queue_core::{LeasingExt, Partitioned, Push, Queues, ReliableQueueExt, Timestamp};
 use queue_memory::MemoryBackend;
 use queue_ops::{Problem, diagnose};
-use tokio::time::sleep;
+use queue_worker::Worker;
+use tokio::time::{sleep, timeout};
 
 use crate::setups::{HOUR, NIGHTS, fits, make};
 
@@ -55,6 +56,52 @@ async fn a_night_of_a_partitioned_queue_is_named() {
     assert_eq!(diagnosis.numbers.unwrap().facts.waiting, Some(1));
     waiting.abort();
     drop(kept);
+}
+
+/// A worker that registers, and is killed with a message under a long lease.
+#[tokio::test(start_paused = true)]
+async fn a_killed_worker_is_named() {
+    let queues = Queues::new(MemoryBackend::starting_at(START));
+    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    orders.push_all(&[1, 2]).await.unwrap();
+    let worker = Worker::new(orders)
+        .lease(2 * HOUR)
+        .holder("vm, process 15118");
+    let worker = worker
+        .register(&queues, "shop 1.4.2")
+        .run(|_: u64, _| sleep(HOUR));
+    assert!(timeout(Duration::from_secs(15), worker).await.is_err());
+    let findings = async || {
+        let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+        let named = |problem| {
+            diagnosis
+                .findings
+                .iter()
+                .find(|one| one.problem == problem)
+                .cloned()
+        };
+        (diagnosis.headline(), named(Problem::HolderGone))
+    };
+    assert_eq!(findings().await.1, None, "it may only be slow");
+    sleep(Duration::from_secs(33)).await;
+    let gone = findings().await.1.expect("named").to_string();
+    assert_eq!(
+        gone,
+        "1 message leased by `vm, process 15118`, which is gone for 38 s: the last lease ends in 119 min: \
+         `qk release orders --holder 'vm, process 15118'`"
+    );
+    let list = queue_core::workers(&**queues.backend()).await.unwrap();
+    assert!(list[0].gone);
+    sleep(2 * HOUR).await;
+    let (line, gone) = findings().await;
+    assert_eq!(gone, None, "its lease is over");
+    assert!(
+        fits(
+            &line,
+            "2 ready, no live consumer; the last was `vm, process 15118`, 2 h ago"
+        ),
+        "{line}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

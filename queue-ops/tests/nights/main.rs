@@ -7,3 +7,4 @@ mod in_memory;
 #[cfg(feature = "cli")]
 mod on_redis;
 mod setups;
+mod under_load;
