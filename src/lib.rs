@@ -433,9 +433,9 @@
 //!
 //! let page = 100.try_into().expect("not zero");
 //! for queue in queues.backend().queues(None, page).await? {
-//!     let state = queue.state.expect("it can be read");
-//!     println!("{}: {} ready, paused: {}", queue.name, state.depth.ready, state.paused);
-//!     assert_eq!(state.depth.ready, 1);
+//!     let counters = queue.counters.expect("it can be read");
+//!     println!("{}: {} ready, paused: {}", queue.name, counters.depth.ready, counters.paused);
+//!     assert_eq!(counters.depth.ready, 1);
 //! }
 //! let stored = queues.stored("mails").await?.expect("it exists");
 //! assert_eq!(stored.config.leasing().expect("it leases").max_attempts, 5);

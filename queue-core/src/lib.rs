@@ -28,8 +28,8 @@ mod workers;
 pub use self::codec::MessagePack;
 pub use self::{
     backend::{
-        Backend, Caveat, Condition, Denied, Facts, Feature, Guarantees, QueueInfo, QueueState,
-        Removal, ServerFacts, StoredQueue,
+        Backend, Caveat, Condition, Denied, Facts, Feature, Guarantees, QueueInfo, Removal,
+        ServerFacts, StoredQueue,
     },
     codec::{Codec, Json, Raw},
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},

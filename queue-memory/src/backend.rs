@@ -15,8 +15,8 @@ use std::{
 use async_trait::async_trait;
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Error, ErrorKind, Facts, OnceStore,
-    QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result, StoredQueue,
-    Timestamp, config_mismatch, limits,
+    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, StoredQueue, Timestamp,
+    config_mismatch, limits,
 };
 
 use crate::{
@@ -365,8 +365,12 @@ impl Backend for MemoryBackend {
         for (name, queue) in page {
             let kind = queue.kind();
             // A queue that a panic has damaged must not hide the others.
-            let state = QueueState::of(&queue.looked_at()).await.ok();
-            infos.push(QueueInfo { name, kind, state });
+            let counters = queue.looked_at().counters().await.ok();
+            infos.push(QueueInfo {
+                name,
+                kind,
+                counters,
+            });
         }
         Ok(infos)
     }

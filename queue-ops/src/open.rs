@@ -22,15 +22,14 @@ pub(crate) async fn open_leasing(
     })
 }
 
-/// Lists the queues of a backend, up to `pages` pages of 1,000.
+/// Lists the queues of a backend in the order of their names, up to `most` of them.
 ///
 /// # Errors
 ///
 /// Errors of the backend.
-pub async fn list_queues(backend: &dyn Backend, pages: usize) -> Result<Vec<QueueInfo>> {
-    let page = NonZeroUsize::new(limits::MAX_PAGE).expect("more than 0");
+pub async fn list_queues(backend: &dyn Backend, most: usize) -> Result<Vec<QueueInfo>> {
     let mut queues: Vec<QueueInfo> = Vec::new();
-    for _ in 0..pages {
+    while let Some(page) = NonZeroUsize::new(limits::MAX_PAGE.min(most - queues.len())) {
         let last = queues.last().map(|queue| queue.name.clone());
         let more = backend.queues(last.as_ref(), page).await?;
         let is_last = more.len() < page.get();

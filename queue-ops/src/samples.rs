@@ -7,13 +7,15 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Backend, Counters, Leasing, QueueKind, QueueName, Result, Timestamp};
+use queue_core::{Backend, Counters, QueueInfo, QueueKind, QueueName, Result, Timestamp};
 use serde::Serialize;
 
-/// Samples that are kept of each queue.
-const KEPT: usize = 60;
+use crate::{diagnosis::has_moved, open::list_queues};
 
-/// Samples the queues of a backend again and again, and remembers the last sixty samples of each.
+/// Rates that are kept of each queue.
+const KEPT: usize = 360;
+
+/// Samples the queues of a backend again and again, and remembers the last 360 rates of each.
 #[derive(Debug)]
 pub struct Sampler {
     backend: Arc<dyn Backend>,
@@ -23,9 +25,10 @@ pub struct Sampler {
 
 #[derive(Debug)]
 struct Sampled {
-    queue: Arc<dyn Leasing>,
     last: (Timestamp, Counters),
     rates: VecDeque<Rates>,
+    /// Since when messages are ready, and none moves.
+    stands_since: Option<Timestamp>,
 }
 
 /// Messages in and out, a second.
@@ -45,13 +48,12 @@ pub struct Rates {
 #[non_exhaustive]
 pub struct Sample {
     /// The queue.
-    pub queue: QueueName,
-    /// Its kind.
-    pub kind: QueueKind,
-    /// Its counters; `None` of a ring, and of a queue that cannot be read.
-    pub counters: Option<Counters>,
+    #[serde(flatten)]
+    pub info: QueueInfo,
     /// The rates between its last samples, the latest last.
     pub rates: Vec<Rates>,
+    /// How long messages have been ready while none was handed out or settled, as far as this sampler has seen.
+    pub stands_for: Duration,
 }
 
 impl Sampler {
@@ -70,62 +72,63 @@ impl Sampler {
     ///
     /// Errors of the backend.
     pub async fn sample(&mut self) -> Result<Vec<Sample>> {
-        let listed = self.backend.queues(None, self.most).await?;
+        let listed = list_queues(&*self.backend, self.most.get()).await?;
         let now = self.backend.now().await?;
-        let mut samples = Vec::with_capacity(listed.len());
-        for info in listed {
-            let counters = self.counters(&info.name, now).await?;
-            let rates = self
-                .sampled
-                .get(&info.name)
-                .map(|sampled| sampled.rates.iter().copied().collect());
-            samples.push(Sample {
-                queue: info.name,
-                kind: info.kind,
-                counters,
-                rates: rates.unwrap_or_default(),
-            });
-        }
-        let is_listed = |name: &QueueName| samples.iter().any(|sample| sample.queue == *name);
-        self.sampled.retain(|name, _| is_listed(name));
-        Ok(samples)
-    }
-
-    /// Reads a queue's counters, and notes the rates since the last time; none of what has no counters.
-    async fn counters(&mut self, name: &QueueName, now: Timestamp) -> Result<Option<Counters>> {
-        if let Some(sampled) = self.sampled.get_mut(name) {
-            let counters = match sampled.queue.counters().await {
-                Ok(counters) => counters,
-                Err(error) if error.is_transient() => return Err(error),
-                Err(_) => return Ok(None),
+        let mut sampled = std::mem::take(&mut self.sampled);
+        let samples = listed.into_iter().map(|info| {
+            let before = sampled.remove(&info.name);
+            // A ring counts no visits.
+            let counters = info.counters.filter(|_| info.kind != QueueKind::Rotating);
+            let Some(counters) = counters else {
+                return Sample::without_rates(info);
             };
-            let (then, before) = sampled.last;
-            let elapsed = now.since(then);
-            if let Some(rates) = rates(&before, &counters, elapsed) {
-                sampled.rates.push_back(rates);
-                while sampled.rates.len() > KEPT {
-                    sampled.rates.pop_front();
-                }
-            }
-            sampled.last = (now, counters);
-            return Ok(Some(counters));
+            let next = Sampled::behind(before, now, counters);
+            let sample = Sample {
+                rates: next.rates.iter().copied().collect(),
+                stands_for: next
+                    .stands_since
+                    .map_or(Duration::ZERO, |since| now.since(since)),
+                info: info.clone(),
+            };
+            self.sampled.insert(info.name, next);
+            sample
+        });
+        Ok(samples.collect())
+    }
+}
+
+impl Sample {
+    const fn without_rates(info: QueueInfo) -> Self {
+        Self {
+            info,
+            rates: Vec::new(),
+            stands_for: Duration::ZERO,
         }
-        let stored = match self.backend.open_stored(name).await {
-            Ok(stored) => stored,
-            Err(error) if error.is_transient() => return Err(error),
-            Err(_) => return Ok(None),
+    }
+}
+
+impl Sampled {
+    /// The sample that follows one.
+    fn behind(before: Option<Self>, now: Timestamp, counters: Counters) -> Self {
+        let Some(mut this) = before else {
+            return Self {
+                last: (now, counters),
+                rates: VecDeque::new(),
+                stands_since: None,
+            };
         };
-        let Some(queue) = stored.and_then(|stored| stored.queue.leasing()) else {
-            return Ok(None);
-        };
-        let counters = queue.counters().await?;
-        let sampled = Sampled {
-            queue,
-            last: (now, counters),
-            rates: VecDeque::new(),
-        };
-        self.sampled.insert(name.clone(), sampled);
-        Ok(Some(counters))
+        let (then, last) = this.last;
+        if let Some(rates) = rates(&last, &counters, now.since(then)) {
+            this.rates.push_back(rates);
+            if this.rates.len() > KEPT {
+                this.rates.pop_front();
+            }
+        }
+        let stands =
+            counters.depth.ready > 0 && last.depth.ready > 0 && !has_moved(&last, &counters);
+        this.stands_since = stands.then(|| this.stands_since.unwrap_or(then));
+        this.last = (now, counters);
+        this
     }
 }
 

@@ -18,6 +18,7 @@ fn named(text: &str) -> BTreeSet<&str> {
     parts.map(|part| &part[..end(part)]).collect()
 }
 
+#[cfg(feature = "web")]
 #[test]
 fn every_metric_that_is_named_exists() {
     let counters = [
@@ -33,6 +34,7 @@ fn every_metric_that_is_named_exists() {
         metrics::MESSAGES,
         metrics::OLDEST_READY_SECONDS,
         metrics::PAUSED,
+        queue_ops::web::STANDSTILL_SECONDS,
     ];
     let histograms = [
         metrics::HANDLER_SECONDS,

@@ -94,7 +94,7 @@ async fn an_import_gives_what_was_exported_and_once() {
                                     .unwrap();
                             }
                             AnyQueue::Reliable(queue) => {
-                                queue.push_one(push).await.map(drop).unwrap()
+                                queue.push_one(push).await.map(drop).unwrap();
                             }
                             _ => unreachable!("the kinds of this test"),
                         }

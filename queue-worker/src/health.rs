@@ -159,7 +159,7 @@ impl Health {
                 state.in_flight = state.in_flight.saturating_sub(1);
             }
             Event::NoDelay { error, .. } | Event::NotRegistered { error } => {
-                state.last_error = Some((*error).clone())
+                state.last_error = Some((*error).clone());
             }
             Event::Failed { verb, error } => {
                 state.last_error = Some((*error).clone());

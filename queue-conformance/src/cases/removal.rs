@@ -241,7 +241,7 @@ pub(crate) async fn operators_an_open_handle_makes_a_removed_queue_anew(stage: &
     for kind in stage.kinds() {
         let queue = opened(stage, kind).await;
         let (own, config) = (name(kind.as_str()), QueueConfig::of(kind, 5));
-        let read = async || QueueState::of(&queue).await.expect("reads").depth.ready;
+        let read = async || queue.counters().await.expect("reads").depth.ready;
         for _ in 0..3 {
             put(&queue, "a").await;
             assert_eq!(read().await, 1, "{kind}");
@@ -252,8 +252,8 @@ pub(crate) async fn operators_an_open_handle_makes_a_removed_queue_anew(stage: &
             assert_eq!(listed(stage).await, [kind.as_str()], "it is there again");
             first_of(stage, kind, put(&queue, "a").await);
             let same = other.open(&own, &config).await.expect("opens");
-            let state = QueueState::of(&same).await;
-            assert_eq!(state.expect("reads").depth.ready, 1, "{kind}: one queue");
+            let counters = same.counters().await;
+            assert_eq!(counters.expect("reads").depth.ready, 1, "{kind}: one queue");
             remove_idle(stage, kind).await;
         }
     }
@@ -275,18 +275,18 @@ pub(crate) async fn operators_an_open_handle_goes_on_with_the_next_queue_of_its_
             let another = another.expect("the name is free");
             let refused = queue.put(&[Push::new("lost")]).await;
             refused_as(ErrorKind::ConfigMismatch, refused, &[other.as_str()]);
-            let refused = QueueState::of(&queue).await;
+            let refused = queue.counters().await;
             refused_as(ErrorKind::ConfigMismatch, refused, &[other.as_str()]);
-            let state = QueueState::of(&another).await.expect("reads");
-            assert_eq!(state, QueueState::default(), "{kind}: untouched");
+            let counters = another.counters().await.expect("reads");
+            assert_eq!(counters, Counters::default(), "{kind}: untouched");
             remove_idle(stage, kind).await;
         }
         let config = otherwise(kind);
         let next = stage.backend().open(&own, &config).await;
         let next = next.expect("the name is free");
         first_of(stage, kind, put(&queue, "a").await);
-        let state = QueueState::of(&next).await.expect("reads");
-        assert_eq!(state.depth.ready, 1, "{kind}: one queue");
+        let counters = next.counters().await.expect("reads");
+        assert_eq!(counters.depth.ready, 1, "{kind}: one queue");
         let stored = stage.backend().open_stored(&own).await.expect("an answer");
         let stored = stored.expect("it is there").config;
         assert_eq!(stored, config, "{kind}: as its maker wants it");

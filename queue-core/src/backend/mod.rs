@@ -4,7 +4,7 @@ mod facts;
 mod guarantees;
 mod removal;
 
-use std::{fmt::Debug, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub use self::{
     removal::Removal,
 };
 use crate::{
-    AnyQueue, BoundedConfig, BoundedQueue, Confirmation, DelayConfig, DelayQueue, Depth, Error,
+    AnyQueue, BoundedConfig, BoundedQueue, Confirmation, Counters, DelayConfig, DelayQueue, Error,
     ErrorKind, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
     ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue, Timestamp,
 };
@@ -254,15 +254,15 @@ pub trait Backend: Debug + Send + Sync + 'static {
     }
 
     /// Lists up to `limit` existing queues whose names come after `after`, by name, each with its
-    /// depth.
+    /// counters.
     ///
-    /// A page is no snapshot: the backend reads the depth of one queue after another. Listing never creates a
+    /// A page is no snapshot: the backend reads one queue after another. Listing never creates a
     /// queue.
     ///
     /// # Errors
     ///
     /// `Invalid` if `limit` is over 1,000. A queue that the backend cannot read is no error, see
-    /// [`QueueInfo::state`].
+    /// [`QueueInfo::counters`].
     async fn queues(
         &self,
         after: Option<&QueueName>,
@@ -314,47 +314,9 @@ pub struct QueueInfo {
     pub name: QueueName,
     /// Its kind.
     pub kind: QueueKind,
-    /// Its depth and pause; `None` if the backend cannot read the queue, because it is damaged or another
-    /// version wrote it. Opening the queue returns the reason.
-    pub state: Option<QueueState>,
-}
-
-/// A queue's depth, the age of its oldest ready message, and whether it hands out messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct QueueState {
-    /// How many messages it has in each place. A ring's items all count as ready.
-    pub depth: Depth,
-    /// How long its oldest ready message has been ready, see [`Counters::oldest_ready`](crate::Counters::oldest_ready).
-    pub oldest_ready: Option<Duration>,
-    /// Whether an operator has paused it.
-    pub paused: bool,
-}
-
-impl QueueState {
-    /// Reads the state of a queue.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`counters`](crate::Leasing::counters), and of a ring's
-    /// [`len`](crate::RotatingQueue::len).
-    pub async fn of(queue: &AnyQueue) -> Result<Self> {
-        let counters = match queue {
-            AnyQueue::Reliable(queue) => queue.counters().await?,
-            AnyQueue::Delay(queue) => queue.counters().await?,
-            AnyQueue::Priority(queue) => queue.counters().await?,
-            AnyQueue::Bounded(queue) => queue.counters().await?,
-            AnyQueue::Rotating(ring) => {
-                let mut state = Self::default();
-                state.depth.ready = ring.len().await?;
-                return Ok(state);
-            }
-        };
-        Ok(Self {
-            depth: counters.depth,
-            oldest_ready: counters.oldest_ready,
-            paused: counters.paused,
-        })
-    }
+    /// Its counters, see [`AnyQueue::counters`]; `None` if the backend cannot read the queue, because it is damaged or
+    /// another version wrote it. Opening the queue returns the reason.
+    pub counters: Option<Counters>,
 }
 
 /// A queue as it is stored.

@@ -210,8 +210,8 @@ impl Partitioned {
             let differs = stored.is_some_and(|stored| {
                 matches!(stored.config, QueueConfig::Priority(stored) if stored.ageing != asked.ageing)
             });
-            if let (true, Some(state)) = (differs, partition.info.state) {
-                ready += state.depth.ready;
+            if let (true, Some(counters)) = (differs, partition.info.counters) {
+                ready += counters.depth.ready;
             }
         }
         match ready {
@@ -246,8 +246,10 @@ impl Partitioned {
         let stored = self.backend.open_stored(name).await?;
         let stored = stored.and_then(|stored| record::partitions(&stored.config));
         let listed = listing::partitions(&*self.backend, name).await?;
-        let states = listed.iter().filter_map(|partition| partition.info.state);
-        removal.check(states.map(|state| state.depth.leased).sum())?;
+        let counters = listed
+            .iter()
+            .filter_map(|partition| partition.info.counters);
+        removal.check(counters.map(|counters| counters.depth.leased).sum())?;
         let mut partitions: BTreeSet<QueueName> = listed
             .into_iter()
             .map(|partition| partition.info.name)

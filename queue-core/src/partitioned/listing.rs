@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, num::NonZeroUsize};
 
 use super::{
-    looking::sum_of_depths,
+    looking::sum_of_counters,
     names::{self, MAX_PARTITIONS, PartitionName},
     record,
 };
-use crate::{Backend, QueueInfo, QueueKind, QueueName, QueueState, Result, limits};
+use crate::{Backend, QueueInfo, QueueKind, QueueName, Result, limits};
 
 /// A page with room for all partitions of a queue, and for the next queue.
 const PAGE: NonZeroUsize = NonZeroUsize::new(MAX_PARTITIONS + 1).unwrap();
@@ -88,16 +88,17 @@ pub(super) async fn queues(
 /// Adds a partition to its queue.
 fn add(queues: &mut BTreeMap<QueueName, QueueInfo>, name: QueueName, partition: &QueueInfo) {
     let Some(queue) = queues.get_mut(&name) else {
-        let (kind, state) = (partition.kind, partition.state);
-        queues.insert(name.clone(), QueueInfo { name, kind, state });
+        queues.insert(
+            name.clone(),
+            QueueInfo {
+                name,
+                ..partition.clone()
+            },
+        );
         return;
     };
-    let sum = |(one, other): (QueueState, QueueState)| QueueState {
-        depth: sum_of_depths(one.depth, other.depth),
-        oldest_ready: one.oldest_ready.max(other.oldest_ready),
-        paused: one.paused || other.paused,
-    };
-    queue.state = queue.state.zip(partition.state).map(sum);
+    let counters = queue.counters.zip(partition.counters);
+    queue.counters = counters.map(|(one, other)| sum_of_counters(one, other));
 }
 
 async fn is_record(backend: &dyn Backend, info: &QueueInfo) -> Result<bool> {

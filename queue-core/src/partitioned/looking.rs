@@ -177,7 +177,7 @@ fn whole_message(partition: usize, message: Message) -> Message {
     }
 }
 
-pub(super) const fn sum_of_depths(one: Depth, other: Depth) -> Depth {
+const fn sum_of_depths(one: Depth, other: Depth) -> Depth {
     Depth {
         ready: one.ready + other.ready,
         delayed: one.delayed + other.delayed,
@@ -186,7 +186,7 @@ pub(super) const fn sum_of_depths(one: Depth, other: Depth) -> Depth {
     }
 }
 
-fn sum_of_counters(one: Counters, other: Counters) -> Counters {
+pub(super) fn sum_of_counters(one: Counters, other: Counters) -> Counters {
     Counters {
         accepted: one.accepted + other.accepted,
         acked: one.acked + other.acked,

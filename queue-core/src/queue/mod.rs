@@ -41,7 +41,7 @@ pub(crate) use self::{
     confirmation::confirm,
     leasing::{chunks, half_way},
 };
-use crate::{QueueKind, Result};
+use crate::{Counters, QueueKind, Result};
 
 /// A queue of any kind. As a [`Service`](crate::call::Service) it makes every call of
 /// its kind, and returns `Invalid` for any other.
@@ -131,6 +131,25 @@ impl AnyQueue {
             Self::Bounded(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
             Self::Rotating(_) => return None,
         })
+    }
+
+    /// The queue's counters. Of a ring: its items as ready, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`Leasing::counters`], and of a ring's [`len`](RotatingQueue::len).
+    pub async fn counters(&self) -> Result<Counters> {
+        match self {
+            Self::Reliable(queue) => queue.counters().await,
+            Self::Delay(queue) => queue.counters().await,
+            Self::Priority(queue) => queue.counters().await,
+            Self::Bounded(queue) => queue.counters().await,
+            Self::Rotating(ring) => {
+                let mut counters = Counters::default();
+                counters.depth.ready = ring.len().await?;
+                Ok(counters)
+            }
+        }
     }
 }
 

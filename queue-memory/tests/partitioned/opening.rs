@@ -180,7 +180,7 @@ async fn a_listing_shows_each_queue_once_and_no_partition() {
     let all = three.queues(None, count(100)).await.unwrap();
     let names: Vec<&str> = all.iter().map(|info| info.name.as_str()).collect();
     assert_eq!(names, ["a", "jobs", "jobs-", "jobs-1", "jobs.1", "ring"]);
-    assert_eq!(all[1].state.unwrap().depth.ready, 5);
+    assert_eq!(all[1].counters.unwrap().depth.ready, 5);
     assert_eq!(all[1].kind, QueueKind::Reliable);
     for limit in 1..=7 {
         let mut seen: Vec<QueueInfo> = Vec::new();

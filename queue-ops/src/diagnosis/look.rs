@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use queue_core::{
-    Backend, Counters, DeadLetter, Facts, Leasing, Page, Peeked, Place, QueueConfig, QueueName,
-    Result, Timestamp, WorkerInfo,
+    Backend, Counters, DeadLetter, ErrorKind, Facts, Leasing, Page, Peeked, Place, QueueConfig,
+    QueueName, Result, Timestamp, WorkerInfo,
 };
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl Look {
         let is_empty = |line: &Line| line.counters.depth.ready + line.counters.depth.leased == 0;
         let mut workers = match line.as_ref().is_none_or(is_empty) {
             true => Vec::new(),
-            false => queue_core::workers(backend).await?,
+            false => lacking(queue_core::workers(backend).await)?.unwrap_or_default(),
         };
         workers.retain(|worker| {
             worker
@@ -79,21 +79,31 @@ impl Look {
 
 impl Line {
     async fn of(queue: Arc<dyn Leasing>) -> Result<Self> {
-        let counters = queue.counters().await?;
+        let counters = match lacking(queue.counters().await)? {
+            Some(counters) => counters,
+            None => {
+                let mut counters = Counters::default();
+                counters.depth = queue.depth().await?;
+                counters
+            }
+        };
         let depth = counters.depth;
-        let page = || Page::first(PAGE);
         // A page of nothing costs a call as well.
-        let leased = match depth.leased {
-            0 => Vec::new(),
-            _ => queue.peek(Place::Leased, page()).await?.entries,
+        let page = async |place, count| match count {
+            0 => Ok(Vec::new()),
+            _ => match lacking(queue.peek(place, Page::first(PAGE)).await)? {
+                Some(page) => Ok(page.entries),
+                None => Ok(Vec::new()),
+            },
         };
-        let delayed = match depth.delayed {
-            0 => Vec::new(),
-            _ => queue.peek(Place::Delayed, page()).await?.entries,
-        };
+        let leased = page(Place::Leased, depth.leased).await?;
+        let delayed = page(Place::Delayed, depth.delayed).await?;
         let dead = match depth.dead {
             0 => Vec::new(),
-            _ => queue.dead_letters(page()).await?.entries,
+            _ => {
+                let page = lacking(queue.dead_letters(Page::first(PAGE)).await)?;
+                page.map_or_else(Vec::new, |page| page.entries)
+            }
         };
         Ok(Self {
             queue,
@@ -102,5 +112,14 @@ impl Line {
             delayed,
             dead,
         })
+    }
+}
+
+/// The answer to a call; `None` if the queue has no such call, as those of published strategies.
+fn lacking<T>(called: Result<T>) -> Result<Option<T>> {
+    match called {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.kind() == ErrorKind::Configuration => Ok(None),
+        Err(error) => Err(error),
     }
 }

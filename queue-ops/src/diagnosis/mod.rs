@@ -200,7 +200,7 @@ pub fn config_finding(
 }
 
 /// Whether messages were handed out, or settled, between two looks.
-fn has_moved(before: &Counters, after: &Counters) -> bool {
+pub(crate) fn has_moved(before: &Counters, after: &Counters) -> bool {
     let settled = |counters: &Counters| counters.acked + counters.retried + counters.released;
     settled(before) != settled(after)
         || after.depth.leased != before.depth.leased

@@ -88,16 +88,12 @@ impl Web {
     /// Does an action, and writes it down. Returns its outcome.
     async fn act(
         &self,
-        _: &Operator,
+        operator: &Operator,
         queue: &QueueName,
         id: Option<MessageId>,
         action: &Action,
     ) -> Result<String, Error> {
         let done = self.try_to_act(queue, id, action).await;
-        let outcome = match &done {
-            Ok(outcome) => outcome.clone(),
-            Err(error) => error.to_string(),
-        };
         let message = id.map(|id| format!(" #{id}")).unwrap_or_default();
         let group = action
             .fingerprint
@@ -105,12 +101,22 @@ impl Web {
             .map(|group| format!(" '{group}'"))
             .unwrap_or_default();
         let what = format!("{} {queue}{message}{group}", action.action);
-        let entry = AuditEntry::new(self.backend.now().await.unwrap_or_default(), what, outcome);
+        self.note(operator, what, &done).await;
+        done
+    }
+
+    /// Writes an action down.
+    pub(super) async fn note(&self, _: &Operator, action: String, done: &Result<String, Error>) {
+        let outcome = match done {
+            Ok(outcome) => outcome.clone(),
+            Err(error) => error.to_string(),
+        };
+        let at = self.backend.now().await.unwrap_or_default();
+        let entry = AuditEntry::new(at, action, outcome);
         if let Some(on_action) = &self.on_action {
             on_action(&entry);
         }
         self.audit.note(entry);
-        done
     }
 
     async fn try_to_act(

@@ -7,13 +7,13 @@ use axum::{
     extract::{Path, Query, State},
     http::StatusCode,
 };
-use queue_core::{Error, LeasingExt, MessageId, limits};
+use queue_core::{Error, LeasingExt, MessageId};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
     Web,
-    pages::{After, name},
+    pages::{After, ROWS, name},
     show::Failed,
 };
 use crate::{diagnose, open::open_leasing};
@@ -35,7 +35,7 @@ pub(super) async fn queues(
     Query(After { after }): Query<After<String>>,
 ) -> Answer {
     let listed = async {
-        let page = NonZeroUsize::new(limits::MAX_PAGE).expect("more than 0");
+        let page = NonZeroUsize::new(ROWS).expect("more than 0");
         let after = after.as_deref().map(name).transpose()?;
         web.backend.queues(after.as_ref(), page).await
     };

@@ -14,7 +14,7 @@ use super::Web;
 /// The cookie that holds the token of whoever signed in.
 const COOKIE: &str = "qk-token";
 
-const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// Checks each request, and sets the headers of each response.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {

@@ -9,9 +9,12 @@ mod audit;
 mod guard;
 mod metrics;
 mod pages;
+#[cfg(feature = "schedules")]
+mod schedules;
 mod show;
+mod watch;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router, middleware,
@@ -19,8 +22,8 @@ use axum::{
 };
 use queue_core::{Backend, Bytes, QueueName};
 
-use self::audit::Audit;
-pub use self::audit::AuditEntry;
+use self::{audit::Audit, watch::Watch};
+pub use self::{audit::AuditEntry, metrics::STANDSTILL_SECONDS};
 
 type Redact = dyn Fn(&QueueName, &Bytes) -> Option<Bytes> + Send + Sync;
 type OnAction = dyn Fn(&AuditEntry) + Send + Sync;
@@ -35,6 +38,8 @@ pub struct Web {
     redact: Option<Arc<Redact>>,
     on_action: Option<Arc<OnAction>>,
     audit: Arc<Audit>,
+    watch: Option<Watch>,
+    schedules: Arc<str>,
 }
 
 impl Web {
@@ -47,6 +52,8 @@ impl Web {
             redact: None,
             on_action: None,
             audit: Arc::default(),
+            watch: None,
+            schedules: "schedules".into(),
         }
     }
 
@@ -79,11 +86,32 @@ impl Web {
         self
     }
 
+    /// Samples up to 1,000 queues at this interval (100 ms at least), by one listing, from [`router`](Self::router) on until the router is
+    /// gone. Then the pages show rates and charts of the last 360 samples, and read themselves again after each; and
+    /// `/metrics` tells for how long each queue stands still. Off by default. It needs a tokio runtime.
+    pub fn sample_every(mut self, interval: Duration) -> Self {
+        self.watch = Some(Watch::new(interval));
+        self
+    }
+
+    /// The name with which programs open their schedules: `schedules` by default.
+    pub fn schedules(mut self, ring: impl Into<Arc<str>>) -> Self {
+        self.schedules = ring.into();
+        self
+    }
+
     /// The router, for the root of a host or a port of its own. Put layers of yours around it, such as a login.
     pub fn router(self) -> Router {
-        Router::new()
+        if let Some(watch) = &self.watch {
+            watch.start(Arc::clone(&self.backend));
+        }
+        let router = Router::new()
             .route("/", get(pages::queues))
             .route("/style.css", get(pages::style))
+            .route("/live.js", get(pages::script))
+            .route("/events", get(watch::events))
+            .route("/dead", get(pages::all_dead))
+            .route("/workers", get(pages::workers))
             .route("/sign-in", get(pages::sign_in).post(guard::sign_in))
             .route("/server", get(pages::server))
             .route("/audit", get(pages::audit))
@@ -104,7 +132,10 @@ impl Web {
             .route("/metrics", get(metrics::metrics))
             .route("/scale/{queue}", get(metrics::scale))
             .route("/healthz", get(|| async { "well" }))
-            .route("/readyz", get(metrics::ready))
+            .route("/readyz", get(metrics::ready));
+        #[cfg(feature = "schedules")]
+        let router = router.route("/schedules", get(schedules::list).post(schedules::act));
+        router
             .layer(middleware::from_fn_with_state(self.clone(), guard::guard))
             .with_state(self)
     }

@@ -8,20 +8,23 @@ use axum::{
     response::IntoResponse,
 };
 use maud::{Markup, html};
-use queue_core::{Cursor, Error, Found, LeasingExt, MessageId, Page, Place, QueueName, Standing};
+use queue_core::{
+    Cursor, Error, Found, LeasingExt, MessageId, Page, Place, QueueInfo, QueueName, Standing,
+};
 use serde::Deserialize;
 
 use super::{
     Web, guard,
-    show::{Failed, finding, page, standing},
+    show::{Failed, finding, live_page, page, standing},
+    watch::{chart, rate},
 };
 use crate::{
-    consumers::consumers_of, diagnose, duration_in_words as words, group_failures,
-    open::open_leasing,
+    Sample, consumers::consumers_of, diagnose, duration_in_words as words, group_failures,
+    list_queues, open::open_leasing,
 };
 
 /// Rows of a page.
-const ROWS: usize = 100;
+pub(super) const ROWS: usize = 100;
 
 type Shown = Result<Markup, Failed>;
 
@@ -37,6 +40,13 @@ pub(super) async fn style() -> impl IntoResponse {
     )
 }
 
+pub(super) async fn script() -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, "text/javascript")],
+        include_str!("live.js"),
+    )
+}
+
 pub(super) fn name(queue: &str) -> Result<QueueName, Error> {
     QueueName::new(queue)
 }
@@ -47,37 +57,55 @@ pub(super) async fn queues(
 ) -> Shown {
     let after = after.as_deref().map(name).transpose()?;
     let rows = NonZeroUsize::new(ROWS).expect("more than 0");
-    let queues = web.backend.queues(after.as_ref(), rows).await?;
+    let mut queues = web.backend.queues(after.as_ref(), rows).await?;
     let next = queues
         .last()
         .filter(|_| queues.len() == ROWS)
         .map(|last| last.name.to_string());
+    // What needs somebody comes first.
+    queues.sort_by_cached_key(|queue| (finding_of(&web, queue).is_none(), queue.name.clone()));
     let content = html! {
         @if queues.is_empty() { p { "There are no queues. A program that opens one makes it." } }
         @else {
             div.scroll { table {
                 thead { tr {
-                    th scope="col" { "Queue" } th scope="col" { "Kind" }
-                    @for head in ["Ready", "Delayed", "Leased", "Dead"] { th.number scope="col" { (head) } }
-                    th scope="col" { "State" }
+                    th scope="col" { "Finding" } th scope="col" { "Queue" } th scope="col" { "Kind" }
+                    @for head in ["Ready", "Oldest", "Delayed", "Leased", "Dead", "In/s", "Out/s"] {
+                        th.number scope="col" { (head) }
+                    }
                 } }
                 tbody { @for queue in &queues { tr {
+                    td { @if let Some(finding) = finding_of(&web, queue) { strong { (finding) } } }
                     td.text { a href={ "queues/" (queue.name) } { (queue.name) } }
                     td { (queue.kind) }
-                    @match queue.state {
-                        Some(state) => {
-                            @let depth = state.depth;
-                            @for count in [depth.ready, depth.delayed, depth.leased, depth.dead] { td.number { (count) } }
-                            td { @if state.paused { strong { "paused" } } }
-                        }
-                        None => { td colspan="5" { "cannot be read: its page says why" } }
-                    }
+                    @if let Some(counters) = queue.counters {
+                        @let depth = counters.depth;
+                        @let last = web.watch.as_ref().and_then(|watch| watch.of(&queue.name, |one| one.rates.last().copied()).flatten());
+                        td.number { (depth.ready) }
+                        td.number { @if let Some(age) = counters.oldest_ready { (words(age)) } }
+                        @for count in [depth.delayed, depth.leased, depth.dead] { td.number { (count) } }
+                        @if let Some(last) = last { td.number { (rate(last.pushed)) } td.number { (rate(last.acked)) } }
+                        @else { td {} td {} }
+                    } @else { td colspan="7" {} }
                 } } }
             } }
         }
         @if let Some(next) = next { p { a href={ "?after=" (next) } { "More queues" } } }
     };
-    Ok(page("Queues", "", "qk ls", &content))
+    Ok(live_page(&web, "Queues", "", "qk ls", &content))
+}
+
+/// What the counters of a queue alone show. Its page has the diagnosis.
+fn finding_of(web: &Web, queue: &QueueInfo) -> Option<String> {
+    let Some(counters) = queue.counters else {
+        return Some("cannot be read: its page says why".to_owned());
+    };
+    if counters.paused {
+        return Some("paused".to_owned());
+    }
+    let stands = |sample: &Sample| sample.stands_for;
+    let stands = web.watch.as_ref()?.of(&queue.name, stands)?;
+    (!stands.is_zero()).then(|| format!("stands still for {}", words(stands)))
 }
 
 pub(super) async fn queue(
@@ -99,6 +127,10 @@ pub(super) async fn queue(
         }
         None => Vec::new(),
     };
+    let rates = web
+        .watch
+        .as_ref()
+        .and_then(|watch| watch.of(&queue, |sample| sample.rates.clone()));
     let content = html! {
         section aria-label="Diagnosis" {
             @if diagnosis.is_healthy() { div.finding.well { strong { (diagnosis.headline()) } } }
@@ -118,6 +150,10 @@ pub(super) async fn queue(
                 ] { tr { th scope="row" { (what) } td.number { (count) } } }
                 @if let Some(age) = counters.oldest_ready { tr { th scope="row" { "oldest ready" } td.number { (words(age)) } } }
             } } }
+            @if let (Some(rates), Some(watch)) = (rates, &web.watch) {
+                h2 { "Rates" }
+                (chart(&rates, watch.every()))
+            }
             @if !consumers.is_empty() {
                 h2 { "Consumers" }
                 div.scroll { table {
@@ -134,7 +170,8 @@ pub(super) async fn queue(
             }
         }
     };
-    Ok(page(
+    Ok(live_page(
+        &web,
         queue.as_str(),
         "../",
         &format!("qk why {queue}"),
@@ -143,7 +180,7 @@ pub(super) async fn queue(
 }
 
 /// A form with one button.
-fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -> Markup {
+pub(super) fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -> Markup {
     html! {
         form method="post" action=(to) {
             input type="hidden" name="action" value=(verb);
@@ -350,6 +387,80 @@ pub(super) async fn dead(
         &format!("qk dead groups {queue}"),
         &content,
     ))
+}
+
+/// Queues whose dead letters the page of all dead letters reads.
+const DEAD_QUEUES: usize = 20;
+
+pub(super) async fn all_dead(State(web): State<Web>, headers: HeaderMap) -> Shown {
+    let dead = |queue: &QueueInfo| queue.counters.map_or(0, |counters| counters.depth.dead);
+    // The samples know many queues already.
+    let mut queues = match &web.watch {
+        Some(watch) if !watch.all().is_empty() => watch.all(),
+        _ => list_queues(&*web.backend, ROWS).await?,
+    };
+    queues.retain(|queue| dead(queue) > 0);
+    queues.sort_by_key(|queue| std::cmp::Reverse(dead(queue)));
+    let with_dead = queues.len();
+    queues.truncate(DEAD_QUEUES);
+    let mut groups = Vec::new();
+    for queue in &queues {
+        let leasing = open_leasing(&*web.backend, &queue.name).await?;
+        let letters = leasing.dead_letters(Page::first(ROWS)).await?;
+        let found = group_failures(&letters.entries).into_iter();
+        groups.extend(found.map(|group| (&queue.name, group)));
+    }
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
+    let acts = guard::is_signed_in(&web, &headers);
+    let content = html! {
+        @if let Some(watch) = &web.watch { p { "Of the queues that had dead letters at the last sample (every " (words(watch.every())) ")." } }
+        @if groups.is_empty() { p { "There are no dead letters." } }
+        @else {
+            p { "The first " (ROWS) " of each queue, by failure." }
+            @if with_dead > queues.len() { p { "Of " (with_dead) " queues, these have the most." } }
+            div.scroll { table {
+                thead { tr {
+                    th.number scope="col" { "Dead" } th scope="col" { "Queue" } th scope="col" { "For example" }
+                    @if acts { th scope="col" { "Actions" } }
+                } }
+                tbody { @for (queue, group) in &groups { tr {
+                    td.number { (group.count) }
+                    td.text { a href={ "queues/" (queue) "/dead" } { (queue) } }
+                    td.text { (group.example) }
+                    @if acts { td {
+                        @let (to, fingerprint) = (format!("queues/{queue}/dead"), [("fingerprint", group.fingerprint.clone())]);
+                        (act(&to, "revive", "Revive these", &fingerprint))
+                        (act(&to, "discard", "Discard these", &fingerprint))
+                    } }
+                } } }
+            } }
+        }
+    };
+    Ok(page("Dead letters", "", "qk dead groups QUEUE", &content))
+}
+
+pub(super) async fn workers(State(web): State<Web>) -> Shown {
+    let mut workers = queue_core::workers(&*web.backend).await?;
+    workers.sort_by_key(|worker| !worker.gone);
+    let span = |millis| words(std::time::Duration::from_millis(millis));
+    let content = html! {
+        @if workers.is_empty() {
+            p { "No worker registers. A program does it by " code { "register" } " of its worker." }
+        } @else {
+            div.scroll { table {
+                thead { tr {
+                    @for head in ["State", "Worker", "Program", "Queues", "Busy", "Ran for", "Last beat"] { th scope="col" { (head) } }
+                } }
+                tbody { @for worker in &workers { @let record = &worker.record; tr {
+                    td { @if worker.gone { strong { "gone" } } @else { "works" } }
+                    td.text { (record.holder) } td.text { (record.program) } td.text { (record.queues.join(", ")) }
+                    td { (record.in_flight) " of " (record.slots) }
+                    td { (span(record.uptime_ms)) } td { (span(worker.last_beat_ms)) " ago" }
+                } } }
+            } }
+        }
+    };
+    Ok(live_page(&web, "Workers", "", "qk workers", &content))
 }
 
 pub(super) async fn server(State(web): State<Web>) -> Shown {

@@ -15,6 +15,21 @@ const SHOWN: usize = 4_096;
 
 /// A page. `up` leads to the root, as `../` do.
 pub(super) fn page(title: &str, up: &str, command: &str, content: &Markup) -> Markup {
+    page_with(title, up, command, content, false)
+}
+
+/// A page that reads itself again after each sample.
+pub(super) fn live_page(
+    web: &Web,
+    title: &str,
+    up: &str,
+    command: &str,
+    content: &Markup,
+) -> Markup {
+    page_with(title, up, command, content, web.watch.is_some())
+}
+
+fn page_with(title: &str, up: &str, command: &str, content: &Markup, is_live: bool) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -27,6 +42,9 @@ pub(super) fn page(title: &str, up: &str, command: &str, content: &Markup) -> Ma
             body {
                 header {
                     strong { a href={ (up) "./" } { "Queues" } }
+                    a href={ (up) "dead" } { "Dead letters" }
+                    a href={ (up) "workers" } { "Workers" }
+                    @if cfg!(feature = "schedules") { a href={ (up) "schedules" } { "Schedules" } }
                     a href={ (up) "server" } { "Server" }
                     a href={ (up) "audit" } { "Audit" }
                     a href={ (up) "sign-in" } { "Sign in" }
@@ -36,6 +54,7 @@ pub(super) fn page(title: &str, up: &str, command: &str, content: &Markup) -> Ma
                     (content)
                 }
                 footer { "The same in a terminal: " code { (command) } }
+                @if is_live { script src={ (up) "live.js" } data-events={ (up) "events" } {} }
             }
         }
     }

@@ -418,3 +418,38 @@ async fn a_replica_is_named() {
     assert!(text.contains("replica"), "{text}");
     assert_eq!(status, 1);
 }
+
+/// A queue of a published strategy: what the strategy has, and a refusal of what it lacks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn queues_of_published_strategies_are_diagnosed_by_what_they_have() {
+    let server = Server::start().unwrap();
+    let qk = |arguments: &[&str]| {
+        let recipe = ["--recipe", "blocking-list"];
+        said(&server.url(), &[&recipe, arguments].concat())
+    };
+    for order in ["order 1", "order 2"] {
+        assert_eq!(qk(&["push", "jobs", order]).1, 0);
+    }
+    let length: u64 = server.ask(&["llen", "jobs"]).unwrap();
+    assert_eq!(length, 2, "under its published key");
+    let (text, status) = qk(&["why", "jobs"]);
+    assert!(
+        text.starts_with("nothing is wrong: 2 ready") && status == 0,
+        "{text}"
+    );
+    let (text, status) = qk(&["stats", "jobs"]);
+    assert!(
+        text.contains("ready") && text.contains('2') && status == 0,
+        "{text}"
+    );
+    let (text, status) = qk(&["peek", "jobs", "ready"]);
+    assert!(text.contains("peek") && status == 2, "{text}");
+    let _: u64 = server.ask(&["rpush", "{jobs}:dead", "order 0"]).unwrap();
+    let (text, status) = qk(&["why", "jobs"]);
+    assert!(
+        text.contains("1 dead letter") && status == 0,
+        "nobody knows when it died: {text}"
+    );
+    let (text, _) = qk(&["dead", "ls", "jobs"]);
+    assert!(text.contains("order 0"), "{text}");
+}

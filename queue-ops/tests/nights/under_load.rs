@@ -70,7 +70,7 @@ impl Load {
 async fn push(queue: &AnyQueue, load: Load, number: u64) {
     let push = Push::new(number.to_string());
     let later = Due::After(Duration::from_millis(
-        300 * u64::from(number % load.delays == 0),
+        300 * u64::from(number.is_multiple_of(load.delays)),
     ));
     match queue {
         AnyQueue::Delay(queue) => queue.schedule_one(push, later).await.map(drop).unwrap(),
@@ -112,7 +112,7 @@ async fn play(backend: Arc<dyn Backend>, seed: u64) {
     let handler = move |number: u64, cx: Context| async move {
         sleep(load.handler).await;
         // Each delivery has a token of its own.
-        match (number + cx.token().get()) % load.defers == 0 {
+        match (number + cx.token().get()).is_multiple_of(load.defers) {
             true => Err(Failure::defer("busy", Duration::from_millis(50))),
             false => Ok(()),
         }

@@ -11,8 +11,11 @@ use crate::{
     site::{Site, TOKEN, token_file},
 };
 
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 12] = [
     "/",
+    "/dead",
+    "/workers",
+    "/schedules",
     "/server",
     "/audit",
     "/sign-in",
@@ -224,6 +227,26 @@ async fn a_wrong_token_and_another_origin_do_nothing() {
     press(&browser, "Win");
     until(&browser, "another origin").await;
     assert!(!orders.queue().counters().await.unwrap().paused);
+}
+
+/// A page that is open shows what happens, without a reload by hand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_page_follows_the_queue() {
+    let (site, driver) = (Site::start(&["--every-ms", "200"]).await, Driver::start());
+    site.orders().await;
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let browser = driver.browser(1200, true);
+    open(&browser, &site, "/queues/orders");
+    until(&browser, "Rates").await;
+    let faults = browser.ask(FAULTS);
+    assert_eq!(faults.as_array().map(Vec::len), Some(0), "{faults:#}");
+    orders.queue().pause().await.unwrap();
+    until(&browser, "paused; 3 ready wait").await;
+    open(&browser, &site, "/");
+    orders.queue().resume().await.unwrap();
+    until(&browser, "stands still for").await;
+    let shown = browser.ask("return performance.getEntriesByType('navigation').length");
+    assert_eq!(shown, 1, "the page was loaded once");
 }
 
 /// Writes the pictures of docs/operations.md again.

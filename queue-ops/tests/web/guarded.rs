@@ -97,7 +97,7 @@ async fn no_name_of_a_queue_opens_the_door() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn responses_forbid_scripts_frames_and_caches() {
+async fn responses_forbid_scripts_of_others_frames_and_caches() {
     let site = Site::start(&[]).await;
     for path in ["/", "/nowhere", "/api/queues", "/queues/none"] {
         let response = site
@@ -110,9 +110,10 @@ async fn responses_forbid_scripts_frames_and_caches() {
             .unwrap();
         assert!(policy.starts_with("default-src 'none'"), "{path}: {policy}");
         assert!(
-            policy.contains("frame-ancestors 'none'") && !policy.contains("script"),
+            policy.contains("frame-ancestors 'none'") && policy.contains("script-src 'self';"),
             "{policy}"
         );
+        assert!(!policy.contains("unsafe"), "no inline script: {policy}");
         assert_eq!(response.headers()["cache-control"], "no-store");
         assert_eq!(response.headers()["x-content-type-options"], "nosniff");
     }
@@ -143,4 +144,20 @@ fn a_token_that_is_easily_guessed_is_refused() {
         "{said}"
     );
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// A browser that shows a page keeps a connection for its events.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_program_ends_though_a_page_is_open() {
+    let mut site = Site::start(&["--every-ms", "100"]).await;
+    let mut events = site
+        .agent
+        .get(format!("{}/events", site.url))
+        .call()
+        .unwrap();
+    assert_eq!(events.headers()["content-type"], "text/event-stream");
+    let mut first = [0; 6];
+    std::io::Read::read_exact(&mut events.body_mut().as_reader(), &mut first).unwrap();
+    assert_eq!(&first, b"data: ");
+    assert!(site.ends().await.success());
 }

@@ -8,3 +8,4 @@ mod driver;
 mod guarded;
 mod hostile;
 mod site;
+mod standstill;

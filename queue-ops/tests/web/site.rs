@@ -3,7 +3,7 @@
 use std::{
     io::Read,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     time::Duration,
 };
 
@@ -71,6 +71,20 @@ impl Site {
     /// With actions, by [`TOKEN`].
     pub(crate) async fn with_actions() -> Self {
         Self::start(&["--token-file", &token_file(TOKEN).display().to_string()]).await
+    }
+
+    /// Asks it to stop, as a service manager does, and waits for its end.
+    pub(crate) async fn ends(&mut self) -> ExitStatus {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        let begun = tokio::time::Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().expect("a child") {
+                return status;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "it does not end");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     pub(crate) fn get(&self, path: &str) -> (StatusCode, String) {

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, Facts, OnceStore, Outcome,
-    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, QueueState, Removal, Result,
-    RotatingConfig, StoredQueue, Timestamp, limits,
+    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, RotatingConfig,
+    StoredQueue, Timestamp, limits,
 };
 
 use super::RedisBackend;
@@ -17,7 +17,7 @@ use crate::{
     verbs::{self, Bounded, Once, Queue},
 };
 
-/// Number of listed queues whose state is read at the same time, sharing round trips.
+/// Number of listed queues whose counters are read at the same time, sharing round trips.
 const AT_ONCE: usize = 128;
 /// The least number of entries to read: some may belong to removed queues.
 const SHORTEST_PAGE: usize = 8;
@@ -109,7 +109,7 @@ impl RedisBackend {
         Ok((found, next))
     }
 
-    /// The state of a queue that the list names; `None` if there is no such queue. Only transient errors are returned:
+    /// The counters of a queue that the list names; `None` if there is no such queue. Only transient errors are returned:
     /// one unreadable queue must not hide the others.
     async fn info(&self, name: QueueName, listed: QueueKind) -> Result<Option<QueueInfo>> {
         let named = |error: Error| error.with_queue(&name);
@@ -117,14 +117,13 @@ impl RedisBackend {
             Ok(None) => return Ok(None),
             Ok(Some((handle, config))) => {
                 let queue = verbs::behind(handle.that_only_looks(), &config);
-                QueueState::of(&queue)
-                    .await
-                    .map(|state| (config.kind(), state))
+                let counters = queue.counters().await;
+                counters.map(|counters| (config.kind(), counters))
             }
             Err(error) => Err(error),
         };
-        let (kind, state) = match read {
-            Ok((kind, state)) => (kind, Some(state)),
+        let (kind, counters) = match read {
+            Ok((kind, counters)) => (kind, Some(counters)),
             Err(error) if error.is_transient() => return Err(named(error)),
             Err(_) => match self.read(&name).await {
                 Ok(None) => return Ok(None),
@@ -133,7 +132,11 @@ impl RedisBackend {
                 _ => (listed, None),
             },
         };
-        Ok(Some(QueueInfo { name, kind, state }))
+        Ok(Some(QueueInfo {
+            name,
+            kind,
+            counters,
+        }))
     }
 
     async fn resized(

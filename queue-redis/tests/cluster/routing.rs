@@ -42,11 +42,11 @@ async fn a_call_goes_straight_to_the_node_that_has_its_queue() -> Test {
     let most = std::num::NonZeroUsize::new(100).expect("positive");
     let listed = backend.queues(None, most).await?;
     assert_eq!(listed.len(), 12);
-    assert!(
-        listed
-            .iter()
-            .all(|queue| queue.state.is_some_and(|state| state.depth.ready == 1))
-    );
+    assert!(listed.iter().all(|queue| {
+        queue
+            .counters
+            .is_some_and(|counters| counters.depth.ready == 1)
+    }));
     backend.ping().await?;
     assert!(backend.health().is_up());
     Ok(())

@@ -75,7 +75,7 @@ async fn a_queue_of_another_process_is_reconfigured_while_that_works() {
     let listed = queues.backend().queues(None, ten).await.expect("lists");
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].name.as_str(), NAME);
-    assert_eq!(listed[0].state, Some(QueueState::default()));
+    assert_eq!(listed[0].counters, Some(Counters::default()));
 
     let stored = queues.stored(NAME).await.expect("an answer");
     let stored = stored.expect("it is there");

@@ -85,7 +85,7 @@ impl Backend for Shelf {
             infos.push(QueueInfo {
                 name,
                 kind: QueueKind::Reliable,
-                state: Some(QueueState::of(&stored.queue).await?),
+                counters: Some(stored.queue.counters().await?),
             });
         }
         Ok(infos)

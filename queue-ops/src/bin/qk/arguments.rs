@@ -5,6 +5,11 @@ use std::{fmt, net::SocketAddr, num::NonZeroUsize, path::PathBuf, str::FromStr, 
 use clap::{Args, Parser, Subcommand};
 use queue_core::{MessageId, Place};
 
+use crate::recipe::Recipe;
+
+/// The shortest interval between two samples.
+const SHORTEST: Duration = Duration::from_millis(100);
+
 /// Says why a queue stands still, and does what an operator has to do.
 #[derive(Debug, Parser)]
 #[command(name = "qk", version, about)]
@@ -22,6 +27,9 @@ pub(crate) struct Arguments {
     /// Writes JSON, for scripts.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// The queues are of this published strategy, with its own keys. Commands that the strategy lacks say so.
+    #[arg(long, global = true, hide_possible_values = true)]
+    pub(crate) recipe: Option<Recipe>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -134,7 +142,7 @@ pub(crate) enum Command {
     /// Shows the queues and their rates, live.
     Top {
         /// The milliseconds between two samples.
-        #[arg(long, default_value = "1000", value_parser = millis)]
+        #[arg(long, default_value = "1000", value_parser = interval)]
         every_ms: Duration,
     },
     /// Serves the page for operators. Read-only, unless there is a token.
@@ -151,6 +159,12 @@ pub(crate) enum Command {
         /// Shows no bodies.
         #[arg(long)]
         no_bodies: bool,
+        /// The milliseconds between two samples, for rates, charts and the metric of standstill.
+        #[arg(long, default_value = "10000", value_parser = interval)]
+        every_ms: Duration,
+        /// The name with which programs open their schedules.
+        #[arg(long, default_value = "schedules")]
+        schedules: String,
     },
     /// Prints a script that completes the commands of `qk` in a shell.
     Completions { shell: clap_complete::Shell },
@@ -343,6 +357,14 @@ fn millis(text: &str) -> Result<Duration, String> {
         .parse()
         .map_err(|_| format!("`{text}` is no number of milliseconds"))?;
     Ok(Duration::from_millis(millis))
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = millis(text)?;
+    match interval < SHORTEST {
+        true => Err(format!("`{text}` ms between two samples: at least 100")),
+        false => Ok(interval),
+    }
 }
 
 fn place(text: &str) -> Result<Place, String> {

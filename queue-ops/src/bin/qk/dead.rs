@@ -2,9 +2,8 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{DeadLetter, Error, Found, Leasing, MessageId, Page, Revived, limits};
+use queue_core::{Backend, DeadLetter, Error, Found, Leasing, MessageId, Page, Revived, limits};
 use queue_ops::{counted, group_failures, ids_of_failure};
-use queue_redis::RedisBackend;
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     output::{Output, body, one_line, progress, table, write_line},
 };
 
-pub(crate) async fn run(backend: &RedisBackend, command: &Dead, output: &Output) -> Outcome {
+pub(crate) async fn run(backend: &dyn Backend, command: &Dead, output: &Output) -> Outcome {
     match command {
         Dead::Ls { queue, limit } => list(backend, queue, *limit, output).await,
         Dead::Groups { queue } => groups(backend, queue, output).await,
@@ -23,7 +22,7 @@ pub(crate) async fn run(backend: &RedisBackend, command: &Dead, output: &Output)
     }
 }
 
-async fn list(backend: &RedisBackend, queue: &str, limit: usize, output: &Output) -> Outcome {
+async fn list(backend: &dyn Backend, queue: &str, limit: usize, output: &Output) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
     let page = leasing
         .dead_letters(Page::first(limit.min(limits::MAX_PAGE)))
@@ -69,7 +68,7 @@ async fn all(leasing: &dyn Leasing) -> Result<Vec<DeadLetter>, Error> {
     }
 }
 
-async fn groups(backend: &RedisBackend, queue: &str, output: &Output) -> Outcome {
+async fn groups(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
     let groups = group_failures(&all(&*leasing).await?);
     output.show(&groups, || {
@@ -132,7 +131,7 @@ fn is_confirmed(choice: &DeadChoice, verb: &str, ids: &[MessageId]) -> bool {
 }
 
 async fn revive(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     choice: &DeadChoice,
     per_second: Option<NonZeroUsize>,
 ) -> Outcome {
@@ -190,7 +189,7 @@ async fn revive(
     })
 }
 
-async fn discard(backend: &RedisBackend, choice: &DeadChoice) -> Outcome {
+async fn discard(backend: &dyn Backend, choice: &DeadChoice) -> Outcome {
     let leasing = open_leasing(backend, &choice.queue).await?;
     let ids = chosen(&*leasing, choice).await?;
     if !is_confirmed(choice, "discard", &ids) {

@@ -5,6 +5,7 @@ mod dead;
 mod messages;
 mod output;
 mod queues;
+mod recipe;
 mod schedules;
 mod server;
 mod top;
@@ -69,18 +70,26 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         }
         _ => {}
     }
-    let backend = RedisBackend::builder(&arguments.url)?.connect().await;
+    let redis = RedisBackend::builder(&arguments.url)?.connect().await;
     if let Command::Check = &arguments.command {
-        return server::check(backend, output).await;
+        return server::check(redis, output).await;
     }
-    let backend = &backend?;
+    let shared: Arc<dyn Backend> = match arguments.recipe {
+        Some(recipe) => recipe::backend(redis?, recipe),
+        None => Arc::new(redis?),
+    };
+    let backend = &*shared;
     match &arguments.command {
         Command::Ls => queues::list(backend, output).await,
         Command::Why {
             queue: Some(queue),
             expect,
             schedules,
-        } => queues::why(backend, queue, expect, schedules, output).await,
+        } => {
+            // A strategy's queues have no schedules.
+            let schedules = arguments.recipe.is_none().then_some(&**schedules);
+            queues::why(&shared, queue, expect, schedules, output).await
+        }
         Command::Why { queue: None, .. } => queues::why_any(backend, output).await,
         Command::Stats { queue } => queues::stats(backend, queue, output).await,
         Command::Consumers { queue } => queues::consumers(backend, queue, output).await,
@@ -107,20 +116,24 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Release(chosen) => messages::release(backend, chosen).await,
         Command::Bury { chosen, reason } => messages::bury(backend, chosen, reason).await,
         Command::Dead { command } => dead::run(backend, command, output).await,
-        Command::Schedules { command } => schedules::run(backend, command, output).await,
-        Command::Top { every_ms } => top::run(backend.clone(), *every_ms).await,
+        Command::Schedules { command } => schedules::run(&shared, command, output).await,
+        Command::Top { every_ms } => top::run(Arc::clone(&shared), *every_ms).await,
         Command::Web {
             listen,
             token_file,
             host,
             no_bodies,
+            every_ms,
+            schedules,
         } => {
             web::serve(
-                backend.clone(),
+                shared,
                 *listen,
                 token_file.as_deref(),
                 host,
                 *no_bodies,
+                *every_ms,
+                schedules,
             )
             .await
         }

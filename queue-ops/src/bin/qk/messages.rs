@@ -1,12 +1,11 @@
 //! Commands about single messages.
 
 use queue_core::{
-    AnyQueue, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found, Headers, Leasing,
-    LeasingExt, MessageId, Offered, Overflow, Page, Peeked, Place, PriorityQueueExt, Receipt,
-    ReliableQueueExt, Settled, Settlement, Standing, limits, millis_ceil,
+    AnyQueue, Backend, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found, Headers,
+    Leasing, LeasingExt, MessageId, Offered, Overflow, Page, Peeked, Place, PriorityQueueExt,
+    Receipt, ReliableQueueExt, Settled, Settlement, Standing, limits, millis_ceil,
 };
 use queue_ops::{counted, duration_in_words as words, standing_in_words};
-use queue_redis::RedisBackend;
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,7 +16,7 @@ use crate::{
 };
 
 pub(crate) async fn peek(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     queue: &str,
     place: Place,
     limit: usize,
@@ -88,7 +87,7 @@ fn standing(standing: &Standing) -> String {
 }
 
 pub(crate) async fn show(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     queue: &str,
     id: MessageId,
     output: &Output,
@@ -133,7 +132,7 @@ pub(crate) async fn show(
     Ok(End::Well)
 }
 
-pub(crate) async fn push(backend: &RedisBackend, push: &Push, output: &Output) -> Outcome {
+pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) -> Outcome {
     let mut headers = Headers::new();
     for (name, value) in &push.header {
         headers = headers.with(name, value);
@@ -175,7 +174,7 @@ pub(crate) async fn push(backend: &RedisBackend, push: &Push, output: &Output) -
     Ok(End::Well)
 }
 
-pub(crate) async fn cancel(backend: &RedisBackend, queue: &str, ids: &[MessageId]) -> Outcome {
+pub(crate) async fn cancel(backend: &dyn Backend, queue: &str, ids: &[MessageId]) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
     let mut well = End::Well;
     for ids in ids.chunks(limits::MAX_BATCH) {
@@ -219,11 +218,11 @@ async fn receipts(leasing: &dyn Leasing, chosen: &Chosen) -> Result<Vec<Receipt>
     }
 }
 
-pub(crate) async fn release(backend: &RedisBackend, chosen: &Chosen) -> Outcome {
+pub(crate) async fn release(backend: &dyn Backend, chosen: &Chosen) -> Outcome {
     settle(backend, chosen, "release", Settlement::release).await
 }
 
-pub(crate) async fn bury(backend: &RedisBackend, chosen: &Chosen, reason: &str) -> Outcome {
+pub(crate) async fn bury(backend: &dyn Backend, chosen: &Chosen, reason: &str) -> Outcome {
     settle(backend, chosen, "bury", |receipt| {
         Settlement::bury(receipt, reason)
     })
@@ -231,7 +230,7 @@ pub(crate) async fn bury(backend: &RedisBackend, chosen: &Chosen, reason: &str) 
 }
 
 async fn settle(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     chosen: &Chosen,
     verb: &str,
     settlement: impl Fn(Receipt) -> Settlement,

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use queue_core::{
-    Backend, Error, LeasingExt, PriorityConfig, QueueConfig, QueueInfo, QueueName, Removal,
-    RotatingConfig,
+    Backend, Error, ErrorKind, LeasingExt, PriorityConfig, QueueConfig, QueueInfo, QueueName,
+    Removal, RotatingConfig,
 };
 use queue_ops::{
     Diagnosis, Severity, config_finding, counted, diagnose, duration_in_words, list_queues,
     schedule_findings,
 };
-use queue_redis::RedisBackend;
 use std::time::Duration;
 
 use crate::{
@@ -20,59 +19,65 @@ use crate::{
     output::{Output, clean, one_line, table, write_line},
 };
 
-pub(crate) async fn list(backend: &RedisBackend, output: &Output) -> Outcome {
+pub(crate) async fn list(backend: &dyn Backend, output: &Output) -> Outcome {
     let mut queues = list_queues(backend, usize::MAX).await?;
     let rank = |queue: &QueueInfo| {
-        queue
-            .state
-            .map_or(0, |state| if state.paused { 1 } else { 2 })
+        let is_paused = queue.counters.map(|counters| counters.paused);
+        is_paused.map_or(0, |paused| if paused { 1 } else { 2 })
     };
     queues.sort_by_key(rank);
     output.show(&queues, || {
         let rows = queues.iter().map(|queue| {
             let mut row = vec![queue.name.to_string(), queue.kind.to_string()];
-            let Some(state) = queue.state else {
+            let Some(counters) = queue.counters else {
                 row.push("cannot be read: `qk why` says why".to_owned());
                 return row;
             };
-            let depth = state.depth;
-            row.extend(
-                [depth.ready, depth.delayed, depth.leased, depth.dead]
-                    .map(|count| count.to_string()),
+            let depth = counters.depth;
+            row.push(depth.ready.to_string());
+            row.push(
+                counters
+                    .oldest_ready
+                    .map(duration_in_words)
+                    .unwrap_or_default(),
             );
-            row.push(if state.paused { "paused" } else { "" }.to_owned());
+            row.extend([depth.delayed, depth.leased, depth.dead].map(|count| count.to_string()));
+            row.push(if counters.paused { "paused" } else { "" }.to_owned());
             row
         });
-        let head = ["QUEUE", "KIND", "READY", "DELAYED", "LEASED", "DEAD", ""];
+        let head = [
+            "QUEUE", "KIND", "READY", "OLDEST", "DELAYED", "LEASED", "DEAD", "",
+        ];
         table(&head, &rows.collect::<Vec<_>>())
     });
     Ok(End::Well)
 }
 
 pub(crate) async fn why(
-    backend: &RedisBackend,
+    backend: &Arc<dyn Backend>,
     queue: &str,
     expected: &[Setting],
-    schedules: &str,
+    schedules: Option<&str>,
     output: &Output,
 ) -> Outcome {
-    let mut diagnosis = diagnose(backend, queue).await?;
+    let mut diagnosis = diagnose(&**backend, queue).await?;
     if diagnosis.numbers.is_some() {
-        let (stored, _) = open(backend, queue).await?;
+        let (stored, _) = open(&**backend, queue).await?;
         let mut wanted = stored.clone();
         for setting in expected {
             apply(&mut wanted, setting)?;
         }
         let settings: Vec<String> = expected.iter().map(Setting::to_string).collect();
         diagnosis.add(config_finding(queue, &stored, &wanted, &settings.join(" ")));
-        let backend: Arc<dyn Backend> = Arc::new(backend.clone());
-        diagnosis.add(schedule_findings(backend, schedules, queue).await?);
+        if let Some(schedules) = schedules {
+            diagnosis.add(schedule_findings(Arc::clone(backend), schedules, queue).await?);
+        }
     }
     output.show(&diagnosis, || long(&diagnosis));
     Ok(end(diagnosis.is_healthy()))
 }
 
-pub(crate) async fn why_any(backend: &RedisBackend, output: &Output) -> Outcome {
+pub(crate) async fn why_any(backend: &dyn Backend, output: &Output) -> Outcome {
     let mut sick = Vec::new();
     let queues = list_queues(backend, usize::MAX).await?;
     for queue in &queues {
@@ -118,14 +123,31 @@ const fn end(is_well: bool) -> End {
     if is_well { End::Well } else { End::Findings }
 }
 
-pub(crate) async fn stats(backend: &RedisBackend, queue: &str, output: &Output) -> Outcome {
+pub(crate) async fn stats(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome {
     let (config, opened) = open(backend, queue).await?;
     let Some(leasing) = opened.leasing() else {
-        let state = queue_core::QueueState::of(&opened).await?;
-        output.show(&state, || format!("{} items", state.depth.ready));
+        let counters = opened.counters().await?;
+        output.show(&counters, || format!("{} items", counters.depth.ready));
         return Ok(End::Well);
     };
-    let counters = leasing.counters().await?;
+    let counters = match leasing.counters().await {
+        // Published strategies count nothing.
+        Err(error) if error.kind() == ErrorKind::Configuration => {
+            let depth = leasing.depth().await?;
+            let shown = [
+                ("ready", depth.ready),
+                ("delayed", depth.delayed),
+                ("leased", depth.leased),
+                ("dead", depth.dead),
+            ];
+            output.show(&depth, || {
+                let rows = shown.map(|(name, count)| vec![name.to_owned(), count.to_string()]);
+                table(&["", ""], &rows)
+            });
+            return Ok(End::Well);
+        }
+        counters => counters?,
+    };
     output.show(&counters, || {
         let depth = counters.depth;
         let oldest = counters
@@ -152,7 +174,7 @@ pub(crate) async fn stats(backend: &RedisBackend, queue: &str, output: &Output) 
     Ok(End::Well)
 }
 
-pub(crate) async fn consumers(backend: &RedisBackend, queue: &str, output: &Output) -> Outcome {
+pub(crate) async fn consumers(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome {
     let consumers = queue_ops::consumers(backend, queue).await?;
     output.show(&consumers, || {
         let words = |millis: u64| duration_in_words(Duration::from_millis(millis));
@@ -189,7 +211,7 @@ pub(crate) async fn consumers(backend: &RedisBackend, queue: &str, output: &Outp
     })
 }
 
-pub(crate) async fn workers(backend: &RedisBackend, output: &Output) -> Outcome {
+pub(crate) async fn workers(backend: &dyn Backend, output: &Output) -> Outcome {
     let mut workers = queue_core::workers(backend).await?;
     workers.sort_by_key(|worker| !worker.gone);
     output.show(&workers, || {
@@ -226,7 +248,7 @@ pub(crate) async fn workers(backend: &RedisBackend, output: &Output) -> Outcome 
     Ok(end(!gone && !workers.is_empty()))
 }
 
-pub(crate) async fn pause(backend: &RedisBackend, queue: &str) -> Outcome {
+pub(crate) async fn pause(backend: &dyn Backend, queue: &str) -> Outcome {
     open_leasing(backend, queue).await?.pause().await?;
     write_line(&format!(
         "{queue} hands out nothing until `qk resume {queue}`"
@@ -234,13 +256,13 @@ pub(crate) async fn pause(backend: &RedisBackend, queue: &str) -> Outcome {
     Ok(End::Well)
 }
 
-pub(crate) async fn resume(backend: &RedisBackend, queue: &str) -> Outcome {
+pub(crate) async fn resume(backend: &dyn Backend, queue: &str) -> Outcome {
     open_leasing(backend, queue).await?.resume().await?;
     write_line(&format!("{queue} hands out messages"));
     Ok(End::Well)
 }
 
-pub(crate) async fn purge(backend: &RedisBackend, queue: &str, yes: bool) -> Outcome {
+pub(crate) async fn purge(backend: &dyn Backend, queue: &str, yes: bool) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
     if !yes {
         let depth = leasing.depth().await?;
@@ -255,7 +277,7 @@ pub(crate) async fn purge(backend: &RedisBackend, queue: &str, yes: bool) -> Out
 }
 
 pub(crate) async fn remove(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     queue: &str,
     even_if_leased: bool,
     yes: bool,
@@ -263,7 +285,7 @@ pub(crate) async fn remove(
     let name = QueueName::new(queue)?;
     if !yes {
         let (_, opened) = open(backend, queue).await?;
-        let depth = queue_core::QueueState::of(&opened).await?.depth;
+        let depth = opened.counters().await?.depth;
         let count = depth.occupied();
         write_line(&format!(
             "would remove {queue} with {count} messages, {} of them leased, and {} dead letters: say --yes",
@@ -285,7 +307,7 @@ pub(crate) async fn remove(
 }
 
 pub(crate) async fn reconfigure(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     queue: &str,
     settings: &[Setting],
 ) -> Outcome {
@@ -310,7 +332,7 @@ pub(crate) async fn reconfigure(
 /// Another setting than the capacity differs, too: `reconfigure` changes it.
 fn ignore_mismatch(error: Error) -> Result<(), Error> {
     match error.kind() {
-        queue_core::ErrorKind::ConfigMismatch => Ok(()),
+        ErrorKind::ConfigMismatch => Ok(()),
         _ => Err(error),
     }
 }

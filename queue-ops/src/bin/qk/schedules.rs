@@ -1,8 +1,10 @@
 //! Commands about periodic jobs.
 
+use std::sync::Arc;
+
 use queue_core::{Backend, Queues};
 use queue_ops::duration_in_words;
-use queue_redis::RedisBackend;
+
 use queue_schedule::Schedules as Stored;
 use serde_json::{Value, json};
 
@@ -13,15 +15,19 @@ use crate::{
     output::{Output, one_line, table, write_line},
 };
 
-pub(crate) async fn run(backend: &RedisBackend, command: &Schedules, output: &Output) -> Outcome {
+pub(crate) async fn run(
+    backend: &Arc<dyn Backend>,
+    command: &Schedules,
+    output: &Output,
+) -> Outcome {
     let (Schedules::Ls { ring }
     | Schedules::Enable { ring, .. }
     | Schedules::Disable { ring, .. }
     | Schedules::Remove { ring, .. }
     | Schedules::Run { ring, .. }) = command;
     // Opening schedules makes their ring; an operator only looks.
-    open(backend, &ring.ring).await?;
-    let stored = Stored::open(&Queues::new(backend.clone()), &ring.ring).await?;
+    open(&**backend, &ring.ring).await?;
+    let stored = Stored::open(&Queues::from(Arc::clone(backend)), &ring.ring).await?;
     let (name, done, what) = match command {
         Schedules::Ls { .. } => return list(backend, &stored, output).await,
         Schedules::Enable { name, .. } => (name, stored.enable(name).await?, "enabled"),
@@ -44,7 +50,7 @@ pub(crate) async fn run(backend: &RedisBackend, command: &Schedules, output: &Ou
     Ok(if done { End::Well } else { End::Findings })
 }
 
-async fn list(backend: &RedisBackend, stored: &Stored, output: &Output) -> Outcome {
+async fn list(backend: &Arc<dyn Backend>, stored: &Stored, output: &Output) -> Outcome {
     let now = backend.now().await?;
     let schedules = stored.list().await?;
     let values: Vec<Value> = schedules

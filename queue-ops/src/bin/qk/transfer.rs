@@ -7,11 +7,10 @@ use std::{
     path::Path,
 };
 
-use queue_core::{Error, ErrorKind, QueueKind, Result, limits};
+use queue_core::{Backend, Error, ErrorKind, QueueKind, Result, limits};
 use queue_ops::{
     ExportedMessage, ExportedPlace, Transferred, counted, export, import, move_messages,
 };
-use queue_redis::RedisBackend;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -51,7 +50,7 @@ fn line(value: &impl Serialize) -> Result<String> {
 }
 
 pub(crate) async fn export_to(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     queue: &str,
     to: Option<&Path>,
     output: &Output,
@@ -92,7 +91,7 @@ pub(crate) async fn export_to(
 }
 
 pub(crate) async fn import_from(
-    backend: &RedisBackend,
+    backend: &dyn Backend,
     arguments: &Import,
     output: &Output,
 ) -> Outcome {
@@ -180,7 +179,7 @@ fn not_an_export(path: &Path) -> Error {
     ))
 }
 
-pub(crate) async fn move_all(backend: &RedisBackend, arguments: &Move, output: &Output) -> Outcome {
+pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &Output) -> Outcome {
     let (from, to) = (&arguments.from, &arguments.to);
     let old = open_leasing(backend, from).await?;
     open_leasing(backend, to).await?;

@@ -1,25 +1,30 @@
 //! The page for operators, on an address of its own.
 
-use std::{net::SocketAddr, path::Path, sync::Arc};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use queue_core::{Error, ErrorKind};
+use queue_core::{Backend, Error, ErrorKind};
 use queue_ops::web::Web;
-use queue_redis::RedisBackend;
-use tokio::net::TcpListener;
+
+use tokio::{net::TcpListener, sync::watch, time::sleep};
 
 use crate::{End, Outcome, output::write_line};
 
+/// The time that requests have to end once the program was asked to stop.
+const LAST_REQUESTS: Duration = Duration::from_secs(2);
 /// Bytes of the shortest token.
 const SHORTEST: usize = 16;
 
 pub(crate) async fn serve(
-    backend: RedisBackend,
+    backend: Arc<dyn Backend>,
     listen: SocketAddr,
     token_file: Option<&Path>,
     hosts: &[String],
     no_bodies: bool,
+    every: Duration,
+    schedules: &str,
 ) -> Outcome {
-    let mut page = Web::new(Arc::new(backend)).on_action(|entry| {
+    let page = Web::new(backend).sample_every(every);
+    let mut page = page.schedules(schedules).on_action(|entry| {
         write_line(&format!(
             "{}: {}: {}",
             entry.at.as_millis(),
@@ -55,10 +60,26 @@ pub(crate) async fn serve(
         page = page.hosts(served);
     }
     write_line(&format!("listening on http://{address}"));
-    let serving = axum::serve(listener, page.router()).with_graceful_shutdown(asked_to_stop());
-    serving
-        .await
-        .map_err(|error| failed("cannot serve", error))?;
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        asked_to_stop().await;
+        stop.send_replace(true);
+    });
+    let asked = |mut stopped: watch::Receiver<bool>| async move {
+        // The sender is there until it has sent.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    };
+    let serving = axum::serve(listener, page.router());
+    let serving = serving.with_graceful_shutdown(asked(stopped.clone()));
+    // Open pages keep their connections for as long as they are shown.
+    let patience = async {
+        asked(stopped).await;
+        sleep(LAST_REQUESTS).await;
+    };
+    tokio::select! {
+        served = serving => served.map_err(|error| failed("cannot serve", error))?,
+        () = patience => {}
+    }
     Ok(End::Well)
 }
 

@@ -8,7 +8,7 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use queue_core::{Backend, Error, ErrorKind};
 use queue_ops::{Sampler, diagnose};
-use queue_redis::RedisBackend;
+
 use tokio::{sync::mpsc, time::interval};
 
 use self::view::{Asked, View};
@@ -17,9 +17,9 @@ use crate::{End, Outcome, open_leasing};
 /// Queues that are shown.
 const MOST: usize = 200;
 
-pub(crate) async fn run(backend: RedisBackend, every: Duration) -> Outcome {
+pub(crate) async fn run(backend: Arc<dyn Backend>, every: Duration) -> Outcome {
     let most = NonZeroUsize::new(MOST).expect("more than 0");
-    let mut sampler = Sampler::new(Arc::new(backend.clone()), most);
+    let mut sampler = Sampler::new(Arc::clone(&backend), most);
     // Errors of the server are shown before the screen changes.
     let mut view = View::new(sampler.sample().await?);
     let mut terminal = ratatui::try_init().map_err(|error| {
@@ -52,11 +52,11 @@ pub(crate) async fn run(backend: RedisBackend, every: Duration) -> Outcome {
             Asked::Nothing => {}
             Asked::Quit => break Ok(End::Well),
             Asked::Why(queue) => {
-                let diagnosis = diagnose(&backend, &queue).await;
+                let diagnosis = diagnose(&*backend, &queue).await;
                 view.explained(diagnosis);
             }
             Asked::Pause(queue, pause) => {
-                let done = set_paused(&backend, &queue, pause).await;
+                let done = set_paused(&*backend, &queue, pause).await;
                 view.done(done);
                 view.sampled(sampler.sample().await);
             }

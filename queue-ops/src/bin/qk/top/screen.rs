@@ -66,8 +66,8 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
 }
 
 fn row(sample: &Sample) -> Row<'static> {
-    let mut cells = vec![sample.queue.to_string(), sample.kind.to_string()];
-    let Some(counters) = &sample.counters else {
+    let mut cells = vec![sample.info.name.to_string(), sample.info.kind.to_string()];
+    let Some(counters) = &sample.info.counters else {
         return Row::new(cells);
     };
     let depth = counters.depth;
@@ -83,7 +83,11 @@ fn row(sample: &Sample) -> Row<'static> {
         rate(last.acked),
         rate(last.failed),
         bars(&sample.rates),
-        if counters.paused { "paused" } else { "" }.to_owned(),
+        match counters.paused {
+            true => "paused".to_owned(),
+            false if sample.stands_for.is_zero() => String::new(),
+            false => format!("stands for {}", words(sample.stands_for)),
+        },
     ]);
     Row::new(cells)
 }

@@ -65,7 +65,7 @@ impl View {
         let at = self
             .samples
             .iter()
-            .position(|sample| Some(sample.queue.as_str()) == chosen.as_deref());
+            .position(|sample| Some(sample.info.name.as_str()) == chosen.as_deref());
         self.selected = at
             .unwrap_or(self.selected)
             .min(self.samples.len().saturating_sub(1));
@@ -85,7 +85,7 @@ impl View {
     fn chosen(&self) -> Option<String> {
         self.samples
             .get(self.selected)
-            .map(|sample| sample.queue.to_string())
+            .map(|sample| sample.info.name.to_string())
     }
 
     pub(crate) fn press(&mut self, key: char) -> Asked {
@@ -109,7 +109,7 @@ impl View {
             ('?', _) => self.front = Front::Help,
             ('\n', Some(queue)) => return Asked::Why(queue),
             ('p', Some(queue)) => {
-                let counters = self.samples[self.selected].counters;
+                let counters = self.samples[self.selected].info.counters;
                 if let Some(counters) = counters {
                     self.front = Front::Pause(queue, !counters.paused);
                 }
@@ -120,15 +120,16 @@ impl View {
     }
 }
 
-/// The place of a queue in the list: what cannot be read, then what is paused with messages, then by the age of the
+/// The place of a queue in the list: what cannot be read, then what stands still, then by the age of the
 /// oldest ready message.
 fn rank(sample: &Sample) -> (u8, Reverse<u128>) {
-    let Some(counters) = &sample.counters else {
+    let Some(counters) = &sample.info.counters else {
         return (3, Reverse(0));
     };
     let age = counters.oldest_ready.filter(|_| counters.depth.ready > 0);
     let age = Reverse(age.unwrap_or_default().as_millis());
-    match counters.paused && counters.depth.ready > 0 {
+    let stands = counters.paused && counters.depth.ready > 0 || !sample.stands_for.is_zero();
+    match stands {
         true => (0, age),
         false => (1, age),
     }

@@ -1,0 +1,101 @@
+//! The page of periodic jobs.
+
+use std::sync::Arc;
+
+use axum::{
+    Form,
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use maud::{Markup, html};
+use queue_core::{Backend, Error, Queues, Result};
+use queue_schedule::Schedules;
+use serde::Deserialize;
+
+use super::{
+    Web,
+    guard::{self, Operator},
+    pages::{act as form, name},
+    show::{Failed, page},
+};
+use crate::duration_in_words as words;
+
+/// The schedules that are stored, if there are any. Opening them would make their ring.
+async fn stored(web: &Web) -> Result<Option<Schedules>> {
+    if web
+        .backend
+        .open_stored(&name(&web.schedules)?)
+        .await?
+        .is_none()
+    {
+        return Ok(None);
+    }
+    let queues = Queues::from(Arc::clone(&web.backend) as Arc<dyn Backend>);
+    Schedules::open(&queues, &web.schedules).await.map(Some)
+}
+
+pub(super) async fn list(State(web): State<Web>, headers: HeaderMap) -> Result<Markup, Failed> {
+    let listed = match stored(&web).await? {
+        Some(schedules) => schedules.list().await?,
+        None => Vec::new(),
+    };
+    let now = web.backend.now().await?;
+    let acts = guard::is_signed_in(&web, &headers);
+    let content = html! {
+        @if listed.is_empty() { p { "There are no schedules under the name " code { (web.schedules) } "." } }
+        @else {
+            div.scroll { table {
+                thead { tr {
+                    @for head in ["Schedule", "Rule", "Queue", "Next"] { th scope="col" { (head) } }
+                    @if acts { th scope="col" { "Actions" } }
+                } }
+                tbody { @for one in &listed { tr {
+                    td.text { (one.name) } td.text { (one.rule) }
+                    td.text { a href={ "queues/" (one.queue) } { (one.queue) } }
+                    td { @match one.next { Some(next) => { "in " (words(next.since(now))) } None => strong { "disabled" } } }
+                    @if acts { td {
+                        @let (verb, what) = if one.enabled { ("disable", "Disable") } else { ("enable", "Enable") };
+                        @let own = [("name", one.name.clone())];
+                        (form("schedules", verb, what, &own))
+                        (form("schedules", "run", "Run now", &own))
+                    } }
+                } } }
+            } }
+        }
+    };
+    Ok(page("Schedules", "", "qk schedules ls", &content))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Action {
+    action: String,
+    name: String,
+}
+
+pub(super) async fn act(
+    operator: Operator,
+    State(web): State<Web>,
+    Form(action): Form<Action>,
+) -> Result<Response, Failed> {
+    let done = do_it(&web, &action).await;
+    let what = format!("{} schedule {}", action.action, action.name);
+    web.note(&operator, what, &done).await;
+    done?;
+    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "schedules")]).into_response())
+}
+
+async fn do_it(web: &Web, Action { action, name }: &Action) -> Result<String> {
+    let missing = || Error::invalid(format!("there is no schedule `{name}`"));
+    let schedules = stored(web).await?.ok_or_else(missing)?;
+    let done = match &**action {
+        "enable" => schedules.enable(name).await?,
+        "disable" => schedules.disable(name).await?,
+        "run" => schedules.run_now(name).await?,
+        other => return Err(Error::invalid(format!("there is no action `{other}` here"))),
+    };
+    match done {
+        true => Ok("done".to_owned()),
+        false => Err(missing()),
+    }
+}
