@@ -36,6 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let results = NonZeroU32::new(100_000).expect("more than 0");
     let worker = Worker::new(jobs.clone()).keep_results(Duration::from_secs(3600), results);
     let worker = worker.concurrency(32).lease(Duration::from_secs(5));
+    let worker = worker.register(&queues, concat!("service ", env!("CARGO_PKG_VERSION")));
     let service = (jobs, worker.health(), metrics);
     let listener = tokio::net::TcpListener::bind(&address).await?;
     println!("listening on http://{}", listener.local_addr()?);

@@ -129,7 +129,7 @@ pub(super) fn chart(rates: &[Rates], every: Duration) -> Markup {
     let span = crate::duration_in_words(every * u32::try_from(rates.len()).unwrap_or(u32::MAX));
     html! {
         figure {
-            svg viewBox={ "0 0 " (CHART.0) " " (CHART.1) } role="img" aria-label={ "Rates of the last " (span) } {
+            svg viewBox={ "0 0 " (CHART.0) " " (CHART.1) } preserveAspectRatio="none" role="img" aria-label={ "Rates of the last " (span) } {
                 polyline class="pushed" points=(line(|rates| rates.pushed)) {}
                 polyline class="acked" points=(line(|rates| rates.acked)) {}
                 polyline class="failed" points=(line(|rates| rates.failed)) {}

@@ -453,3 +453,60 @@ async fn queues_of_published_strategies_are_diagnosed_by_what_they_have() {
     let (text, _) = qk(&["dead", "ls", "jobs"]);
     assert!(text.contains("order 0"), "{text}");
 }
+
+/// What others wrote reaches the terminal as text, and a server that hangs costs the time of a call.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_messages_and_a_hanging_server_do_no_harm() {
+    let server = Server::start().unwrap();
+    let mut config = ReliableConfig::default();
+    config.leasing.max_body = limits::MAX_BATCH_BYTES;
+    let queues = queues(&server).await;
+    let orders = queues
+        .reliable_with::<String>("orders", &config)
+        .await
+        .unwrap();
+    let queue = orders.queue();
+    let hostile = "\u{1b}[2J\u{7}<script>\n";
+    let headers = Headers::new().with_job(hostile);
+    queue
+        .push_one(Push::new(hostile).with_headers(headers))
+        .await
+        .unwrap();
+    queue
+        .push_one(Push::new(&b"\xff\x00\x1b"[..]))
+        .await
+        .unwrap();
+    let large = vec![b'x'; limits::MAX_BATCH_BYTES - 200];
+    queue.push_one(Push::new(large)).await.unwrap();
+    let held = queue
+        .receive_one(HOUR, Duration::ZERO)
+        .await
+        .unwrap()
+        .unwrap();
+    queue
+        .settle_one(Settlement::bury(held.receipt, hostile))
+        .await
+        .unwrap();
+    for command in [
+        &["peek", "orders", "ready"][..],
+        &["why", "orders"],
+        &["dead", "ls", "orders"],
+        &["dead", "groups", "orders"],
+        &["show", "orders", "1"],
+    ] {
+        let (text, _) = said(&server.url(), command);
+        let is_clean = text.chars().all(|c| c == '\n' || !c.is_control());
+        assert!(is_clean && text.len() < 4_000, "{command:?}: {text:?}");
+    }
+    let (text, status) = said(&server.url(), &["export", "orders"]);
+    assert!(text.len() > limits::MAX_BATCH_BYTES && status == 0);
+    assert!(
+        text.lines()
+            .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+    );
+
+    server.freeze().unwrap();
+    let (text, status) = said(&server.url(), &["why", "orders"]);
+    server.thaw().unwrap();
+    assert!(text.contains("redis.sock") && status == 2, "{text}");
+}

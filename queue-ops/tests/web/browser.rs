@@ -259,7 +259,7 @@ async fn screenshots() {
         .start()
         .unwrap();
     let token = token_file(TOKEN).display().to_string();
-    let site = Site::on(server, &["--token-file", &token]).await;
+    let site = Site::on(server, &["--token-file", &token, "--every-ms", "100"]).await;
     let driver = Driver::start();
     site.orders().await;
     for (queue, orders) in [("mails", 3_u64), ("exports", 0)] {
@@ -268,6 +268,24 @@ async fn screenshots() {
             queue.push(&order, 0).await.unwrap();
         }
     }
+    let mails = site.queues.priority::<u64>("mails").await.unwrap();
+    let work = tokio::spawn(async move {
+        let wave = |tick: u64| 6 + (f64::from(tick as u32) / 8.0).sin().mul_add(5.0, 0.0) as u64;
+        for tick in 0.. {
+            let batch: Vec<(u64, i16)> = (0..wave(tick)).map(|number| (number, 0)).collect();
+            mails.push_all(&batch).await.unwrap();
+            let minute = Duration::from_secs(60);
+            for delivery in mails
+                .receive_batch(8, minute, Duration::ZERO)
+                .await
+                .unwrap()
+            {
+                delivery.ack().await.unwrap();
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    });
+    sleep(Duration::from_secs(8)).await;
     let browser = driver.browser(1000, true);
     sign_in(&browser, &site).await;
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/screens");
@@ -275,6 +293,7 @@ async fn screenshots() {
     let shots = [
         ("queues", "/"),
         ("queue", "/queues/orders"),
+        ("rates", "/queues/mails"),
         ("leased", "/queues/orders/in/leased"),
         ("dead", "/queues/orders/dead"),
     ];
@@ -283,4 +302,5 @@ async fn screenshots() {
         let picture = browser.screenshot();
         std::fs::write(folder.join(format!("{name}.png")), picture).unwrap();
     }
+    work.abort();
 }

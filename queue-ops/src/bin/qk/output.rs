@@ -26,15 +26,18 @@ impl Output {
     pub(crate) fn error(&self, error: &Error) {
         match self.json {
             true => write_line(&serde_json::json!({ "error": error.to_string() }).to_string()),
-            false => eprintln!("qk: {error}"),
+            false => eprintln!("qk: {}", clean(&error.to_string())),
         }
     }
 }
 
-/// Writes to standard output. A reader that has closed it, such as `head`, has seen enough.
+/// Writes lines to standard output. No control character of others' texts reaches the terminal. A reader that has closed
+/// the output, such as `head`, has seen enough.
 pub(crate) fn write_line(text: &str) {
     use std::io::Write;
-    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+    let visible = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    let text: String = text.trim_end().chars().map(visible).collect();
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 /// A bar for long work, on the error output if that is a terminal.
