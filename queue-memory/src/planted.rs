@@ -45,6 +45,12 @@ pub enum Bug {
     PoisonCircles,
     /// A paused queue hands out messages.
     LeasesWhilePaused,
+    /// A lease below the limit at once hands out as many as were asked for.
+    LimitIsCheckedBeforeTheBatch,
+    /// A bucket of tokens fills twice as fast as its rate.
+    TokensComeBackTwice,
+    /// After a change of the rate, the bucket is as empty as before.
+    RateChangeKeepsTheDebt,
     /// A duplicate makes the mark live a window longer.
     DuplicateExtendsTheMark,
     /// A mark that should end with its message does not.

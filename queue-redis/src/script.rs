@@ -20,7 +20,7 @@ const FILES: &[(&str, &str)] = files![
     "leaks"
     "leasing/counters" "leasing/dead_letters" "leasing/extend" "leasing/fast_acks" "leasing/fast_lease"
     "leasing/find" "leasing/operators" "leasing/peek" "leasing/queues" "leasing/settle" "leasing/settle_and_lease"
-    "lib/attachments" "lib/batch_leases" "lib/call" "lib/config" "lib/dead_letters" "lib/frames" "lib/line" "lib/packs"
+    "lib/attachments" "lib/batch_leases" "lib/call" "lib/config" "lib/dead_letters" "lib/frames" "lib/limits" "lib/line" "lib/packs"
     "lib/push_options" "lib/reclaim" "lib/results" "lib/sorted_line" "lib/uploads" "lib/wake_up" "lib/writes"
     "list/fast_lease" "list/line" "list/lookup"
     "once/store"

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fmt};
 
 use crate::{
-    Disposition, Error, ErrorKind, Insert, Overflow, Push, QueueKind, Result, Settlement,
-    call::Call,
+    Disposition, Error, ErrorKind, Insert, Overflow, Push, QueueConfig, QueueKind, Result,
+    Settlement, call::Call,
 };
 
 /// The calls that a queue has, and the rules that it keeps less well than `CONTRACT.md` says.
@@ -86,6 +86,8 @@ pub enum Feature {
     Ids,
     /// A due message is ready at once. Without this it waits until something moves it.
     AtOnce,
+    /// A queue may have a limit at once and a rate (Q1, Q2).
+    Limits,
     /// An open stores the configuration, a later one compares it, a listing shows the queue, and it
     /// can be opened as it is stored.
     Stored,
@@ -116,6 +118,7 @@ impl fmt::Display for Feature {
             Self::Sizes => "a bound on the bytes that one call hands out",
             Self::Ids => "ids in the order of arrival",
             Self::AtOnce => "messages that are ready as soon as they are due",
+            Self::Limits => "limits of a queue (at once, rate)",
             Self::Stored => "stored configuration",
             Self::Whole => "one order, capacity and bound of all its messages",
         })
@@ -253,6 +256,18 @@ impl Guarantees {
         }
         let mut pushes = call.pushes().unwrap_or_default().into_iter();
         pushes.try_for_each(|push| self.check_push(push))
+    }
+
+    /// Checks that the queues have all that a configuration asks for. A backend that lacks a feature calls this in its
+    /// opens.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the feature.
+    pub fn check_config(&self, config: &QueueConfig) -> Result<()> {
+        let leasing = config.leasing();
+        let limited = leasing.is_some_and(|one| one.at_once.is_some() || one.rate.is_some());
+        self.place_for(Feature::Limits, limited)
     }
 
     fn check_push(&self, push: &Push) -> Result<()> {

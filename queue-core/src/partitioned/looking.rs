@@ -206,6 +206,8 @@ pub(super) fn sum_of_counters(one: Counters, other: Counters) -> Counters {
         dedup_marks: one.dedup_marks + other.dedup_marks,
         depth: sum_of_depths(one.depth, other.depth),
         oldest_ready: one.oldest_ready.max(other.oldest_ready),
+        // Where one partition may hand out a message, the queue may.
+        next_token: one.next_token.min(other.next_token),
         // After a pause that failed half-way, an operator repeats the pause or resumes.
         paused: one.paused || other.paused,
     }

@@ -1,6 +1,6 @@
 //! Each partition's share of the queue's configuration.
 
-use crate::{BoundedConfig, Error, QueueConfig, QueueName, Result, check_capacity};
+use crate::{Error, LeaseRate, QueueConfig, QueueName, Result, check_capacity};
 
 /// One partition's share of a capacity: the first partitions have the remainder.
 pub(super) const fn of_capacity(capacity: usize, partition: usize, of: usize) -> usize {
@@ -23,7 +23,18 @@ pub(super) fn check(capacity: usize, of: usize) -> Result<()> {
     Ok(())
 }
 
-/// The configuration of each partition: the queue's, with its share of the capacity.
+/// Checks that each partition's share of a limit is one message at least.
+fn check_limit(what: &str, limit: u32, of: usize) -> Result<()> {
+    if (limit as usize) < of {
+        return Err(Error::invalid(format!(
+            "{what} of {limit} for {of} partitions: each partition hands out its share, which is 1 message at least; \
+             ask for {of} or more, or for fewer partitions"
+        )));
+    }
+    Ok(())
+}
+
+/// The configuration of each partition: the queue's, with its share of the capacity and of the limits.
 ///
 /// # Errors
 ///
@@ -34,19 +45,33 @@ pub(super) fn of_config(
     of: usize,
 ) -> Result<Vec<QueueConfig>> {
     config.check()?;
-    let QueueConfig::Bounded(whole) = config else {
-        return Ok(vec![config.clone(); of]);
-    };
-    check(whole.capacity, of).map_err(|error| error.with_queue(name))?;
-    let share = |partition| {
-        let capacity = of_capacity(whole.capacity, partition, of);
-        BoundedConfig {
-            capacity,
-            ..whole.clone()
+    let mut shares = vec![config.clone(); of];
+    if let QueueConfig::Bounded(whole) = config {
+        check(whole.capacity, of).map_err(|error| error.with_queue(name))?;
+    }
+    let leasing = config.leasing();
+    let at_once = leasing.and_then(|leasing| leasing.at_once);
+    let rate = leasing.and_then(|leasing| leasing.rate);
+    let limits = [
+        ("an at_once", at_once),
+        ("a rate", rate.map(|rate| rate.most)),
+    ];
+    for (what, limit) in limits {
+        let checked = limit.map_or(Ok(()), |limit| check_limit(what, limit, of));
+        checked.map_err(|error| error.with_queue(name))?;
+    }
+    let share = |whole: u32, partition| of_capacity(whole as usize, partition, of) as u32;
+    for (partition, config) in shares.iter_mut().enumerate() {
+        if let QueueConfig::Bounded(config) = config {
+            config.capacity = of_capacity(config.capacity, partition, of);
         }
-        .into()
-    };
-    Ok((0..of).map(share).collect())
+        if let Some(leasing) = config.leasing_mut() {
+            leasing.at_once = at_once.map(|whole| share(whole, partition));
+            leasing.rate =
+                rate.map(|whole| LeaseRate::new(share(whole.most, partition), whole.per));
+        }
+    }
+    Ok(shares)
 }
 
 /// The queue's configuration, from the configurations of its partitions; `None` if there are none.
@@ -60,13 +85,25 @@ pub(super) fn whole<'a>(
         {
             whole.capacity += partition.capacity;
         }
+        let Some((whole, partition)) = whole.leasing_mut().zip(partition.leasing()) else {
+            continue;
+        };
+        whole.at_once = sum(whole.at_once, partition.at_once);
+        if let Some((whole, partition)) = whole.rate.as_mut().zip(partition.rate) {
+            whole.most += partition.most;
+        }
     }
     Some(whole)
+}
+
+fn sum(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+    one.zip(other).map(|(one, other)| one + other)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReliableConfig;
 
     #[test]
     fn the_shares_of_a_capacity_add_up_and_differ_by_one_at_most() {
@@ -87,6 +124,24 @@ mod tests {
     #[test]
     fn a_capacity_below_the_number_of_partitions_is_refused() {
         let name = QueueName::new("log").unwrap();
+        let limited = ReliableConfig::default().with_at_once(2).into();
+        let error = of_config(&limited, &name, 3).unwrap_err().to_string();
+        assert!(
+            error.contains("an at_once of 2 for 3 partitions"),
+            "{error}"
+        );
+        let second = std::time::Duration::from_secs(1);
+        let limited: QueueConfig = ReliableConfig::default()
+            .with_at_once(8)
+            .with_rate(7, second)
+            .into();
+        let shares = of_config(&limited, &name, 3).unwrap();
+        let of_last = shares[2].leasing().unwrap();
+        assert_eq!(
+            (of_last.at_once, of_last.rate.map(|rate| rate.most)),
+            (Some(2), Some(2))
+        );
+        assert_eq!(whole(shares.iter()), Some(limited));
         let error = of_config(&QueueConfig::of(crate::QueueKind::Bounded, 2), &name, 3);
         let error = error.unwrap_err().to_string();
         assert!(

@@ -25,6 +25,10 @@ pub struct LeasingConfig {
     /// The most dead letters that the queue keeps; beyond it a new one displaces the oldest (L13).
     /// 10,000 by default; zero keeps none.
     pub dead_letter_cap: u64,
+    /// The most messages that all consumers together may have under leases (Q1). No limit by default.
+    pub at_once: Option<u32>,
+    /// The most messages that the queue hands out in a time (Q2). No limit by default.
+    pub rate: Option<LeaseRate>,
     /// Bytes of body and headers in one message that this handle accepts. 1 MiB by default.
     pub max_body: usize,
 }
@@ -34,6 +38,8 @@ impl Default for LeasingConfig {
         Self {
             max_attempts: DEFAULT_MAX_ATTEMPTS,
             dead_letter_cap: DEFAULT_DEAD_LETTER_CAP,
+            at_once: None,
+            rate: None,
             max_body: limits::DEFAULT_MAX_BODY,
         }
     }
@@ -52,6 +58,14 @@ impl LeasingConfig {
                 self.dead_letter_cap
             )));
         }
+        if self.at_once == Some(0) {
+            return Err(Error::invalid(
+                "an at_once of 0 would never hand out anything: at least 1; pause the queue instead",
+            ));
+        }
+        if let Some(rate) = &self.rate {
+            rate.check()?;
+        }
         check_max_body(self.max_body)
     }
 
@@ -61,7 +75,74 @@ impl LeasingConfig {
             "dead_letter_cap",
             stored.dead_letter_cap,
             self.dead_letter_cap,
-        )
+        )?;
+        same("at_once", Limit(stored.at_once), Limit(self.at_once))?;
+        same("rate", Limit(stored.rate), Limit(self.rate))
+    }
+}
+
+/// How many messages a queue hands out in a time, over all its consumers (Q2): a token bucket with `most` tokens, which
+/// gets them back evenly within `per`.
+///
+/// In any time of length t the queue hands out at most `most` + `most` · t / `per` messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct LeaseRate {
+    /// The messages: 1 to 1,000,000.
+    pub most: u32,
+    /// The time, in whole milliseconds: 1 ms to 24 h.
+    pub per: Duration,
+}
+
+const MAX_RATE: u32 = 1_000_000;
+const LONGEST_RATE: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl LeaseRate {
+    /// So many messages in this time.
+    pub const fn new(most: u32, per: Duration) -> Self {
+        Self { most, per }
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self { most, per } = *self;
+        if most == 0 || most > MAX_RATE {
+            return Err(Error::invalid(format!(
+                "a rate of {most} messages: 1 to {MAX_RATE} are allowed; pause the queue for none"
+            )));
+        }
+        check_optional("a rate's time", Some(per), LONGEST_RATE)
+    }
+}
+
+impl fmt::Display for LeaseRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in {}", self.most, in_millis(self.per))
+    }
+}
+
+/// A limit, for comparing and showing.
+struct Limit<T>(Option<T>);
+
+impl PartialEq for Limit<u32> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+/// As stored, in whole milliseconds.
+impl PartialEq for Limit<LeaseRate> {
+    fn eq(&self, other: &Self) -> bool {
+        let stored = |rate: LeaseRate| (rate.most, millis_ceil(rate.per));
+        self.0.map(stored) == other.0.map(stored)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Limit<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(limit) => limit.fmt(f),
+            None => f.write_str("none"),
+        }
     }
 }
 
@@ -79,6 +160,25 @@ macro_rules! leasing_setters {
         #[must_use]
         pub fn with_dead_letter_cap(mut self, cap: u64) -> Self {
             self.leasing.dead_letter_cap = cap;
+            self
+        }
+
+        /// How many messages all consumers together may have under leases (Q1).
+        ///
+        /// This is a limit of the queue, whatever number of processes consumes it. A worker's
+        /// `concurrency` and `at_most` are limits of that worker.
+        #[must_use]
+        pub fn with_at_once(mut self, most: u32) -> Self {
+            self.leasing.at_once = Some(most);
+            self
+        }
+
+        /// How many messages the queue hands out in a time, over all consumers (Q2). Redeliveries count.
+        ///
+        /// A worker's `rate` is a limit of that worker.
+        #[must_use]
+        pub fn with_rate(mut self, most: u32, per: std::time::Duration) -> Self {
+            self.leasing.rate = Some($crate::LeaseRate::new(most, per));
             self
         }
 

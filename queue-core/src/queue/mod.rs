@@ -24,7 +24,7 @@ pub use self::{
         BoundedConfig, BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow, check_capacity,
     },
     cancel::Cancelled,
-    config::{LAYOUT_VERSION, LeasingConfig, config_mismatch},
+    config::{LAYOUT_VERSION, LeaseRate, LeasingConfig, config_mismatch},
     confirmation::{Confirmation, Confirmed, Confirmer, Copies},
     dead::{DeadLetter, DeathReason, Revived},
     delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},

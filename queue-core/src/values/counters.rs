@@ -80,6 +80,8 @@ pub struct Counters {
     /// of its retry delay. A release or an expired lease does not restart this time. Returned messages and
     /// each priority have a head of their own; the oldest head counts.
     pub oldest_ready: Option<Duration>,
+    /// The time until the queue's rate allows the next delivery (Q2); `None` if it allows one now, or has no rate.
+    pub next_token: Option<Duration>,
     /// Whether the queue is paused.
     pub paused: bool,
 }

@@ -17,6 +17,7 @@ use super::{
     holders::Holders,
     index::Index,
     kind::Kind,
+    limits::Limits,
     marks::Marks,
     results::Results,
     timeline::Timeline,
@@ -53,6 +54,8 @@ pub(crate) struct LeasingState<K: Kind> {
     /// Whether a resize has changed the capacity.
     pub(super) resized: bool,
     pub(super) max_attempts: u32,
+    /// The limits of the whole queue (Q1, Q2).
+    limits: Limits,
     pub(super) paused: bool,
     pub(super) counters: Counters,
     pub(super) last_id: u64,
@@ -88,6 +91,7 @@ impl<K: Kind> LeasingState<K> {
             capacity,
             resized: false,
             max_attempts: leasing.max_attempts,
+            limits: Limits::new(leasing),
             paused: false,
             counters: Counters::default(),
             last_id: 0,
@@ -103,6 +107,7 @@ impl<K: Kind> LeasingState<K> {
         let attempts = config.max_attempts;
         planted!(AttemptsStay => attempts = self.max_attempts.max(config.max_attempts));
         self.max_attempts = attempts;
+        self.limits.change(config);
         self.counters.trimmed += self.dead.keep(config.dead_letter_cap);
     }
 
@@ -253,6 +258,7 @@ impl<K: Kind> LeasingState<K> {
         if self.ends.first_outdated(now).is_some() {
             return Leased::nothing(Some(Duration::ZERO));
         }
+        let max = max.min(self.limits.allow(now, self.leases.len()));
         let holder = self.holders.add(holder);
         let mut deliveries = Vec::with_capacity(max.min(self.backlog.len()));
         let mut bytes = 0_usize;
@@ -270,8 +276,9 @@ impl<K: Kind> LeasingState<K> {
             deliveries.push(self.grant(slot, now, lease_time, holder));
         }
         self.holders.granted(holder, deliveries.len());
+        self.limits.spend(now, deliveries.len());
         if deliveries.is_empty() {
-            let next = self.next_change();
+            let next = self.next_delivery(now);
             return Leased::nothing(next.map(|time| time.since(now)));
         }
         Leased::of(deliveries)
@@ -313,6 +320,32 @@ impl<K: Kind> LeasingState<K> {
         times.into_iter().flatten().min()
     }
 
+    /// The next time at which a message may be handed out without a call. While a limit keeps ready messages, that is a
+    /// deadline, a due time to come, or the time of the next token.
+    fn next_delivery(&self, now: Timestamp) -> Option<Timestamp> {
+        if !self.limits.any() || self.backlog.first_ready(now).is_none() {
+            return self.next_change();
+        }
+        let mut dues =
+            self.backlog
+                .delayed(now)
+                .filter_map(|slot| match self.entries[slot].place {
+                    EntryPlace::Due(due) => Some(due),
+                    _ => None,
+                });
+        let times = [
+            self.leases.first_time(),
+            dues.find(|due| *due > now),
+            self.limits.next_token(now),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    /// The time until the rate allows the next delivery, if that is not now.
+    pub(super) fn until_next_token(&self, now: Timestamp) -> Option<Duration> {
+        self.limits.next_token(now).map(|time| time.since(now))
+    }
+
     /// Stops handing out messages.
     pub(crate) fn pause(&mut self) {
         self.paused = true;
@@ -329,10 +362,11 @@ impl<K: Kind> Waitable for LeasingState<K> {
         if self.paused {
             return Availability::OnlyByCall;
         }
-        if self.backlog.first_ready(now).is_some() {
+        let is_allowed = self.limits.allow(now, self.leases.len()) > 0;
+        if is_allowed && self.backlog.first_ready(now).is_some() {
             return Availability::Now;
         }
-        Availability::at(self.next_change(), now)
+        Availability::at(self.next_delivery(now), now)
     }
 
     /// An expiry makes room if the message dies, and so does the end of a time to live. After either a caller

@@ -23,6 +23,7 @@ mod index;
 mod kind;
 mod leasing;
 mod levels;
+mod limits;
 mod line;
 mod looking;
 mod marks;

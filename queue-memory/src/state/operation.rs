@@ -36,6 +36,7 @@ impl<K: Kind> LeasingState<K> {
         counters.dedup_marks = self.marks.len() as u64;
         counters.depth = self.count(now);
         counters.oldest_ready = oldest.map(|since| now.since(since));
+        counters.next_token = self.until_next_token(now);
         counters.paused = self.paused;
         counters
     }

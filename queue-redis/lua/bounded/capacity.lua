@@ -65,7 +65,7 @@ return tonumber(capacity) or unreadable(capacity)
 --   the capacity is stored
 -- Returns the ids that this step dropped, in delivery order, delayed ones last, never leased ones. If there are 128,
 -- there may be more. To a reconfigure, the number of dead letters that are left to trim comes first.
--- needs: ARRIVALS, DELAYED, LEASES, META, ROOM, config, count_ready, reclaim, shorten, trim, wake_up
+-- needs: ARRIVALS, DELAYED, LEASES, META, ROOM, change_config, count_ready, reclaim, shorten, trim, wake_up
 -- gives: meta
 if ARGV[4] == '' and tonumber(call('HGET', META, 'capacity')) == tonumber(ARGV[3]) then
   return {}
@@ -76,6 +76,7 @@ local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 
 local function resize()
   --- @include "lib/reclaim"
+  --- @include "lib/limits#change"
   --- @include "bounded/capacity#shorten"
   --- @include "{kind}/queue#counts"
 
@@ -85,8 +86,7 @@ local function resize()
   end
   local left = nil
   if ARGV[4] and ARGV[4] ~= '' then
-    config = ARGV[4] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `lib/config`
-    call('HSET', META, 'config', config)
+    change_config(ARGV[4])
     left = trim()
     if tonumber(call('HGET', META, 'capacity')) == capacity then
       return { left }

@@ -3,7 +3,8 @@
 -- KEYS[…] the queue's keys, see `{kind}/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
 -- Returns JSON of queue_core::Counters.
--- needs: DEAD, DEDUP, DELAYED, META, clear_marks, count_leases, count_ready, flags, oldest_since, reclaim, writable
+-- needs: DEAD, DEDUP, DELAYED, META, allow, clear_marks, count_leases, count_ready, flags, oldest_since, reclaim
+-- needs: writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
@@ -35,11 +36,18 @@ local function counters()
     return number >= 0 and number < 100000000000000 and math.floor(number) or 0
   end
 
+  local next_token
+  if string.find(flags, 'l', 1, true) then
+    --- @include "lib/limits"
+    local _, millis = allow(1)
+    next_token = millis and { secs = math.floor(millis / 1000), nanos = millis % 1000 * 1000000 }
+  end
   local age = since and whole(now - since)
   local reply = {
     depth = { ready = whole(ready), delayed = delayed, leased = leased, dead = call('ZCARD', DEAD) },
     dedup_marks = call('ZCARD', DEDUP),
     oldest_ready = age and { secs = math.floor(age / 1000), nanos = age % 1000 * 1000000 },
+    next_token = next_token,
     paused = string.find(flags, 'p', 1, true) ~= nil,
   }
   for k, name in ipairs(counted) do

@@ -105,11 +105,12 @@ return cancel()
 -- ARGV[4] not used; see `rotating/ring#reconfigure`
 -- Returns the number of dead letters that are left to trim. Or -n if another ageing is refused, because n messages
 -- are ready in the order of the old one.
--- needs: META, config, count_ready, reclaim, trim
+-- needs: change_config, config, count_ready, reclaim, trim
 --- @include "lib/config#state"
 
 local function reconfigure()
   --- @include "lib/reclaim"
+  --- @include "lib/limits#change"
   --- @include "{kind}/queue#counts"
 
   reclaim()
@@ -118,8 +119,7 @@ local function reconfigure()
     if ready > 0 and string.match(config, 'ageing=%S+') ~= string.match(ARGV[3], 'ageing=%S+') then
       return -ready
     end
-    config = ARGV[3] .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `lib/config`
-    call('HSET', META, 'config', config)
+    change_config(ARGV[3])
   end
   return trim()
 end

@@ -31,6 +31,9 @@ if not stored[1] then
     return false
   end
   call('HSET', KEYS[1], 'config', ARGV[2])
+  if string.find(ARGV[2], ' at_once=', 1, true) or string.find(ARGV[2], ' rate=', 1, true) then
+    call('HSET', KEYS[1], 'flags', 'l') -- see `lib/config`
+  end
   if ARGV[3] ~= '' then
     call('HSET', KEYS[1], 'capacity', ARGV[3])
   end

@@ -61,7 +61,7 @@ local function settle_one(settlement, id)
 end
 
 -- Settles `count` leases from ARGV[from] on; leases may have expired. Returns one letter for each (d done, x dead, l
--- lease lost), and the number of acked messages.
+-- lease lost), the number of acked messages, and that of ended leases.
 local function settle(from, count)
   local asked, members = {}, {}
   for k = from, from + count - 1 do
@@ -111,5 +111,5 @@ local function settle(from, count)
   if ended[1] then
     end_leases(ended)
   end
-  return table.concat(answers), #done
+  return table.concat(answers), #done, #ended
 end

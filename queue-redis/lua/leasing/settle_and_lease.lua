@@ -18,8 +18,9 @@
 -- from the first. The time is there only if no message is leased; -2 means a batch lease.
 -- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
 -- must call alone.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, any_left, flags, forget, free, has_ttl
--- needs: holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, wake_up
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, flags, forget, free
+-- needs: has_ttl, holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, spend
+-- needs: wake_up
 -- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
 -- gives: gapless, lease_time, meta, named_holders, only_acks, reply, room_marker, settlements, singles, size, taken
 -- gives: taken_elements, taken_packed, token, unattached, wants
@@ -97,11 +98,27 @@ local function slow_path()
   --- @include "lib/writes#lower_next_due"
   --- @include "{kind}/queue#line"
 
+  local allowed_of, spend_for -- of a queue with limits
+  if flags ~= '' and string.find(flags, 'l', 1, true) then
+    --- @include "lib/limits"
+    allowed_of, spend_for = allow, spend
+  end
+
   local for_all -- messages picked for several callers
 
-  -- Leases messages into `reply`. Returns whether it leased any, and whether a damaged message was in the way.
+  -- Leases messages into `reply`. Returns how many, and whether a damaged message was in the way. If a limit keeps
+  -- ready messages, returns true and the ms until the next token, too.
   local function lease()
-    local picked = for_all or pick(wants)
+    local allowed, next_token = wants
+    if allowed_of then
+      allowed, next_token = allowed_of(wants)
+      if allowed < 1 and pick(1).frames[1] then
+        return 0, nil, true, next_token
+      elseif allowed < 1 then
+        return 0
+      end
+    end
+    local picked = for_all or pick(allowed)
     local frames, ids = picked.frames, picked.ids
     local count = #frames
     if count > 0 then
@@ -138,52 +155,61 @@ local function slow_path()
     if count > 0 and any_left() then
       wake_up(ARRIVALS, 1, true)
     end
-    return count > 0, picked.damaged[1]
+    if spend_for then
+      spend_for(count)
+    end
+    return count, picked.damaged[1]
   end
 
-  -- Milliseconds until a lease expires or a message is due; -1 for never.
-  local function time_left()
+  -- Milliseconds until a lease expires, a message is due or a token comes; -1 for never. If a limit keeps ready
+  -- messages, what is due already does not count.
+  local function time_left(is_kept, next_token)
     local expires = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
-    local due = tonumber(call('ZRANGE', DELAYED, '0', '0', 'WITHSCORES')[2])
-    local first = math.min(expires or math.huge, due or math.huge)
+    local from = is_kept and '(' .. now_text or '-inf'
+    local due = tonumber(call('ZRANGEBYSCORE', DELAYED, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
+    local first = math.min(expires or math.huge, due or math.huge, next_token and now + next_token or math.huge)
     return first <= 9007199254740991 and math.max(first - now, 0) or -1
   end
 
   -- The rest of the call, after acks on the fast path. `settle` and `reclaim` are nil if it needs neither.
   local function run(settle, reclaim)
     if for_several then
-      for_all = now < next_due and not string.find(flags, '[pe]') and pick(wants)
+      for_all = now < next_due and not string.find(flags, '[pel]') and pick(wants)
       if not for_all or #for_all.frames < wants then
         return redis.status_reply('FEW')
       end
     end
     reply = { reply[1], 0, -1 }
-    local done, leased = acked_now, false
+    local done, leased, ended = acked_now, 0, acked_now
     if acked_now > 0 and not unattached and forgotten[1] then
       free(forgotten)
       forget(forgotten)
     end
     if settle and settlements > 0 then
-      reply[1], done = settle(7, settlements)
+      reply[1], done, ended = settle(7, settlements)
       if wants > 0 then
         reclaim()
       end
     end
     if wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true)) then
-      local aside
+      local aside, is_kept, next_token
       if not more_outdated then
-        leased, aside = lease()
+        leased, aside, is_kept, next_token = lease()
       end
-      if not leased then
-        reply[3] = (more_outdated or aside) and 0 or time_left()
+      if leased == 0 then
+        reply[3] = (more_outdated or aside) and 0 or time_left(is_kept, next_token)
         -- The time has come, and no call has searched: the stored `next_due` is damaged.
         if reply[3] == 0 and not reclaim then
           call('HSET', META, 'next_due', '0')
         end
       end
     end
-    if leased or done > 0 then
+    if leased > 0 or done > 0 then
       call('HSET', META, 'token', last_token, 'acked', acked + done)
+    end
+    -- Places that became free, and that this call did not take again (Q1).
+    if allowed_of and ended > leased and any_left() then
+      wake_up(ARRIVALS, ended - leased)
     end
     return reply
   end

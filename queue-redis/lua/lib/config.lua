@@ -20,6 +20,7 @@ if meta[1] ~= ARGV[2] then
   local kind_and_layout = '^kind=%S+ layout=%S+'
   local mark = ' unlisted=(%x+)$'
   local function shape(text)
+    text = string.gsub(string.gsub(text, ' at_once=%d+', ''), ' rate=%d+/%d+', '') -- limits may be left out
     return (string.gsub(string.gsub(string.gsub(text, mark, ''), '=%d+', '='), '=none', '='))
   end
   local listed = string.gsub(meta[1], mark, '')
@@ -53,8 +54,9 @@ end
 -- - b  a message had a large body
 -- - o  a message was cancelled in READY and left a hole
 -- - k  there was a pack
+-- - l  the configuration has limits, see `lib/limits`
 --
--- A flag is never removed, except for `p`.
+-- A flag is never removed, except for `p` and `l`.
 local flags = meta[3] or ''
 
 --- @part "state"

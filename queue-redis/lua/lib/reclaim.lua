@@ -3,8 +3,8 @@
 -- - promotes up to 128 delayed messages, by (due, id)
 -- - ends up to 128 messages past their time to live, by (end, id)
 -- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_dead_letter, add_ends, add_to
--- needs: attempts_of, config, fields_of, forget, free, give_back, has_ttl, holders, is_valid, more_outdated, next_due
--- needs: place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
+-- needs: attempts_of, config, fields_of, flags, forget, free, give_back, has_ttl, holders, is_valid, more_outdated
+-- needs: next_due, place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
 -- gives: end_leases, reclaim
 --- @include "lib/wake_up"
 --- @include "{kind}/queue#line"
@@ -154,6 +154,10 @@ local function reclaim_expired()
   end
   if dead[1] then
     free(dead)
+    -- Each left a place to another message (Q1).
+    if string.find(flags, 'l', 1, true) then
+      wake_up(ARRIVALS, #dead)
+    end
   end
   end_leases(members)
 end

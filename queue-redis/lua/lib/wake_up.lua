@@ -53,7 +53,8 @@ end
 -- gives: hand_over
 local SHORT = 4096 -- bytes of a frame: a published message goes to replicas, and to all nodes of a cluster
 
--- Leases a new message to a waiting process, or wakes up a process. Returns true if the message is leased. `ready` is
+-- Leases a new message to a waiting process, or wakes up a process. A queue with limits hands over nothing: its
+-- leases are made in one place. Returns true if the message is leased. `ready` is
 -- the key that the message belongs in otherwise. The published text begins with the registration that it is for;
 -- `src/waiting/watch.rs` reads it.
 local function hand_over(number, frame, ready)
@@ -63,7 +64,7 @@ local function hand_over(number, frame, ready)
   end
   local channel, serial, lease_time, holder = string.match(registration, '^(%S+) (%d+) (%d+) (.*)$')
   local listening -- at this server: a listener at another server gets the text too late
-  if channel and #frame <= SHORT and not string.find(flags, 'p', 1, true) and call('EXISTS', LINE, ready) == 0 then
+  if channel and #frame <= SHORT and not string.find(flags, '[pl]') and call('EXISTS', LINE, ready) == 0 then
     listening = redis.pcall('PUBSUB', 'NUMSUB', channel)[2]
   end
   if listening and listening > 0 then

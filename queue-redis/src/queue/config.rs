@@ -3,7 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Error, ErrorKind, LAYOUT_VERSION, QueueConfig, QueueKind, Result, config_mismatch, millis_ceil,
+    Error, ErrorKind, LAYOUT_VERSION, LeaseRate, QueueConfig, QueueKind, Result, config_mismatch,
+    millis_ceil,
 };
 
 /// Precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know this text.
@@ -64,6 +65,11 @@ impl Stored {
         if let Some(leasing) = config.leasing_mut() {
             leasing.max_attempts = self.number("max_attempts")?;
             leasing.dead_letter_cap = self.number("dead_letter_cap")?;
+            leasing.at_once = match self.find("at_once") {
+                Some(_) => Some(self.number("at_once")?),
+                None => None,
+            };
+            leasing.rate = self.rate()?;
         }
         match &mut config {
             QueueConfig::Priority(config) => config.ageing = self.duration("ageing")?,
@@ -92,14 +98,24 @@ impl Stored {
         self.value(name)?.parse().map_err(|_| self.unreadable(name))
     }
 
+    fn rate(&self) -> Result<Option<LeaseRate>> {
+        let Some(text) = self.find("rate") else {
+            return Ok(None);
+        };
+        let parts = text.split_once('/');
+        let read = parts.and_then(|(most, per)| Some((most.parse().ok()?, per.parse().ok()?)));
+        let (most, per) = read.ok_or_else(|| self.unreadable("rate"))?;
+        Ok(Some(LeaseRate::new(most, Duration::from_millis(per))))
+    }
+
     fn value(&self, name: &str) -> Result<&str> {
-        let mut entries = self
-            .config
-            .split(' ')
-            .filter_map(|entry| entry.split_once('='));
-        entries
-            .find_map(|(stored, value)| (stored == name).then_some(value))
-            .ok_or_else(|| self.unreadable(name))
+        self.find(name).ok_or_else(|| self.unreadable(name))
+    }
+
+    fn find(&self, name: &str) -> Option<&str> {
+        let entries = self.config.split(' ');
+        let mut entries = entries.filter_map(|entry| entry.split_once('='));
+        entries.find_map(|(stored, value)| (stored == name).then_some(value))
     }
 
     fn unreadable(&self, name: &str) -> Error {
@@ -128,6 +144,13 @@ pub(crate) fn text(config: &QueueConfig) -> String {
             " max_attempts={} dead_letter_cap={}",
             leasing.max_attempts, leasing.dead_letter_cap
         ));
+        // Limits are left out if there are none; the scripts look for both names.
+        if let Some(most) = leasing.at_once {
+            text.push_str(&format!(" at_once={most}"));
+        }
+        if let Some(rate) = leasing.rate {
+            text.push_str(&format!(" rate={}/{}", rate.most, millis_ceil(rate.per)));
+        }
     }
     match config {
         QueueConfig::Priority(config) => {
@@ -158,6 +181,8 @@ mod tests {
         let config = PriorityConfig::default()
             .with_max_attempts(7)
             .with_dead_letter_cap(0)
+            .with_at_once(3)
+            .with_rate(10, Duration::from_secs(60))
             .with_ageing(Duration::from_millis(1500));
         let stored = stored(text(&config.clone().into()));
         assert_eq!(stored.read().unwrap(), config.into());

@@ -91,6 +91,7 @@ pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
         .without(Feature::Dedup)
         .without(Feature::Unique)
         .without(Feature::TimeToLive)
+        .without(Feature::Limits)
         .without(Feature::Results)
         .without(Feature::Progress)
         .without(Feature::Sizes)

@@ -121,6 +121,7 @@ impl RedisBackend {
 impl<R: Recipe> Backend for Published<R> {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         config.check()?;
+        self.recipe.guarantees().check_config(config)?;
         let kind = self.recipe.guarantees().kind;
         if config.kind() != kind {
             return Err(config.kind().missing(name));

@@ -33,6 +33,8 @@ pub struct LeasingModel {
     pub(super) last_token: u64,
     pub(super) joins: u64,
     pub(super) paused: bool,
+    /// The times of all deliveries since the queue has its rate, which its bucket follows from (Q2).
+    pub(super) delivered: Vec<u64>,
     pub(super) events: Events,
 }
 
@@ -58,6 +60,7 @@ impl LeasingModel {
             last_token: 0,
             joins: 0,
             paused: false,
+            delivered: Vec::new(),
             events: Events::default(),
         }
     }
@@ -94,13 +97,20 @@ impl LeasingModel {
         }
         let line = self.ready(now);
         let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
-        let count = limits::carried(&sizes, max.get());
+        let count = limits::carried(&sizes, max.get()).min(self.allowed(now));
+        let waits = !line.is_empty();
         let deliveries: Vec<Delivery> = line[..count]
             .iter()
             .map(|at| self.deliver(*at, holder, now, lease_time))
             .collect();
+        if self.config.rate.is_some() {
+            self.delivered.extend(deliveries.iter().map(|_| now));
+        }
         if deliveries.is_empty() {
-            return Ok(Leased::nothing(self.next_change(now)));
+            return Ok(Leased::nothing(match waits {
+                true => self.next_place(now),
+                false => self.next_change(now),
+            }));
         }
         Ok(Leased::of(deliveries))
     }
@@ -260,6 +270,48 @@ impl LeasingModel {
             }
         }
         Settled::Done
+    }
+
+    /// The time until a lease ends, a message is due or a token comes, while a limit keeps messages that are ready.
+    fn next_place(&self, now: u64) -> Option<Duration> {
+        let deadlines = self.entries.iter().filter_map(ModelEntry::deadline);
+        let dues = self.entries.iter().filter_map(ModelEntry::due);
+        let next = deadlines.chain(dues.filter(|due| *due > now)).min();
+        let next = next.map(|time| Duration::from_millis(time.saturating_sub(now)));
+        next.into_iter().chain(self.next_token(now)).min()
+    }
+
+    /// How many messages the limits of the queue allow to deliver now (Q1, Q2).
+    fn allowed(&self, now: u64) -> usize {
+        let leased = self.leased().len() as u64;
+        let at_once = self.config.at_once.map_or(u64::MAX, u64::from);
+        let tokens = match self.config.rate {
+            Some(rate) => (self.bucket(now) / limits::millis(rate.per)).min(u64::from(rate.most)),
+            None => u64::MAX,
+        };
+        usize::try_from(at_once.saturating_sub(leased).min(tokens)).unwrap_or(usize::MAX)
+    }
+
+    /// What the bucket of the rate holds now, of which each delivery takes `per`: it is filled by `most` each ms.
+    fn bucket(&self, now: u64) -> u64 {
+        let Some(rate) = self.config.rate else {
+            return 0;
+        };
+        let (most, per) = (u64::from(rate.most), limits::millis(rate.per));
+        let (mut holds, mut at) = (most * per, 0);
+        for time in &self.delivered {
+            holds = (holds + (time - at) * most).min(most * per) - per;
+            at = *time;
+        }
+        (holds + (now - at) * most).min(most * per)
+    }
+
+    /// The time until the next token, if there is none now.
+    pub(super) fn next_token(&self, now: u64) -> Option<Duration> {
+        let rate = self.config.rate?;
+        let missing = limits::millis(rate.per).checked_sub(self.bucket(now))?;
+        let millis = missing.div_ceil(u64::from(rate.most));
+        (millis > 0).then(|| Duration::from_millis(millis))
     }
 
     /// The time until the earliest deadline or due time. The end of a time to live does not count, because it brings

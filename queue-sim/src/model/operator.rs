@@ -45,6 +45,7 @@ impl LeasingModel {
         counters.dedup_marks = self.marks.iter().filter(|mark| now < mark.until).count() as u64;
         counters.depth = self.depth_at(now);
         counters.oldest_ready = self.oldest_ready(now);
+        counters.next_token = self.next_token(now);
         counters.paused = self.paused;
         counters
     }
@@ -78,6 +79,11 @@ impl LeasingModel {
         if let Some(leasing) = config.leasing() {
             self.config.max_attempts = leasing.max_attempts;
             self.config.dead_letter_cap = leasing.dead_letter_cap;
+            self.config.at_once = leasing.at_once;
+            if self.config.rate != leasing.rate {
+                self.config.rate = leasing.rate;
+                self.delivered.clear();
+            }
         }
         while self.dead().len() as u64 > self.config.dead_letter_cap {
             let oldest = self.dead()[0];

@@ -19,11 +19,13 @@ mod outdating;
 mod paging;
 mod peeking;
 mod progress;
+mod queue_limits;
 mod unique;
 mod waiting;
 
 pub(super) use self::{
     attempts::*, batches::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*,
     fencing::*, finding::*, handing_over::*, holders::*, leases::*, limits::*, many_outdated::*,
-    operators::*, outdating::*, paging::*, peeking::*, progress::*, unique::*, waiting::*,
+    operators::*, outdating::*, paging::*, peeking::*, progress::*, queue_limits::*, unique::*,
+    waiting::*,
 };

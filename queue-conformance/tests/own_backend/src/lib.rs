@@ -36,6 +36,8 @@ impl Backend for Shelf {
             return Err(config.kind().missing(name));
         };
         config.check()?;
+        self.guarantees(QueueKind::Reliable)
+            .check_config(&config.clone().into())?;
         let mut queues = self.queues.lock().expect("nothing panics under it");
         let queue = queues
             .entry(name.clone())
@@ -47,8 +49,13 @@ impl Backend for Shelf {
         })))
     }
 
+    fn guarantees(&self, kind: QueueKind) -> Guarantees {
+        Guarantees::all("our own", kind).without(Feature::Limits)
+    }
+
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
         config.check()?;
+        self.guarantees(config.kind()).check_config(config)?;
         let queues = self.queues.lock().expect("nothing panics under it");
         let Some(queue) = queues.get(name) else {
             return Ok(false);

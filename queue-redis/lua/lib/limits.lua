@@ -1,0 +1,73 @@
+-- The limits of a whole queue, if its configuration has any: of messages under leases (Q1), and of deliveries in a
+-- time (Q2). The flag `l` says so, and takes calls off the fast path; other queues pay nothing.
+--
+-- The rate is a bucket of `most` tokens. META has what deliveries took and time has not given back: `rate_used` at the
+-- time `rate_at`, in whole numbers: each delivery takes `per` (ms), and each ms gives `most` back.
+-- needs: LEASES, META, config
+-- gives: allow, spend
+local at_once = tonumber(string.match(config, ' at_once=(%d+)'))
+local most, per = string.match(config, ' rate=(%d+)/(%d+)')
+most, per = tonumber(most), tonumber(per)
+local spent = 0 -- now
+
+-- The number of messages that may be leased now, up to `asked_for`; and the ms until the next token, if there is none.
+local function allow(asked_for)
+  local token_comes
+  if at_once then
+    -- Expired leases that nobody has reclaimed count, too.
+    local leases = call('ZCARD', LEASES) + (tonumber(call('HGET', META, 'uncounted')) or 0)
+    asked_for = math.min(asked_for, math.max(at_once - leases, 0))
+  end
+  if most then
+    local stored = call('HMGET', META, 'rate_used', 'rate_at')
+    local at = tonumber(stored[2]) or now
+    spent = math.max((tonumber(stored[1]) or 0) - math.max(now - at, 0) * most, 0)
+    -- A damaged number counts as an empty bucket.
+    spent = spent <= most * per and spent or most * per
+    if now < at then
+      -- The clock went back. From here on, time gives tokens back again.
+      call('HSET', META, 'rate_at', now_text)
+    end
+    local tokens = math.floor((most * per - spent) / per)
+    if tokens < 1 then
+      token_comes = math.ceil((spent + per - most * per) / most)
+    end
+    asked_for = math.min(asked_for, tokens)
+  end
+  return asked_for, token_comes
+end
+
+-- Takes a token for each of `count` deliveries, behind `allow`.
+local function spend(count)
+  if most and count > 0 then
+    call('HSET', META, 'rate_used', string.format('%d', spent + count * per), 'rate_at', now_text)
+  end
+end
+
+--- @part "change"
+-- needs: ARRIVALS, META, config, flags, wake_up
+-- gives: change_config
+
+-- Stores another configuration, with its limits. A rate that stays the same keeps its bucket.
+local function change_config(text)
+  local function limits_of(of)
+    return string.match(of, ' at_once=%d+') or '', string.match(of, ' rate=%d+/%d+') or ''
+  end
+  local old_at_once, old_rate = limits_of(config)
+  local new_at_once, new_rate = limits_of(text)
+  config = text .. (string.match(config, ' unlisted=%x+$') or '') -- the mark stays, see `lib/config`
+  call('HSET', META, 'config', config)
+  if old_at_once == new_at_once and old_rate == new_rate then
+    return
+  end
+  if old_rate ~= new_rate then
+    call('HDEL', META, 'rate_used', 'rate_at')
+  end
+  flags = string.gsub(flags, 'l', '') .. (new_at_once .. new_rate ~= '' and 'l' or '')
+  if flags == '' then
+    call('HDEL', META, 'flags')
+  else
+    call('HSET', META, 'flags', flags)
+  end
+  wake_up(ARRIVALS, MANY)
+end
