@@ -112,6 +112,9 @@ local function slow_path()
     local allowed, next_token = wants
     if allowed_of then
       allowed, next_token = allowed_of(wants)
+      if allowed < 1 then
+        spend_for(0)
+      end
       if allowed < 1 and pick(1).frames[1] then
         return 0, nil, true, next_token
       elseif allowed < 1 then

@@ -9,6 +9,7 @@ local at_once = tonumber(string.match(config, ' at_once=(%d+)'))
 local most, per = string.match(config, ' rate=(%d+)/(%d+)')
 most, per = tonumber(most), tonumber(per)
 local spent = 0 -- now
+local went_back = false -- whether the clock did, since the last delivery
 
 -- The number of messages that may be leased now, up to `asked_for`; and the ms until the next token, if there is none.
 local function allow(asked_for)
@@ -21,13 +22,10 @@ local function allow(asked_for)
   if most then
     local stored = call('HMGET', META, 'rate_used', 'rate_at')
     local at = tonumber(stored[2]) or now
+    went_back = now < at
     spent = math.max((tonumber(stored[1]) or 0) - math.max(now - at, 0) * most, 0)
     -- A damaged number counts as an empty bucket.
     spent = spent <= most * per and spent or most * per
-    if now < at then
-      -- The clock went back. From here on, time gives tokens back again.
-      call('HSET', META, 'rate_at', now_text)
-    end
     local tokens = math.floor((most * per - spent) / per)
     if tokens < 1 then
       token_comes = math.ceil((spent + per - most * per) / most)
@@ -37,9 +35,10 @@ local function allow(asked_for)
   return asked_for, token_comes
 end
 
--- Takes a token for each of `count` deliveries, behind `allow`.
+-- Takes a token for each of `count` deliveries, behind `allow`. If the clock went back, time gives tokens back again
+-- from here on.
 local function spend(count)
-  if most and count > 0 then
+  if most and (count > 0 or went_back) then
     call('HSET', META, 'rate_used', string.format('%d', spent + count * per), 'rate_at', now_text)
   end
 end

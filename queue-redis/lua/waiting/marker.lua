@@ -43,7 +43,8 @@ return changes
 
 --- @part "pass_on"
 -- pass_on: wakes up other processes at a marker, or arms it, because no caller of this process needs the changes. If
--- the queue does not exist, nothing stays of it.
+-- the queue does not exist, nothing stays of it. An end marker is left alone: the ack told all processes at once, and
+-- who comes later finds the result.
 -- KEYS[1] the marker
 -- KEYS[2] meta of its queue
 -- ARGV[1] see `lib/call`
@@ -51,7 +52,7 @@ return changes
 -- Returns 1.
 -- needs: wake_up
 --- @include "lib/wake_up"
-if call('EXISTS', KEYS[2]) == 1 then
+if call('EXISTS', KEYS[2]) == 1 and not string.find(KEYS[1], ':end%-%x+$') then
   call('ZREM', KEYS[1], '')
   wake_up(KEYS[1], tonumber(ARGV[2]))
 end

@@ -33,8 +33,8 @@ pub struct LeasingModel {
     pub(super) last_token: u64,
     pub(super) joins: u64,
     pub(super) paused: bool,
-    /// The times of all deliveries since the queue has its rate, which its bucket follows from (Q2).
-    pub(super) delivered: Vec<u64>,
+    /// The level of the rate's bucket, and its time; none before the first delivery under this rate (Q2).
+    pub(super) bucket: Option<(u64, u64)>,
     pub(super) events: Events,
 }
 
@@ -60,7 +60,7 @@ impl LeasingModel {
             last_token: 0,
             joins: 0,
             paused: false,
-            delivered: Vec::new(),
+            bucket: None,
             events: Events::default(),
         }
     }
@@ -103,8 +103,12 @@ impl LeasingModel {
             .iter()
             .map(|at| self.deliver(*at, holder, now, lease_time))
             .collect();
-        if self.config.rate.is_some() {
-            self.delivered.extend(deliveries.iter().map(|_| now));
+        if let Some(rate) = self.config.rate {
+            let taken = limits::millis(rate.per) * deliveries.len() as u64;
+            let went_back = self.bucket.is_some_and(|(_, at)| now < at);
+            if taken > 0 || went_back {
+                self.bucket = Some((self.level(now) - taken, now));
+            }
         }
         if deliveries.is_empty() {
             return Ok(Leased::nothing(match waits {
@@ -282,34 +286,33 @@ impl LeasingModel {
     }
 
     /// How many messages the limits of the queue allow to deliver now (Q1, Q2).
-    fn allowed(&self, now: u64) -> usize {
+    pub(super) fn allowed(&self, now: u64) -> usize {
         let leased = self.leased().len() as u64;
         let at_once = self.config.at_once.map_or(u64::MAX, u64::from);
         let tokens = match self.config.rate {
-            Some(rate) => (self.bucket(now) / limits::millis(rate.per)).min(u64::from(rate.most)),
+            Some(rate) => (self.level(now) / limits::millis(rate.per)).min(u64::from(rate.most)),
             None => u64::MAX,
         };
         usize::try_from(at_once.saturating_sub(leased).min(tokens)).unwrap_or(usize::MAX)
     }
 
-    /// What the bucket of the rate holds now, of which each delivery takes `per`: it is filled by `most` each ms.
-    fn bucket(&self, now: u64) -> u64 {
+    /// The level of the rate's bucket now, of which each delivery takes `per`: each ms adds `most`.
+    fn level(&self, now: u64) -> u64 {
         let Some(rate) = self.config.rate else {
             return 0;
         };
-        let (most, per) = (u64::from(rate.most), limits::millis(rate.per));
-        let (mut holds, mut at) = (most * per, 0);
-        for time in &self.delivered {
-            holds = (holds + (time - at) * most).min(most * per) - per;
-            at = *time;
-        }
-        (holds + (now - at) * most).min(most * per)
+        let (most, full) = (
+            u64::from(rate.most),
+            u64::from(rate.most) * limits::millis(rate.per),
+        );
+        let (level, at) = self.bucket.unwrap_or((full, now));
+        (level + now.saturating_sub(at) * most).min(full)
     }
 
     /// The time until the next token, if there is none now.
     pub(super) fn next_token(&self, now: u64) -> Option<Duration> {
         let rate = self.config.rate?;
-        let missing = limits::millis(rate.per).checked_sub(self.bucket(now))?;
+        let missing = limits::millis(rate.per).checked_sub(self.level(now))?;
         let millis = missing.div_ceil(u64::from(rate.most));
         (millis > 0).then(|| Duration::from_millis(millis))
     }

@@ -82,7 +82,7 @@ impl LeasingModel {
             self.config.at_once = leasing.at_once;
             if self.config.rate != leasing.rate {
                 self.config.rate = leasing.rate;
-                self.delivered.clear();
+                self.bucket = None;
             }
         }
         while self.dead().len() as u64 > self.config.dead_letter_cap {
@@ -203,7 +203,7 @@ impl LeasingModel {
     }
 
     /// The time after `now` at which the next change comes without a call: a deadline, a due time, the end of a time to
-    /// live, of a dedup window or of a result's time. Tests use it to stop just before, at, and just after it.
+    /// live, of a dedup window or of a result's time, or a token. Tests use it to stop just before, at, and just after it.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
         let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
@@ -214,7 +214,9 @@ impl LeasingModel {
             .iter()
             .filter_map(|entry| entry.result.as_ref());
         let results = results.map(|(end, _)| *end);
-        let times = times.chain(ends).chain(windows).chain(results);
+        let token = self.next_token(now.as_millis());
+        let token = token.map(|until| now.as_millis() + limits::millis(until));
+        let times = times.chain(ends).chain(windows).chain(results).chain(token);
         let later = times.filter(|time| *time > now.as_millis());
         later.min().map(Timestamp::from_millis)
     }
@@ -230,7 +232,11 @@ impl LeasingModel {
     pub(crate) fn would_lease(&self, now: Timestamp) -> bool {
         let mut after = self.clone();
         after.begin(now);
-        !after.paused && !after.is_outdated(now.as_millis()) && after.is_ready(now)
+        let millis = now.as_millis();
+        !after.paused
+            && !after.is_outdated(millis)
+            && after.is_ready(now)
+            && after.allowed(millis) > 0
     }
 
     /// Whether a message is ready.

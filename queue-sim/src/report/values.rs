@@ -15,7 +15,10 @@ pub(super) fn reconfigure(config: &QueueConfig) -> String {
         },
         config => config.leasing().map_or_else(String::new, |leasing| {
             let (attempts, cap) = (leasing.max_attempts, leasing.dead_letter_cap);
-            format!("reconfigure to {attempts} attempts, {cap} dead letters")
+            let at_once = leasing.at_once.map(|most| format!(", {most} at once"));
+            let rate = leasing.rate.map(|rate| format!(", {rate}"));
+            let limits = [at_once, rate].into_iter().flatten().collect::<String>();
+            format!("reconfigure to {attempts} attempts, {cap} dead letters{limits}")
         }),
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Feature, Guarantees, Headers, Overflow, Push, QueueConfig, QueueName, Result,
+    Feature, Guarantees, Headers, LeaseRate, Overflow, Push, QueueConfig, QueueName, Result,
     call::{Answer, Call, Layer, Service},
 };
 
@@ -48,6 +48,19 @@ impl Fit {
     pub(crate) fn workload(&self, workload: &mut Workload) {
         workload.size = Size::Usual;
         workload.operators = false;
+        if let Some(leasing) = workload.config.leasing_mut() {
+            match self.guarantees.has(Feature::Limits) {
+                true if !self.guarantees.has(Feature::Whole) => {
+                    // Each partition has a share.
+                    leasing.at_once = leasing.at_once.map(|most| most + FOR_PARTS as u32);
+                    leasing.rate = leasing
+                        .rate
+                        .map(|rate| LeaseRate::new(rate.most + FOR_PARTS as u32, rate.per));
+                }
+                true => {}
+                false => (leasing.at_once, leasing.rate) = (None, None),
+            }
+        }
         match &mut workload.config {
             QueueConfig::Priority(config) => config.ageing = None,
             QueueConfig::Rotating(config) => config.pace = None,

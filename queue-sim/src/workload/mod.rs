@@ -34,7 +34,7 @@ mod verbs;
 
 use std::time::Duration;
 
-use queue_core::{QueueConfig, QueueKind};
+use queue_core::{LeaseRate, QueueConfig, QueueKind};
 
 pub(crate) use self::{drain::drain, driver::Driver, fit::Fit, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
@@ -79,6 +79,17 @@ const DEAD_LETTER_CAPS: [u64; 4] = [1_000, 1, 2, 3];
 const CAPACITIES: [usize; 4] = [2, 1, 3, 4];
 const CROWDED_CAPS: [u64; 4] = [1_000, 128, 150, 200];
 const CROWDED_CAPACITIES: [usize; 4] = [300, 129, 200, 260];
+/// Limits at once; no limit in most runs.
+const AT_ONCE: [Option<u32>; 6] = [None, None, None, Some(1), Some(2), Some(3)];
+/// Rates; none in most runs. A token comes each 2 ms at the latest.
+const RATES: [Option<LeaseRate>; 6] = [
+    None,
+    None,
+    None,
+    Some(LeaseRate::new(1, Duration::from_millis(2))),
+    Some(LeaseRate::new(3, Duration::from_millis(5))),
+    Some(LeaseRate::new(5, Duration::from_millis(10))),
+];
 const LEASES: [u64; 4] = [20, 5, 10, 30];
 const BATCHES: [u32; 4] = [1, 2, 3, 5];
 const CHANCES: [Chance; 3] = [0, 25, 70];
@@ -124,6 +135,10 @@ impl Workload {
         if let Some(leasing) = config.leasing_mut() {
             leasing.max_attempts = attempts;
             leasing.dead_letter_cap = cap;
+            if size == Size::Usual {
+                leasing.at_once = AT_ONCE[choose(20, AT_ONCE.len())];
+                leasing.rate = RATES[choose(21, RATES.len())];
+            }
         }
         match &mut config {
             QueueConfig::Priority(config) => config.ageing = rhythm,
@@ -147,6 +162,12 @@ impl Workload {
             size,
             plain: choose(13, 2) == 1,
         }
+    }
+
+    /// Whether the queue has a limit at once or a rate, at first or after a change.
+    pub fn is_limited(&self) -> bool {
+        let leasing = self.config.leasing();
+        leasing.is_some_and(|leasing| leasing.at_once.is_some() || leasing.rate.is_some())
     }
 
     /// The longest lease that a process asks for, and the longest delay.
@@ -174,13 +195,21 @@ impl Workload {
         let leasing = self.config.leasing();
         let attempts = leasing.map_or(1, |leasing| leasing.max_attempts);
         // Each attempt may come after a delay, and takes a lease.
-        self.longest() * 2 * attempts + SLACK
+        let limited = if self.is_limited() {
+            LIMITED
+        } else {
+            Duration::ZERO
+        };
+        self.longest() * 2 * attempts + SLACK + limited
     }
 }
 
 /// A delay far above all others, so that a process that sleeps through an earlier change is later than
 /// the contract allows.
 const LONG: Duration = Duration::from_secs(1);
+
+/// The time that a queue with limits has to drain, beside that of others: its messages wait for places and for tokens.
+const LIMITED: Duration = Duration::from_secs(60);
 
 /// The lateness that the contract allows a waiter.
 const SLACK: Duration = Duration::from_millis(20);

@@ -66,6 +66,10 @@ pub(super) async fn reconfigure(actor: &Actor) {
     if let Some(leasing) = config.leasing_mut() {
         leasing.max_attempts = 1 + actor.choose(leasing.max_attempts);
         leasing.dead_letter_cap = [0, 1, 3, 10_000][actor.choose(4) as usize];
+        if actor.workload.is_limited() && actor.flip(50) {
+            leasing.at_once = [None, Some(1), Some(2)][actor.choose(3) as usize];
+            leasing.rate = super::RATES[actor.choose(super::RATES.len() as u32) as usize];
+        }
     }
     if let QueueConfig::Bounded(config) = &mut config {
         config.capacity = bounded::capacity(actor).get();

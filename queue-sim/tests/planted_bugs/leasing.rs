@@ -39,6 +39,9 @@ macro_rules! leasing_bugs_in_memory {
             attempts_stay: Bug::AttemptsStay, by "linearisable" | "L6";
             cap_trims_nothing: Bug::CapTrimsNothing, by "linearisable" | "L13";
             paused_and_leased: Bug::LeasesWhilePaused, by "operators" | "linearisable";
+            limit_is_checked_before_the_batch: Bug::LimitIsCheckedBeforeTheBatch, by "Q1" | "linearisable";
+            tokens_come_back_twice: Bug::TokensComeBackTwice, by "Q2" | "linearisable";
+            rate_change_keeps_the_debt: Bug::RateChangeKeepsTheDebt, by "linearisable" | "waiting";
             trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13" | "linearisable";
             one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
             revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6";
@@ -85,6 +88,9 @@ macro_rules! leasing_bugs_on_redis {
             handles_go_by_what_they_opened: lua::HANDLES_GO_BY_WHAT_THEY_OPENED,
                 by "linearisable" | "L6" | "L13";
             paused_and_leased: lua::LEASES_WHILE_PAUSED, by "operators" | "linearisable";
+            limit_is_checked_before_the_batch: lua::LIMIT_IS_CHECKED_BEFORE_THE_BATCH, by "Q1" | "linearisable";
+            tokens_come_back_twice: lua::TOKENS_COME_BACK_TWICE, by "Q2" | "linearisable";
+            freed_place_wakes_nobody: lua::FREED_PLACE_WAKES_NOBODY, by "waiting" | "D5" | "progress";
             trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13" | "linearisable";
             one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
             revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6";
@@ -123,6 +129,7 @@ macro_rules! leasing_bugs_on_redis {
                 by "L7" | "L6" | "L4" | "waiting" | "leftovers" | "linearisable";
             extension_is_not_expected_to_end: lua::EXTENSION_IS_NOT_EXPECTED_TO_END,
                 by "L7" | "L10" | "L4" | "waiting" | "leftovers" | "linearisable";
+            end_marker_is_armed: lua::END_MARKER_IS_ARMED, by "leftovers";
             expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
             usual_turn_takes_nothing: lua::USUAL_TURN_TAKES_NOTHING,
                 by "L1" | "L5" | "L4" | "leftovers" | "linearisable";
@@ -184,6 +191,7 @@ macro_rules! ready_at_once_bugs_on_redis {
             handed_over_and_ready: lua::HANDED_OVER_AND_READY, by "L1" | "B1" | "linearisable";
             handed_over_out_of_turn: lua::HANDED_OVER_OUT_OF_TURN, by "F1" | "P1" | "linearisable";
             handed_over_while_paused: lua::HANDED_OVER_WHILE_PAUSED, by "operators" | "linearisable";
+            handed_over_beyond_the_limit: lua::HANDED_OVER_BEYOND_THE_LIMIT, by "Q1" | "Q2" | "linearisable";
             handed_over_by_an_old_token: lua::HANDED_OVER_BY_AN_OLD_TOKEN, by "L4" | "linearisable";
             handed_over_without_a_name: lua::HANDED_OVER_WITHOUT_A_NAME, by "L16" | "linearisable";
             handed_over_without_a_body: lua::HANDED_OVER_WITHOUT_A_BODY, by "L5" | "L7" | "linearisable";

@@ -9,8 +9,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use queue_core::{
     Cancelled, DeadLetter, Dedup, Delivery, Disposition, Due, Extended, Found, Headers, Holder,
-    LeasingConfig, Message, MessageId, Peeked, Push, QueueConfig, QueueKind, Rescheduled, Revived,
-    Settled, TimeToLive, Token, call::Call,
+    LeaseRate, LeasingConfig, Message, MessageId, Peeked, Push, QueueConfig, QueueKind,
+    Rescheduled, Revived, Settled, TimeToLive, Token, call::Call,
 };
 
 use self::clock::TokenClock;
@@ -167,6 +167,19 @@ impl<'a> Facts<'a> {
     /// The most dead letters that a configuration of the run keeps; `None` for a ring.
     pub(in crate::check) fn dead_letter_cap(&self) -> Option<u64> {
         self.configs().map(|leasing| leasing.dead_letter_cap).max()
+    }
+
+    /// The largest limit at once of the run, if each of its configurations has one.
+    pub(in crate::check) fn at_once(&self) -> Option<u32> {
+        let limits: Option<Vec<u32>> = self.configs().map(|leasing| leasing.at_once).collect();
+        limits?.into_iter().max()
+    }
+
+    /// The rate of the run, if it never changes.
+    pub(in crate::check) fn rate(&self) -> Option<LeaseRate> {
+        let rate = self.case.config.leasing()?.rate?;
+        let is_same = |leasing: &LeasingConfig| leasing.rate == Some(rate);
+        self.configs().all(is_same).then_some(rate)
     }
 
     /// The first configuration, and the configurations that calls changed it to.

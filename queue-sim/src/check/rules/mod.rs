@@ -17,6 +17,7 @@ mod failures;
 mod fencing;
 mod finding;
 mod leases;
+mod limits;
 mod order;
 pub(super) mod outcomes;
 mod outdating;
@@ -57,6 +58,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
         return;
     }
     leases::check(facts, found);
+    limits::check(facts, found);
     fencing::check(facts, found);
     attempts::check(facts, found);
     conservation::check(facts, found);

@@ -16,6 +16,9 @@ edits! {
   wake_up(ARRIVALS, #ids)" =>
             "  call('ZADD', LINE, unpack(places))";
     }
+    END_MARKER_IS_ARMED {
+        "waiting/marker": " and not string.find(KEYS[1], ':end%-%x+$') then" => " then";
+    }
     EXPIRY_WAKES_NOBODY {
         "lib/reclaim": "wake_up(ARRIVALS, #back / 2)" => "";
     }

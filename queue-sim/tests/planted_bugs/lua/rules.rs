@@ -78,6 +78,16 @@ edits! {
     LEASES_WHILE_PAUSED {
         "leasing/settle_and_lease": "wants > 0 and not (flags ~= '' and string.find(flags, 'p', 1, true))" => "wants > 0";
     }
+    LIMIT_IS_CHECKED_BEFORE_THE_BATCH {
+        "lib/limits": "math.min(asked_for, math.max(at_once - leases, 0))" =>
+            "leases < at_once and asked_for or 0";
+    }
+    TOKENS_COME_BACK_TWICE {
+        "lib/limits": "math.max(now - at, 0) * most" => "math.max(now - at, 0) * most * 2";
+    }
+    FREED_PLACE_WAKES_NOBODY {
+        "leasing/settle_and_lease": "if allowed_of and ended > leased and any_left() then" => "if false then";
+    }
     DUPLICATE_EXTENDS_THE_MARK {
         "lib/push_options": "return mark and first_ids[mark.key]" =>
             "if mark and first_ids[mark.key] then

@@ -1,0 +1,70 @@
+//! Q1, Q2: a queue hands out no more than its limits allow.
+
+use queue_core::millis_ceil;
+
+use super::Found;
+use crate::{
+    check::{
+        facts::{Facts, Lease, MessageLife},
+        span::Span,
+    },
+    history::Event,
+    world::Fault,
+};
+
+pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    at_once(facts, found);
+    rate(facts, found);
+}
+
+/// Each delivery with the lives of all messages, so that it is one too many if enough others are surely leased then.
+fn at_once(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let Some(most) = facts.at_once() else {
+        return;
+    };
+    let lives: Vec<MessageLife<'_, '_>> = facts.lives().collect();
+    for (nth, life) in lives.iter().enumerate() {
+        for lease in life.leases() {
+            let others = lives.iter().enumerate();
+            let others =
+                others.filter(|(other, life)| *other != nth && life.is_leased(&lease.span));
+            let held = others.count() + 1;
+            if held > most as usize {
+                let message = format!("{held} messages are under leases, and {most} may be");
+                found.push(Found::at("Q1", &[&lease.span], message));
+                return;
+            }
+        }
+    }
+}
+
+/// All deliveries within each time that begins with one of them.
+fn rate(facts: &Facts<'_>, found: &mut Vec<Found>) {
+    let Some(rate) = facts.rate() else {
+        return;
+    };
+    let mut events = facts.case.history.events.iter();
+    let back = Fault::ClockBack.as_str();
+    if events.any(|(_, event)| matches!(event, Event::Fault(fault, _) if *fault == back)) {
+        return;
+    }
+    let (most, per) = (u64::from(rate.most), millis_ceil(rate.per));
+    let leases = facts
+        .lives()
+        .flat_map(|life| life.leases().collect::<Vec<Lease<'_>>>());
+    let mut spans: Vec<Span> = leases.map(|lease| lease.span).collect();
+    spans.sort_by_key(|span| span.latest);
+    for first in &spans {
+        let within = spans.iter().filter(|span| span.earliest >= first.earliest);
+        for (last, handed_out) in within.zip(1_u64..) {
+            let time = last.latest - first.earliest;
+            if handed_out > most + most * time / per {
+                let message = format!(
+                    "{handed_out} messages are handed out in {time} ms, at a rate of {most} in {per} ms"
+                );
+                found.push(Found::at("Q2", &[first, last], message));
+                return;
+            }
+        }
+    }
+}
