@@ -49,8 +49,6 @@ pub enum Bug {
     LimitIsCheckedBeforeTheBatch,
     /// A bucket of tokens fills twice as fast as its rate.
     TokensComeBackTwice,
-    /// After a change of the rate, the bucket is as empty as before.
-    RateChangeKeepsTheDebt,
     /// A duplicate makes the mark live a window longer.
     DuplicateExtendsTheMark,
     /// A mark that should end with its message does not.

@@ -11,6 +11,9 @@ const DEAREST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// The most messages that a worker starts in a period, and the most at once.
 ///
+/// This is a limit of one worker: two workers start twice as many. If all consumers together must keep to a limit, as
+/// for the quota of somebody's API, give it to the queue: `with_rate` and `with_at_once` of its configuration (Q1, Q2).
+///
 /// In any stretch of time `t`, the worker starts at most `burst + t × messages / per`. A message counts when
 /// its handler starts, and the worker leases no message before it may start its handler.
 ///

@@ -32,21 +32,10 @@ impl Limits {
         let bucket = config.rate.map(Bucket::full);
         let kept = self.bucket.zip(bucket);
         let is_same = kept.is_some_and(|(old, new)| (old.most, old.per) == (new.most, new.per));
-        #[cfg(feature = "planted")]
-        let used = self.bucket.map_or(0, |bucket| bucket.used);
         if !is_same {
             self.bucket = bucket;
         }
-        planted!(RateChangeKeepsTheDebt => self.owe(used));
         self.at_once = config.at_once;
-    }
-
-    /// A bug: the new bucket is as empty as the old one was.
-    #[cfg(feature = "planted")]
-    fn owe(&mut self, used: u64) {
-        if let Some(bucket) = &mut self.bucket {
-            bucket.used = used.min(bucket.most * bucket.per);
-        }
     }
 
     /// Whether the queue has any limit.

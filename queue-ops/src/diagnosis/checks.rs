@@ -19,6 +19,8 @@ use crate::{
 const READY_LONG: Duration = Duration::from_millis(1_000);
 /// Consumers that work and leave messages ready for longer than this are too slow.
 const SLOW: Duration = Duration::from_secs(300);
+/// Messages that a limit keeps for longer than this are worth a word.
+const LIMITED_LONG: Duration = Duration::from_secs(60);
 /// A lease that has longer to go is no lease that a heartbeat extends.
 const LONG_LEASE: Duration = Duration::from_secs(3_600);
 /// Nobody means to schedule a message this far ahead.
@@ -39,10 +41,11 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
         .flat_map(server::findings)
         .collect();
     if let Some(line) = &look.line {
-        let one: [Option<Finding>; 13] = [
+        let one: [Option<Finding>; 14] = [
             paused(look, line),
             nobody_waits(look, line),
             full(look, line),
+            limit_reached(look, line),
             wrong_unit(look, line),
             holder_gone(look, line),
             long_leases(look, line),
@@ -50,7 +53,7 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
             failing(look, line),
             clock_went_back(look, line),
             dead_letters(look, line),
-            too_slow(line),
+            too_slow(look, line),
             all_due_later(line),
             empty(line),
         ];
@@ -77,7 +80,7 @@ fn paused(look: &Look, line: &Line) -> Option<Finding> {
 fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready.unwrap_or_default();
-    if depth.ready == 0 || line.counters.paused || age < READY_LONG {
+    if depth.ready == 0 || line.counters.paused || age < READY_LONG || limit(look, line).is_some() {
         return None;
     }
     let since = words(age);
@@ -181,6 +184,56 @@ fn full(look: &Look, line: &Line) -> Option<Finding> {
     Some(finding.remedy(
         "start consumers, or make it larger",
         format!("qk reconfigure {} capacity={}", look.name, capacity * 2),
+    ))
+}
+
+/// The limit of the queue that keeps ready messages now: in words, and the time until it allows the next one.
+fn limit(look: &Look, line: &Line) -> Option<(String, Option<Duration>)> {
+    let leasing = look.config.leasing()?;
+    let counters = &line.counters;
+    if counters.depth.ready == 0 {
+        return None;
+    }
+    if let (Some(next), Some(rate)) = (counters.next_token, leasing.rate) {
+        return Some((
+            format!("the rate of {} in {}", rate.most, words(rate.per)),
+            Some(next),
+        ));
+    }
+    let at_once = leasing.at_once.map(u64::from)?;
+    let is_reached = counters.depth.leased >= at_once;
+    is_reached.then(|| {
+        (
+            format!("{} of {at_once} at once", counters.depth.leased),
+            None,
+        )
+    })
+}
+
+/// A limit that consumers meet all the time is what it is for. It is trouble once messages wait for long.
+fn limit_reached(look: &Look, line: &Line) -> Option<Finding> {
+    let (limit, next) = limit(look, line)?;
+    let age = line.counters.oldest_ready.unwrap_or_default();
+    let severity = match next {
+        Some(next) if next > LIMITED_LONG => Severity::Standstill,
+        _ if age > LIMITED_LONG => Severity::Trouble,
+        _ => Severity::Note,
+    };
+    let ready = line.counters.depth.ready;
+    let then = next.map(|next| format!("; the next in {}", words(next)));
+    let sentence = format!(
+        "limit reached: {limit}; {ready} ready wait, the oldest for {}{}",
+        words(age),
+        then.unwrap_or_default()
+    );
+    let setting = if next.is_some() { "rate" } else { "at_once" };
+    let finding = Finding::new(Problem::LimitReached, severity, sentence)
+        .with("ready", ready)
+        .with("oldest_ready_ms", millis_ceil(age))
+        .with("next_ms", next.map(millis_ceil));
+    Some(finding.remedy(
+        "if that is too little, raise the limit, or take it away by 0",
+        format!("qk reconfigure {} {setting}=0", look.name),
     ))
 }
 
@@ -415,10 +468,10 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
     ))
 }
 
-fn too_slow(line: &Line) -> Option<Finding> {
+fn too_slow(look: &Look, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready?;
-    if depth.ready == 0 || depth.leased == 0 || age < SLOW {
+    if depth.ready == 0 || depth.leased == 0 || age < SLOW || limit(look, line).is_some() {
         return None;
     }
     let sentence = format!(

@@ -102,6 +102,8 @@ pub enum Problem {
     Paused,
     /// A bounded queue is full.
     Full,
+    /// A limit of the queue keeps ready messages.
+    LimitReached,
     /// Messages are ready, and nobody waits for them.
     NoConsumer,
     /// Messages are ready, consumers wait, and nothing moves.

@@ -15,7 +15,7 @@ pub(crate) struct Night {
 }
 
 /// The nights of the queue `orders`. The caller waits until what is ready has been ready for long.
-pub(crate) const NIGHTS: [Night; 9] = [
+pub(crate) const NIGHTS: [Night; 10] = [
     Night {
         name: "paused",
         line: "paused; 7 ready wait",
@@ -45,6 +45,11 @@ pub(crate) const NIGHTS: [Night; 9] = [
         name: "full",
         line: "full: 10 of 10, producers wait for room, no consumer",
         remedy: Some("qk reconfigure orders capacity=20"),
+    },
+    Night {
+        name: "limited",
+        line: "limit reached: the rate of 2 in 2 h; 3 ready wait, the oldest for …; the next in 59 min",
+        remedy: Some("qk reconfigure orders rate=0"),
     },
     Night {
         name: "undecodable",
@@ -121,6 +126,21 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
                     })
                 })
                 .collect();
+        }
+        "limited" => {
+            let config = config.with_rate(2, 2 * HOUR);
+            let orders = queues
+                .reliable_with::<u64>("orders", &config)
+                .await
+                .unwrap();
+            orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
+            for delivery in orders.receive_batch(5, HOUR, Duration::ZERO).await.unwrap() {
+                delivery.ack().await.unwrap();
+            }
+            // A consumer that waits does not make it a lost wake-up.
+            return vec![tokio::spawn(async move {
+                orders.receive(HOUR, HOUR).await.map(drop).unwrap();
+            })];
         }
         "undecodable" => {
             let orders = queues.reliable::<u64>("orders").await.unwrap();

@@ -41,7 +41,6 @@ macro_rules! leasing_bugs_in_memory {
             paused_and_leased: Bug::LeasesWhilePaused, by "operators" | "linearisable";
             limit_is_checked_before_the_batch: Bug::LimitIsCheckedBeforeTheBatch, by "Q1" | "linearisable";
             tokens_come_back_twice: Bug::TokensComeBackTwice, by "Q2" | "linearisable";
-            rate_change_keeps_the_debt: Bug::RateChangeKeepsTheDebt, by "linearisable" | "waiting";
             trim_drops_the_newest_dead_letter: Bug::TrimDropsTheNewest, by "L13" | "linearisable";
             one_dead_letter_too_many: Bug::DeadLetterTooMany, by "L13";
             revival_keeps_attempts: Bug::RevivalKeepsAttempts, by "L13" | "L6";

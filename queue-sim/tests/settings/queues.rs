@@ -48,6 +48,28 @@ pub(crate) fn rows() -> Vec<Row> {
             move |cap| served(reliable().with_dead_letter_cap(cap)),
         ),
         row(
+            (CONFIG, "with_at_once"),
+            (0, Refuse("an at_once of 0")),
+            (u32::MAX, Serve),
+            move |most| served(reliable().with_at_once(most)),
+        ),
+        times(
+            (CONFIG, "with_rate"),
+            Refuse("a rate's time of 0 ms"),
+            Refuse("a rate's time of"),
+            move |per| served(reliable().with_rate(1, per)),
+        ),
+        row(
+            (CONFIG, "new"),
+            (0, Refuse("a rate of 0 messages")),
+            (u32::MAX, Refuse("a rate of 4294967295 messages")),
+            move |most| {
+                let mut config = reliable();
+                config.leasing.rate = Some(LeaseRate::new(most, Duration::from_secs(1)));
+                served(config)
+            },
+        ),
+        row(
             (CONFIG, "with_max_body"),
             (0, Refuse("max_body of 0")),
             (usize::MAX, Refuse("max_body of")),

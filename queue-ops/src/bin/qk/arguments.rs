@@ -118,7 +118,7 @@ pub(crate) enum Command {
     /// Changes the stored configuration.
     Reconfigure {
         queue: String,
-        /// max_attempts=N, dead_letter_cap=N, capacity=N, pace_ms=N, ageing_ms=N.
+        /// max_attempts=N, dead_letter_cap=N, at_once=N, rate=N/MS, capacity=N, pace_ms=N, ageing_ms=N. A limit of 0 is none.
         #[arg(required = true)]
         settings: Vec<Setting>,
     },
@@ -327,11 +327,14 @@ pub(crate) struct Ring {
 pub(crate) struct Setting {
     pub(crate) name: String,
     pub(crate) value: u64,
+    /// Of a rate: its time in milliseconds.
+    pub(crate) per: Option<u64>,
 }
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.name, self.value)
+        write!(f, "{}={}", self.name, self.value)?;
+        self.per.map_or(Ok(()), |per| write!(f, "/{per}"))
     }
 }
 
@@ -340,10 +343,15 @@ impl FromStr for Setting {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = pair(text)?;
-        let value = value
-            .parse()
-            .map_err(|_| format!("`{value}` is no number"))?;
-        Ok(Self { name, value })
+        let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+        let (value, per) = match value.split_once('/') {
+            Some((value, per)) => (number(value)?, Some(number(per)?)),
+            None => (number(&value)?, None),
+        };
+        if per.is_some() && name != "rate" {
+            return Err(format!("`{text}`: only a rate has a time"));
+        }
+        Ok(Self { name, value, per })
     }
 }
 

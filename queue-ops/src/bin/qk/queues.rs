@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use queue_core::{
-    Backend, Error, ErrorKind, LeasingExt, PriorityConfig, QueueConfig, QueueInfo, QueueName,
-    Removal, RotatingConfig,
+    Backend, Error, ErrorKind, LeaseRate, LeasingExt, PriorityConfig, QueueConfig, QueueInfo,
+    QueueName, Removal, RotatingConfig,
 };
 use queue_ops::{
     Diagnosis, Severity, config_finding, counted, diagnose, duration_in_words, list_queues,
@@ -337,7 +337,7 @@ fn ignore_mismatch(error: Error) -> Result<(), Error> {
     }
 }
 
-fn apply(config: &mut QueueConfig, Setting { name, value }: &Setting) -> Result<(), Error> {
+fn apply(config: &mut QueueConfig, Setting { name, value, per }: &Setting) -> Result<(), Error> {
     let unknown = || Error::invalid(format!("a {} queue has no setting `{name}`", config.kind()));
     let unknown = unknown();
     let number = |what: &str| -> Result<usize, Error> {
@@ -351,12 +351,24 @@ fn apply(config: &mut QueueConfig, Setting { name, value }: &Setting) -> Result<
         ("ageing_ms", QueueConfig::Priority(PriorityConfig { ageing, .. })) => {
             *ageing = (*value > 0).then(|| Duration::from_millis(*value));
         }
-        ("max_attempts" | "dead_letter_cap", config) => {
+        ("max_attempts" | "dead_letter_cap" | "at_once" | "rate", config) => {
             let leasing = config.leasing_mut().ok_or(unknown)?;
+            let small = || {
+                let small = u32::try_from(*value);
+                small.map_err(|_| Error::invalid(format!("{name} of {value}")))
+            };
             match &**name {
+                "at_once" => leasing.at_once = (*value > 0).then(small).transpose()?,
+                "rate" if *value == 0 => leasing.rate = None,
+                "rate" => {
+                    let missing = || {
+                        Error::invalid("a rate without a time: write it as rate=100/60000, in ms")
+                    };
+                    let per = Duration::from_millis(per.ok_or_else(missing)?);
+                    leasing.rate = Some(LeaseRate::new(small()?, per));
+                }
                 "max_attempts" => {
-                    leasing.max_attempts = u32::try_from(*value)
-                        .map_err(|_| Error::invalid(format!("max_attempts of {value}")))?;
+                    leasing.max_attempts = small()?;
                 }
                 _ => leasing.dead_letter_cap = *value,
             }
