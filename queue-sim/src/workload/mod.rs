@@ -79,18 +79,18 @@ const DEAD_LETTER_CAPS: [u64; 4] = [1_000, 1, 2, 3];
 const CAPACITIES: [usize; 4] = [2, 1, 3, 4];
 const CROWDED_CAPS: [u64; 4] = [1_000, 128, 150, 200];
 const CROWDED_CAPACITIES: [usize; 4] = [300, 129, 200, 260];
-/// Limits at once, of one run in four.
-const AT_ONCE: [Option<u32>; 12] = {
-    let mut drawn = [None; 12];
-    (drawn[9], drawn[10], drawn[11]) = (Some(1), Some(2), Some(3));
+/// Limits at once, of one run in eight.
+const AT_ONCE: [Option<u32>; 24] = {
+    let mut drawn = [None; 24];
+    (drawn[21], drawn[22], drawn[23]) = (Some(1), Some(2), Some(3));
     drawn
 };
-/// Rates, of one run in four. A token comes each 2 ms at the latest.
-const RATES: [Option<LeaseRate>; 12] = {
-    let mut drawn = [None; 12];
-    drawn[9] = Some(LeaseRate::new(1, Duration::from_millis(2)));
-    drawn[10] = Some(LeaseRate::new(3, Duration::from_millis(5)));
-    drawn[11] = Some(LeaseRate::new(5, Duration::from_millis(10)));
+/// Rates, of one run in eight. A token comes each 2 ms at the latest.
+const RATES: [Option<LeaseRate>; 24] = {
+    let mut drawn = [None; 24];
+    drawn[21] = Some(LeaseRate::new(1, Duration::from_millis(2)));
+    drawn[22] = Some(LeaseRate::new(3, Duration::from_millis(5)));
+    drawn[23] = Some(LeaseRate::new(5, Duration::from_millis(10)));
     drawn
 };
 const LEASES: [u64; 4] = [20, 5, 10, 30];

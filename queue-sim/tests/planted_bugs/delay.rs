@@ -45,6 +45,7 @@ mod redis {
 
     leasing_bugs_on_redis!(Delay);
     bugs! { in_scripts(Delay) {
+        freed_place_wakes_nobody: lua::FREED_PLACE_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         returned_to_the_wrong_end: RETURNED_TO_THE_HEAD, by "L11" | "D2" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";

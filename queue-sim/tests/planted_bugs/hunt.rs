@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// The checks must find a bug within this many seeds.
-const SEEDS: u64 = 6_000;
+const SEEDS: u64 = 12_000;
 
 /// From here on, seeds take turns with the shapes.
 const SHAPED: u64 = 3_000;

@@ -89,7 +89,6 @@ macro_rules! leasing_bugs_on_redis {
             paused_and_leased: lua::LEASES_WHILE_PAUSED, by "operators" | "linearisable";
             limit_is_checked_before_the_batch: lua::LIMIT_IS_CHECKED_BEFORE_THE_BATCH, by "Q1" | "linearisable";
             tokens_come_back_twice: lua::TOKENS_COME_BACK_TWICE, by "Q2" | "linearisable";
-            freed_place_wakes_nobody: lua::FREED_PLACE_WAKES_NOBODY, by "waiting" | "D5" | "progress";
             trim_drops_the_newest_dead_letter: lua::TRIM_DROPS_THE_NEWEST, by "L13" | "linearisable";
             one_dead_letter_too_many: lua::DEAD_LETTER_TOO_MANY, by "L13";
             revival_keeps_attempts: lua::REVIVAL_KEEPS_ATTEMPTS, by "L13" | "L6";
@@ -128,7 +127,6 @@ macro_rules! leasing_bugs_on_redis {
                 by "L7" | "L6" | "L4" | "waiting" | "leftovers" | "linearisable";
             extension_is_not_expected_to_end: lua::EXTENSION_IS_NOT_EXPECTED_TO_END,
                 by "L7" | "L10" | "L4" | "waiting" | "leftovers" | "linearisable";
-            end_marker_is_armed: lua::END_MARKER_IS_ARMED, by "leftovers";
             expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
             usual_turn_takes_nothing: lua::USUAL_TURN_TAKES_NOTHING,
                 by "L1" | "L5" | "L4" | "leftovers" | "linearisable";

@@ -89,9 +89,9 @@ impl Meddling for ClaimsInTwoSteps {
     const EDITS: Edits = &[
         PHASES,
         LONG_WAY,
-        edit!("leasing/settle_and_lease": "  local picked = for_all or pick(wants)" =>
+        edit!("leasing/settle_and_lease": "  local picked = for_all or pick(allowed)" =>
             "  local seen = phase == 'act' and call('GET', memory)
-               local picked = seen and cmsgpack.unpack(seen) or pick(wants)
+               local picked = seen and cmsgpack.unpack(seen) or pick(allowed)
                if phase == 'look' then
                  call('SET', memory, cmsgpack.pack(picked))
                  return false
