@@ -34,13 +34,13 @@ local function count_leases()
   local total, uncounted = call('ZCARD', LEASES), tonumber(left_out) or 0
   local rank, expired = 0, 0
   while live < total and uncounted > 0 do
-    local members = call('ZRANGE', RUNS, rank, rank + 999)
-    if not members[1] then
+    local batches = call('ZRANGE', RUNS, rank, rank + 999)
+    if not batches[1] then
       break
     end
-    for k, until_time in ipairs(call('ZMSCORE', LEASES, unpack(members))) do
-      if until_time and tonumber(until_time) <= now then
-        expired = expired + byte(members[k], 15) - #acked_of(members[k]) - 1
+    for k, deadline in ipairs(call('ZMSCORE', LEASES, unpack(batches))) do
+      if deadline and tonumber(deadline) <= now then
+        expired = expired + byte(batches[k], 15) - #acked_of(batches[k]) - 1
       end
     end
     rank = rank + 1000
