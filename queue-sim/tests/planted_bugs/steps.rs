@@ -94,7 +94,7 @@ impl Meddling for ClaimsInTwoSteps {
                local picked = seen and cmsgpack.unpack(seen) or pick(allowed)
                if phase == 'look' then
                  call('SET', memory, cmsgpack.pack(picked))
-                 return false
+                 return 0
                end"),
     ];
 
