@@ -61,7 +61,7 @@ pub(crate) async fn q1_a_lowered_limit_ends_no_lease(stage: &Stage<'_>) {
     let limit = async |most| {
         stage
             .reconfigure_leasing(|config| config.at_once = most)
-            .await
+            .await;
     };
     limit(Some(2)).await;
     extend(&*queue, held[0].receipt, LONG).await;
