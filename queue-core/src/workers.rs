@@ -22,7 +22,7 @@ const LISTED: Duration = Duration::from_secs(86_400);
 /// Missed beats after which a worker counts as gone.
 const MISSED: u32 = 3;
 
-/// What a worker says of itself at each beat.
+/// The record that a worker writes at each beat.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WorkerRecord {
@@ -46,7 +46,7 @@ pub struct WorkerRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct WorkerInfo {
-    /// What it said at its last beat.
+    /// Its record of its last beat.
     #[serde(flatten)]
     pub record: WorkerRecord,
     /// Milliseconds since its last beat, by the backend's clock.

@@ -208,7 +208,7 @@ pub async fn export(
     }
 }
 
-/// What became of messages that were pushed to another queue.
+/// The numbers of messages that a transfer pushed, and of those that it did not push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Transferred {

@@ -98,7 +98,7 @@ const MAX_RATE: u32 = 1_000_000;
 const LONGEST_RATE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl LeaseRate {
-    /// So many messages in this time.
+    /// `most` messages in each `per`.
     pub const fn new(most: u32, per: Duration) -> Self {
         Self { most, per }
     }

@@ -14,7 +14,8 @@ pub(super) struct Limits {
 struct Bucket {
     most: u64,
     per: u64,
-    /// What deliveries have taken and time has not given back, at the time `at`. At most `most * per`.
+    /// The spent part of the bucket at the time `at`: deliveries took it, and time has not given it back. At most
+    /// `most * per`.
     used: u64,
     at: Timestamp,
 }

@@ -62,7 +62,7 @@ pub(super) async fn queues(
         .last()
         .filter(|_| queues.len() == ROWS)
         .map(|last| last.name.to_string());
-    // What needs somebody comes first.
+    // Queues with findings come first.
     queues.sort_by_cached_key(|queue| (finding_of(&web, queue).is_none(), queue.name.clone()));
     let content = html! {
         @if queues.is_empty() { p { "There are no queues. A program that opens one makes it." } }
@@ -95,7 +95,7 @@ pub(super) async fn queues(
     Ok(live_page(&web, "Queues", "", "qk ls", &content))
 }
 
-/// What the counters of a queue alone show. Its page has the diagnosis.
+/// The finding that the counters and samples of a queue show. Its page has the diagnosis.
 fn finding_of(web: &Web, queue: &QueueInfo) -> Option<String> {
     let Some(counters) = queue.counters else {
         return Some("cannot be read: its page says why".to_owned());

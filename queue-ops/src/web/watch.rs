@@ -70,7 +70,7 @@ impl Watch {
         });
     }
 
-    /// What `read` makes of the sample of a queue, if it is sampled.
+    /// Reads the sample of a queue; none if it is not sampled.
     pub(super) fn of<T>(&self, queue: &QueueName, read: impl FnOnce(&Sample) -> T) -> Option<T> {
         let samples = self
             .0

@@ -454,7 +454,7 @@ async fn queues_of_published_strategies_are_diagnosed_by_what_they_have() {
     assert!(text.contains("order 0"), "{text}");
 }
 
-/// What others wrote reaches the terminal as text, and a server that hangs costs the time of a call.
+/// Texts of others reach the terminal without control characters. A server that hangs costs the time of a call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_messages_and_a_hanging_server_do_no_harm() {
     let server = Server::start().unwrap();

@@ -20,7 +20,7 @@ const AT_ONCE: u64 = 20;
 const LENGTH: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_millis(150);
 
-/// What a queue is under, drawn from a seed. The worker is faster than the producer.
+/// The load of a queue, drawn from a seed. The worker is faster than the producer.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     kind: QueueKind,

@@ -19,7 +19,7 @@ const PATHS: [&str; 7] = [
     "/workers",
 ];
 
-/// What the server has done so far.
+/// The work of the server so far.
 struct Spent {
     commands: CommandCounts,
     sent: u64,

@@ -203,7 +203,7 @@ pub(crate) struct Push {
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     pub(crate) queue: String,
-    /// What `qk export` wrote.
+    /// The file of `qk export`.
     pub(crate) file: PathBuf,
     /// Pushes messages that were leased as well.
     #[arg(long)]

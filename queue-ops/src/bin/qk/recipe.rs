@@ -85,7 +85,7 @@ impl Backend for WithDefaults {
         self.redis.now().await
     }
 
-    /// Those of the server.
+    /// The facts of the server.
     async fn facts(&self, name: &QueueName) -> Result<Facts> {
         let facts = self.redis.facts(name).await?;
         let mut own = Facts::default();

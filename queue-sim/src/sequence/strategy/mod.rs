@@ -12,7 +12,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Offer, Overflow, Prioritized, QueueConfig, QueueKind, Scheduled,
+    LeaseRate, Offer, Overflow, Prioritized, QueueConfig, QueueKind, Scheduled,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
 };
@@ -141,9 +141,15 @@ fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
         1 => Just(16),
         3 => Just(MAX_BATCH_BYTES),
     ];
+    let at_once = prop_oneof![6 => Just(None), 1 => select(vec![Some(1), Some(2), Some(200)])];
+    let rates = [(1, 2), (3, 10), (150, 20)].map(|(most, millis)| {
+        let per = Duration::from_millis(millis);
+        Some(LeaseRate::new(most, per))
+    });
+    let rate = prop_oneof![6 => Just(None), 1 => select(rates.to_vec())];
     let own = (capacity, ageing, pace);
-    (own, attempts, dead, max_body).prop_map(
-        move |((capacity, ageing, pace), attempts, dead, body)| {
+    (own, attempts, dead, max_body, (at_once, rate)).prop_map(
+        move |((capacity, ageing, pace), attempts, dead, body, (at_once, rate))| {
             let mut config = QueueConfig::of(kind, capacity);
             match &mut config {
                 QueueConfig::Priority(config) => config.ageing = ageing.map(Duration::from_millis),
@@ -156,6 +162,7 @@ fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
             if let Some(leasing) = config.leasing_mut() {
                 leasing.max_attempts = attempts;
                 leasing.dead_letter_cap = dead;
+                (leasing.at_once, leasing.rate) = (at_once, rate);
                 leasing.max_body = body;
             }
             config
