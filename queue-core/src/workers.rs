@@ -100,7 +100,7 @@ impl WorkerRegistration {
     ///
     /// # Errors
     ///
-    /// The errors of [`Leasing::cancel`].
+    /// The errors of [`Leasing::cancel`](crate::Leasing::cancel).
     pub async fn leave(&mut self) -> Result<()> {
         match self.last.take() {
             Some(id) => self.list.cancel_one(id).await.map(drop),
@@ -113,7 +113,7 @@ impl WorkerRegistration {
 ///
 /// # Errors
 ///
-/// The errors of [`Backend::open_stored`] and of [`Leasing::peek`].
+/// The errors of [`Backend::open_stored`] and of [`Leasing::peek`](crate::Leasing::peek).
 pub async fn workers(backend: &dyn Backend) -> Result<Vec<WorkerInfo>> {
     let stored = backend.open_stored(&name()).await?;
     let Some(AnyQueue::Bounded(list)) = stored.map(|stored| stored.queue) else {
