@@ -79,6 +79,16 @@ pub(crate) enum Command {
     },
     /// Gives leased messages back at once, with no attempt spent. Their holders lose their leases.
     Release(Chosen),
+    /// Acks leased messages: their work is done, and they are gone.
+    Ack(Chosen),
+    /// Ends leased messages' attempts as failed. They are ready again at once, or dead after the last attempt.
+    Retry {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// The reason that the message keeps.
+        #[arg(long, default_value = "retried by an operator")]
+        reason: String,
+    },
     /// Sends leased messages to the dead letters.
     Bury {
         #[command(flatten)]

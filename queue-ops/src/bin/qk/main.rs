@@ -114,6 +114,8 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Push(push) => messages::push(backend, push, output).await,
         Command::Cancel { queue, ids } => messages::cancel(backend, queue, ids).await,
         Command::Release(chosen) => messages::release(backend, chosen).await,
+        Command::Ack(chosen) => messages::ack(backend, chosen).await,
+        Command::Retry { chosen, reason } => messages::retry(backend, chosen, reason).await,
         Command::Bury { chosen, reason } => messages::bury(backend, chosen, reason).await,
         Command::Dead { command } => dead::run(backend, command, output).await,
         Command::Schedules { command } => schedules::run(&shared, command, output).await,

@@ -1,5 +1,7 @@
 //! Commands about single messages.
 
+use std::time::Duration;
+
 use queue_core::{
     AnyQueue, Backend, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found, Headers,
     Leasing, LeasingExt, MessageId, Offered, Overflow, Page, Peeked, Place, PriorityQueueExt,
@@ -220,6 +222,15 @@ async fn receipts(leasing: &dyn Leasing, chosen: &Chosen) -> Result<Vec<Receipt>
 
 pub(crate) async fn release(backend: &dyn Backend, chosen: &Chosen) -> Outcome {
     settle(backend, chosen, "release", Settlement::release).await
+}
+
+pub(crate) async fn ack(backend: &dyn Backend, chosen: &Chosen) -> Outcome {
+    settle(backend, chosen, "ack", Settlement::ack).await
+}
+
+pub(crate) async fn retry(backend: &dyn Backend, chosen: &Chosen, reason: &str) -> Outcome {
+    let retried = |receipt| Settlement::retry_because(receipt, Duration::ZERO, reason);
+    settle(backend, chosen, "retry", retried).await
 }
 
 pub(crate) async fn bury(backend: &dyn Backend, chosen: &Chosen, reason: &str) -> Outcome {
