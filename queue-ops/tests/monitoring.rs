@@ -1,5 +1,7 @@
 //! The dashboard and the alerts of docs/monitoring name metrics that exist, and can be read by the programs they are for.
 
+#![cfg(feature = "web")]
+
 use std::{collections::BTreeSet, path::Path, process::Command};
 
 use queue_worker::metrics;
@@ -18,7 +20,6 @@ fn named(text: &str) -> BTreeSet<&str> {
     parts.map(|part| &part[..end(part)]).collect()
 }
 
-#[cfg(feature = "web")]
 #[test]
 fn every_metric_that_is_named_exists() {
     let counters = [
