@@ -23,14 +23,11 @@ return 1
 -- KEYS[…] the queue's keys, see `{kind}/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
 -- Returns 1.
--- needs: ARRIVALS, META, flags, wake_up
+-- needs: ARRIVALS, flags, store_flags, wake_up
 --- @include "lib/wake_up"
+--- @include "lib/config#store_flags"
 local others = string.gsub(flags, 'p', '')
-if others == '' then
-  call('HDEL', META, 'flags')
-else
-  call('HSET', META, 'flags', others)
-end
+store_flags(others)
 wake_up(ARRIVALS, MANY)
 return 1
 

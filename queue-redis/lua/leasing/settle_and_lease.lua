@@ -106,19 +106,15 @@ local function slow_path()
 
   local for_all -- messages picked for several callers
 
-  -- Leases messages into `reply`. Returns how many, and whether a damaged message was in the way. If a limit keeps
-  -- ready messages, returns true and the ms until the next token, too.
+  -- Leases messages into `reply`. Returns how many, and whether a damaged message was in the way. If no more are
+  -- allowed now, also returns whether messages wait for that, and the ms until the next token.
   local function lease()
     local allowed, next_token = wants
     if allowed_of then
       allowed, next_token = allowed_of(wants)
       if allowed < 1 then
         spend_for(0)
-      end
-      if allowed < 1 and pick(1).frames[1] then
-        return 0, nil, true, next_token
-      elseif allowed < 1 then
-        return 0
+        return 0, nil, pick(1).frames[1] and true, next_token
       end
     end
     local picked = for_all or pick(allowed)
@@ -169,6 +165,7 @@ local function slow_path()
   local function time_left(is_kept, next_token)
     local expires = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
     local from = is_kept and '(' .. now_text or '-inf'
+    next_token = is_kept and next_token
     local due = tonumber(call('ZRANGEBYSCORE', DELAYED, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
     local first = math.min(expires or math.huge, due or math.huge, next_token and now + next_token or math.huge)
     return first <= 9007199254740991 and math.max(first - now, 0) or -1

@@ -59,6 +59,19 @@ end
 -- A flag is never removed, except for `p` and `l`.
 local flags = meta[3] or ''
 
+--- @part "store_flags"
+-- needs: META
+-- gives: store_flags
+
+-- Stores these letters as the queue's flags.
+local function store_flags(letters)
+  if letters == '' then
+    call('HDEL', META, 'flags')
+  else
+    call('HSET', META, 'flags', letters)
+  end
+end
+
 --- @part "state"
 -- Attachments are data that end with a message: its time to live (L17), its dedup mark (L9), and its large body (see
 -- `lib/uploads`). If a queue ever had one, each call needs DEDUP and the keys behind it.

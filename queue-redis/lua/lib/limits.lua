@@ -44,8 +44,9 @@ local function spend(count)
 end
 
 --- @part "change"
--- needs: ARRIVALS, META, config, flags, wake_up
+-- needs: ARRIVALS, META, config, flags, store_flags, wake_up
 -- gives: change_config
+--- @include "lib/config#store_flags"
 
 -- Stores another configuration, with its limits. A rate that stays the same keeps its bucket.
 local function change_config(text)
@@ -63,10 +64,6 @@ local function change_config(text)
     call('HDEL', META, 'rate_used', 'rate_at')
   end
   flags = string.gsub(flags, 'l', '') .. (new_at_once .. new_rate ~= '' and 'l' or '')
-  if flags == '' then
-    call('HDEL', META, 'flags')
-  else
-    call('HSET', META, 'flags', flags)
-  end
+  store_flags(flags)
   wake_up(ARRIVALS, MANY)
 end

@@ -53,10 +53,9 @@ end
 -- gives: hand_over
 local SHORT = 4096 -- bytes of a frame: a published message goes to replicas, and to all nodes of a cluster
 
--- Leases a new message to a waiting process, or wakes up a process. A queue with limits hands over nothing: its
--- leases are made in one place. Returns true if the message is leased. `ready` is
+-- Leases a new message to a waiting process, or wakes up a process. Returns true if the message is leased. `ready` is
 -- the key that the message belongs in otherwise. The published text begins with the registration that it is for;
--- `src/waiting/watch.rs` reads it.
+-- `src/waiting/watch.rs` reads it. A queue with limits hands over nothing: its leases are made in one place.
 local function hand_over(number, frame, ready)
   local registration = wake_up(ARRIVALS, 1, false, true)
   if not registration then

@@ -43,8 +43,8 @@ return changes
 
 --- @part "pass_on"
 -- pass_on: wakes up other processes at a marker, or arms it, because no caller of this process needs the changes. If
--- the queue does not exist, nothing stays of it. An end marker is left alone: the ack told all processes at once, and
--- who comes later finds the result.
+-- the queue does not exist, nothing stays of it. It does nothing at an end marker: the ack told all processes at once,
+-- and a later process finds the result.
 -- KEYS[1] the marker
 -- KEYS[2] meta of its queue
 -- ARGV[1] see `lib/call`

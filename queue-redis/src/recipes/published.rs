@@ -121,8 +121,10 @@ impl RedisBackend {
 impl<R: Recipe> Backend for Published<R> {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         config.check()?;
-        self.recipe.guarantees().check_config(config)?;
-        let kind = self.recipe.guarantees().kind;
+        let guarantees = self.recipe.guarantees();
+        let checked = guarantees.check_config(config);
+        checked.map_err(|error| error.with_queue(name))?;
+        let kind = guarantees.kind;
         if config.kind() != kind {
             return Err(config.kind().missing(name));
         }

@@ -107,6 +107,33 @@ fn commands(ground: &Ground) -> u64 {
 }
 
 #[tokio::test]
+async fn limits_of_a_queue_are_refused_by_an_open() {
+    let ground = Ground::start().await;
+    for made in all(&ground.redis) {
+        let mut config = QueueConfig::of(made.guarantees.kind, 3);
+        let Some(leasing) = config.leasing_mut() else {
+            continue;
+        };
+        leasing.at_once = Some(1);
+        let (before, sent) = (ground.dump(), commands(&ground));
+        let name = QueueName::new("q").unwrap();
+        let opened = made.backend.open(&name, &config).await;
+        let error = opened.expect_err(made.guarantees.name);
+        let text = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{text}");
+        assert!(
+            text.contains("limits of a queue") && text.contains(made.guarantees.name),
+            "{text}"
+        );
+        assert_eq!(
+            (ground.dump(), commands(&ground) - sent),
+            (before, 0),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn each_missing_method_is_named() {
     for nth in 0..all(&Ground::start().await.redis).len() {
         let ground = Ground::start().await;
