@@ -197,7 +197,7 @@ macro_rules! __cases {
                 q2_no_more_are_handed_out_than_the_rate_allows [ExactClock] (Whole Limits),
                 q2_a_redelivery_takes_a_token_and_no_settlement_gives_one_back [ExactClock] (Whole Limits),
                 q2_a_changed_rate_begins_with_a_full_bucket [ExactClock] (Whole Limits),
-                q2_who_waits_gets_the_next_token_in_time (Whole Limits),
+                q2_a_waiter_gets_the_next_token_in_time (Whole Limits),
                 q2_both_limits_hold_together [ExactClock] (Whole Limits),
                 limits_of_a_queue_have_bounds (Whole Limits),
                 s1_a_result_is_there_iff_its_ack_took_effect [ExactClock] (Results),

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A caller that waits for a message, for much longer than the case lasts, and polls whenever it is notified instead.
-async fn next(queue: LeasingQueue, holder: Option<Holder>) -> Delivery {
+pub(super) async fn next_delivery(queue: LeasingQueue, holder: Option<Holder>) -> Delivery {
     loop {
         let waited = queue.wait_to_lease(LONG, holder.clone(), LONG).await;
         let waited = waited.expect("waits");
@@ -30,7 +30,7 @@ pub(crate) async fn waiting_for_a_message_brings_it_or_a_hint(stage: &Stage<'_>)
     let queue = stage.leasing().await;
     for number in 1..=3 {
         take_nothing(&*queue).await;
-        let waiting = stage.start(next(queue.clone(), None)).await;
+        let waiting = stage.start(next_delivery(queue.clone(), None)).await;
         queue.put_numbered(1).await;
         let delivery = stage.prompt("a wait for a message", waiting).await;
         assert_eq!((delivery.id(), delivery.attempt), (id(number), 1));
@@ -47,7 +47,7 @@ pub(crate) async fn waiting_for_a_message_takes_none_out_of_turn(stage: &Stage<'
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
-    let waiting = stage.start(next(queue.clone(), None)).await;
+    let waiting = stage.start(next_delivery(queue.clone(), None)).await;
     settle(&*queue, Settlement::release(held.receipt)).await;
     queue.put_numbered(1).await;
     let got = stage.prompt("a wait for a message", waiting).await;
@@ -69,7 +69,9 @@ pub(crate) async fn waiting_for_a_message_of_a_paused_queue_brings_none(stage: &
 pub(crate) async fn l16_who_is_handed_a_message_is_its_holder(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let mailer = Holder::new("mailer").expect("a good name");
-    let waiting = stage.start(next(queue.clone(), Some(mailer.clone()))).await;
+    let waiting = stage
+        .start(next_delivery(queue.clone(), Some(mailer.clone())))
+        .await;
     queue.put_numbered(1).await;
     let got = stage.prompt("a wait for a message", waiting).await;
     let expected = (got.receipt, Some(mailer));

@@ -2,6 +2,7 @@
 
 use queue_core::*;
 
+use super::handing_over::next_delivery;
 use crate::{
     stage::{Stage, ms},
     steps::*,
@@ -119,26 +120,12 @@ pub(crate) async fn q1_a_waiting_caller_gets_no_message_beyond_it(stage: &Stage<
     let queue = stage.leasing_with(|config| config.at_once = Some(1)).await;
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
-    let waiting = stage.start(next_delivery(queue.clone())).await;
+    let waiting = stage.start(next_delivery(queue.clone(), None)).await;
     queue.put_numbered(2).await;
     assert_eq!(depth(&*queue).await, [2, 0, 1, 0], "nothing is handed over");
     ack(&*queue, &held).await;
     stage.prompt("a wait for a place", waiting).await;
     assert_eq!(depth(&*queue).await, [1, 0, 1, 0]);
-}
-
-/// A caller that waits for a message which may be handed over, and polls when it is notified instead.
-async fn next_delivery(queue: crate::stage::LeasingQueue) -> Delivery {
-    loop {
-        let mut leased = queue.lease(count(1), LONG).await.expect("leases");
-        if leased.is_empty() {
-            let waited = queue.wait_to_lease(LONG, None, LONG).await;
-            leased = waited.expect("waits");
-        }
-        if let Some(delivery) = leased.deliveries.pop() {
-            return delivery;
-        }
-    }
 }
 
 /// Sets a rate of three in 60 ms: a token each 20 ms.
@@ -204,7 +191,7 @@ pub(crate) async fn q2_a_changed_rate_begins_with_a_full_bucket(stage: &Stage<'_
     assert_eq!(taken(&*queue, 9).await.0, 9, "no rate at all");
 }
 
-pub(crate) async fn q2_who_waits_gets_the_next_token_in_time(stage: &Stage<'_>) {
+pub(crate) async fn q2_a_waiter_gets_the_next_token_in_time(stage: &Stage<'_>) {
     let rate = |config: &mut LeasingConfig| config.rate = Some(LeaseRate::new(1, ms(60)));
     let queue = stage.leasing_with(rate).await;
     queue.put_numbered(3).await;
