@@ -35,7 +35,7 @@ async fn exported(backend: &dyn Backend, queue: &str) -> Vec<ExportedMessage> {
     lines
 }
 
-/// What a message is, without what every queue gives by itself.
+/// The parts of a message that a transfer keeps.
 fn content(message: &ExportedMessage) -> (ExportedPlace, i16, Vec<(String, String)>, Bytes) {
     let body = message.body.bytes().unwrap();
     (

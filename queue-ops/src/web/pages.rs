@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::{
     Web, guard,
     show::{Failed, finding, live_page, page, standing},
-    watch::{chart, rate},
+    watch::{Watch, chart, rate},
 };
 use crate::{
     Sample, consumers::consumers_of, diagnose, duration_in_words as words, group_failures,
@@ -395,10 +395,10 @@ const DEAD_QUEUES: usize = 20;
 pub(super) async fn all_dead(State(web): State<Web>, headers: HeaderMap) -> Shown {
     let dead = |queue: &QueueInfo| queue.counters.map_or(0, |counters| counters.depth.dead);
     // The samples know many queues already.
-    let mut queues = match &web.watch {
-        Some(watch) if !watch.all().is_empty() => watch.all(),
-        _ => list_queues(&*web.backend, ROWS).await?,
-    };
+    let mut queues = web.watch.as_ref().map(Watch::all).unwrap_or_default();
+    if queues.is_empty() {
+        queues = list_queues(&*web.backend, ROWS).await?;
+    }
     queues.retain(|queue| dead(queue) > 0);
     queues.sort_by_key(|queue| std::cmp::Reverse(dead(queue)));
     let with_dead = queues.len();

@@ -29,9 +29,9 @@ struct Load {
     pause: Duration,
     slots: usize,
     handler: Duration,
-    /// One of so many deliveries is deferred.
+    /// The worker defers one delivery of this number.
     defers: u64,
-    /// One of so many messages is due later.
+    /// One message of this number is due later.
     delays: u64,
 }
 

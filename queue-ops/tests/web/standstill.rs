@@ -21,7 +21,7 @@ fn gauges(site: &Site, name: &str) -> Vec<(String, f64)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_stands_still_counts_the_seconds_and_what_moves_does_not() {
+async fn a_queue_that_stands_still_counts_the_seconds() {
     let site = Site::start(&["--every-ms", "300"]).await;
     let queues = &site.queues;
     // Paused; without a consumer; full, without a consumer.
