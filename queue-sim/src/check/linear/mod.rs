@@ -9,6 +9,7 @@ mod search;
 use queue_core::{
     QueueConfig,
     call::{Answer, Call},
+    limits::MAX_BATCH,
 };
 
 use self::{
@@ -38,8 +39,12 @@ pub(super) fn first_wrong(
 
 /// Whether a call that lowered the capacity dropped messages in several steps, with another call in between (B5). The
 /// model drops them all at once, so it cannot judge such a run.
-fn drops_in_steps(branch: &Branch<'_>) -> bool {
-    let calls = || branch.calls.iter();
+///
+/// A call without an answer may have taken the first step alone; later offers take the others. There is more than one
+/// step only if the queue had more messages than one takes.
+fn drops_in_steps(facts: &Facts<'_>) -> bool {
+    let calls = || facts.branch.calls.iter();
+    let is_crowded = facts.pushes.len() > MAX_BATCH;
     let lowers = |done: &&Done<'_>| {
         matches!(
             done.record.call,
@@ -47,6 +52,9 @@ fn drops_in_steps(branch: &Branch<'_>) -> bool {
         )
     };
     calls().filter(lowers).any(|lowering| {
+        if is_crowded && lowering.answer.is_none() && !lowering.executed.is_empty() {
+            return true;
+        }
         let (first, last) = (lowering.executed.first(), lowering.executed.last());
         let between = |moment: &Moment| first < Some(moment) && Some(moment) < last;
         let others = calls().filter(|other| !std::ptr::eq(*other, lowering));
@@ -71,7 +79,7 @@ pub(super) fn check(facts: &Facts<'_>, budget: Budget, found: &mut Vec<Found>) -
     match searched {
         Searched::Found => return true,
         Searched::Spent => return false,
-        Searched::Impossible if drops_in_steps(facts.branch) => return true,
+        Searched::Impossible if drops_in_steps(facts) => return true,
         Searched::Impossible => {}
     }
     let call = facts.branch.calls[deviation.call].record.id;

@@ -3,6 +3,7 @@
 use queue_core::{
     Cancelled, Disposition, Offered, Overflow, QueueConfig, Settled,
     call::{Answer, Call},
+    limits::MAX_BATCH,
 };
 
 use super::{Found, changes::Changes};
@@ -35,7 +36,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 }
 
 /// The capacities of the queue, each with the most messages that the queue may hold: messages that were leased at the
-/// change keep their places.
+/// change keep their places, and so do those that no step has dropped yet.
 type Sizes = Changes<(u64, u64)>;
 
 fn sizes(facts: &Facts<'_>, first: u64) -> Sizes {
@@ -46,7 +47,12 @@ fn sizes(facts: &Facts<'_>, first: u64) -> Sizes {
             _ => return None,
         };
         let drops = matches!(done.record.call, Call::Resize(_));
-        Some((span, capacity as u64, drops))
+        // Without an answer, it may have taken the first step alone (B5).
+        let left = match done.answer {
+            None => most_held(facts, &span).saturating_sub(MAX_BATCH as u64),
+            Some(_) => 0,
+        };
+        Some((span, capacity as u64, drops, left))
     });
     let mut resizes: Vec<_> = resizes.collect();
     resizes.sort_by_key(|(span, ..)| span.first);
@@ -54,8 +60,8 @@ fn sizes(facts: &Facts<'_>, first: u64) -> Sizes {
         first: (first, first),
         changes: Vec::with_capacity(resizes.len()),
     };
-    for (span, capacity, drops) in resizes {
-        let most = most_leased(facts, &span).max(capacity);
+    for (span, capacity, drops, left) in resizes {
+        let most = most_leased(facts, &span).max(capacity).max(left);
         // With the capacity that is stored, only a resize drops anything.
         let same = sizes
             .at(&span)
