@@ -38,7 +38,7 @@ pub use self::{
     spawn::{Running, Spawn, Task, TokioSpawn},
     typed::*,
     values::*,
-    workers::{WorkerInfo, WorkerRecord, WorkerRegistration, workers},
+    workers::{WORKER_LIST, WorkerInfo, WorkerRecord, WorkerRegistration, workers},
 };
 /// Opaque bytes, as bodies and keys are: cheap to clone.
 pub use bytes::Bytes;

@@ -13,8 +13,8 @@ use crate::{
     millis_ceil,
 };
 
-/// The name of the queue that has the list.
-const LIST: &str = "qk-workers";
+/// The name of the queue that has the list. Nobody leases from it.
+pub const WORKER_LIST: &str = "qk-workers";
 /// Workers that are listed. One more drops the one whose last beat is the oldest.
 const CAPACITY: usize = 1_000;
 /// How long a worker is listed after its last beat.
@@ -143,5 +143,5 @@ pub async fn workers(backend: &dyn Backend) -> Result<Vec<WorkerInfo>> {
 }
 
 fn name() -> QueueName {
-    QueueName::new(LIST).expect("the name is one")
+    QueueName::new(WORKER_LIST).expect("the name is one")
 }

@@ -10,7 +10,10 @@ use std::{
 use queue_core::{Backend, Counters, QueueInfo, QueueKind, QueueName, Result, Timestamp};
 use serde::Serialize;
 
-use crate::{diagnosis::has_moved, open::list_queues};
+use crate::{
+    diagnosis::{has_moved, is_shown_only},
+    open::list_queues,
+};
 
 /// Rates that are kept of each queue.
 const KEPT: usize = 360;
@@ -82,7 +85,8 @@ impl Sampler {
             let Some(counters) = counters else {
                 return Sample::without_rates(info);
             };
-            let next = Sampled::behind(before, now, counters);
+            let shown_only = is_shown_only(&info.name, info.kind, &counters);
+            let next = Sampled::behind(before, now, counters, shown_only);
             let sample = Sample {
                 rates: next.rates.iter().copied().collect(),
                 stands_for: next
@@ -109,7 +113,7 @@ impl Sample {
 
 impl Sampled {
     /// The sample that follows one.
-    fn behind(before: Option<Self>, now: Timestamp, counters: Counters) -> Self {
+    fn behind(before: Option<Self>, now: Timestamp, counters: Counters, shown_only: bool) -> Self {
         let Some(mut this) = before else {
             return Self {
                 last: (now, counters),
@@ -124,8 +128,8 @@ impl Sampled {
                 this.rates.pop_front();
             }
         }
-        let stands =
-            counters.depth.ready > 0 && last.depth.ready > 0 && !has_moved(&last, &counters);
+        let is_ready = counters.depth.ready > 0 && last.depth.ready > 0;
+        let stands = is_ready && !shown_only && !has_moved(&last, &counters);
         this.stands_since = stands.then(|| this.stands_since.unwrap_or(then));
         this.last = (now, counters);
         this

@@ -3,7 +3,7 @@
 //! Each message is pushed under a dedup key of its transfer and its id. So a transfer that broke can be repeated for
 //! seven days, and pushes nothing twice (L9).
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, ops::AddAssign, time::Duration};
 
 use queue_core::{
     AnyQueue, Backend, BoundedQueueExt, Bytes, Cancelled, DelayQueueExt, Due, Error, ErrorKind,
@@ -241,6 +241,15 @@ pub async fn import(
     let mut transferred = Transferred::default();
     transferred.add(&answers);
     Ok(transferred)
+}
+
+impl AddAssign for Transferred {
+    fn add_assign(&mut self, other: Self) {
+        self.pushed += other.pushed;
+        self.pushed_before += other.pushed_before;
+        self.full += other.full;
+        self.in_both += other.in_both;
+    }
 }
 
 impl Transferred {

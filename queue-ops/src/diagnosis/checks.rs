@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use queue_core::{Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
 
 use super::{
-    Finding, Problem, Severity,
+    Finding, Problem, Severity, is_shown_only,
     look::{Line, Look},
     server,
 };
@@ -80,7 +80,9 @@ fn paused(look: &Look, line: &Line) -> Option<Finding> {
 fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready.unwrap_or_default();
-    if depth.ready == 0 || line.counters.paused || age < READY_LONG || limit(look, line).is_some() {
+    let shown_only = is_shown_only(&look.name, look.config.kind(), &line.counters);
+    let kept = line.counters.paused || limit(look, line).is_some() || shown_only;
+    if depth.ready == 0 || age < READY_LONG || kept {
         return None;
     }
     let since = words(age);
@@ -161,7 +163,12 @@ fn holder_gone(look: &Look, line: &Line) -> Option<Finding> {
 fn full(look: &Look, line: &Line) -> Option<Finding> {
     let capacity = look.capacity()?.get() as u64;
     let occupied = line.counters.depth.occupied();
-    if occupied < capacity {
+    let waits = look
+        .facts
+        .waiting_for_room
+        .is_some_and(|waiting| waiting > 0);
+    let shown_only = is_shown_only(&look.name, look.config.kind(), &line.counters);
+    if occupied < capacity || shown_only && !waits {
         return None;
     }
     let producers = match look.facts.waiting_for_room {

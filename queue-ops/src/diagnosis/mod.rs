@@ -6,7 +6,9 @@ mod server;
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use queue_core::{Backend, Counters, Facts, QueueConfig, QueueKind, QueueName, Result, Timestamp};
+use queue_core::{
+    Backend, Counters, Facts, QueueConfig, QueueKind, QueueName, Result, Timestamp, WORKER_LIST,
+};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
@@ -207,6 +209,20 @@ pub(crate) fn has_moved(before: &Counters, after: &Counters) -> bool {
     settled(before) != settled(after)
         || after.depth.leased != before.depth.leased
         || after.depth.ready < before.depth.ready
+}
+
+/// Whether a queue is a list that is shown, and that nobody leases from: of the last ten gifts, or of the workers. Its
+/// messages wait for nobody.
+pub(crate) fn is_shown_only(queue: &QueueName, kind: QueueKind, counters: &Counters) -> bool {
+    let leased = counters.acked
+        + counters.retried
+        + counters.deferred
+        + counters.released
+        + counters.expired
+        + counters.died
+        + counters.depth.leased;
+    let renewed = counters.evicted + counters.replaced > 0 || queue.as_str() == WORKER_LIST;
+    kind == QueueKind::Bounded && renewed && leased == 0
 }
 
 impl Diagnosis {

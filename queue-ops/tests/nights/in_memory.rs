@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{LeasingExt, Partitioned, Push, Queues, ReliableQueueExt, Timestamp};
+use queue_core::{LeasingExt, Overflow, Partitioned, Push, Queues, ReliableQueueExt, Timestamp};
 use queue_memory::MemoryBackend;
 use queue_ops::{Problem, diagnose};
 use queue_worker::Worker;
@@ -92,6 +92,14 @@ async fn a_killed_worker_is_named() {
     );
     let list = queue_core::workers(&**queues.backend()).await.unwrap();
     assert!(list[0].gone);
+    let of_list = diagnose(&**queues.backend(), queue_core::WORKER_LIST)
+        .await
+        .unwrap();
+    assert!(
+        of_list.is_healthy(),
+        "nobody consumes the list: {}",
+        of_list.headline()
+    );
     sleep(2 * HOUR).await;
     let (line, gone) = findings().await;
     assert_eq!(gone, None, "its lease is over");
@@ -102,6 +110,28 @@ async fn a_killed_worker_is_named() {
         ),
         "{line}"
     );
+}
+
+/// The last ten gifts: full, and without a consumer, as it should be.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_only_shown_has_no_findings() {
+    let queues = Queues::new(MemoryBackend::starting_at(START));
+    let gifts = queues.bounded::<u64>("gifts", 10).await.unwrap();
+    for gift in 0..25 {
+        gifts.push(&gift, Overflow::DropOldest).await.unwrap();
+    }
+    sleep(HOUR).await;
+    let findings = async || diagnose(&**queues.backend(), "gifts").await.unwrap();
+    assert!(
+        findings().await.is_healthy(),
+        "{}",
+        findings().await.headline()
+    );
+    // Once somebody consumed it, it is a queue.
+    let gift = gifts.receive(HOUR, Duration::ZERO).await.unwrap().unwrap();
+    gift.ack().await.unwrap();
+    let line = findings().await.headline();
+    assert!(line.starts_with("9 ready, no live consumer"), "{line}");
 }
 
 #[tokio::test(start_paused = true)]

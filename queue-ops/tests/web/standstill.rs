@@ -41,6 +41,15 @@ async fn a_queue_that_stands_still_counts_the_seconds() {
     queues.reliable::<u64>("empty").await.unwrap();
     let ring = queues.rotating::<u64>("ring").await.unwrap();
     ring.push(&1).await.unwrap();
+    // Lists that are shown: of the last gifts, and of the workers.
+    let gifts = queues.bounded::<u64>("gifts", 2).await.unwrap();
+    for gift in 0..5 {
+        gifts.push(&gift, Overflow::DropOldest).await.unwrap();
+    }
+    let mut record = queue_core::WorkerRecord::default();
+    record.holder = "web-1".to_owned();
+    let list = queue_core::WorkerRegistration::open(&**queues.backend(), "1".to_owned());
+    list.await.unwrap().beat(&record).await.unwrap();
     // More is pushed than is handled, and it moves all the same.
     let slow = queues.reliable::<u64>("slow").await.unwrap();
     let moving = tokio::spawn(async move {

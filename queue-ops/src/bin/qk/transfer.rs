@@ -120,8 +120,8 @@ pub(crate) async fn import_from(
             bar.inc(text.len() as u64 + 1);
             let message: ExportedMessage = serde_json::from_str(&text).map_err(|error| {
                 Error::invalid(format!(
-                    "{}, line {number}: {error}; the lines before it are imported, and importing the mended file pushes \
-                     none of them twice",
+                    "{}, line {number}: {error}; lines before it may be imported already, and importing the mended \
+                     file pushes none of them twice",
                     path.display()
                 ))
             })?;
@@ -135,10 +135,7 @@ pub(crate) async fn import_from(
             }
         }
         if is_last || batch.len() == limits::MAX_BATCH || bytes >= limits::MAX_BATCH_BYTES {
-            let pushed = import(backend, &arguments.queue, &head.transfer, &batch).await?;
-            all.pushed += pushed.pushed;
-            all.pushed_before += pushed.pushed_before;
-            all.full += pushed.full;
+            all += import(backend, &arguments.queue, &head.transfer, &batch).await?;
             (batch, bytes) = (Vec::new(), 0);
         }
         if is_last {
