@@ -60,6 +60,9 @@ pub(crate) const HEAD: usize = 1 + 2 * WIDE;
 /// The same with a priority and an arrival number.
 pub(crate) const PRIORITY_HEAD: usize = HEAD + 2 + WIDE;
 
+/// The same with the length of a group's key, minus 1. The key follows the head and the past.
+pub(crate) const GROUPED_HEAD: usize = HEAD + 1;
+
 /// A number in 7 bytes. Only a made-up receipt can hold a larger number; it becomes the largest one, which no lease
 /// has.
 pub(crate) fn wide(number: u64) -> [u8; WIDE] {
@@ -105,6 +108,8 @@ pub(crate) struct Frame {
     pub(crate) pushed: Timestamp,
     /// The failure that the last retry gave (L14).
     pub(crate) failure: Option<String>,
+    /// The key of its group, on a grouped queue.
+    pub(crate) group: Option<Bytes>,
     pub(crate) content: Content,
 }
 
@@ -138,6 +143,7 @@ impl Frame {
                 attempts: 0,
                 pushed: Timestamp::from_millis(pushed),
                 failure: None,
+                group: None,
                 content: content.map_or_else(|| Content::Damaged(rest.clone()), Content::read),
             });
         }
@@ -150,6 +156,7 @@ impl Frame {
             return None;
         }
         let mut start = bytes.split_to(head);
+        let key = (head == GROUPED_HEAD).then(|| 1 + usize::from(start[HEAD]));
         let first = First::of(start.get_u8());
         let id = MessageId::new(narrow(&mut start)?);
         let (attempts, pushed, failure) = match first {
@@ -167,11 +174,16 @@ impl Frame {
             First::Attempts(few) => (few.into(), narrow(&mut start)?, None),
             First::Pack | First::Messages => return None,
         };
+        let group = match key {
+            Some(length) if bytes.len() < length => return None,
+            key => key.map(|length| bytes.split_to(length)),
+        };
         Some(Self {
             id,
             attempts,
             pushed: Timestamp::from_millis(pushed),
             failure,
+            group,
             content: Content::read(bytes),
         })
     }
@@ -257,12 +269,14 @@ impl Shown {
     pub(crate) fn peeked(mut self) -> Option<Peeked> {
         let attempts = self.attempts();
         let failure = self.frame.failure.take();
+        let group = self.frame.group.take();
         Some(Peeked {
             message: self.frame.message()?,
             attempts,
             age: self.age,
             failure,
             priority: self.priority,
+            group,
             standing: self.standing,
         })
     }
@@ -305,6 +319,7 @@ impl Dead {
                         attempts: 0,
                         pushed: Timestamp::from_millis(0),
                         failure: None,
+                        group: None,
                         content: Content::Damaged(bytes),
                     },
                     reason: DeathReason::Buried(DAMAGED.to_owned()),

@@ -3,17 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{
-    AnyQueue, Backend, DelayQueue, DelayQueueExt, Error, ErrorKind, LeasingExt, MessageId,
-    PriorityQueue, PriorityQueueExt, Push, Pushed, QueueName, ReliableQueue, ReliableQueueExt,
-    Result, Timestamp, limits,
+    AnyQueue, Backend, Error, ErrorKind, Leasing, LeasingExt, MessageId, Offered, Push, Pushed,
+    QueueName, Result, Timestamp, limits,
 };
 
-/// A queue to which slots are pushed.
+/// A queue to which slots are pushed, as plain messages.
 #[derive(Debug, Clone)]
-pub(crate) enum Target {
-    Reliable(Arc<dyn ReliableQueue>),
-    Delay(Arc<dyn DelayQueue>),
-    Priority(Arc<dyn PriorityQueue>),
+pub(crate) struct Target {
+    queue: AnyQueue,
+    leasing: Arc<dyn Leasing>,
 }
 
 /// The window of a slot's dedup key. Slots are pushed up to a day ahead, so it lasts six days beyond the slot.
@@ -29,18 +27,19 @@ impl Target {
         let Some(stored) = backend.open_stored(name).await? else {
             return Ok(None);
         };
-        Ok(Some(match stored.queue {
-            AnyQueue::Reliable(queue) => Self::Reliable(queue),
-            AnyQueue::Delay(queue) => Self::Delay(queue),
-            AnyQueue::Priority(queue) => Self::Priority(queue),
-            other @ (AnyQueue::Bounded(_) | AnyQueue::Rotating(_)) => {
-                let kind = other.kind();
-                let message = format!(
-                    "a schedule on a {kind} queue: use a reliable, a delay or a priority queue"
-                );
-                return Err(Error::invalid(message).with_queue(name));
+        let queue = stored.queue;
+        match queue.leasing() {
+            Some(leasing) if !matches!(queue, AnyQueue::Bounded(_)) => {
+                Ok(Some(Self { queue, leasing }))
             }
-        }))
+            _ => {
+                let message = format!(
+                    "a schedule on a {} queue: use a reliable, a delay, a priority or a grouped queue",
+                    queue.kind()
+                );
+                Err(Error::invalid(message).with_queue(name))
+            }
+        }
     }
 
     /// Opens the queue as it is stored.
@@ -61,21 +60,16 @@ impl Target {
         planted!(SlotIsDueAtOnce => at = Timestamp::from_millis(0));
         let keyed = push.clone().with_dedup(key, WINDOW);
         planted!(SlotWithoutAKey => keyed = push);
-        match self {
-            Self::Reliable(queue) => queue.push_one(keyed.with_due(at)).await,
-            Self::Delay(queue) => queue.schedule_one(keyed, at).await,
-            Self::Priority(queue) => queue.enqueue_one(keyed.with_due(at), 0).await,
+        match self.queue.put(&[keyed.with_due(at)]).await?.pop() {
+            Some(Offered::Accepted { id, .. }) => Ok(Pushed::Accepted(id)),
+            Some(Offered::Duplicate(id)) => Ok(Pushed::Duplicate(id)),
+            _ => Err(Error::unanswered()),
         }
     }
 
     /// Whether this message is ready, delayed or leased.
     pub(crate) async fn has(&self, id: MessageId) -> Result<bool> {
-        let found = match self {
-            Self::Reliable(queue) => queue.find_one(id).await,
-            Self::Delay(queue) => queue.find_one(id).await,
-            Self::Priority(queue) => queue.find_one(id).await,
-        };
-        found.map(|found| !found.is_over())
+        Ok(!self.leasing.find_one(id).await?.is_over())
     }
 
     /// Makes sure that this key's message is not there, and never comes, unless a consumer has it.
@@ -84,11 +78,6 @@ impl Target {
         // the message by its key; until then it is not due.
         let far = now.plus_millis(u64::try_from(WINDOW.as_millis()).unwrap_or(u64::MAX));
         let id: MessageId = self.push(Push::new("null"), key, far).await?.id();
-        let cancelled = match self {
-            Self::Reliable(queue) => queue.cancel_one(id).await,
-            Self::Delay(queue) => queue.cancel_one(id).await,
-            Self::Priority(queue) => queue.cancel_one(id).await,
-        };
-        cancelled.map(drop)
+        self.leasing.cancel_one(id).await.map(drop)
     }
 }

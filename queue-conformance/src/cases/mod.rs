@@ -8,6 +8,7 @@
 mod backend;
 mod bounded;
 mod delay;
+mod grouped;
 mod leasing;
 mod lines;
 mod once;
@@ -338,6 +339,31 @@ macro_rules! __cases {
                 l17_messages_of_any_age_end_by_time [ExactClock] (TimeToLive),
                 limits_priorities_and_ageing_have_a_range,
             }
+            grouped {
+                g1_a_group_has_no_more_leases_than_its_limit,
+                g1_an_expired_lease_gives_its_place_back [ExactClock],
+                g1_a_lost_receipt_frees_no_place [ExactClock],
+                g2_one_message_of_a_group_at_a_time,
+                g2_a_released_message_goes_first,
+                g2_a_group_waits_for_its_retry [ExactClock] (Whole),
+                g2_a_message_that_ends_lets_the_next_go,
+                g2_an_outdated_message_lets_the_next_go [ExactClock] (TimeToLive),
+                g2_in_loose_order_a_retry_holds_up_no_other [ExactClock],
+                g2_a_delayed_push_joins_when_it_is_due [ExactClock],
+                g2_a_batch_keeps_its_inner_order,
+                g2_the_order_is_stored_and_changes_while_the_queue_is_empty (Stored),
+                g3_groups_take_turns (Whole),
+                g3_one_call_takes_from_groups_in_turn (Whole),
+                g3_a_new_group_neither_waits_nor_catches_up (Whole),
+                g3_a_group_that_comes_and_goes_starves_no_other (Whole),
+                g4_a_group_that_may_not_run_holds_up_no_other,
+                g5_a_group_that_was_empty_begins_anew,
+                g6_a_settlement_wakes_who_waits,
+                g6_a_retry_that_is_over_comes_in_time,
+                l13_a_revived_message_is_in_its_group_again,
+                l16_ready_messages_are_shown_by_group (Whole),
+                limits_keys_and_places_have_a_range (Whole),
+            }
             bounded {
                 b1_ready_delayed_and_leased_count_towards_the_capacity [ExactClock],
                 b1_what_one_call_leased_takes_room_until_it_is_settled,
@@ -520,7 +546,8 @@ macro_rules! __kinds {
     (
         $then:ident
         leasing $leasing:tt lines $lines:tt
-        reliable $reliable:tt delay $delay:tt priority $priority:tt bounded $bounded:tt
+        reliable $reliable:tt delay $delay:tt priority $priority:tt grouped $grouped:tt
+        bounded $bounded:tt
         rotating $rotating:tt backend $backend:tt removal $removal:tt once $once:tt
     ) => {
         $crate::$then! {
@@ -529,6 +556,8 @@ macro_rules! __kinds {
             delay: Some(QueueKind::Delay) => { leasing $leasing delay $delay }
             priority: Some(QueueKind::Priority) =>
                 { leasing $leasing lines $lines priority $priority }
+            grouped: Some(QueueKind::Grouped) =>
+                { leasing $leasing lines $lines grouped $grouped }
             bounded: Some(QueueKind::Bounded) =>
                 { leasing $leasing lines $lines bounded $bounded }
             rotating: Some(QueueKind::Rotating) => { rotating $rotating }

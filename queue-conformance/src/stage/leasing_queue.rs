@@ -36,6 +36,10 @@ impl LeasingQueue {
         }
     }
 
+    pub(crate) fn kind(&self) -> QueueKind {
+        self.queue.kind()
+    }
+
     /// Pushes plain messages, for which there is room.
     pub(crate) async fn try_put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         let put = match &self.queue {

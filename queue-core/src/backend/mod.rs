@@ -16,7 +16,7 @@ pub use self::{
 };
 use crate::{
     AnyQueue, BoundedConfig, BoundedQueue, Confirmation, Counters, DelayConfig, DelayQueue, Error,
-    ErrorKind, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
+    ErrorKind, GroupedConfig, GroupedQueue, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
     ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue, Timestamp,
 };
 
@@ -78,6 +78,18 @@ pub trait Backend: Debug + Send + Sync + 'static {
         match self.open(name, &config.clone().into()).await? {
             AnyQueue::Priority(queue) => Ok(queue),
             other => Err(another_kind(name, QueueKind::Priority, &other)),
+        }
+    }
+
+    /// Opens a grouped queue, by [`open`](Self::open).
+    async fn open_grouped(
+        &self,
+        name: &QueueName,
+        config: &GroupedConfig,
+    ) -> Result<Arc<dyn GroupedQueue>> {
+        match self.open(name, &config.clone().into()).await? {
+            AnyQueue::Grouped(queue) => Ok(queue),
+            other => Err(another_kind(name, QueueKind::Grouped, &other)),
         }
     }
 

@@ -42,6 +42,7 @@ any! {
     Reliable by reliable;
     Delay by delay;
     Priority by priority;
+    Grouped by grouped;
     Bounded by bounded;
     Rotating by rotating;
 }

@@ -195,6 +195,9 @@ verbs! {
     PriorityQueue by priority or leasing {
         enqueue<'life1>(messages: [Prioritized]) -> Vec<Pushed> = Enqueue;
     }
+    GroupedQueue by grouped or leasing {
+        push_keyed<'life1>(messages: [Keyed]) -> Vec<Pushed> = PushKeyed;
+    }
     BoundedQueue by bounded or leasing {
         offer<'life1>(messages: [Offer], overflow: Overflow) -> Vec<Offered> = Offer;
         wait_for_room(timeout: Duration) -> () = WaitForRoom;
@@ -230,8 +233,9 @@ async fn missing<Q: Sync + ?Sized>(_queue: &Q, call: Call) -> Result<Answer> {
 
 impl Call {
     /// The call that puts plain messages into a queue of this kind. They are due as their pushes say or at
-    /// once, have priority 0 and no distinct key, and are refused where there is no room. A ring gets their
-    /// bodies and headers.
+    /// once, have priority 0 and no distinct key, and are refused where there is no room. On a grouped queue their
+    /// group's key is the partition key in their headers, or `-` without one. A ring gets their bodies and
+    /// headers.
     pub fn put(kind: QueueKind, messages: Vec<Push>) -> Self {
         let plain = messages.into_iter();
         match kind {
@@ -247,6 +251,14 @@ impl Call {
                 let equal = |push| Prioritized::new(push, 0);
                 Self::Enqueue(plain.map(equal).collect())
             }
+            QueueKind::Grouped => {
+                let keyed = |push: Push| {
+                    let key = push.headers.get(Partitioned::KEY).unwrap_or("-");
+                    let key = Bytes::copy_from_slice(key.as_bytes());
+                    Keyed::new(push, key)
+                };
+                Self::PushKeyed(plain.map(keyed).collect())
+            }
             QueueKind::Bounded => Self::Offer(plain.map(Offer::new).collect(), Overflow::Reject),
             QueueKind::Rotating => {
                 let item = |push: Push| Insert::new(push.body).with_headers(push.headers);
@@ -261,6 +273,7 @@ impl Call {
             QueueKind::Reliable => (NAMES.reliable, NAMES.leasing),
             QueueKind::Delay => (NAMES.delay, NAMES.leasing),
             QueueKind::Priority => (NAMES.priority, NAMES.leasing),
+            QueueKind::Grouped => (NAMES.grouped, NAMES.leasing),
             QueueKind::Bounded => (NAMES.bounded, NAMES.leasing),
             QueueKind::Rotating => (NAMES.rotating, &[][..]),
         };
@@ -274,6 +287,7 @@ impl Call {
             Self::Push(messages) => messages.iter().collect(),
             Self::Schedule(messages) => messages.iter().map(|message| &message.push).collect(),
             Self::Enqueue(messages) => messages.iter().map(|message| &message.push).collect(),
+            Self::PushKeyed(messages) => messages.iter().map(|message| &message.push).collect(),
             Self::Offer(messages, _) => messages.iter().map(|message| &message.push).collect(),
             _ => return None,
         })
@@ -289,6 +303,10 @@ impl Call {
                 .map(|message| &mut message.push)
                 .collect(),
             Self::Enqueue(messages) => messages
+                .iter_mut()
+                .map(|message| &mut message.push)
+                .collect(),
+            Self::PushKeyed(messages) => messages
                 .iter_mut()
                 .map(|message| &mut message.push)
                 .collect(),

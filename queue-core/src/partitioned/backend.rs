@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Facts,
-    Guarantees, OnceStore, PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal,
+    Guarantees, OnceStore, QueueConfig, QueueInfo, QueueKind, QueueName, Removal,
     Result, StoredQueue, Timestamp, backend::open_or_reconfigure, call::Front, config_mismatch,
 };
 
@@ -199,24 +199,21 @@ impl Partitioned {
         Err(Error::new(ErrorKind::Configuration, message).with_queue(name))
     }
 
-    /// Refuses another ageing while a message is ready in any partition, before any partition is changed.
-    async fn check_ageing(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
-        let QueueConfig::Priority(asked) = config else {
+    /// Refuses another order while any partition has messages of the old one, before any partition is changed.
+    async fn check_order(&self, name: &QueueName, config: &QueueConfig) -> Result<()> {
+        if !matches!(config, QueueConfig::Priority(_) | QueueConfig::Grouped(_)) {
             return Ok(());
-        };
-        let mut ready = 0;
+        }
+        let mut kept = 0;
         for partition in listing::partitions(&*self.backend, name).await? {
             let stored = self.backend.open_stored(&partition.info.name).await?;
-            let differs = stored.is_some_and(|stored| {
-                matches!(stored.config, QueueConfig::Priority(stored) if stored.ageing != asked.ageing)
-            });
-            if let (true, Some(counters)) = (differs, partition.info.counters) {
-                ready += counters.depth.ready;
+            if let (Some(stored), Some(counters)) = (stored, partition.info.counters) {
+                kept += config.kept_from(&stored.config, &counters.depth);
             }
         }
-        match ready {
+        match kept {
             0 => Ok(()),
-            ready => Err(PriorityConfig::ageing_of_ready(ready)),
+            kept => Err(config.order_of_kept(kept)),
         }
     }
 
@@ -275,7 +272,7 @@ impl Partitioned {
             Existing::Partitions(of) => of,
         };
         let configs = shares::of_config(config, name, of)?;
-        self.check_ageing(name, config).await?;
+        self.check_order(name, config).await?;
         let mut changed = false;
         for (partition, config) in names::all_partitions(name, of)?.iter().zip(&configs) {
             let one = self.backend.reconfigure(partition, config).await;

@@ -16,6 +16,7 @@ const SHOWN: &str = "a peek shows one partition after another, each in order";
 const DUE: &str = "each partition hands out its due messages in order";
 const URGENT: &str =
     "each partition hands out its most urgent first, and consumers go round the partitions";
+const TURNS: &str = "the groups of one partition take turns, and consumers go round the partitions";
 const ROOM: &str = "each partition has its share of the capacity, which its own messages take up";
 const DROPPED: &str = "each partition drops its own oldest, when it is full itself";
 const NOTIFIED: &str = "a producer with a key may be notified of another partition's room: it polls its own by its timer";
@@ -39,6 +40,7 @@ pub(super) fn divided(whole: Guarantees) -> Guarantees {
             ("P4", URGENT),
             ("L11", RETURNED),
         ],
+        QueueKind::Grouped => &[("G3", TURNS)],
         QueueKind::Bounded => &[
             ("F1", LINE),
             ("F2", BATCH),

@@ -7,7 +7,7 @@ use super::{
     partitions::Partitions,
     split::{Answers, PartitionShare, half_way, split, together},
 };
-use crate::{AnyQueue, Bytes, Error, Offer, Offered, Overflow, Push, Pushed, Result, call::Call};
+use crate::{AnyQueue, Bytes, Error, Keyed, Offer, Offered, Overflow, Push, Pushed, Result, call::Call};
 
 /// The header that names a message's partition key.
 pub(super) const PARTITION_KEY: &str = "partition-key";
@@ -33,8 +33,24 @@ impl Partitions {
         push_of: impl Fn(&T) -> &Push,
         call: impl Fn(Vec<T>) -> Call,
     ) -> Result<Vec<Pushed>> {
+        self.push_by(batch, |entry| key_of(push_of(entry), None), call)
+            .await
+    }
+
+    /// Pushes a batch of a grouped queue: the key of a message's group is its partition key.
+    pub(super) async fn push_by_group(&self, batch: Vec<Keyed>) -> Result<Vec<Pushed>> {
+        self.push_by(batch, |entry| Some(&entry.key[..]), Call::PushKeyed)
+            .await
+    }
+
+    async fn push_by<T>(
+        &self,
+        batch: Vec<T>,
+        key_of: impl for<'a> Fn(&'a T) -> Option<&'a [u8]>,
+        call: impl Fn(Vec<T>) -> Call,
+    ) -> Result<Vec<Pushed>> {
         let mut answers = Answers::to(batch.len());
-        let shares = self.spread(batch, |entry| key_of(push_of(entry), None));
+        let shares = self.spread(batch, key_of);
         let partitions: Vec<_> = shares.iter().map(|share| share.partition).collect();
         let whole = |partition, pushed| match pushed {
             Pushed::Accepted(id) => Pushed::Accepted(ids::whole(partition, id)),

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{confirming::ByParts, partitions::Partitions};
 use crate::{
-    Confirmer, Leased, Offer, Prioritized, Push, Result, Scheduled,
+    Confirmer, Keyed, Leased, Offer, Prioritized, Push, Result, Scheduled,
     call::{Answer, Answered, Call, Service},
     limits,
 };
@@ -45,6 +45,10 @@ impl Partitions {
                 self.push(batch, |each| &each.push, Call::Enqueue)
                     .await?
                     .answer()
+            }
+            Call::PushKeyed(batch) => {
+                Keyed::check_all(&batch, self.max_body)?;
+                self.push_by_group(batch).await?.answer()
             }
             Call::Offer(batch, overflow) => {
                 Offer::check_all(&batch, self.max_body)?;

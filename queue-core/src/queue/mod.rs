@@ -8,6 +8,7 @@ mod confirmation;
 mod dead;
 mod delay;
 mod find;
+mod grouped;
 mod leasing;
 mod message;
 mod patience;
@@ -29,6 +30,7 @@ pub use self::{
     dead::{DeadLetter, DeathReason, Revived},
     delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
     find::Found,
+    grouped::{GroupOrder, GroupedConfig, GroupedQueue, GroupedQueueExt, Keyed},
     leasing::{Leasing, LeasingExt},
     message::{Dedup, Delivery, Message, Push, Pushed},
     peek::{Peeked, Place, Standing},
@@ -41,7 +43,7 @@ pub(crate) use self::{
     confirmation::confirm,
     leasing::{chunks, half_way},
 };
-use crate::{Counters, QueueKind, Result};
+use crate::{Counters, Depth, Error, QueueKind, Result};
 
 /// A queue of any kind. As a [`Service`](crate::call::Service) it makes every call of
 /// its kind, and returns `Invalid` for any other.
@@ -51,6 +53,7 @@ pub enum AnyQueue {
     Reliable(Arc<dyn ReliableQueue>),
     Delay(Arc<dyn DelayQueue>),
     Priority(Arc<dyn PriorityQueue>),
+    Grouped(Arc<dyn GroupedQueue>),
     Bounded(Arc<dyn BoundedQueue>),
     Rotating(Arc<dyn RotatingQueue>),
 }
@@ -62,6 +65,7 @@ pub enum QueueConfig {
     Reliable(ReliableConfig),
     Delay(DelayConfig),
     Priority(PriorityConfig),
+    Grouped(GroupedConfig),
     Bounded(BoundedConfig),
     Rotating(RotatingConfig),
 }
@@ -117,6 +121,7 @@ any! {
     Reliable: ReliableConfig, ReliableQueue;
     Delay: DelayConfig, DelayQueue;
     Priority: PriorityConfig, PriorityQueue;
+    Grouped: GroupedConfig, GroupedQueue;
     Bounded: BoundedConfig, BoundedQueue;
     Rotating: RotatingConfig, RotatingQueue;
 }
@@ -128,6 +133,7 @@ impl AnyQueue {
             Self::Reliable(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
             Self::Delay(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
             Self::Priority(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
+            Self::Grouped(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
             Self::Bounded(queue) => Arc::clone(queue) as Arc<dyn Leasing>,
             Self::Rotating(_) => return None,
         })
@@ -143,6 +149,7 @@ impl AnyQueue {
             Self::Reliable(queue) => queue.counters().await,
             Self::Delay(queue) => queue.counters().await,
             Self::Priority(queue) => queue.counters().await,
+            Self::Grouped(queue) => queue.counters().await,
             Self::Bounded(queue) => queue.counters().await,
             Self::Rotating(ring) => {
                 let mut counters = Counters::default();
@@ -154,12 +161,14 @@ impl AnyQueue {
 }
 
 impl QueueConfig {
-    /// The default configuration of a kind; a bounded queue has this capacity.
+    /// The default configuration of a kind, for plain messages; a bounded queue has this capacity. A grouped queue is
+    /// loose, with any number of messages of a group under leases.
     pub fn of(kind: QueueKind, capacity: usize) -> Self {
         match kind {
             QueueKind::Reliable => Self::Reliable(ReliableConfig::default()),
             QueueKind::Delay => Self::Delay(DelayConfig::default()),
             QueueKind::Priority => Self::Priority(PriorityConfig::default()),
+            QueueKind::Grouped => Self::Grouped(GroupedConfig::loose(u32::MAX)),
             QueueKind::Bounded => Self::Bounded(BoundedConfig::new(capacity)),
             QueueKind::Rotating => Self::Rotating(RotatingConfig::default()),
         }
@@ -172,6 +181,7 @@ impl QueueConfig {
             Self::Reliable(config) => config.leasing.max_body = bytes,
             Self::Delay(config) => config.leasing.max_body = bytes,
             Self::Priority(config) => config.leasing.max_body = bytes,
+            Self::Grouped(config) => config.leasing.max_body = bytes,
             Self::Bounded(config) => config.leasing.max_body = bytes,
             Self::Rotating(config) => config.max_body = bytes,
         }
@@ -184,6 +194,7 @@ impl QueueConfig {
             Self::Reliable(config) => config.leasing.max_body,
             Self::Delay(config) => config.leasing.max_body,
             Self::Priority(config) => config.leasing.max_body,
+            Self::Grouped(config) => config.leasing.max_body,
             Self::Bounded(config) => config.leasing.max_body,
             Self::Rotating(config) => config.max_body,
         }
@@ -200,9 +211,34 @@ impl QueueConfig {
             (Self::Reliable(asked), Self::Reliable(stored)) => asked.check_stored(stored),
             (Self::Delay(asked), Self::Delay(stored)) => asked.check_stored(stored),
             (Self::Priority(asked), Self::Priority(stored)) => asked.check_stored(stored),
+            (Self::Grouped(asked), Self::Grouped(stored)) => asked.check_stored(stored),
             (Self::Bounded(asked), Self::Bounded(stored)) => asked.check_stored(stored, resized),
             (Self::Rotating(asked), Self::Rotating(stored)) => asked.check_stored(stored),
             _ => Err(config_mismatch("kind", stored.kind(), self.kind())),
+        }
+    }
+
+    /// How many of a queue's messages keep this configuration from replacing the stored one: by another ageing, all
+    /// that are ready; by another order of groups, all but the dead.
+    pub fn kept_from(&self, stored: &Self, depth: &Depth) -> u64 {
+        match (self, stored) {
+            (Self::Priority(asked), Self::Priority(stored)) if asked.ageing != stored.ageing => {
+                depth.ready
+            }
+            (Self::Grouped(asked), Self::Grouped(stored))
+                if (asked.order, asked.per_group) != (stored.order, stored.per_group) =>
+            {
+                depth.ready + depth.delayed + depth.leased
+            }
+            _ => 0,
+        }
+    }
+
+    /// The error of a change that so many messages keep from happening.
+    pub fn order_of_kept(&self, kept: u64) -> Error {
+        match self {
+            Self::Grouped(_) => GroupedConfig::order_of_held(kept),
+            _ => PriorityConfig::ageing_of_ready(kept),
         }
     }
 
@@ -212,6 +248,7 @@ impl QueueConfig {
             Self::Reliable(config) => &mut config.leasing,
             Self::Delay(config) => &mut config.leasing,
             Self::Priority(config) => &mut config.leasing,
+            Self::Grouped(config) => &mut config.leasing,
             Self::Bounded(config) => &mut config.leasing,
             Self::Rotating(_) => return None,
         })
@@ -223,6 +260,7 @@ impl QueueConfig {
             Self::Reliable(config) => &config.leasing,
             Self::Delay(config) => &config.leasing,
             Self::Priority(config) => &config.leasing,
+            Self::Grouped(config) => &config.leasing,
             Self::Bounded(config) => &config.leasing,
             Self::Rotating(_) => return None,
         })

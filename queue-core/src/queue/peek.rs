@@ -36,6 +36,8 @@ pub struct Peeked<B = Bytes> {
     pub failure: Option<String>,
     /// Its priority on a priority queue; 0 on queues of other kinds.
     pub priority: i16,
+    /// The key of its group on a grouped queue.
+    pub group: Option<Bytes>,
     /// The message's place.
     pub standing: Standing,
 }

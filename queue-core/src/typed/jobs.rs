@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use super::{MessageBuilder, Queues, consumer::AsLeasing};
 use crate::{
-    BoundedConfig, BoundedQueue, BoundedQueueExt, Codec, Consumer, DelayConfig, DelayQueue,
-    DelayQueueExt, Due, Job, Json, MessageId, Offered, Overflow, Prioritized, PriorityConfig,
+    BoundedConfig, BoundedQueue, BoundedQueueExt, Bytes, Codec, Consumer, DelayConfig, DelayQueue,
+    DelayQueueExt, Due, GroupedConfig, GroupedQueue, GroupedQueueExt, Job, Json, MessageId, Offered, Overflow, Prioritized, PriorityConfig,
     PriorityQueue, PriorityQueueExt, Push, Pushed, QueueName, Raw, ReliableConfig, ReliableQueue,
     ReliableQueueExt, Result, Scheduled,
 };
@@ -56,6 +56,8 @@ pub type ReliableJobs<C = Json> = Jobs<dyn ReliableQueue, C>;
 pub type DelayJobs<C = Json> = Jobs<dyn DelayQueue, C>;
 /// A priority queue of jobs.
 pub type PriorityJobs<C = Json> = Jobs<dyn PriorityQueue, C>;
+/// A grouped queue of jobs.
+pub type GroupedJobs<C = Json> = Jobs<dyn GroupedQueue, C>;
 /// A bounded queue of jobs.
 pub type BoundedJobs<C = Json> = Jobs<dyn BoundedQueue, C>;
 
@@ -237,6 +239,34 @@ impl<C> PriorityJobs<C> {
     }
 }
 
+impl<C> GroupedJobs<C> {
+    /// Puts a job at the tail of the group of this key.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`GroupedQueue::push_keyed`], and of [`encode`](Self::encode).
+    pub async fn push<J: Job>(&self, job: &J, key: impl AsRef<[u8]>) -> Result<MessageId>
+    where
+        C: Codec<J>,
+    {
+        let key = Bytes::copy_from_slice(key.as_ref());
+        let pushed = self.queue.push_keyed_one(self.encode(job)?, key).await?;
+        Ok(pushed.id())
+    }
+
+    /// A message with this job for the group of this key.
+    pub fn message<J: Job>(
+        &self,
+        job: &J,
+        key: impl AsRef<[u8]>,
+    ) -> MessageBuilder<'_, dyn GroupedQueue, Bytes>
+    where
+        C: Codec<J>,
+    {
+        self.compose(job, Bytes::copy_from_slice(key.as_ref()))
+    }
+}
+
 impl<C> BoundedJobs<C> {
     /// Puts a job at the tail; where there is no room, `overflow` decides (B2, B3).
     ///
@@ -319,6 +349,20 @@ impl Queues {
     open_jobs! {
         /// Opens a priority queue of jobs.
         priority_jobs_with, PriorityConfig, open_priority, PriorityJobs
+    }
+
+    /// Opens a grouped queue of jobs with the default configuration.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`grouped_jobs_with`](Self::grouped_jobs_with).
+    pub async fn grouped_jobs(&self, name: &str) -> Result<GroupedJobs> {
+        self.grouped_jobs_with(name, &GroupedConfig::default()).await
+    }
+
+    open_jobs! {
+        /// Opens a grouped queue of jobs.
+        grouped_jobs_with, GroupedConfig, open_grouped, GroupedJobs
     }
 
     /// Opens a bounded queue of jobs, of this fixed length, otherwise with the default configuration.

@@ -37,6 +37,7 @@ use crate::{Bytes, Due, Headers, Leasing, Push, Result, TimeToLive};
 /// | reliable, and every kind below but the ring | a dedup key, or a unique one; a due time; a time to live |
 /// | delay | cannot do without the due time |
 /// | priority | a priority, 0 if it says none |
+/// | grouped | the key of its group, which it cannot do without |
 /// | bounded | a distinct key; the policy for a full queue, which it cannot do without |
 /// | rotating | the item's key |
 ///

@@ -6,6 +6,7 @@ mod consumer;
 mod dead;
 mod delay;
 mod delivery;
+mod grouped;
 mod job;
 mod jobs;
 mod message;
@@ -25,14 +26,14 @@ pub use self::{
     dead::TypedDeadLetter,
     delivery::{TypedDelivery, TypedMessage},
     job::{Job, check_job_name},
-    jobs::{BoundedJobs, DelayJobs, Jobs, PriorityJobs, ReliableJobs},
+    jobs::{BoundedJobs, DelayJobs, GroupedJobs, Jobs, PriorityJobs, ReliableJobs},
     message::MessageBuilder,
     peek::TypedPeeked,
     queues::Queues,
     result::JobResult,
 };
 use crate::{
-    BoundedQueue, Codec, DelayQueue, Json, Leasing, Message, PriorityQueue, ReliableQueue, Result,
+    BoundedQueue, Codec, DelayQueue, GroupedQueue, Json, Leasing, Message, PriorityQueue, ReliableQueue, Result,
     RotatingQueue,
 };
 
@@ -52,6 +53,8 @@ pub type Reliable<T> = Typed<T, dyn ReliableQueue>;
 pub type Delay<T> = Typed<T, dyn DelayQueue>;
 /// A priority queue of `T`.
 pub type Priority<T> = Typed<T, dyn PriorityQueue>;
+/// A grouped queue of `T`.
+pub type Grouped<T> = Typed<T, dyn GroupedQueue>;
 /// A bounded queue of `T`.
 pub type Bounded<T> = Typed<T, dyn BoundedQueue>;
 /// A rotating queue of `T`.

@@ -21,6 +21,7 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
             age: peeked.age,
             failure: peeked.failure,
             priority: peeked.priority,
+            group: peeked.group,
             standing: peeked.standing,
         };
         Ok(Paged {

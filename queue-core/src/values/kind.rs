@@ -16,6 +16,8 @@ pub enum QueueKind {
     Delay,
     /// The most urgent first: [`PriorityQueue`](crate::PriorityQueue).
     Priority,
+    /// Each group in order, and all groups in turn: [`GroupedQueue`](crate::GroupedQueue).
+    Grouped,
     /// A fixed length, never exceeded: [`BoundedQueue`](crate::BoundedQueue).
     Bounded,
     /// A ring, each item in turn: [`RotatingQueue`](crate::RotatingQueue).
@@ -24,16 +26,23 @@ pub enum QueueKind {
 
 impl QueueKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Reliable,
         Self::Delay,
         Self::Priority,
+        Self::Grouped,
         Self::Bounded,
         Self::Rotating,
     ];
 
     /// The kinds that hand out messages under leases.
-    pub const LEASING: [Self; 4] = [Self::Reliable, Self::Delay, Self::Priority, Self::Bounded];
+    pub const LEASING: [Self; 5] = [
+        Self::Reliable,
+        Self::Delay,
+        Self::Priority,
+        Self::Grouped,
+        Self::Bounded,
+    ];
 
     /// The kind's name, in lower case.
     pub const fn as_str(self) -> &'static str {
@@ -41,6 +50,7 @@ impl QueueKind {
             Self::Reliable => "reliable",
             Self::Delay => "delay",
             Self::Priority => "priority",
+            Self::Grouped => "grouped",
             Self::Bounded => "bounded",
             Self::Rotating => "rotating",
         }
@@ -52,6 +62,7 @@ impl QueueKind {
             Self::Reliable | Self::Bounded => "F1",
             Self::Delay => "D2",
             Self::Priority => "P2",
+            Self::Grouped => "G2",
             Self::Rotating => "T1",
         }
     }

@@ -19,7 +19,7 @@ pub const MAX_BATCH_BYTES: usize = 8 * 1024 * 1024;
 pub const DEFAULT_MAX_BODY: usize = 1024 * 1024;
 /// Entries in one page of a listing, and messages that one purge removes, at most.
 pub const MAX_PAGE: usize = 1_000;
-/// Bytes in a dedup key, a distinct key, a ring item's key or a once key, at most.
+/// Bytes in a dedup key, a distinct key, a group's key, a ring item's key or a once key, at most.
 pub const MAX_KEY: usize = 256;
 /// Bytes of a dead letter's reason that a backend keeps; it cuts off the rest.
 pub const MAX_REASON: usize = 1024;
@@ -251,7 +251,7 @@ pub fn check_sizes(sizes: impl IntoIterator<Item = usize>, max_body: usize) -> R
     Ok(())
 }
 
-/// Checks a dedup key, a distinct key, a ring item's key or a once key: 1 to [`MAX_KEY`] bytes.
+/// Checks a dedup key, a distinct key, a group's key, a ring item's key or a once key: 1 to [`MAX_KEY`] bytes.
 ///
 /// # Errors
 ///

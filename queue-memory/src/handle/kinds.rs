@@ -4,13 +4,13 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, BoundedQueue, DelayQueue, Due, Insert, Inserted, Message, MessageId, Offer, Offered,
+    AnyQueue, BoundedQueue, DelayQueue, Due, GroupedQueue, Insert, Inserted, Keyed, Message, MessageId, Offer, Offered,
     Overflow, Page, Paged, Prioritized, PriorityQueue, Push, Pushed, QueueConfig, ReliableQueue,
     Rescheduled, Result, Rotated, RotatingQueue, Scheduled, check_capacity, limits,
 };
 
 use super::{home::Handle, leasing::LeasingHandle};
-use crate::state::{Bounded, Delay, LeasingState, Openable, Priority, Reliable, Ring};
+use crate::state::{Bounded, Delay, Grouped, LeasingState, Openable, Priority, Reliable, Ring};
 
 /// A state whose handles are queues of a kind.
 pub(crate) trait Opens: Openable {
@@ -48,6 +48,7 @@ kinds! {
     Reliable: LeasingState<Reliable>;
     Delay: LeasingState<Delay>;
     Priority: LeasingState<Priority>;
+    Grouped: LeasingState<Grouped>;
     Bounded: LeasingState<Bounded>;
     Rotating: Ring;
 }
@@ -82,6 +83,14 @@ impl PriorityQueue for LeasingHandle<Priority> {
     async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
         self.checked(Prioritized::check_all(messages, self.max_body))?;
         self.call(|state, now| state.enqueue(now, messages))
+    }
+}
+
+#[async_trait]
+impl GroupedQueue for LeasingHandle<Grouped> {
+    async fn push_keyed(&self, messages: &[Keyed]) -> Result<Vec<Pushed>> {
+        self.checked(Keyed::check_all(messages, self.max_body))?;
+        self.call(|state, now| state.push_keyed(now, messages))
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use queue_core::{Timestamp, limits};
 
 use super::{
-    entry::{Entries, EntryPlace, Slot},
+    entry::{Entries, EntryPlace, Slot, StoredMessage},
     timeline::Timeline,
 };
 
@@ -22,6 +22,14 @@ pub(crate) trait Backlog: Debug + Send + 'static {
 
     /// Makes due messages ready, at most 128 (L7).
     fn promote(&mut self, entries: &mut Entries, now: Timestamp);
+
+    /// Removes a ready message that is leased from now on.
+    fn grant(&mut self, entries: &mut Entries, slot: Slot) {
+        self.remove(entries, slot);
+    }
+
+    /// Notes that a message is gone or dead.
+    fn forgotten(&mut self, _entry: &StoredMessage) {}
 
     /// The next message to deliver.
     fn first_ready(&self, now: Timestamp) -> Option<Slot>;
@@ -63,7 +71,28 @@ pub(crate) trait Lines: Debug + Send + 'static {
     /// Puts a message back, before all others.
     fn rejoin(&mut self, entries: &mut Entries, slot: Slot);
 
-    /// The next message to deliver.
+    /// Puts a message that was delayed at the tail.
+    fn due(&mut self, entries: &mut Entries, slot: Slot) {
+        self.join(entries, slot);
+    }
+
+    /// Notes that a message is delayed, which is new or was leased.
+    fn put_off(&mut self, _entries: &mut Entries, _slot: Slot) {}
+
+    /// Takes a message out that is leased from now on.
+    fn grant(&mut self, entries: &mut Entries, slot: Slot) {
+        self.remove(entries, slot);
+    }
+
+    /// Notes that a message is gone or dead.
+    fn forgotten(&mut self, _entry: &StoredMessage) {}
+
+    /// The next message to deliver, if any may be delivered.
+    fn next(&self) -> Option<Slot> {
+        self.first()
+    }
+
+    /// The first in the order in which all are shown.
     fn first(&self) -> Option<Slot>;
 
     /// Takes a message out, wherever it is.
@@ -112,6 +141,7 @@ impl<L: Lines> Backlog for Lined<L> {
         let entry = &mut entries[slot];
         entry.place = EntryPlace::Due(due);
         self.delayed.insert(due, entry.id, slot);
+        self.lines.put_off(entries, slot);
     }
 
     #[inline]
@@ -122,18 +152,27 @@ impl<L: Lines> Backlog for Lined<L> {
             };
             entries[slot].since = due;
             planted!(PromotedToTheHead => self.lines.rejoin(entries, slot); continue);
-            self.lines.join(entries, slot);
+            self.lines.due(entries, slot);
         }
     }
 
     #[inline]
     fn first_ready(&self, _now: Timestamp) -> Option<Slot> {
-        self.lines.first()
+        self.lines.next()
     }
 
     fn first(&self) -> Option<Slot> {
         let delayed = || self.delayed.first().map(|(_, slot)| slot);
         self.lines.first().or_else(delayed)
+    }
+
+    #[inline]
+    fn grant(&mut self, entries: &mut Entries, slot: Slot) {
+        self.lines.grant(entries, slot);
+    }
+
+    fn forgotten(&mut self, entry: &StoredMessage) {
+        self.lines.forgotten(entry);
     }
 
     #[inline]

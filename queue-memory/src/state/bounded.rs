@@ -100,10 +100,10 @@ impl LeasingState<Bounded> {
         if let Some(key) = &offer.distinct {
             planted!(KeyedGoesFirst => self.put_first(slot, now));
             let key: Key = Arc::from(&key[..]);
-            self.entries[slot].distinct = Some(Arc::clone(&key));
+            self.entries[slot].key = Some(Arc::clone(&key));
             // A leased message under the key becomes an ordinary one.
             if let Some(leased) = self.keys.insert(key, slot) {
-                self.entries[leased].distinct = None;
+                self.entries[leased].key = None;
             }
         }
         id

@@ -7,7 +7,7 @@ use std::{
 
 use queue_core::{Cursor, DeadLetter, DeathReason, MessageId, Page, Paged, Timestamp, limits};
 
-use super::entry::StoredMessage;
+use super::entry::{Key, StoredMessage};
 
 /// The dead letters in the order of dying, and by id.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(crate) struct DeadLetters {
 pub(crate) struct Dead {
     pub(crate) letter: DeadLetter,
     pub(crate) priority: i16,
+    /// The name of its group, on a grouped queue.
+    pub(crate) group: Option<Key>,
 }
 
 impl DeadLetters {
@@ -68,8 +70,12 @@ impl DeadLetters {
         };
         self.last += 1;
         self.numbers.insert(letter.id, self.last);
-        let priority = entry.priority;
-        self.letters.insert(self.last, Dead { letter, priority });
+        let dead = Dead {
+            letter,
+            priority: entry.priority,
+            group: entry.key,
+        };
+        self.letters.insert(self.last, dead);
         let cap = self.cap;
         planted!(DeadLetterTooMany => cap = cap + 1);
         if self.letters.len() as u64 <= cap {

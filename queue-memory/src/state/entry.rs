@@ -40,13 +40,15 @@ pub(crate) struct StoredMessage {
     /// The details of a message that was retried, revived or delayed by its push. Few messages are, so the
     /// others have no room for them.
     pub(crate) past: Option<Box<Past>>,
-    /// Its distinct key, if it still has one (B7).
-    pub(crate) distinct: Option<Key>,
+    /// On a bounded queue its distinct key, if it still has one (B7). On a grouped queue the name of its group.
+    pub(crate) key: Option<Key>,
     pub(crate) attempts: u32,
     /// Its neighbours, while it is in a line.
     pub(crate) before: Slot,
     pub(crate) after: Slot,
     pub(crate) priority: i16,
+    /// Whether it holds a place of its group.
+    pub(crate) holds: bool,
 }
 
 /// The history of a message.
@@ -91,11 +93,12 @@ impl StoredMessage {
             since: now,
             arrival: now,
             past: None,
-            distinct: None,
+            key: None,
             attempts: 0,
             before: NONE,
             after: NONE,
             priority: 0,
+            holds: false,
         }
     }
 

@@ -2,9 +2,10 @@
 
 use std::fmt::Debug;
 
+use bytes::Bytes;
 use queue_core::QueueConfig;
 
-use super::backlog::Backlog;
+use super::{backlog::Backlog, entry::StoredMessage};
 
 /// A leasing kind of queue.
 pub(crate) trait Kind: Debug + Send + Sync + 'static {
@@ -13,4 +14,9 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
 
     /// The configuration that the first open fixes.
     type Config: Debug + Clone + Into<QueueConfig> + Send + Sync + 'static;
+
+    /// The key of a message's group; none where messages have no groups.
+    fn group(_message: &StoredMessage) -> Option<Bytes> {
+        None
+    }
 }

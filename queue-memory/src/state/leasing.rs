@@ -213,12 +213,15 @@ impl<K: Kind> LeasingState<K> {
     /// Removes a message that is no longer in the backlog nor leased.
     #[inline]
     pub(super) fn forget(&mut self, slot: Slot) -> StoredMessage {
-        let entry = self.entries.remove(slot);
+        let mut entry = self.entries.remove(slot);
+        self.backlog.forgotten(&entry);
         self.index.remove(entry.id);
         self.marks.done(entry.id);
         self.ends.done(entry.id);
-        if let Some(key) = &entry.distinct {
-            self.keys.remove(key);
+        if let Some(key) = &entry.key
+            && self.keys.remove(key).is_some()
+        {
+            entry.key = None;
         }
         if let Some(ended) = &mut self.ended {
             ended.push(entry.id);
@@ -286,7 +289,7 @@ impl<K: Kind> LeasingState<K> {
 
     #[inline]
     fn grant(&mut self, slot: Slot, now: Timestamp, lease_time: u64, holder: Name) -> Delivery {
-        self.backlog.remove(&mut self.entries, slot);
+        self.backlog.grant(&mut self.entries, slot);
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         planted!(TokenReused => self.last_token = now.as_millis() * Token::PER_MILLI);
         let token = Token::new(self.last_token);

@@ -87,6 +87,7 @@ impl<K: Kind> LeasingState<K> {
             age: now.since(entry.pushed()),
             failure: entry.failure(),
             priority: entry.priority,
+            group: K::group(entry),
             standing: self.standing(entry, place, now),
         }
     }

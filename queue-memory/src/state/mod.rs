@@ -18,6 +18,8 @@ mod ends;
 mod entering;
 mod entry;
 mod fifo;
+mod grouped;
+mod groups;
 mod holders;
 mod index;
 mod kind;
@@ -46,6 +48,7 @@ pub(crate) use self::{
     availability::{Availability, Waitable},
     bounded::Bounded,
     delay::Delay,
+    grouped::Grouped,
     kind::Kind,
     leasing::LeasingState,
     once::{ClaimLost, OnceKeys},

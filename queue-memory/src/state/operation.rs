@@ -60,7 +60,12 @@ impl<K: Kind> LeasingState<K> {
         if is_full {
             return Revived::Full;
         }
-        let Some(Dead { letter, priority }) = self.dead.take(id) else {
+        let Some(Dead {
+            letter,
+            priority,
+            group,
+        }) = self.dead.take(id)
+        else {
             return Revived::NotFound;
         };
         let mut entry = StoredMessage::with(id, letter.body, letter.headers, now);
@@ -70,6 +75,7 @@ impl<K: Kind> LeasingState<K> {
         }));
         planted!(RevivalKeepsWhy => entry.failed(letter.failure.as_deref()));
         entry.priority = priority;
+        entry.key = group;
         planted!(RevivalLosesPriority => entry.priority = 0);
         planted!(RevivalKeepsAttempts => entry.attempts = letter.attempts);
         let slot = self.keep(entry);

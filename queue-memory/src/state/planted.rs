@@ -42,7 +42,7 @@ impl<K: Kind> LeasingState<K> {
 
     /// A delivered message no longer holds its distinct key.
     pub(super) fn free_key(&mut self, slot: Slot) {
-        if let Some(key) = self.entries[slot].distinct.take() {
+        if let Some(key) = self.entries[slot].key.take() {
             self.keys.remove(&key);
         }
     }

@@ -31,6 +31,11 @@ end
 
 --- @include "list/fast_lease"
 
+--- @part "groups"
+-- Its messages have no groups: see `grouped/queue`.
+-- gives: end_places, hold, keep_place, regroup_members
+local end_places, hold, keep_place, regroup_members = nil, nil, nil, nil
+
 --- @part "line"
 -- Distinct keys (B7). DISTINCT has the id of the message that owns a key, and OWNED the key of an id. Messages with a
 -- key are never in READY, so replacing one costs O(log n).

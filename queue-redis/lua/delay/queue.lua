@@ -27,6 +27,11 @@ end
 
 --- @include "lib/sorted_line#fast_lease"
 
+--- @part "groups"
+-- Its messages have no groups: see `grouped/queue`.
+-- gives: end_places, hold, keep_place, regroup_members
+local end_places, hold, keep_place, regroup_members = nil, nil, nil, nil
+
 --- @part "line"
 -- The line of a delay queue. LINE has ids by due time, and FRAMES their frames. Due messages are ready since their
 -- due time, so scripts do not update that time in the frame.

@@ -100,9 +100,9 @@ return cancel()
 -- ARGV[1], ARGV[2] see `lib/call`
 -- ARGV[3] configuration: '' to continue trimming with the stored one
 -- ARGV[4] not used; see `rotating/ring#reconfigure`
--- Returns the number of dead letters that are left to trim. Or -n if another ageing is refused, because n messages
--- are ready in the order of the old one.
--- needs: change_config, config, count_ready, reclaim, trim
+-- Returns the number of dead letters that are left to trim. Or -n if another order is refused, because n messages
+-- are there in the old one.
+-- needs: DELAYED, LEASES, change_config, config, count_ready, reclaim, trim
 --- @include "lib/config#state"
 
 local function reconfigure()
@@ -112,9 +112,15 @@ local function reconfigure()
 
   reclaim()
   if ARGV[3] ~= '' then
-    local ready = count_ready()
-    if ready > 0 and string.match(config, 'ageing=%S+') ~= string.match(ARGV[3], 'ageing=%S+') then
-      return -ready
+    local function order_of(text)
+      return string.match(text, ' ageing=%S+') or string.match(text, ' per_group=%S+ loose=%S+')
+    end
+    local kept = count_ready()
+    if string.find(config, ' per_group=', 1, true) then
+      kept = kept + call('ZCARD', DELAYED) + call('ZCARD', LEASES)
+    end
+    if kept > 0 and order_of(config) ~= order_of(ARGV[3]) then
+      return -kept
     end
     change_config(ARGV[3])
   end

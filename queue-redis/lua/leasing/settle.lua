@@ -1,6 +1,6 @@
 -- Settlements on the slow path.
 -- needs: ARRIVALS, DELAYED, END_MARKERS, FRAMES, LEASES, LINE, PROMOTED, add_dead_letter, add_ends, add_to
--- needs: attempts_of, config, end_leases, forget, free, give_back, id_in, is_valid, keep_result, lower_next_due
+-- needs: attempts_of, config, end_leases, forget, free, give_back, id_in, is_valid, keep_place, keep_result, lower_next_due
 -- needs: reframe, split_batches, wake_up
 -- gives: settle
 --- @include "lib/reclaim"
@@ -10,6 +10,9 @@
 local function put_off(id, frame, due)
   call('HSET', FRAMES, id, frame)
   call('ZADD', DELAYED, due, id)
+  if keep_place then
+    keep_place(id)
+  end
   add_ends({ id })
   if PROMOTED then
     lower_next_due(due)

@@ -19,7 +19,7 @@
 -- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
 -- must call alone.
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, flags, forget, free
--- needs: has_ttl, holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, spend
+-- needs: has_ttl, hold, holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, spend
 -- needs: wake_up
 -- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
 -- gives: gapless, lease_time, meta, named_holders, only_acks, reply, room_marker, settlements, singles, size, taken
@@ -148,6 +148,9 @@ local function slow_path()
       add_many(LEASES, leases)
       lower_next_due(now + lease_time)
     end
+    if hold then
+      hold(picked)
+    end
     remove_picked(picked)
     -- A call that leaves work behind wakes up the next process, also if the work is due later. The leasing process
     -- may have been the only one that knew the due time (D5).
@@ -207,8 +210,8 @@ local function slow_path()
     if leased > 0 or done > 0 then
       call('HSET', META, 'token', last_token, 'acked', acked + done)
     end
-    -- Places that became free, and that this call did not take again (Q1).
-    if allowed_of and ended > leased and any_left() then
+    -- Places that became free, and that this call did not take again (Q1, G6).
+    if (allowed_of or hold) and ended > leased and any_left() then
       wake_up(ARRIVALS, ended - leased)
     end
     return reply

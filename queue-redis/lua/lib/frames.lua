@@ -4,16 +4,19 @@
 -- - 7 bytes   time in ms since which the message is ready, or at which it will be. On a delay queue, and in a frame
 --             without a past, the time of the push
 -- - 9 bytes   on a priority queue only: priority + 32768 (2 bytes), arrival in ms (7 bytes)
+-- - 1 byte    on a grouped queue only: the length of the group's key, minus 1
 -- - a past    in some frames: attempts (4 bytes), time of the push in ms (7 bytes), length of the reason of the last
 --             retry (2 bytes), reason; see `reframe`. A message that is pushed with a due time has a past, too
+-- - a key     on a grouped queue only: the key of its group
 -- - the rest  headers and body as the client wrote them, or their reference; see src/frame.rs
 --
 -- Numbers are big-endian, so ids sort as strings. All scripts that read or write a frame use these names. They are no
 -- functions, because each function costs a push as much as a command.
 -- needs: EXTRA_HEAD
--- gives: BYTES, FRAME, HEAD, ID, PACK, PAST, SINCE, TAGS, WITH_PAST
-local FRAME = EXTRA_HEAD == 9 and '>BI7I7I2I7' or '>BI7I7' -- its head
+-- gives: BYTES, FRAME, HEAD, ID, KEYED, PACK, PAST, SINCE, TAGS, WITH_PAST
+local FRAME = EXTRA_HEAD == 9 and '>BI7I7I2I7' or EXTRA_HEAD == 1 and '>BI7I7B' or '>BI7I7' -- its head
 local HEAD = EXTRA_HEAD and 15 + EXTRA_HEAD or 0 -- length of the head
+local KEYED = EXTRA_HEAD == 1 -- whether frames have the key of a group
 local ID, SINCE = 2, 9 -- where these two begin in a frame, an I7 each
 -- The least tag. The slow path writes WITH_PAST - 2, because a function may use 60 names of the outer function only.
 local TAGS = 253
@@ -24,7 +27,7 @@ local BYTES = 8388608 -- of headers and bodies that one call returns at most
 
 --- @part "size"
 -- The size of a reply.
--- needs: BYTES, HEAD, WITH_PAST
+-- needs: BYTES, HEAD, KEYED, WITH_PAST
 -- gives: fits, size_of
 
 -- Bytes of headers and body in a valid frame, without separators. A reference says how long its headers and body are.
@@ -32,6 +35,9 @@ local function size_of(frame)
   local at = HEAD + 1
   if HEAD > 0 and byte(frame, 1) == WITH_PAST then
     at = at + 13 + decode('>I2', frame, at + 11)
+  end
+  if KEYED then
+    at = at + byte(frame, HEAD) + 1
   end
   local kind = byte(frame, at)
   if kind == 0 or #frame < at + 4 then
@@ -57,7 +63,7 @@ end
 
 --- @part "valid"
 -- Checks of frames, which other programs may have damaged.
--- needs: HEAD, ID, SINCE, WITH_PAST
+-- needs: HEAD, ID, KEYED, SINCE, WITH_PAST
 -- gives: id_of, is_valid
 
 -- The id in a frame, 7 bytes.
@@ -69,10 +75,12 @@ end
 local function is_valid(frame, id)
   if #frame <= HEAD or sub(frame, ID, SINCE - 1) ~= id then
     return false
-  elseif byte(frame, 1) == WITH_PAST then
-    return #frame > HEAD + 13 and #frame > HEAD + 13 + decode('>I2', frame, HEAD + 12)
   end
-  return byte(frame, 1) < WITH_PAST - 2
+  local start = KEYED and HEAD + 1 + byte(frame, HEAD) or HEAD
+  if byte(frame, 1) == WITH_PAST then
+    return #frame > start + 13 and #frame > start + 13 + decode('>I2', frame, HEAD + 12)
+  end
+  return byte(frame, 1) < WITH_PAST - 2 and #frame > start
 end
 
 --- @part "edit"

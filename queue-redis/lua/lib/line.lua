@@ -1,7 +1,8 @@
 -- A member of LINE that is longer than an id ends in the id. FRAMES has the rest of the member in the field 'p' and
 -- id, so the place is found by the id.
--- needs: FRAMES, LINE
+-- needs: FRAMES, LINE, regroup_members
 -- gives: remove_from_line
+--- @include "{kind}/queue#groups"
 
 -- Removes members from LINE.
 local function remove_from_line(members)
@@ -15,12 +16,15 @@ local function remove_from_line(members)
   if kept[1] then
     call('HDEL', FRAMES, unpack(kept))
   end
+  if regroup_members then
+    regroup_members(members)
+  end
 end
 
 --- @part "place_of"
 -- The place of an undelivered message that is not in READY.
--- needs: DELAYED, FRAMES, LINE, remove_from_line
--- gives: place_of, remove_place
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, end_places, remove_from_line, wake_up
+-- gives: place_of, remove_place, remove_delayed
 
 -- The key and the member of a message's place; nil if it has none.
 local function place_of(id)
@@ -34,12 +38,21 @@ local function place_of(id)
   end
 end
 
+-- Removes delayed messages. If any held the place of its group, that may run now (G6).
+local function remove_delayed(ids)
+  call('ZREM', DELAYED, unpack(ids))
+  local came = end_places and end_places(ids) or 0
+  if came > 0 then
+    wake_up(ARRIVALS, came)
+  end
+end
+
 -- Removes a place that `place_of` found.
 local function remove_place(key, member)
   if key == LINE then
     remove_from_line({ member })
   else
-    call('ZREM', key, member)
+    remove_delayed({ member })
   end
 end
 
@@ -80,9 +93,10 @@ end
 
 --- @part "take_out"
 -- Removes messages without delivering them.
--- needs: BYTES, DELAYED, add_to, pick, remove_picked
+-- needs: BYTES, DELAYED, add_to, pick, remove_delayed, remove_picked
 -- gives: take_out
 --- @include "{kind}/queue#line"
+--- @include "lib/line#place_of"
 
 -- Removes up to `wanted` undelivered messages from their places, 128 at most: ready ones in delivery order, then
 -- delayed ones by (due, id). Adds their number to `counter`. Returns their ids, and the number of places that are
@@ -90,7 +104,7 @@ end
 local function take_out(wanted, counter)
   BYTES = math.huge -- because it returns no bodies
   wanted = math.min(wanted, MANY)
-  local picked = pick(wanted)
+  local picked = pick(wanted, true)
   local ids = picked.ids
   local left, aside = wanted - #ids - #picked.damaged, #picked.damaged
   if ids[1] then
@@ -101,7 +115,7 @@ local function take_out(wanted, counter)
   local delayed = left > 0 and call('ZRANGE', DELAYED, 0, left - 1) or {}
   if delayed[1] then
     add_to(counter, #delayed)
-    call('ZREM', DELAYED, unpack(delayed))
+    remove_delayed(delayed)
   end
   for k = 1, #delayed do
     ids[#ids + 1] = delayed[k]

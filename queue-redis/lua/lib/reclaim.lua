@@ -3,7 +3,7 @@
 -- - promotes up to 128 delayed messages, by (due, id)
 -- - ends up to 128 messages past their time to live, by (end, id)
 -- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_dead_letter, add_ends, add_to
--- needs: attempts_of, config, fields_of, flags, forget, free, give_back, has_ttl, holders, is_valid, more_outdated
+-- needs: attempts_of, config, end_places, fields_of, flags, forget, free, give_back, has_ttl, holders, is_valid, more_outdated
 -- needs: next_due, place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
 -- gives: end_leases, reclaim
 --- @include "lib/wake_up"
@@ -24,6 +24,13 @@ local function end_leases(members)
       names[k] = 'h' .. sub(members[k], 1, 7)
     end
     call('HDEL', FRAMES, unpack(names))
+  end
+  if end_places then
+    local ids = {}
+    for k = 1, #members do
+      ids[k] = sub(members[k], 1, 7)
+    end
+    end_places(ids)
   end
 end
 
@@ -154,8 +161,8 @@ local function reclaim_expired()
   end
   if dead[1] then
     free(dead)
-    -- Each left a place to another message (Q1).
-    if string.find(flags, 'l', 1, true) then
+    -- Each left a place to another message (Q1, G6).
+    if end_places or string.find(flags, 'l', 1, true) then
       wake_up(ARRIVALS, #dead)
     end
   end

@@ -25,6 +25,11 @@ end
 
 --- @include "lib/sorted_line#fast_lease"
 
+--- @part "groups"
+-- Its messages have no groups: see `grouped/queue`.
+-- gives: end_places, hold, keep_place, regroup_members
+local end_places, hold, keep_place, regroup_members = nil, nil, nil, nil
+
 --- @part "line"
 -- The line of a priority queue. LINE has the ready messages, FRAMES their frames. Without ageing a priority has two
 -- lines, and the score tells which. A line's order is by member:

@@ -18,6 +18,11 @@ local END_MARKERS = 17 -- the keys behind this one
 --- @part "fast_lease"
 --- @include "list/fast_lease"
 
+--- @part "groups"
+-- Its messages have no groups: see `grouped/queue`.
+-- gives: end_places, hold, keep_place, regroup_members
+local end_places, hold, keep_place, regroup_members = nil, nil, nil, nil
+
 --- @part "line"
 -- needs: end_attachments
 -- gives: free

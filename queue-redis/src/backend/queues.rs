@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, Facts, OnceStore, Outcome,
-    PriorityConfig, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, RotatingConfig,
+    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, RotatingConfig,
     StoredQueue, Timestamp, limits,
 };
 
@@ -269,7 +269,7 @@ async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
     }
     match (config, left.unsigned_abs()) {
         (QueueConfig::Rotating(_), items @ 1..) => Err(RotatingConfig::pace_of_many(items)),
-        (_, ready @ 1..) => Err(PriorityConfig::ageing_of_ready(ready)),
+        (config, kept @ 1..) => Err(config.order_of_kept(kept)),
         _ => Ok(true),
     }
 }

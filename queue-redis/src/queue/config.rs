@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Error, ErrorKind, LAYOUT_VERSION, LeaseRate, QueueConfig, QueueKind, Result, config_mismatch,
+    Error, ErrorKind, GroupOrder, LAYOUT_VERSION, LeaseRate, QueueConfig, QueueKind, Result, config_mismatch,
     millis_ceil,
 };
 
@@ -73,6 +73,13 @@ impl Stored {
         }
         match &mut config {
             QueueConfig::Priority(config) => config.ageing = self.duration("ageing")?,
+            QueueConfig::Grouped(config) => {
+                config.per_group = self.number("per_group")?;
+                config.order = match self.number::<u8>("loose")? {
+                    0 => GroupOrder::Strict,
+                    _ => GroupOrder::Loose,
+                };
+            }
             QueueConfig::Bounded(config) => config.capacity = self.capacity()?.get(),
             QueueConfig::Rotating(config) => config.pace = self.duration("pace")?,
             _ => {}
@@ -155,6 +162,10 @@ pub(crate) fn text(config: &QueueConfig) -> String {
     match config {
         QueueConfig::Priority(config) => {
             text.push_str(&format!(" ageing={}", millis(config.ageing)));
+        }
+        QueueConfig::Grouped(config) => {
+            let loose = u8::from(config.order == GroupOrder::Loose);
+            text.push_str(&format!(" per_group={} loose={loose}", config.per_group));
         }
         QueueConfig::Rotating(config) => text.push_str(&format!(" pace={}", millis(config.pace))),
         _ => {}

@@ -4,6 +4,7 @@ mod batch_leases;
 mod bounded;
 mod cursors;
 mod delay;
+mod grouped;
 mod kind;
 mod lease_batcher;
 mod leasing;
@@ -23,7 +24,7 @@ pub(crate) use self::{
     leasing::Queue,
     once::Once,
 };
-use self::{delay::Delay, priority::Priority, reliable::Reliable, rotating::Ring};
+use self::{delay::Delay, grouped::Grouped, priority::Priority, reliable::Reliable, rotating::Ring};
 use crate::{queue::Handle, script::Script, scripts};
 
 /// The queue of this configuration behind an opened handle.
@@ -37,6 +38,7 @@ pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> AnyQueue {
         QueueKind::Priority => {
             AnyQueue::Priority(Arc::new(Queue::<Priority>::new(handle, max_body)))
         }
+        QueueKind::Grouped => AnyQueue::Grouped(Arc::new(Queue::<Grouped>::new(handle, max_body))),
         QueueKind::Bounded => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(handle, max_body))),
         QueueKind::Rotating => AnyQueue::Rotating(Arc::new(Ring::new(handle, max_body))),
     }
@@ -48,6 +50,7 @@ pub(crate) fn reconfigure_script(kind: QueueKind) -> &'static Script {
         QueueKind::Reliable => &scripts::RELIABLE.reconfigure,
         QueueKind::Delay => &scripts::DELAY.reconfigure,
         QueueKind::Priority => &scripts::PRIORITY.reconfigure,
+        QueueKind::Grouped => &scripts::GROUPED.reconfigure,
         QueueKind::Bounded => &scripts::BOUNDED.reconfigure,
         QueueKind::Rotating => &scripts::ROTATING_RECONFIGURE,
     }

@@ -12,6 +12,10 @@ pub(super) struct ModelEntry {
     pub(super) body: Bytes,
     pub(super) headers: Headers,
     pub(super) priority: i16,
+    /// The key of its group, on a grouped queue.
+    pub(super) key: Bytes,
+    /// Whether it waits after a retry or a defer.
+    pub(super) returns: bool,
     /// When it was pushed.
     pub(super) pushed: u64,
     /// The reason that its last retry gave.

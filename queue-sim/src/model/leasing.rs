@@ -10,6 +10,7 @@ use queue_core::{
 use super::{
     ModelResult,
     entry::{Exit, ModelEntry, ModelPlace},
+    groups::Turns,
     limits,
     mark::FirstPush,
     order::ReadyOrder,
@@ -36,6 +37,8 @@ pub struct LeasingModel {
     /// The level of the rate's bucket, and its time; none before the first delivery under this rate (Q2).
     pub(super) bucket: Option<(u64, u64)>,
     pub(super) events: Events,
+    /// The turns of the groups, on a grouped queue.
+    pub(super) turns: Turns,
 }
 
 /// Counts of events that the messages' places do not show.
@@ -62,6 +65,7 @@ impl LeasingModel {
             paused: false,
             bucket: None,
             events: Events::default(),
+            turns: Turns::default(),
         }
     }
 
@@ -95,7 +99,7 @@ impl LeasingModel {
         if self.is_outdated(now) {
             return Ok(Leased::nothing(Some(Duration::ZERO)));
         }
-        let line = self.ready(now);
+        let line = self.deliverable(now);
         let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
         let count = limits::carried(&sizes, max.get()).min(self.allowed(now));
         let waits = !line.is_empty();
@@ -215,6 +219,7 @@ impl LeasingModel {
     ) -> Delivery {
         self.last_token = (self.last_token + 1).max(now * 1_000);
         let token = Token::new(self.last_token);
+        self.take_turn(at);
         let entry = &mut self.entries[at];
         entry.attempts += 1;
         entry.place = ModelPlace::Leased {
@@ -255,13 +260,13 @@ impl LeasingModel {
                 self.events.retried += 1;
                 let due = now + limits::millis(*delay);
                 self.entries[at].arrival = due;
-                self.entries[at].place = ModelPlace::Delayed { due };
+                self.put_off(at, due);
             }
             Disposition::Defer { delay } => {
                 self.events.deferred += 1;
                 let due = now + limits::millis(*delay);
                 self.entries[at].attempts -= 1;
-                self.entries[at].place = ModelPlace::Delayed { due };
+                self.put_off(at, due);
             }
             Disposition::Release => {
                 self.events.released += 1;

@@ -8,6 +8,7 @@
 mod cancel;
 mod entry;
 mod find;
+mod groups;
 mod kinds;
 mod leasing;
 mod limits;

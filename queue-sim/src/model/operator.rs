@@ -63,7 +63,7 @@ impl LeasingModel {
     ///
     /// # Errors
     ///
-    /// `Invalid` for another ageing while a message is ready.
+    /// `Invalid` for another ageing while a message is ready, and for another order of groups while there is any.
     pub fn reconfigure(&mut self, now: Timestamp, config: &QueueConfig) -> ModelResult<()> {
         self.begin(now);
         if let QueueConfig::Priority(priority) = config {
@@ -72,6 +72,14 @@ impl LeasingModel {
                 matches!(entry.place, ModelPlace::Ready | ModelPlace::Returned)
             };
             if order != self.order && self.entries.iter().any(ready) {
+                return Err(ErrorKind::Invalid);
+            }
+            self.order = order;
+        }
+        if let QueueConfig::Grouped(grouped) = config {
+            let order = ReadyOrder::of_groups(grouped);
+            let kept = |entry: &ModelEntry| entry.is_undelivered() || entry.deadline().is_some();
+            if order != self.order && self.entries.iter().any(kept) {
                 return Err(ErrorKind::Invalid);
             }
             self.order = order;
@@ -241,7 +249,7 @@ impl LeasingModel {
 
     /// Whether a message is ready.
     pub(super) fn is_ready(&self, now: Timestamp) -> bool {
-        !self.ready(now.as_millis()).is_empty()
+        !self.deliverable(now.as_millis()).is_empty()
     }
 
     fn dead_by(&self, id: MessageId) -> Option<usize> {

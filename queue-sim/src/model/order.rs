@@ -1,9 +1,10 @@
 //! The delivery orders of the kinds.
 
-use queue_core::PriorityConfig;
+use queue_core::{GroupOrder, GroupedConfig, PriorityConfig};
 
 use super::{
     entry::{ModelEntry, ModelPlace},
+    groups::{self, Name},
     limits,
 };
 
@@ -16,6 +17,13 @@ pub(super) enum ReadyOrder {
     Due,
     /// As `Joining`, within each priority.
     Priority,
+    /// As `Joining`, within each group (G2), for showing. `deliverable` says which group is next.
+    Groups {
+        /// Whether a message that waits for its retry holds up its group.
+        strict: bool,
+        /// The most messages of a group that hold places.
+        most: u32,
+    },
     /// By (arrival − priority × ageing in ms, id).
     Ageing(u64),
 }
@@ -28,6 +36,13 @@ impl ReadyOrder {
         }
     }
 
+    pub(super) fn of_groups(config: &GroupedConfig) -> Self {
+        Self::Groups {
+            strict: config.order == GroupOrder::Strict,
+            most: config.per_group,
+        }
+    }
+
     pub(super) fn is_ready(self, entry: &ModelEntry, now: u64) -> bool {
         match entry.place {
             ModelPlace::Ready | ModelPlace::Returned => true,
@@ -37,28 +52,30 @@ impl ReadyOrder {
     }
 
     /// The rank of a ready message; a smaller rank goes first.
-    pub(super) fn rank(self, entry: &ModelEntry) -> (i64, bool, u64) {
+    pub(super) fn rank(self, entry: &ModelEntry) -> (i64, Name, bool, u64) {
         let came_back = entry.place == ModelPlace::Returned;
         let id = entry.id.get();
         let within = if came_back { id } else { entry.joined };
-        match self {
-            Self::Joining => (0, !came_back, within),
+        let (first, came_back, within) = match self {
+            Self::Joining | Self::Groups { .. } => (0, !came_back, within),
             Self::Due => (entry.due().unwrap_or(0) as i64, false, id),
             Self::Priority => (-i64::from(entry.priority), !came_back, within),
             Self::Ageing(step) => {
                 let head_start = i64::from(entry.priority) * step as i64;
                 (entry.arrival as i64 - head_start, false, id)
             }
-        }
+        };
+        (first, groups::name(entry), came_back, within)
     }
 
     /// The line of a ready message.
-    pub(super) fn line(self, entry: &ModelEntry) -> (i16, bool) {
+    pub(super) fn line(self, entry: &ModelEntry) -> (i16, Name, bool) {
         let came_back = entry.place == ModelPlace::Returned;
-        match self {
-            Self::Joining => (0, came_back),
+        let (level, came_back) = match self {
+            Self::Joining | Self::Groups { .. } => (0, came_back),
             Self::Priority => (entry.priority, came_back),
             Self::Due | Self::Ageing(_) => (0, false),
-        }
+        };
+        (level, groups::name(entry), came_back)
     }
 }

@@ -80,6 +80,7 @@ fn peeked(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Peeked {
         age: Duration::from_millis(now.saturating_sub(entry.pushed)),
         failure: entry.failure.clone(),
         priority: entry.priority,
+        group: (!entry.key.is_empty()).then(|| entry.key.clone()),
         standing: standing(entry, place, now),
     }
 }

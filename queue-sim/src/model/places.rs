@@ -26,7 +26,13 @@ impl LeasingModel {
         if self.order != ReadyOrder::Due {
             for at in self.first_by(ModelEntry::due, now) {
                 let due = self.entries[at].due().unwrap_or(now);
-                self.join(at, due);
+                match (self.order, self.entries[at].returns) {
+                    (ReadyOrder::Groups { strict: true, .. }, true) => {
+                        self.come_back(at, due);
+                        self.entries[at].ready_since = due;
+                    }
+                    _ => self.join(at, due),
+                }
             }
         }
         for at in self.first_by(ModelEntry::end, now) {
@@ -64,6 +70,15 @@ impl LeasingModel {
             ReadyOrder::Due => ModelPlace::Delayed { due: time },
             _ => ModelPlace::Returned,
         };
+        self.entries[at].returns = false;
+        self.regroup(at);
+    }
+
+    /// Delays a message that comes back from a lease.
+    pub(super) fn put_off(&mut self, at: usize, due: u64) {
+        self.entries[at].returns = true;
+        self.entries[at].place = ModelPlace::Delayed { due };
+        self.regroup(at);
     }
 
     /// Puts a message at the tail of the ready messages. It counts as ready since this time.
@@ -73,6 +88,8 @@ impl LeasingModel {
         entry.joined = self.joins;
         entry.ready_since = ready_since;
         entry.place = ModelPlace::Ready;
+        entry.returns = false;
+        self.regroup(at);
     }
 
     fn end_mark(&mut self, at: usize) {
@@ -84,6 +101,7 @@ impl LeasingModel {
         self.end_mark(at);
         self.entries[at].distinct = None;
         self.entries[at].place = ModelPlace::Gone(exit);
+        self.regroup(at);
     }
 
     pub(super) fn die(&mut self, at: usize, now: u64, reason: DeathReason) {
@@ -95,6 +113,7 @@ impl LeasingModel {
             at: now,
             order: self.events.died,
         });
+        self.regroup(at);
         let dead = self.dead();
         if dead.len() as u64 > self.config.dead_letter_cap {
             self.leave(dead[0], Exit::Trimmed);

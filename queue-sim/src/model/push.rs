@@ -1,7 +1,8 @@
 //! Accepting messages, at once or for later (D1), perhaps for a limited time (L17), and refusing
 //! repeats (L9).
 
-use queue_core::{Dedup, Due, MessageId, Prioritized, Push, Pushed, Timestamp};
+use bytes::Bytes;
+use queue_core::{Dedup, Due, Keyed, MessageId, Prioritized, Push, Pushed, Timestamp};
 
 use super::{
     LeasingModel, ModelResult,
@@ -35,6 +36,17 @@ impl LeasingModel {
         self.put(now, messages, |message| &message.push, prioritize)
     }
 
+    /// Puts messages into a grouped queue, each with the key of its group.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn push_keyed(&mut self, now: Timestamp, messages: &[Keyed]) -> ModelResult<Vec<Pushed>> {
+        messages.iter().try_for_each(|message| limits::key(&message.key))?;
+        let group = |entry: &mut ModelEntry, message: &Keyed| entry.key = message.key.clone();
+        self.put(now, messages, |message| &message.push, group)
+    }
+
     /// Accepts messages that are no repeats, after `finish` has completed each.
     pub(super) fn put<M>(
         &mut self,
@@ -53,6 +65,7 @@ impl LeasingModel {
                 None => {
                     let at = self.accept(now, push(message));
                     finish(&mut self.entries[at], message);
+                    self.regroup(at);
                     Pushed::Accepted(self.entries[at].id)
                 }
             });
@@ -85,6 +98,8 @@ impl LeasingModel {
             body: push.body.clone(),
             headers: push.headers.clone(),
             priority: 0,
+            key: Bytes::new(),
+            returns: false,
             pushed: now,
             failure: None,
             attempts: 0,

@@ -120,6 +120,12 @@ impl Words {
                 });
                 format!("enqueue {each}")
             }
+            Call::PushKeyed(messages) => {
+                let each = list(messages, |each| {
+                    format!("{} to {}", self.push(&each.push), each.key.escape_ascii())
+                });
+                format!("push {each}")
+            }
             Call::Offer(messages, overflow) => self.offer(messages, *overflow),
             Call::WaitForRoom(timeout) => format!("wait for room, {}", ms(*timeout)),
             Call::Recent(n) => format!("recent {n}"),

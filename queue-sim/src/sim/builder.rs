@@ -3,7 +3,7 @@ use std::{
 };
 
 use queue_core::{
-    Bounded, BoundedConfig, Consumer, Delay, DelayConfig, Priority, PriorityConfig, QueueConfig,
+    Bounded, BoundedConfig, Consumer, Delay, DelayConfig, Grouped, GroupedConfig, Priority, PriorityConfig, QueueConfig,
     Queues, Reliable, ReliableConfig, Result, Rotating, RotatingConfig,
 };
 use queue_worker::{Context, IntoVerdict, Worker};
@@ -109,6 +109,10 @@ impl Sim {
     queue! {
         /// Adds a priority queue of this name; its producers and workers follow.
         priority(PriorityConfig) by priority_with: Priority
+    }
+    queue! {
+        /// Adds a grouped queue of this name; its producers and workers follow.
+        grouped(GroupedConfig) by grouped_with: Grouped
     }
     queue! {
         /// Adds a bounded queue of this name; its producers and workers follow.
@@ -356,6 +360,8 @@ of_the_simulation! {
     delay<U>(name: &str, config: DelayConfig) -> QueueWorkload<U, Delay<U>>;
     /// [`Sim::priority`]
     priority<U>(name: &str, config: PriorityConfig) -> QueueWorkload<U, Priority<U>>;
+    /// [`Sim::grouped`]
+    grouped<U>(name: &str, config: GroupedConfig) -> QueueWorkload<U, Grouped<U>>;
     /// [`Sim::bounded`]
     bounded<U>(name: &str, config: BoundedConfig) -> QueueWorkload<U, Bounded<U>>;
     /// [`Sim::rotating`]

@@ -12,7 +12,7 @@ use super::{
     actor::Actor,
     bounded, delay,
     interrupt::{Cut, CutPoint, UpTo},
-    later, leasing, lost_hints, plain, priority, rotating, singly,
+    grouped, later, leasing, lost_hints, plain, priority, rotating, singly,
     verbs::{Leaning, Verb},
 };
 use crate::{
@@ -253,6 +253,7 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
 async fn put(actor: &Actor, queue: &AnyQueue) {
     match queue {
         AnyQueue::Priority(queue) => priority::put(actor, &**queue).await,
+        AnyQueue::Grouped(queue) => grouped::put(actor, &**queue).await,
         AnyQueue::Delay(queue) => delay::put(actor, &**queue).await,
         AnyQueue::Bounded(queue) => bounded::put(actor, &**queue).await,
         AnyQueue::Rotating(_) => {}

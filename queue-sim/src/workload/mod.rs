@@ -16,6 +16,7 @@ mod drain;
 mod driver;
 mod fit;
 mod goals;
+mod grouped;
 mod interrupt;
 mod later;
 mod leasing;
@@ -34,7 +35,7 @@ mod verbs;
 
 use std::time::Duration;
 
-use queue_core::{LeaseRate, QueueConfig, QueueKind};
+use queue_core::{GroupOrder, LeaseRate, QueueConfig, QueueKind};
 
 pub(crate) use self::{drain::drain, driver::Driver, fit::Fit, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
@@ -93,6 +94,15 @@ const RATES: [Option<LeaseRate>; 24] = {
     drawn[23] = Some(LeaseRate::new(5, Duration::from_millis(10)));
     drawn
 };
+/// The order within a group, and the most messages of one under leases.
+const ORDERS: [(GroupOrder, u32); 6] = [
+    (GroupOrder::Strict, 1),
+    (GroupOrder::Strict, 1),
+    (GroupOrder::Strict, 1),
+    (GroupOrder::Loose, 1),
+    (GroupOrder::Loose, 2),
+    (GroupOrder::Loose, 3),
+];
 const LEASES: [u64; 4] = [20, 5, 10, 30];
 const BATCHES: [u32; 4] = [1, 2, 3, 5];
 const CHANCES: [Chance; 3] = [0, 25, 70];
@@ -145,6 +155,9 @@ impl Workload {
         }
         match &mut config {
             QueueConfig::Priority(config) => config.ageing = rhythm,
+            QueueConfig::Grouped(config) => {
+                (config.order, config.per_group) = ORDERS[choose(22, ORDERS.len())];
+            }
             QueueConfig::Rotating(config) => config.pace = rhythm,
             _ => {}
         }

@@ -4,8 +4,8 @@
 macro_rules! each_kind {
     ($($make:ident)::+! $($given:tt)*) => {
         $($make)::+! {
-            $($given)* reliable Reliable, delay Delay, priority Priority, bounded Bounded,
-            rotating Rotating
+            $($given)* reliable Reliable, delay Delay, priority Priority, grouped Grouped,
+            bounded Bounded, rotating Rotating
         }
     };
 }

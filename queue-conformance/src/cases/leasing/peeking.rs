@@ -71,6 +71,7 @@ pub(crate) async fn l16_a_ready_message_is_shown_as_it_is(stage: &Stage<'_>) {
         age: ms(70),
         failure: None,
         priority: 0,
+        group: (queue.kind() == QueueKind::Grouped).then(|| "-".into()),
         standing: Standing::Ready,
     };
     assert_eq!(peek(&*queue, Place::Ready).await, [expected]);

@@ -53,6 +53,7 @@ impl State {
             age: now.since(stored.pushed),
             failure: stored.failure.clone(),
             priority: 0,
+            group: None,
             standing: self.standing(place, id, left),
         }
     }

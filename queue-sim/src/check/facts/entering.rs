@@ -186,6 +186,10 @@ impl<'a> Facts<'a> {
                     priority: messages[at].priority,
                     ..push
                 },
+                Call::PushKeyed(messages) => Pushing {
+                    group: Some(&messages[at].key),
+                    ..push
+                },
                 Call::Offer(messages, _) => Pushing {
                     key: messages[at].distinct.as_ref(),
                     ..push

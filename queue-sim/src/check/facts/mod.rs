@@ -44,6 +44,8 @@ pub(in crate::check) struct Pushing<'a> {
     pub(in crate::check) headers: &'a Headers,
     pub(in crate::check) dedup: Option<&'a Dedup>,
     pub(in crate::check) priority: i16,
+    /// The key of its group.
+    pub(in crate::check) group: Option<&'a Bytes>,
     pub(in crate::check) due: Option<Due>,
     pub(in crate::check) time_to_live: Option<TimeToLive>,
     /// The distinct key, or the key of a ring's item.
@@ -277,6 +279,7 @@ impl<'a> Pushing<'a> {
             headers,
             dedup: None,
             priority: 0,
+            group: None,
             due: None,
             time_to_live: None,
             key: None,

@@ -16,6 +16,7 @@ mod distinct;
 mod failures;
 mod fencing;
 mod finding;
+mod groups;
 mod leases;
 mod limits;
 mod order;
@@ -59,6 +60,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
     leases::check(facts, found);
     limits::check(facts, found);
+    groups::check(facts, found);
     fencing::check(facts, found);
     attempts::check(facts, found);
     conservation::check(facts, found);

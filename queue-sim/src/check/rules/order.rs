@@ -1,7 +1,7 @@
-//! F1, F2, D2, P1, P2, P4, L11: the delivery order; L16: a peek shows the ready messages in it.
+//! F1, F2, D2, P1, P2, P4, G2, L11: the delivery order; L16: a peek shows the ready messages in it.
 
 use queue_core::{
-    Disposition, Due, Place, QueueConfig, QueueKind, Settled,
+    Disposition, Due, MessageId, Place, QueueConfig, QueueKind, Settled,
     call::{Answer, Call},
 };
 
@@ -210,6 +210,10 @@ fn back(facts: &Facts<'_>, life: MessageLife<'_, '_>, ready: &mut Vec<Ready>) {
 
 /// The rule by which the first surely goes before the second, if both are ready.
 fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'static str> {
+    let group = |ready: &Ready| facts.push_of(MessageId::new(ready.id)).and_then(|push| push.group);
+    if group(first) != group(second) {
+        return None;
+    }
     let sooner = first.rank.most < second.rank.least;
     let level = first.rank.most == second.rank.least && first.rank.least == second.rank.most;
     // Only a backend that reports its executions gives ids by arrival.
@@ -230,6 +234,7 @@ fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'sta
             (false, false) if !first.joined_before(second) => None,
             (false, false) if second.due.is_some() => Some("L11"),
             _ if facts.kind() == QueueKind::Priority => Some("P2"),
+            _ if facts.kind() == QueueKind::Grouped => Some("G2"),
             _ if first.since.call == second.since.call => Some("F2"),
             _ => Some("F1"),
         },

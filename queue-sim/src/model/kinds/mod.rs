@@ -59,6 +59,7 @@ impl Model {
             QueueConfig::Priority(config) => {
                 (&config.leasing, ReadyOrder::of_priority(config), None)
             }
+            QueueConfig::Grouped(config) => (&config.leasing, ReadyOrder::of_groups(config), None),
             QueueConfig::Bounded(config) => {
                 (&config.leasing, ReadyOrder::Joining, Some(config.capacity))
             }
@@ -181,6 +182,7 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Mode
     Ok(match call {
         Call::Push(messages) => Answer::Pushed(model.push(now, messages)?),
         Call::Enqueue(messages) => Answer::Pushed(model.enqueue(now, messages)?),
+        Call::PushKeyed(messages) => Answer::Pushed(model.push_keyed(now, messages)?),
         Call::Schedule(messages) => Answer::Pushed(model.schedule(now, messages)?),
         Call::Reschedule(id, due) => Answer::Rescheduled(model.reschedule(now, *id, *due)?),
         Call::NextDue => Answer::Next(model.next_due(now)),

@@ -12,7 +12,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    LeaseRate, Offer, Overflow, Prioritized, QueueConfig, QueueKind, Scheduled,
+    GroupOrder, Keyed, LeaseRate, Offer, Overflow, Prioritized, QueueConfig, QueueKind, Scheduled,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
 };
@@ -68,6 +68,11 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
             let message = (push(LATER), priority);
             let message = message.prop_map(|(push, priority)| Prioritized::new(push, priority));
             (batch(message).prop_map(Call::Enqueue).boxed(), 6)
+        }
+        QueueKind::Grouped => {
+            let group = select(vec!["a", "a", "a", "b", "ab", "c"]);
+            let message = (push(LATER), group).prop_map(|(push, key)| Keyed::new(push, key));
+            (batch(message).prop_map(Call::PushKeyed).boxed(), 6)
         }
         QueueKind::Delay => {
             let message = (push(TWICE_DUE), due());
@@ -147,12 +152,16 @@ fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
         Some(LeaseRate::new(most, per))
     });
     let rate = prop_oneof![6 => Just(None), 1 => select(rates.to_vec())];
-    let own = (capacity, ageing, pace);
+    let (strict, loose) = (GroupOrder::Strict, GroupOrder::Loose);
+    let orders = [(strict, 1), (strict, 1), (loose, 1), (loose, 2), (loose, u32::MAX), (loose, u32::MAX)];
+    let order = select(orders.to_vec());
+    let own = (capacity, ageing, pace, order);
     (own, attempts, dead, max_body, (at_once, rate)).prop_map(
-        move |((capacity, ageing, pace), attempts, dead, body, (at_once, rate))| {
+        move |((capacity, ageing, pace, order), attempts, dead, body, (at_once, rate))| {
             let mut config = QueueConfig::of(kind, capacity);
             match &mut config {
                 QueueConfig::Priority(config) => config.ageing = ageing.map(Duration::from_millis),
+                QueueConfig::Grouped(config) => (config.order, config.per_group) = order,
                 QueueConfig::Rotating(config) => {
                     config.pace = pace.map(Duration::from_millis);
                     config.max_body = body;

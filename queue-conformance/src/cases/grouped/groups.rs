@@ -1,0 +1,171 @@
+//! G1, G5: the places of a group, and its end; keys and configurations.
+
+use std::time::Duration;
+
+use queue_core::*;
+
+use super::push;
+use crate::{
+    stage::{QUEUE, Stage, ms},
+    steps::*,
+};
+
+/// The ids, sorted: on a queue of several partitions each has its own turns.
+async fn taken(queue: &dyn Leasing, max: usize) -> Vec<Delivery> {
+    let mut deliveries = take(queue, max).await;
+    deliveries.sort_by_key(Delivery::id);
+    deliveries
+}
+
+pub(crate) async fn g1_a_group_has_no_more_leases_than_its_limit(stage: &Stage<'_>) {
+    let queue = stage.grouped_with(GroupedConfig::loose(2)).await;
+    push(&*queue, &["a", "a", "a", "a", "a"]).await;
+    let first = taken(&*queue, 10).await;
+    assert_eq!(ids(&first), [1, 2]);
+    take_nothing(&*queue).await;
+    ack(&*queue, &first[1]).await;
+    let next = taken(&*queue, 10).await;
+    assert_eq!(ids(&next), [3], "one has left its place");
+    settle(&*queue, Settlement::bury(first[0].receipt, "dead")).await;
+    settle(&*queue, Settlement::retry(next[0].receipt, ms(1_000_000))).await;
+    let last = taken(&*queue, 10).await;
+    assert_eq!(ids(&last), [4, 5], "the dead and the delayed have, too");
+    take_nothing(&*queue).await;
+    ack_all(&*queue, &last).await;
+}
+
+pub(crate) async fn g1_an_expired_lease_gives_its_place_back(stage: &Stage<'_>) {
+    let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
+    push(&*queue, &["a", "a"]).await;
+    for _ in 0..2 {
+        let held = take_one_for(&*queue, ms(20)).await;
+        assert_eq!(held.id(), id(1));
+        let left = take_nothing(&*queue).await;
+        assert_eq!(left, Some(ms(20)), "until the lease ends");
+        stage.advance(20).await;
+    }
+    let last = take_one_for(&*queue, ms(20)).await;
+    assert_eq!(last.attempt, 3);
+    ack(&*queue, &last).await;
+    assert_eq!(drain(&*queue).await, [2]);
+}
+
+pub(crate) async fn g1_a_lost_receipt_frees_no_place(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["a", "a"]).await;
+    let stale = take_one_for(&*queue, ms(20)).await;
+    stage.advance(20).await;
+    let held = take_one(&*queue).await;
+    assert_eq!(held.id(), id(1));
+    let lost = settle(&*queue, Settlement::ack(stale.receipt)).await;
+    assert_eq!(lost, Settled::LeaseLost);
+    take_nothing(&*queue).await;
+    ack(&*queue, &held).await;
+    let twice = settle(&*queue, Settlement::ack(held.receipt)).await;
+    assert_eq!(twice, Settled::LeaseLost);
+    assert_eq!(take_one(&*queue).await.id(), id(2));
+    take_nothing(&*queue).await;
+}
+
+pub(crate) async fn g5_a_group_that_was_empty_begins_anew(stage: &Stage<'_>) {
+    let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
+    for round in 0..3 {
+        push(&*queue, &["a", "b"]).await;
+        let both = taken(&*queue, 10).await;
+        assert_eq!(both.len(), 2, "round {round}");
+        let ends = match round {
+            0 => both.iter().map(|one| Settlement::ack(one.receipt)).collect(),
+            1 => both.iter().map(|one| Settlement::bury(one.receipt, "dead")).collect(),
+            _ => Vec::new(),
+        };
+        if !ends.is_empty() {
+            queue.settle(&ends).await.expect("settles");
+        }
+    }
+    assert_eq!(depth(&*queue).await, [0, 0, 2, 2]);
+}
+
+pub(crate) async fn l13_a_revived_message_is_in_its_group_again(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["a", "a", "a"]).await;
+    let first = bury_next(&*queue, "dead").await;
+    assert_eq!(first, id(1));
+    queue.revive(&[first]).await.expect("revives");
+    let held = take_one(&*queue).await;
+    assert_eq!(held.id(), id(2));
+    take_nothing(&*queue).await;
+    ack(&*queue, &held).await;
+    assert_eq!(drain(&*queue).await, [3, 1], "at the tail of its group");
+}
+
+pub(crate) async fn l16_ready_messages_are_shown_by_group(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["b", "a", "aa", "b", "a"]).await;
+    let held = take_one(&*queue).await;
+    assert_eq!(held.id(), id(2));
+    assert_eq!(shown(&*queue, Place::Ready).await, [5, 1, 4, 3]);
+    let groups = |peeked: Vec<Peeked>| -> Vec<Option<Bytes>> {
+        peeked.into_iter().map(|one| one.group).collect()
+    };
+    let ready = groups(peek(&*queue, Place::Ready).await);
+    assert_eq!(ready, ["a", "b", "b", "aa"].map(|key| Some(key.into())));
+    let leased = groups(peek(&*queue, Place::Leased).await);
+    assert_eq!(leased, [Some("a".into())]);
+    settle(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
+    let delayed = groups(peek(&*queue, Place::Delayed).await);
+    assert_eq!(delayed, [Some("a".into())]);
+    let [one, two] = [1, 2].map(count);
+    assert_eq!(queue.purge(one).await.expect("purges"), 1);
+    assert_eq!(shown(&*queue, Place::Ready).await, [1, 4, 3]);
+    assert_eq!(queue.purge(two).await.expect("purges"), 2);
+    assert_eq!(drain(&*queue).await, [3]);
+}
+
+pub(crate) async fn limits_keys_and_places_have_a_range(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    let pushed = |key: Vec<u8>| queue.push_keyed_one("x", key);
+    refused(pushed(Vec::new()).await, "of 0 bytes");
+    refused(pushed(vec![7; 257]).await, "of 257 bytes");
+    let whole = [Keyed::new("x", "a"), Keyed::new("y", "")];
+    refused(queue.push_keyed(&whole).await, "of 0 bytes");
+    for key in [vec![7; 256], vec![0], vec![255, 0, 255]] {
+        pushed(key.clone()).await.expect("is accepted");
+        pushed(key).await.expect("is accepted");
+    }
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        held.push(take_one(&*queue).await);
+    }
+    take_nothing(&*queue).await;
+    ack_all(&*queue, &held).await;
+    assert_eq!(drain(&*queue).await.len(), 3);
+    let none = stage.try_grouped("other", &GroupedConfig::loose(0)).await;
+    refused(none.map(drop), "per_group of 0");
+    let mut strict = GroupedConfig::default();
+    strict.per_group = 2;
+    let two = stage.try_grouped("other", &strict).await;
+    refused(two.map(drop), "per_group of 2");
+}
+
+pub(crate) async fn g2_the_order_is_stored_and_changes_while_the_queue_is_empty(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    let loose = GroupedConfig::loose(2);
+    let other = stage.try_grouped(QUEUE, &loose).await;
+    refused_as(
+        ErrorKind::ConfigMismatch,
+        other.map(drop),
+        &["strict", "loose", "reconfigure"],
+    );
+    push(&*queue, &["a", "a"]).await;
+    let change = || stage.reconfigure(loose.clone().into());
+    refused(change().await, "2 messages");
+    let held = take_one(&*queue).await;
+    refused(change().await, "2 messages");
+    settle(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
+    refused(change().await, "2 messages");
+    queue.purge(count(5)).await.expect("purges");
+    assert!(change().await.expect("changes"));
+    push(&*queue, &["a", "a", "a"]).await;
+    let two = take_for(&*queue, 5, Duration::from_secs(60)).await;
+    assert_eq!(two.len(), 2, "by the other order");
+}

@@ -1,0 +1,41 @@
+//! Grouped queues: G1 to G6.
+
+mod groups;
+mod order;
+mod turns;
+
+use std::sync::Arc;
+
+use queue_core::*;
+
+pub(super) use self::{groups::*, order::*, turns::*};
+use crate::stage::{Stage, openers};
+
+openers!(open_grouped: grouped_with, try_grouped, GroupedConfig, GroupedQueue);
+
+impl Stage<'_> {
+    /// A queue in strict order.
+    pub(crate) async fn grouped(&self) -> Arc<dyn GroupedQueue> {
+        self.grouped_with(GroupedConfig::default()).await
+    }
+}
+
+/// Pushes a message to each of these groups, in one batch.
+async fn push(queue: &dyn GroupedQueue, keys: &[&str]) {
+    let batch: Vec<Keyed> = keys
+        .iter()
+        .map(|key| Keyed::new("x", key.to_string()))
+        .collect();
+    queue.push_keyed(&batch).await.expect("is accepted");
+}
+
+/// Leases one message for each number, and acks it.
+async fn next(queue: &dyn GroupedQueue, count: usize) -> Vec<u64> {
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        let delivery = crate::steps::take_one(queue).await;
+        crate::steps::ack(queue, &delivery).await;
+        ids.push(delivery.id().get());
+    }
+    ids
+}

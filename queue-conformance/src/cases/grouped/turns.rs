@@ -1,0 +1,104 @@
+//! G3, G4, G6: the turns of the groups, and their arrivals.
+
+use queue_core::*;
+
+use super::{next, push};
+use crate::{
+    stage::{Stage, ms},
+    steps::*,
+};
+
+pub(crate) async fn g3_groups_take_turns(stage: &Stage<'_>) {
+    for config in [GroupedConfig::default(), GroupedConfig::loose(9)] {
+        let name = config.order.to_string();
+        let queue = stage.try_grouped(&name, &config).await.expect("opens");
+        push(&*queue, &["busy"; 100]).await;
+        push(&*queue, &["a", "b", "a", "b", "c"]).await;
+        assert_eq!(next(&*queue, 6).await, [101, 102, 105, 1, 103, 104], "{name}");
+        assert_eq!(next(&*queue, 2).await, [2, 3], "{name}: the rest of the busy group");
+    }
+}
+
+pub(crate) async fn g3_one_call_takes_from_groups_in_turn(stage: &Stage<'_>) {
+    let queue = stage.grouped_with(GroupedConfig::loose(3)).await;
+    push(&*queue, &["b", "b", "b", "b", "a", "a", "c"]).await;
+    let held = take(&*queue, 5).await;
+    assert_eq!(ids(&held), [5, 1, 7, 6, 2]);
+    assert_eq!(ids(&take(&*queue, 5).await), [3], "a group has no more than three");
+}
+
+pub(crate) async fn g3_a_new_group_neither_waits_nor_catches_up(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["busy"; 50]).await;
+    assert_eq!(next(&*queue, 20).await, (1..=20).collect::<Vec<u64>>());
+    push(&*queue, &["new"; 3]).await;
+    // Turn by turn from here on: twenty deliveries of the other are no debt.
+    assert_eq!(next(&*queue, 7).await, [51, 21, 52, 22, 53, 23, 24]);
+}
+
+pub(crate) async fn g3_a_group_that_comes_and_goes_starves_no_other(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["busy"; 10]).await;
+    let mut of_busy = 0;
+    for _ in 0..10 {
+        push(&*queue, &["a"]).await;
+        let delivery = take_one(&*queue).await;
+        of_busy += u64::from(delivery.id().get() <= 10);
+        ack(&*queue, &delivery).await;
+    }
+    assert_eq!(of_busy, 5, "every other turn");
+}
+
+pub(crate) async fn g4_a_group_that_may_not_run_holds_up_no_other(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["a", "b", "a", "a", "c", "c"]).await;
+    let held = take(&*queue, 2).await;
+    assert_eq!(held.len(), 2);
+    settle(&*queue, Settlement::retry(held[0].receipt, ms(1_000_000))).await;
+    // One of the groups is leased and one waits; the third goes on.
+    assert_eq!(ids(&take(&*queue, 9).await).len(), 1);
+    take_nothing(&*queue).await;
+}
+
+pub(crate) async fn g6_a_settlement_wakes_who_waits(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["a", "a", "a", "a", "a"]).await;
+    for (number, way) in [(1, 0), (2, 1), (3, 2), (4, 3)] {
+        let held = take_one(&*queue).await;
+        assert_eq!(held.id(), id(number));
+        let (waits, after) = (std::sync::Arc::clone(&queue), ms(1_000_000));
+        let waiting = stage
+            .start(async move { waits.wait_for_arrival(after).await.expect("waits") })
+            .await;
+        let settlement = match way {
+            0 => Settlement::ack(held.receipt),
+            1 => Settlement::bury(held.receipt, "dead"),
+            2 => Settlement::release(held.receipt),
+            _ => Settlement::retry(held.receipt, after),
+        };
+        settle(&*queue, settlement).await;
+        if way == 3 {
+            cancel(&*queue, &[number]).await;
+        }
+        stage.prompt("a wait for the group", waiting).await;
+        if way == 2 {
+            assert_eq!(next(&*queue, 1).await, [number]);
+        }
+    }
+    assert_eq!(drain(&*queue).await, [5]);
+}
+
+pub(crate) async fn g6_a_retry_that_is_over_comes_in_time(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["a", "a"]).await;
+    let held = take_one(&*queue).await;
+    let waits = std::sync::Arc::clone(&queue);
+    let waiting = stage
+        .start(async move { waits.receive_one(ms(1_000_000), ms(1_000_000)).await })
+        .await;
+    settle(&*queue, Settlement::retry(held.receipt, ms(60))).await;
+    let again = stage.within("the retried message", ms(60), waiting).await;
+    let again = again.expect("receives").expect("a message");
+    assert_eq!((again.id(), again.attempt), (id(1), 2));
+    take_nothing(&*queue).await;
+}

@@ -1,0 +1,217 @@
+//! Grouped queues: each group in order, and all groups in turn.
+
+use std::{fmt, future::Future};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{
+    config::{leasing_setters, same},
+    leasing::{Leasing, chunks, half_way, only},
+};
+use crate::{Error, LeasingConfig, Push, Pushed, Result, limits};
+
+/// A grouped queue: each message belongs to the group of its key, a customer say. At most
+/// [`per_group`](GroupedConfig::per_group) messages of a group are under leases (G1). In strict order that is one, and
+/// no other message of its group is delivered until it is decided (G2). The groups take turns (G3), and a group that
+/// may not run holds up no other (G4).
+///
+/// Messages of a group are first delivered in the order of joining: a push joins at once, and a delayed one when it is
+/// due. A message that comes back by a release or an expired lease goes before the others of its group (L11); in strict
+/// order a retried or deferred one does, too, when its delay is over.
+///
+/// An empty group leaves nothing behind (G5), so there may be any number of keys.
+///
+/// The turns are those of start-time fair queueing (Goyal, Vin and Cheng, 1996), counted in messages.
+#[async_trait]
+pub trait GroupedQueue: Leasing {
+    /// Puts messages in, each at the tail of its group; returns one result for each.
+    ///
+    /// All or nothing, but for entries that are duplicates of a dedup key (L9).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a key of no or of more than 256 bytes; and as for
+    /// [`ReliableQueue::push`](crate::ReliableQueue::push).
+    async fn push_keyed(&self, messages: &[Keyed]) -> Result<Vec<Pushed>>;
+}
+
+/// A message, and the key of its group.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Keyed {
+    /// The message.
+    pub push: Push,
+    /// The key of its group: any 1 to 256 bytes.
+    pub key: Bytes,
+}
+
+impl Keyed {
+    /// This message in the group of this key.
+    pub fn new(push: impl Into<Push>, key: impl Into<Bytes>) -> Self {
+        Self {
+            push: push.into(),
+            key: key.into(),
+        }
+    }
+
+    /// Checks the keys, and the batch as [`Push::check_all`] does.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check_all(batch: &[Self], max_body: usize) -> Result<()> {
+        Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
+        let mut keys = batch.iter().map(|entry| &entry.key);
+        keys.try_for_each(|key| limits::check_key(key))
+    }
+
+    /// Bytes of body, headers and key.
+    pub fn size(&self) -> usize {
+        self.push.size() + self.key.len()
+    }
+}
+
+/// Conveniences for callers of a grouped queue.
+pub trait GroupedQueueExt: GroupedQueue {
+    /// Puts one message at the tail of its group.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`push_keyed`](GroupedQueue::push_keyed).
+    fn push_keyed_one(
+        &self,
+        message: impl Into<Push>,
+        key: impl Into<Bytes>,
+    ) -> impl Future<Output = Result<Pushed>> + Send {
+        let message = Keyed::new(message, key);
+        async move { only(self.push_keyed(&[message]).await?) }
+    }
+
+    /// Puts any number of messages in, split into batches of at most 128 and 8 MiB; the splits
+    /// are neither atomic nor contiguous.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`push_keyed`](GroupedQueue::push_keyed). After the first batch, an error's outcome is unknown.
+    fn push_keyed_all(
+        &self,
+        messages: &[Keyed],
+    ) -> impl Future<Output = Result<Vec<Pushed>>> + Send {
+        async move {
+            let mut pushed = Vec::with_capacity(messages.len());
+            for chunk in chunks(messages, |message| message.push.size()) {
+                let answered = self.push_keyed(chunk).await;
+                let answered = answered.map_err(|error| half_way(error, !pushed.is_empty()));
+                pushed.append(&mut answered?);
+            }
+            Ok(pushed)
+        }
+    }
+}
+
+impl<Q: GroupedQueue + ?Sized> GroupedQueueExt for Q {}
+
+/// Whether the messages of a group wait for each other (G2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum GroupOrder {
+    /// One message of a group at a time, and the next when that is acked or dead: also while it waits for its retry.
+    #[default]
+    Strict,
+    /// A message that waits for its retry holds up no other of its group, and several may be under leases.
+    Loose,
+}
+
+impl fmt::Display for GroupOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Strict => "strict",
+            Self::Loose => "loose",
+        })
+    }
+}
+
+/// A grouped queue's configuration.
+///
+/// ```
+/// use queue_core::{GroupOrder, GroupedConfig};
+///
+/// let strict = GroupedConfig::default();
+/// assert_eq!((strict.order, strict.per_group), (GroupOrder::Strict, 1));
+///
+/// let three_at_once = GroupedConfig::loose(3);
+/// assert!(three_at_once.check().is_ok());
+/// assert!(GroupedConfig::loose(0).check().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct GroupedConfig {
+    /// Attempts, dead letters, limits of the whole queue, and body size.
+    pub leasing: LeasingConfig,
+    /// Whether the messages of a group wait for each other (G2). Strict by default.
+    pub order: GroupOrder,
+    /// The most messages of one group under leases (G1). One by default; always one in strict order.
+    pub per_group: u32,
+}
+
+impl Default for GroupedConfig {
+    fn default() -> Self {
+        Self {
+            leasing: LeasingConfig::default(),
+            order: GroupOrder::Strict,
+            per_group: 1,
+        }
+    }
+}
+
+impl GroupedConfig {
+    leasing_setters!();
+
+    /// Loose order, with at most this many messages of a group under leases.
+    #[must_use]
+    pub fn loose(per_group: u32) -> Self {
+        Self {
+            order: GroupOrder::Loose,
+            per_group,
+            ..Self::default()
+        }
+    }
+
+    /// The error of another order, or of another number for each group, while the queue has messages.
+    pub fn order_of_held(held: u64) -> Error {
+        Error::invalid(format!(
+            "another order or per_group while the queue has {held} messages would change which of them may run: \
+             change it when the queue is empty"
+        ))
+    }
+
+    /// Checks the limits, as every open does first.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`, naming the value.
+    pub fn check(&self) -> Result<()> {
+        self.leasing.check()?;
+        match (self.order, self.per_group) {
+            (_, 0) => Err(Error::invalid(
+                "a per_group of 0 would never hand out anything: at least 1; pause the queue instead",
+            )),
+            (GroupOrder::Strict, 2..) => Err(Error::invalid(format!(
+                "a per_group of {} in strict order, which hands out one message of a group at a time: take \
+                 GroupedConfig::loose",
+                self.per_group
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks this against the stored configuration.
+    ///
+    /// # Errors
+    ///
+    /// `ConfigMismatch`, naming both values.
+    pub fn check_stored(&self, stored: &Self) -> Result<()> {
+        self.leasing.check_stored(&stored.leasing)?;
+        same("order", stored.order, self.order)?;
+        same("per_group", stored.per_group, self.per_group)
+    }
+}

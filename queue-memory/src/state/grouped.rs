@@ -1,0 +1,91 @@
+//! Grouped queues.
+
+use bytes::Bytes;
+use queue_core::{GroupedConfig, Keyed, Pushed, QueueConfig, QueueKind, Result, Timestamp};
+
+use super::{
+    backlog::Lined,
+    entry::StoredMessage,
+    groups::{Groups, key_in, name_of},
+    kind::Kind,
+    leasing::LeasingState,
+    opening::Leases,
+};
+
+/// Each group in order, and all groups in turn.
+#[derive(Debug)]
+pub(crate) enum Grouped {}
+
+impl Kind for Grouped {
+    type Backlog = Lined<Groups>;
+    type Config = GroupedConfig;
+
+    fn group(message: &StoredMessage) -> Option<Bytes> {
+        let name = message.key.as_ref()?;
+        Some(Bytes::copy_from_slice(key_in(name)))
+    }
+}
+
+impl Leases for Grouped {
+    const KIND: QueueKind = QueueKind::Grouped;
+
+    fn create(config: &GroupedConfig) -> LeasingState<Self> {
+        let groups = Lined::new(Groups::new(config));
+        LeasingState::with(config, &config.leasing, groups, usize::MAX)
+    }
+
+    fn reconfigure(
+        state: &mut LeasingState<Self>,
+        now: Timestamp,
+        config: &GroupedConfig,
+    ) -> Result<()> {
+        let asked = QueueConfig::from(config.clone());
+        let stored = QueueConfig::from(state.config.clone());
+        match asked.kept_from(&stored, &state.depth(now)) {
+            0 => {}
+            kept => return Err(asked.order_of_kept(kept)),
+        }
+        if (config.order, config.per_group) != (state.config.order, state.config.per_group) {
+            state.backlog.lines.change_order(config);
+        }
+        state.reconfigure_leasing(now, &config.leasing);
+        state.config = config.clone();
+        Ok(())
+    }
+}
+
+impl LeasingState<Grouped> {
+    pub(crate) fn push_keyed(&mut self, now: Timestamp, messages: &[Keyed]) -> Vec<Pushed> {
+        let now = self.begin(now);
+        let admit = |message: &Keyed| {
+            self.admit(&message.push, now, |state, slot| {
+                state.entries[slot].key = Some(name_of(&message.key));
+                state.enter(slot, &message.push, now);
+            })
+        };
+        messages.iter().map(admit).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::churn::{DEAD_LETTERS, churn, delayed};
+
+    #[test]
+    fn a_grouped_queue_does_not_grow() {
+        for config in [GroupedConfig::default(), GroupedConfig::loose(2)] {
+            let config = config
+                .with_dead_letter_cap(DEAD_LETTERS)
+                .with_max_attempts(3);
+            let state = Grouped::create(&config);
+            churn(state, |state, now, round, pushes| {
+                let pushes: Vec<_> = delayed(pushes)
+                    .enumerate()
+                    .map(|(n, push)| Keyed::new(push, format!("{}", (round * 31 + n * 7) % 2_000)))
+                    .collect();
+                state.push_keyed(now, &pushes);
+            });
+        }
+    }
+}

@@ -1,0 +1,88 @@
+-- push: stores messages, each at the tail of its group.
+-- KEYS[…] the queue's keys, see `grouped/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] count: the number of messages
+-- ARGV[4] names: of the group of each message, one behind another
+-- ARGV[5 …] payloads; then options, see `lib/push_options`
+-- Returns the last id if all messages were accepted, with consecutive ids. Otherwise an array with the id of each;
+-- for a duplicate, minus the id of the first message.
+-- Errors: OOM  the server is full. Nothing was written.
+-- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_delayed, add_many, duplicate_of, finish_options
+-- needs: mark, next_due, per_group, read_options, reclaim, regroup, state_of, wake_up
+-- gives: meta
+--- @include "lib/call"
+--- @include "lib/wake_up"
+--- @include "{kind}/queue"
+local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
+--- @include "lib/config#state"
+--- @include "lib/frames"
+--- @include "lib/writes#add_many"
+--- @include "grouped/queue#groups"
+
+local function slow_path()
+  --- @include "lib/push_options#delayed"
+
+  local function push()
+    local count = tonumber(ARGV[3])
+    local due_times = read_options(5 + count)
+    local fields, places, names, of_name, ids, new, duplicates = {}, {}, {}, {}, {}, 0, false
+    local delayed, at = {}, 1
+    for k = 1, count do
+      local first, due = duplicate_of(k), due_times and due_times[k]
+      local length = byte(ARGV[4], at)
+      local name, payload = sub(ARGV[4], at, at + length + 1), ARGV[4 + k]
+      at = at + length + 2
+      if first then
+        ids[k], duplicates = -first, true
+      else
+        new = new + 1
+        local number = accepted + new
+        payload = sub(name, 2) .. payload
+        ids[k] = number
+        if due then
+          delayed[#delayed + 1] = { id = number, due = due, payload = payload, biased = length }
+        else
+          local id, last = pack('>I7', number), #places
+          fields[2 * last + 1], fields[2 * last + 2] = id, pack(FRAME, 0, number, now, length) .. payload
+          fields[2 * last + 3], fields[2 * last + 4] = 'p' .. id, name .. '\1'
+          places[last + 1], places[last + 2] = '0', name .. '\1' .. id
+          if not of_name[name] then
+            names[#names + 1] = name
+          end
+          of_name[name] = (of_name[name] or 0) + 1
+        end
+        mark(k, number)
+      end
+    end
+    if new > 0 then
+      call('HINCRBY', META, 'accepted', new)
+    end
+    if places[1] then
+      call('HSET', FRAMES, unpack(fields))
+      add_many(LINE, places)
+    end
+    local can_run = 0 -- how many of them may be leased at once
+    for _, name in ipairs(names) do
+      regroup(name, true)
+      can_run = can_run + math.min(of_name[name], math.max(per_group - state_of(name).held, 0))
+    end
+    if can_run > 0 then
+      wake_up(ARRIVALS, can_run)
+    end
+    if delayed[1] then
+      add_delayed(delayed)
+    end
+    finish_options()
+    return duplicates and ids or accepted + new
+  end
+
+  if now < next_due then
+    return push()
+  end
+  --- @include "lib/reclaim"
+
+  reclaim()
+  return push()
+end
+
+return slow_path()
