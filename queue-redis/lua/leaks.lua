@@ -179,6 +179,8 @@ local function look(queue, keys)
     say('results', 'has an entry without an end:', id)
   end
 
+  local config = keys.meta and redis.call('HGET', keys.meta, 'config') or ''
+  local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
   -- `frames` also has the beginnings of members of the line, and the holders of leases. Some messages have a dedup
   -- key, the end of a time to live, or the reference of a body there.
   local extras = {}
@@ -194,6 +196,7 @@ local function look(queue, keys)
       extras['u' .. id] = suffix ~= 'dead'
       extras['e' .. id] = suffix ~= 'dead'
       extras['b' .. id] = true
+      extras['g' .. id] = per_group and suffix == 'leases' or loose == '0' and suffix == 'delayed'
       if suffix == 'leases' then
         extras['h' .. id] = true
       elseif #member > 7 then
@@ -206,9 +209,8 @@ local function look(queue, keys)
   end
   explain('frames', extras)
   -- A large body exists as long as its message, or waits for its push.
-  local config = keys.meta and redis.call('HGET', keys.meta, 'config') or ''
   local is_ring = string.find(config, '^kind=rotating') ~= nil
-  local head = string.find(config, '^kind=priority') and 24 or 15
+  local head = string.find(config, '^kind=priority') and 24 or per_group and 16 or 15
   local frames, bodies = fields('frames'), {}
   for _, reference in ipairs(keys.bodies and not is_ring and redis.call('HKEYS', keys.bodies) or {}) do
     bodies[reference] = 'has an entry without an owner:'
@@ -220,6 +222,9 @@ local function look(queue, keys)
     local at = head + 1
     if string.byte(frame, 1) == WITH_PAST then
       at = at + 13 + struct.unpack('>I2', frame, at + 11)
+    end
+    if per_group then
+      at = at + string.byte(frame, head) + 1
     end
     local reference = string.byte(frame, at) == 2 and string.sub(frame, at + 5)
     if (frames['b' .. id] or false) ~= reference then
@@ -247,6 +252,48 @@ local function look(queue, keys)
   end
   for reference, what in pairs(bodies) do
     say('bodies', what, reference)
+  end
+  -- The held places of a group are those of its messages. A group has ready messages or held places; it has a turn in
+  -- `turns` if it may run.
+  local held, has_ready = {}, {}
+  for field, name in pairs(per_group and frames or {}) do
+    if #field == 8 and string.sub(field, 1, 1) == 'g' then
+      held[name] = (held[name] or 0) + 1
+    end
+  end
+  for _, member in ipairs(per_group and members('line') or {}) do
+    has_ready[string.sub(member, 1, string.byte(member, 1) + 2)] = true
+  end
+  for id, place in pairs(per_group and places or {}) do
+    if place == 'leases' and not frames['g' .. id] then
+      say('leases', 'has a message without the name of its group:', id)
+    end
+  end
+  for group, state in pairs(fields('groups')) do
+    local turn, places_held = struct.unpack('>I7I4', state)
+    local own = held[group] or 0
+    if places_held ~= own then
+      say('groups', 'counts other places than those held in', group)
+    end
+    if own == 0 and not has_ready[group] then
+      say('groups', 'has an empty group:', group)
+    end
+    local waits_for = own < tonumber(per_group) and has_ready[group] and turn or nil
+    if tonumber(redis.call('ZSCORE', keys.turns or keys.groups .. '-', group) or nil) ~= waits_for then
+      say('turns', 'has another turn than the group has:', group)
+    end
+    held[group], has_ready[group] = nil, nil
+  end
+  for group in pairs(held) do
+    say('groups', 'lacks the group of a held place:', group)
+  end
+  for group in pairs(has_ready) do
+    say('groups', 'lacks the group of a ready message:', group)
+  end
+  for _, group in ipairs(members('turns')) do
+    if redis.call('HEXISTS', keys.groups or keys.turns .. '-', group) == 0 then
+      say('turns', 'has a turn of no group:', group)
+    end
   end
   -- While a message with a time to live is not leased, it is in `ends`, by its end.
   local ends, waits = keys.ends and redis.call('ZRANGE', keys.ends, 0, -1, 'WITHSCORES') or {}, {}
@@ -342,7 +389,7 @@ end
 local known = {}
 for suffix in string.gmatch(
   'meta leases runs frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh'
-    .. ' due bodies keyed named results result-ends once once-claimed once-done once-tokens',
+    .. ' due bodies keyed named groups turns results result-ends once once-claimed once-done once-tokens',
   '%S+'
 ) do
   known[suffix] = true

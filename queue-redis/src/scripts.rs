@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn headers_list_the_names_that_a_text_needs_and_gives() {
         let (mut needed, mut offered) = (BTreeSet::<String>::new(), BTreeSet::new());
-        let mut wrong = BTreeSet::new();
+        let mut wrong = BTreeMap::new(); // and in which script
         for script in ALL.iter().copied().chain([&LEAKS]) {
             let lines = script.lines();
             let mut headers = BTreeMap::<&str, Header<'_>>::new();
@@ -184,7 +184,7 @@ mod tests {
             }
             for (from, header) in &headers {
                 if header.needs != header.used {
-                    wrong.insert(format!("{from} of {script:?} needs {:?}", header.used));
+                    wrong.insert(format!("{from} needs {:?}", header.used), script);
                 }
                 let given = |name: &&&str| {
                     let giver = there.get(**name).and_then(|from| headers.get(from));
@@ -192,10 +192,10 @@ mod tests {
                 };
                 let missing: Vec<_> = header.needs.iter().filter(|name| !given(name)).collect();
                 if !missing.is_empty() {
-                    wrong.insert(format!("nothing gives {missing:?} to {from} of {script:?}"));
+                    wrong.insert(format!("nothing gives {missing:?} to {from}"), script);
                 }
                 if !header.gives.is_subset(&header.defined) {
-                    wrong.insert(format!("{from} defines only {:?}", header.defined));
+                    wrong.insert(format!("{from} defines only {:?}", header.defined), script);
                 }
             }
             for (from, header) in headers {

@@ -153,6 +153,17 @@ impl Numbers {
             Answer::Items(page) => self.seen(&mut page.entries, |item| &mut item.id),
             Answer::DeadLetters(page) => self.seen(&mut page.entries, |letter| &mut letter.id),
             Answer::Peeked(page) => self.peeked(&mut page.entries),
+            Answer::Found(found) => {
+                for one in found {
+                    if let Found::Present {
+                        standing: Standing::Leased { receipt, .. },
+                        ..
+                    } = one
+                    {
+                        receipt.id = self.nth(receipt.id, 0);
+                    }
+                }
+            }
             _ => {}
         }
         answer

@@ -32,13 +32,13 @@ fast, only_acks = false, false
 -- group are its leases, and in strict order its messages that wait after a retry or a defer. `virtual` in META is the
 -- virtual time.
 -- needs: FRAMES, GROUPS, LINE, META, TURNS, config
--- gives: end_places, hold, keep_place, regroup, regroup_members
+-- gives: end_places, hold, keep_place, per_group, regroup, regroup_members, state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
 local STATE = '>I7I4'
 local LATEST = 9007199254740000 -- a damaged turn is above
 local states = {} -- by name, as far as this call has read them
-local kept = {} -- ids of messages whose leases end, and that keep their places
+local stays = {} -- ids of messages whose leases end, and that keep their places
 local virtual
 
 local function virtual_time()
@@ -128,7 +128,7 @@ end
 
 -- Lets a message keep its place when its lease ends, because it waits for a retry (G2).
 local function keep_place(id)
-  kept[id] = not loose
+  stays[id] = not loose
 end
 
 -- Ends the places that these messages hold. Returns how many groups may run now that could not before.
@@ -138,7 +138,7 @@ local function end_places(ids)
     fields[k] = 'g' .. ids[k]
   end
   for k, name in ipairs(call('HMGET', FRAMES, unpack(fields))) do
-    if name and not kept[ids[k]] then
+    if name and not stays[ids[k]] then
       local state = state_of(name)
       state.held = math.max(state.held - 1, 0)
       ended[#ended + 1] = fields[k]
@@ -156,7 +156,7 @@ end
 
 --- @part "line"
 -- The line of a grouped queue.
--- needs: DELAYED, FRAMES, HEAD, LINE, TURNS, WITH_PAST, end_attachments, per_group, read_frames, state_of
+-- needs: DELAYED, HEAD, LINE, TURNS, WITH_PAST, end_attachments, per_group, read_frames, state_of
 -- gives: any_left, free, group_of, pick
 --- @include "lib/attachments"
 --- @include "lib/sorted_line#frames"

@@ -1,7 +1,7 @@
 -- Settlements on the slow path.
 -- needs: ARRIVALS, DELAYED, END_MARKERS, FRAMES, LEASES, LINE, PROMOTED, add_dead_letter, add_ends, add_to
--- needs: attempts_of, config, end_leases, forget, free, give_back, id_in, is_valid, keep_place, keep_result, lower_next_due
--- needs: reframe, split_batches, wake_up
+-- needs: attempts_of, config, end_leases, forget, free, give_back, id_in, is_valid, keep_place, keep_result
+-- needs: lower_next_due, reframe, split_batches, wake_up
 -- gives: settle
 --- @include "lib/reclaim"
 --- @include "lib/results"
