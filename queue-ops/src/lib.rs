@@ -45,7 +45,8 @@ pub use self::{
     open::list_queues,
     samples::{Rates, Sample, Sampler},
     transfer::{
-        ExportedBody, ExportedMessage, ExportedPlace, Transferred, export, import, move_messages,
+        ExportedBody, ExportedGroup, ExportedMessage, ExportedPlace, Transferred, export, import,
+        move_messages,
     },
     words::{counted, duration_in_words, standing_in_words},
 };

@@ -6,10 +6,9 @@
 use std::{collections::BTreeSet, ops::AddAssign, time::Duration};
 
 use queue_core::{
-    AnyQueue, Backend, BoundedQueueExt, Bytes, Cancelled, DelayQueueExt, Due, Error, ErrorKind,
-    Headers, Leasing, MessageId, Offer, Offered, Overflow, Page, Peeked, Place, Prioritized,
-    PriorityQueueExt, Push, Pushed, QueueName, ReliableQueueExt, Result, Scheduled, Standing,
-    Timestamp, limits, millis_ceil,
+    AnyQueue, Backend, Bytes, Cancelled, Due, Error, ErrorKind, GroupedQueueExt, Headers, Keyed,
+    Leasing, MessageId, Offered, Page, Peeked, Place, Prioritized, PriorityQueueExt, Push, Pushed,
+    QueueName, Result, Standing, Timestamp, limits, millis_ceil,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +30,9 @@ pub struct ExportedMessage {
     /// Its priority, if that is not 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub priority: i16,
+    /// The key of its group, on a grouped queue.
+    #[serde(flatten)]
+    pub group: Option<ExportedGroup>,
     /// Of a delayed message: when it is due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at_ms: Option<Timestamp>,
@@ -59,6 +61,56 @@ pub enum ExportedPlace {
     Dead,
 }
 
+/// The key of a group in JSON: as text, or as hexadecimal digits if it is no text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExportedGroup {
+    /// Text.
+    #[serde(rename = "group")]
+    Text(String),
+    /// Other bytes.
+    #[serde(rename = "group_hex")]
+    Hex(String),
+}
+
+impl ExportedGroup {
+    fn of(key: &Bytes) -> Self {
+        match std::str::from_utf8(key) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => Self::Hex(hex(key)),
+        }
+    }
+
+    /// The bytes.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for other than hexadecimal digits.
+    pub fn bytes(&self) -> Result<Bytes> {
+        match self {
+            Self::Text(text) => Ok(Bytes::from(text.clone())),
+            Self::Hex(digits) => unhex("group_hex", digits),
+        }
+    }
+}
+
+fn hex(bytes: &Bytes) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(field: &str, digits: &str) -> Result<Bytes> {
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok()?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
+    let bytes = bytes.filter(|_| digits.len() % 2 == 0);
+    bytes.map(Bytes::from).ok_or_else(|| {
+        Error::invalid(format!(
+            "a `{field}` that is not pairs of hexadecimal digits"
+        ))
+    })
+}
+
 /// A body in JSON: as text, or as hexadecimal digits if it is no text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExportedBody {
@@ -84,7 +136,7 @@ impl ExportedBody {
     fn of(bytes: &Bytes) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::Text(text.to_owned()),
-            Err(_) => Self::Hex(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+            Err(_) => Self::Hex(hex(bytes)),
         }
     }
 
@@ -94,19 +146,10 @@ impl ExportedBody {
     ///
     /// `Invalid` for other than hexadecimal digits.
     pub fn bytes(&self) -> Result<Bytes> {
-        let digits = match self {
-            Self::Text(text) => return Ok(Bytes::from(text.clone())),
-            Self::Hex(digits) => digits.as_bytes(),
-        };
-        let byte = |pair: &[u8]| {
-            let pair = std::str::from_utf8(pair).ok()?;
-            u8::from_str_radix(pair, 16).ok()
-        };
-        let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-        let bytes = bytes.filter(|_| digits.len() % 2 == 0);
-        bytes
-            .map(Bytes::from)
-            .ok_or_else(|| Error::invalid("a `body_hex` that is not pairs of hexadecimal digits"))
+        match self {
+            Self::Text(text) => Ok(Bytes::from(text.clone())),
+            Self::Hex(digits) => unhex("body_hex", digits),
+        }
     }
 }
 
@@ -124,6 +167,7 @@ impl ExportedMessage {
             id: peeked.message.id,
             place,
             priority: peeked.priority,
+            group: peeked.group.as_ref().map(ExportedGroup::of),
             due_at_ms,
             attempts: peeked.attempts,
             failure: peeked.failure,
@@ -193,6 +237,7 @@ pub async fn export(
                     id: letter.id,
                     place: ExportedPlace::Dead,
                     priority: 0,
+                    group: None,
                     due_at_ms: None,
                     attempts: letter.attempts,
                     failure: Some(letter.why()),
@@ -284,36 +329,34 @@ async fn push_all(
     let mut pushes = Vec::with_capacity(messages.len());
     for message in messages {
         let push = message.push(transfer)?;
-        pushes.push((push, message.due_at_ms.map(Due::At), message.priority));
+        let push = match message.due_at_ms {
+            Some(at) => push.with_due(Due::At(at)),
+            None => push,
+        };
+        pushes.push((push, message));
     }
-    let due = |push: Push, due: Option<Due>| match due {
-        Some(due) => push.with_due(due),
-        None => push,
+    let plain = |pushes: Vec<(Push, &ExportedMessage)>| -> Vec<Push> {
+        pushes.into_iter().map(|(push, _)| push).collect()
     };
-    let pushes = pushes.into_iter();
     match queue {
-        AnyQueue::Reliable(queue) => {
-            let pushes: Vec<Push> = pushes.map(|(push, at, _)| due(push, at)).collect();
-            Ok(offered(queue.push_all(&pushes).await?))
-        }
-        AnyQueue::Delay(queue) => {
-            let at_once = Due::After(Duration::ZERO);
-            let pushes: Vec<Scheduled> = pushes
-                .map(|(push, at, _)| Scheduled::new(push, at.unwrap_or(at_once)))
-                .collect();
-            Ok(offered(queue.schedule_all(&pushes).await?))
-        }
         AnyQueue::Priority(queue) => {
-            let pushes: Vec<Prioritized> = pushes
-                .map(|(push, at, priority)| Prioritized::new(due(push, at), priority))
-                .collect();
+            let pushes = pushes.into_iter();
+            let pushes = pushes.map(|(push, message)| Prioritized::new(push, message.priority));
+            let pushes: Vec<Prioritized> = pushes.collect();
             Ok(offered(queue.enqueue_all(&pushes).await?))
         }
-        AnyQueue::Bounded(queue) => {
-            let pushes: Vec<Offer> = pushes.map(|(push, at, _)| due(push, at).into()).collect();
-            queue.offer_all(&pushes, Overflow::Reject).await
+        AnyQueue::Grouped(queue) => {
+            let keyed = pushes.into_iter().map(|(push, message)| {
+                // A dead letter was exported without its group.
+                let key = message.group.as_ref().map(ExportedGroup::bytes);
+                let key = key.unwrap_or_else(|| Ok(Bytes::from_static(b"-")))?;
+                Ok(Keyed::new(push, key))
+            });
+            let keyed: Vec<Keyed> = keyed.collect::<Result<_>>()?;
+            Ok(offered(queue.push_keyed_all(&keyed).await?))
         }
         AnyQueue::Rotating(_) => Err(Error::invalid("a ring: its items come from its programs")),
+        queue => queue.put_all(&plain(pushes)).await,
     }
 }
 

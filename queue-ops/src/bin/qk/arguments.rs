@@ -205,6 +205,9 @@ pub(crate) struct Push {
     /// The milliseconds until it is due.
     #[arg(long, value_parser = millis)]
     pub(crate) delay_ms: Option<Duration>,
+    /// The key of its group, on a grouped queue; `-` by default.
+    #[arg(long)]
+    pub(crate) group: Option<String>,
     /// The priority, on a priority queue.
     #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
     pub(crate) priority: i16,

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use queue_core::{
-    AnyQueue, Backend, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found, Headers,
-    Leasing, LeasingExt, MessageId, Offered, Overflow, Page, Peeked, Place, PriorityQueueExt,
-    Receipt, ReliableQueueExt, Settled, Settlement, Standing, limits, millis_ceil,
+    AnyQueue, Backend, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found,
+    GroupedQueueExt, Headers, Leasing, LeasingExt, MessageId, Offered, Overflow, Page, Peeked,
+    Place, PriorityQueueExt, Receipt, ReliableQueueExt, Settled, Settlement, Standing, limits,
+    millis_ceil,
 };
 use queue_ops::{counted, duration_in_words as words, standing_in_words};
 use serde_json::{Value, json};
@@ -46,6 +47,7 @@ pub(crate) async fn peek(
                 "age_ms": millis_ceil(message.age),
                 "failure": message.failure,
                 "priority": message.priority,
+                "group": message.group.as_deref().map(body),
                 "job": message.message.headers.job(),
                 "standing": message.standing,
                 "body": shown(message),
@@ -58,9 +60,14 @@ pub(crate) async fn peek(
                 message.message.id.to_string(),
                 words(message.age),
                 message.attempts.to_string(),
-                match message.priority {
-                    0 => standing(&message.standing),
-                    priority => format!("{}, priority {priority}", standing(&message.standing)),
+                match (message.priority, &message.group) {
+                    (_, Some(group)) => {
+                        format!("{}, group {}", standing(&message.standing), body(group))
+                    }
+                    (0, None) => standing(&message.standing),
+                    (priority, None) => {
+                        format!("{}, priority {priority}", standing(&message.standing))
+                    }
                 },
                 message
                     .message
@@ -156,6 +163,10 @@ pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) ->
             .enqueue_one(delayed(message), push.priority)
             .await?
             .id(),
+        AnyQueue::Grouped(queue) => {
+            let key = push.group.clone().unwrap_or_else(|| "-".to_owned());
+            queue.push_keyed_one(delayed(message), key).await?.id()
+        }
         AnyQueue::Bounded(queue) => match queue.offer_one(message, Overflow::Reject).await? {
             Offered::Full => {
                 write_line("full: nothing was pushed");
