@@ -16,8 +16,9 @@ pub use self::{
 };
 use crate::{
     AnyQueue, BoundedConfig, BoundedQueue, Confirmation, Counters, DelayConfig, DelayQueue, Error,
-    ErrorKind, GroupedConfig, GroupedQueue, OnceStore, PriorityConfig, PriorityQueue, QueueConfig, QueueKind, QueueName,
-    ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue, Timestamp,
+    ErrorKind, GroupedConfig, GroupedQueue, OnceStore, PriorityConfig, PriorityQueue, QueueConfig,
+    QueueKind, QueueName, ReliableConfig, ReliableQueue, Result, RotatingConfig, RotatingQueue,
+    Timestamp,
 };
 
 /// Opens queues by name, creating them where they do not exist.

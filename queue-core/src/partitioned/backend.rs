@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Facts,
-    Guarantees, OnceStore, QueueConfig, QueueInfo, QueueKind, QueueName, Removal,
-    Result, StoredQueue, Timestamp, backend::open_or_reconfigure, call::Front, config_mismatch,
+    Guarantees, OnceStore, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result,
+    StoredQueue, Timestamp, backend::open_or_reconfigure, call::Front, config_mismatch,
 };
 
 /// The queue that exists under a name.

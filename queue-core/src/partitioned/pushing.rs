@@ -7,7 +7,9 @@ use super::{
     partitions::Partitions,
     split::{Answers, PartitionShare, half_way, split, together},
 };
-use crate::{AnyQueue, Bytes, Error, Keyed, Offer, Offered, Overflow, Push, Pushed, Result, call::Call};
+use crate::{
+    AnyQueue, Bytes, Error, Keyed, Offer, Offered, Overflow, Push, Pushed, Result, call::Call,
+};
 
 /// The header that names a message's partition key.
 pub(super) const PARTITION_KEY: &str = "partition-key";

@@ -5,9 +5,9 @@ use std::{fmt, sync::Arc};
 use super::{MessageBuilder, Queues, consumer::AsLeasing};
 use crate::{
     BoundedConfig, BoundedQueue, BoundedQueueExt, Bytes, Codec, Consumer, DelayConfig, DelayQueue,
-    DelayQueueExt, Due, GroupedConfig, GroupedQueue, GroupedQueueExt, Job, Json, MessageId, Offered, Overflow, Prioritized, PriorityConfig,
-    PriorityQueue, PriorityQueueExt, Push, Pushed, QueueName, Raw, ReliableConfig, ReliableQueue,
-    ReliableQueueExt, Result, Scheduled,
+    DelayQueueExt, Due, GroupedConfig, GroupedQueue, GroupedQueueExt, Job, Json, MessageId,
+    Offered, Overflow, Prioritized, PriorityConfig, PriorityQueue, PriorityQueueExt, Push, Pushed,
+    QueueName, Raw, ReliableConfig, ReliableQueue, ReliableQueueExt, Result, Scheduled,
 };
 
 /// A handle to a queue of jobs of several types: each [`Job`] goes with the name of its type, by which a worker's
@@ -357,7 +357,8 @@ impl Queues {
     ///
     /// The errors of [`grouped_jobs_with`](Self::grouped_jobs_with).
     pub async fn grouped_jobs(&self, name: &str) -> Result<GroupedJobs> {
-        self.grouped_jobs_with(name, &GroupedConfig::default()).await
+        self.grouped_jobs_with(name, &GroupedConfig::default())
+            .await
     }
 
     open_jobs! {

@@ -33,8 +33,8 @@ pub use self::{
     result::JobResult,
 };
 use crate::{
-    BoundedQueue, Codec, DelayQueue, GroupedQueue, Json, Leasing, Message, PriorityQueue, ReliableQueue, Result,
-    RotatingQueue,
+    BoundedQueue, Codec, DelayQueue, GroupedQueue, Json, Leasing, Message, PriorityQueue,
+    ReliableQueue, Result, RotatingQueue,
 };
 
 /// A handle to a queue of `T`: the queue and the [`Codec`] that writes and reads its bodies.

@@ -4,9 +4,10 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, BoundedQueue, DelayQueue, Due, GroupedQueue, Insert, Inserted, Keyed, Message, MessageId, Offer, Offered,
-    Overflow, Page, Paged, Prioritized, PriorityQueue, Push, Pushed, QueueConfig, ReliableQueue,
-    Rescheduled, Result, Rotated, RotatingQueue, Scheduled, check_capacity, limits,
+    AnyQueue, BoundedQueue, DelayQueue, Due, GroupedQueue, Insert, Inserted, Keyed, Message,
+    MessageId, Offer, Offered, Overflow, Page, Paged, Prioritized, PriorityQueue, Push, Pushed,
+    QueueConfig, ReliableQueue, Rescheduled, Result, Rotated, RotatingQueue, Scheduled,
+    check_capacity, limits,
 };
 
 use super::{home::Handle, leasing::LeasingHandle};

@@ -8,7 +8,8 @@
 -- for a duplicate, minus the id of the first message.
 -- Errors: OOM  the server is full. Nothing was written.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_delayed, add_many, duplicate_of, finish_options
--- needs: mark, next_due, per_group, read_options, reclaim, regroup, state_of, wake_up
+-- needs: hand_over, hold, mark, next_due, per_group, read_options, reclaim, regroup, state_of, times_to_live
+-- needs: uploads, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "lib/wake_up"
@@ -17,6 +18,7 @@ local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/config#state"
 --- @include "lib/frames"
 --- @include "lib/writes#add_many"
+--- @include "lib/wake_up#hand_over"
 --- @include "grouped/queue#groups"
 
 local function slow_path()
@@ -25,6 +27,8 @@ local function slow_path()
   local function push()
     local count = tonumber(ARGV[3])
     local due_times = read_options(5 + count)
+    -- A message with a time to live must be in ENDS until it is leased (see `add_ends`), so it is not handed over.
+    local can_hand_over = count == 1 and now < next_due and not (due_times and (uploads[1] or times_to_live[1]))
     local fields, places, names, of_name, ids, new, duplicates = {}, {}, {}, {}, {}, 0, false
     local delayed, at = {}, 1
     for k = 1, count do
@@ -57,16 +61,22 @@ local function slow_path()
     if new > 0 then
       call('HINCRBY', META, 'accepted', new)
     end
-    if places[1] then
-      call('HSET', FRAMES, unpack(fields))
-      add_many(LINE, places)
-    end
     local can_run = 0 -- how many of them may be leased at once
     for _, name in ipairs(names) do
-      regroup(name, true)
       can_run = can_run + math.min(of_name[name], math.max(per_group - state_of(name).held, 0))
     end
-    if can_run > 0 then
+    if can_run > 0 and can_hand_over and hand_over(accepted + 1, fields[2], LINE) then
+      call('HSET', FRAMES, 'g' .. fields[1], names[1])
+      hold({ ids = { fields[1] }, names = { [fields[1]] = names[1] } })
+      regroup(names[1])
+    elseif places[1] then
+      call('HSET', FRAMES, unpack(fields))
+      add_many(LINE, places)
+      for _, name in ipairs(names) do
+        regroup(name, true)
+      end
+    end
+    if can_run > 0 and not can_hand_over then
       wake_up(ARRIVALS, can_run)
     end
     if delayed[1] then

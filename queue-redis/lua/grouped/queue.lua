@@ -138,7 +138,9 @@ local function end_places(ids)
     fields[k] = 'g' .. ids[k]
   end
   for k, name in ipairs(call('HMGET', FRAMES, unpack(fields))) do
-    if name and not stays[ids[k]] then
+    if stays[ids[k]] then
+      stays[ids[k]] = nil
+    elseif name then
       local state = state_of(name)
       state.held = math.max(state.held - 1, 0)
       ended[#ended + 1] = fields[k]

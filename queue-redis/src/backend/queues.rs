@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queue_core::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, Facts, OnceStore, Outcome,
-    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, RotatingConfig,
-    StoredQueue, Timestamp, limits,
+    QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result, RotatingConfig, StoredQueue,
+    Timestamp, limits,
 };
 
 use super::RedisBackend;

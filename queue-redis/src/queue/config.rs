@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Error, ErrorKind, GroupOrder, LAYOUT_VERSION, LeaseRate, QueueConfig, QueueKind, Result, config_mismatch,
-    millis_ceil,
+    Error, ErrorKind, GroupOrder, LAYOUT_VERSION, LeaseRate, QueueConfig, QueueKind, Result,
+    config_mismatch, millis_ceil,
 };
 
 /// Precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know this text.

@@ -24,7 +24,9 @@ pub(crate) use self::{
     leasing::Queue,
     once::Once,
 };
-use self::{delay::Delay, grouped::Grouped, priority::Priority, reliable::Reliable, rotating::Ring};
+use self::{
+    delay::Delay, grouped::Grouped, priority::Priority, reliable::Reliable, rotating::Ring,
+};
 use crate::{queue::Handle, script::Script, scripts};
 
 /// The queue of this configuration behind an opened handle.

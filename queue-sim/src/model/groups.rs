@@ -49,7 +49,10 @@ impl LeasingModel {
         if !matches!(self.order, ReadyOrder::Groups { .. }) || name.0 == 0 {
             return;
         }
-        let mut own = self.entries.iter().filter(|entry| self::name(entry) == name);
+        let mut own = self
+            .entries
+            .iter()
+            .filter(|entry| self::name(entry) == name);
         if own.any(|entry| is_ready(entry) || self.holds(entry)) {
             let begin = self.turns.time + 1;
             self.turns.turns.entry(name).or_insert(begin);

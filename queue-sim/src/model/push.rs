@@ -42,7 +42,9 @@ impl LeasingModel {
     ///
     /// `Invalid`.
     pub fn push_keyed(&mut self, now: Timestamp, messages: &[Keyed]) -> ModelResult<Vec<Pushed>> {
-        messages.iter().try_for_each(|message| limits::key(&message.key))?;
+        messages
+            .iter()
+            .try_for_each(|message| limits::key(&message.key))?;
         let group = |entry: &mut ModelEntry, message: &Keyed| entry.key = message.key.clone();
         self.put(now, messages, |message| &message.push, group)
     }

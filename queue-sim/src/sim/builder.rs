@@ -3,8 +3,9 @@ use std::{
 };
 
 use queue_core::{
-    Bounded, BoundedConfig, Consumer, Delay, DelayConfig, Grouped, GroupedConfig, Priority, PriorityConfig, QueueConfig,
-    Queues, Reliable, ReliableConfig, Result, Rotating, RotatingConfig,
+    Bounded, BoundedConfig, Consumer, Delay, DelayConfig, Grouped, GroupedConfig, Priority,
+    PriorityConfig, QueueConfig, Queues, Reliable, ReliableConfig, Result, Rotating,
+    RotatingConfig,
 };
 use queue_worker::{Context, IntoVerdict, Worker};
 use serde::{Serialize, de::DeserializeOwned};

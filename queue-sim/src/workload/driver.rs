@@ -10,9 +10,9 @@ use tokio::time;
 use super::{
     Fit, Pool, Workload,
     actor::Actor,
-    bounded, delay,
+    bounded, delay, grouped,
     interrupt::{Cut, CutPoint, UpTo},
-    grouped, later, leasing, lost_hints, plain, priority, rotating, singly,
+    later, leasing, lost_hints, plain, priority, rotating, singly,
     verbs::{Leaning, Verb},
 };
 use crate::{

@@ -16,9 +16,7 @@ pub(super) async fn put(actor: &Actor, queue: &dyn GroupedQueue) {
 fn group(actor: &Actor) -> Bytes {
     const KEYS: [&[u8]; 6] = [b"a", b"b", b"ba", b"\0", b"\xff\xff", &[7; 256]];
     match actor.weigh(&[40, 20, 15, 5, 5, 3, 12]) as usize {
-        lonely if lonely == KEYS.len() => {
-            Bytes::from(format!("lonely-{}", actor.pool.next_body()))
-        }
+        lonely if lonely == KEYS.len() => Bytes::from(format!("lonely-{}", actor.pool.next_body())),
         known => Bytes::from_static(KEYS[known]),
     }
 }

@@ -74,8 +74,14 @@ pub(crate) async fn g5_a_group_that_was_empty_begins_anew(stage: &Stage<'_>) {
         let both = taken(&*queue, 10).await;
         assert_eq!(both.len(), 2, "round {round}");
         let ends = match round {
-            0 => both.iter().map(|one| Settlement::ack(one.receipt)).collect(),
-            1 => both.iter().map(|one| Settlement::bury(one.receipt, "dead")).collect(),
+            0 => both
+                .iter()
+                .map(|one| Settlement::ack(one.receipt))
+                .collect(),
+            1 => both
+                .iter()
+                .map(|one| Settlement::bury(one.receipt, "dead"))
+                .collect(),
             _ => Vec::new(),
         };
         if !ends.is_empty() {

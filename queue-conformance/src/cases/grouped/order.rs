@@ -50,7 +50,11 @@ pub(crate) async fn g2_a_group_waits_for_its_retry(stage: &Stage<'_>) {
     take_nothing(&*queue).await;
     settle(&*queue, Settlement::retry(again.receipt, ms(0))).await;
     let again = take_one(&*queue).await;
-    assert_eq!((again.id(), again.attempt), (id(1), 3), "at once, and first");
+    assert_eq!(
+        (again.id(), again.attempt),
+        (id(1), 3),
+        "at once, and first"
+    );
     stage.advance(10).await;
     let deferred = take_one(&*queue).await;
     assert_eq!(deferred.id(), id(3));

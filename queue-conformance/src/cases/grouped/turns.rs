@@ -14,8 +14,16 @@ pub(crate) async fn g3_groups_take_turns(stage: &Stage<'_>) {
         let queue = stage.try_grouped(&name, &config).await.expect("opens");
         push(&*queue, &["busy"; 100]).await;
         push(&*queue, &["a", "b", "a", "b", "c"]).await;
-        assert_eq!(next(&*queue, 6).await, [101, 102, 105, 1, 103, 104], "{name}");
-        assert_eq!(next(&*queue, 2).await, [2, 3], "{name}: the rest of the busy group");
+        assert_eq!(
+            next(&*queue, 6).await,
+            [101, 102, 105, 1, 103, 104],
+            "{name}"
+        );
+        assert_eq!(
+            next(&*queue, 2).await,
+            [2, 3],
+            "{name}: the rest of the busy group"
+        );
     }
 }
 
@@ -24,7 +32,11 @@ pub(crate) async fn g3_one_call_takes_from_groups_in_turn(stage: &Stage<'_>) {
     push(&*queue, &["b", "b", "b", "b", "a", "a", "c"]).await;
     let held = take(&*queue, 5).await;
     assert_eq!(ids(&held), [5, 1, 7, 6, 2]);
-    assert_eq!(ids(&take(&*queue, 5).await), [3], "a group has no more than three");
+    assert_eq!(
+        ids(&take(&*queue, 5).await),
+        [3],
+        "a group has no more than three"
+    );
 }
 
 pub(crate) async fn g3_a_new_group_neither_waits_nor_catches_up(stage: &Stage<'_>) {

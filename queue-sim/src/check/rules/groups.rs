@@ -26,8 +26,9 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 let held = 1 + others.filter(|other| other.is_leased(&lease.span)).count();
                 if held > config.per_group as usize {
                     let most = config.per_group;
-                    let message =
-                        format!("{held} messages of group {name} are under leases, and {most} may be");
+                    let message = format!(
+                        "{held} messages of group {name} are under leases, and {most} may be"
+                    );
                     found.push(Found::at("G1", &[&lease.span], message));
                 }
             }

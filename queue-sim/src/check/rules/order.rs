@@ -210,7 +210,11 @@ fn back(facts: &Facts<'_>, life: MessageLife<'_, '_>, ready: &mut Vec<Ready>) {
 
 /// The rule by which the first surely goes before the second, if both are ready.
 fn goes_before(facts: &Facts<'_>, first: &Ready, second: &Ready) -> Option<&'static str> {
-    let group = |ready: &Ready| facts.push_of(MessageId::new(ready.id)).and_then(|push| push.group);
+    let group = |ready: &Ready| {
+        facts
+            .push_of(MessageId::new(ready.id))
+            .and_then(|push| push.group)
+    };
     if group(first) != group(second) {
         return None;
     }

@@ -153,7 +153,14 @@ fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
     });
     let rate = prop_oneof![6 => Just(None), 1 => select(rates.to_vec())];
     let (strict, loose) = (GroupOrder::Strict, GroupOrder::Loose);
-    let orders = [(strict, 1), (strict, 1), (loose, 1), (loose, 2), (loose, u32::MAX), (loose, u32::MAX)];
+    let orders = [
+        (strict, 1),
+        (strict, 1),
+        (loose, 1),
+        (loose, 2),
+        (loose, u32::MAX),
+        (loose, u32::MAX),
+    ];
     let order = select(orders.to_vec());
     let own = (capacity, ageing, pace, order);
     (own, attempts, dead, max_body, (at_once, rate)).prop_map(
