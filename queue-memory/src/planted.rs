@@ -69,6 +69,18 @@ pub enum Bug {
     RevivalLosesPriority,
     /// Reviving ignores the capacity.
     RevivalIgnoresCapacity,
+    /// An expired lease keeps its place in its group.
+    PlaceSurvivesItsLease,
+    /// A group hands out any number of messages at once.
+    GroupIgnoresItsLimit,
+    /// A retried message goes to the tail of its strict group.
+    RetriedToTheTailOfItsGroup,
+    /// A new group has the first of all turns.
+    NewGroupCatchesUp,
+    /// A group that is empty stays, with its turn.
+    EmptyGroupStays,
+    /// A message that is taken out while it waits keeps its place in its group.
+    WaitingKeepsItsPlace,
     /// Of equally urgent messages, the queue hands out the last one first.
     LastInFirstOut,
     /// The queue hands out the latest due message first.

@@ -69,14 +69,17 @@ impl Groups {
     /// Changes a group, which is new if it has neither ready messages nor places.
     fn change<A>(&mut self, name: &Key, change: impl FnOnce(&mut Group) -> A) -> A {
         let (time, per_group) = (self.time, self.per_group);
+        planted!(GroupIgnoresItsLimit => per_group = u32::MAX);
         let is_eligible = |group: &Group| group.line.len() > 0 && group.held < per_group;
+        let begin = time + 1;
+        planted!(NewGroupCatchesUp => begin = 1);
         let group = self
             .groups
             .entry(Arc::clone(name))
             .or_insert_with(|| Group {
                 line: Fifo::default(),
                 held: 0,
-                turn: time + 1,
+                turn: begin,
             });
         let before = is_eligible(group).then_some(group.turn);
         let answer = change(group);
@@ -89,6 +92,7 @@ impl Groups {
             before.map(|turn| self.eligible.remove(&(turn, Arc::clone(name))));
             after.map(|turn| self.eligible.insert((turn, Arc::clone(name))));
         }
+        planted!(EmptyGroupStays => is_over = false);
         if is_over {
             self.groups.remove(name);
         }
@@ -103,6 +107,7 @@ impl Groups {
     ) {
         let name = group_of(&entries[slot]);
         let held = u32::from(std::mem::take(&mut entries[slot].holds));
+        planted!(PlaceSurvivesItsLease => held = 0);
         // In one step: between two, the group might be empty.
         self.change(&name, |group| {
             group.held -= held;
@@ -134,6 +139,7 @@ impl Lines for Groups {
     }
 
     fn due(&mut self, entries: &mut Entries, slot: Slot) {
+        planted!(RetriedToTheTailOfItsGroup => return self.join(entries, slot));
         match entries[slot].holds {
             true => self.rejoin(entries, slot),
             false => self.join(entries, slot),
@@ -154,6 +160,7 @@ impl Lines for Groups {
     }
 
     fn forgotten(&mut self, entry: &StoredMessage) {
+        planted!(WaitingKeepsItsPlace => if !entry.is_leased() { return });
         if entry.holds {
             self.change(&group_of(entry), |group| group.held -= 1);
         }

@@ -100,6 +100,7 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Bounded);
+    fast_path_bugs_on_redis!(Bounded);
     ready_at_once_bugs_on_redis!(Bounded);
     bugs! { in_scripts(Bounded) {
         end_marker_is_armed: lua::END_MARKER_IS_ARMED, by "leftovers";

@@ -44,6 +44,7 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Delay);
+    fast_path_bugs_on_redis!(Delay);
     bugs! { in_scripts(Delay) {
         freed_place_wakes_nobody: lua::FREED_PLACE_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";

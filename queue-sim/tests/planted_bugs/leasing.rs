@@ -128,6 +128,24 @@ macro_rules! leasing_bugs_on_redis {
             extension_is_not_expected_to_end: lua::EXTENSION_IS_NOT_EXPECTED_TO_END,
                 by "L7" | "L10" | "L4" | "waiting" | "leftovers" | "linearisable";
             expiry_wakes_nobody: lua::EXPIRY_WAKES_NOBODY, by "waiting" | "D5" | "progress";
+        } }
+        bugs! { between($kind) {
+            non_atomic_claim: ClaimsInTwoSteps, by "L1" | "L4" | "L5";
+            non_atomic_reaper_resurrects_the_acked: ReclaimsInTwoSteps, by "L3" | "L5";
+            nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
+            client_clock_decides: ClientsClock, by "L1" | "L4" | "L10";
+            no_noscript_fall_back: NoFallBack, by "outcome" | "progress" | "L8";
+            wrong_hash_tag: WrongHashTag, by "slot";
+            check_then_register: TellsListenersOnly, by "waiting" | "D5" | "progress";
+        } }
+        leasing_flaws!(before_redis($kind));
+    };
+}
+
+/// In the Redis backend's fast path and its batch leases, on a queue of a kind that has them.
+macro_rules! fast_path_bugs_on_redis {
+    ($kind:ident) => {
+        bugs! { in_scripts($kind) {
             usual_turn_takes_nothing: lua::USUAL_TURN_TAKES_NOTHING,
                 by "L1" | "L5" | "L4" | "leftovers" | "linearisable";
             usual_turn_acks_the_lost: lua::USUAL_TURN_ACKS_THE_LOST, by "L4" | "linearisable";
@@ -158,16 +176,6 @@ macro_rules! leasing_bugs_on_redis {
             broken_run_stays: lua::BROKEN_RUN_STAYS, by "leftovers" | "L5" | "L1" | "linearisable";
             broken_run_leaves_the_holder: lua::BROKEN_RUN_LEAVES_THE_HOLDER, by "leftovers";
         } }
-        bugs! { between($kind) {
-            non_atomic_claim: ClaimsInTwoSteps, by "L1" | "L4" | "L5";
-            non_atomic_reaper_resurrects_the_acked: ReclaimsInTwoSteps, by "L3" | "L5";
-            nack_not_crash_atomic: NacksInTwoSteps, by "L12" | "L5";
-            client_clock_decides: ClientsClock, by "L1" | "L4" | "L10";
-            no_noscript_fall_back: NoFallBack, by "outcome" | "progress" | "L8";
-            wrong_hash_tag: WrongHashTag, by "slot";
-            check_then_register: TellsListenersOnly, by "waiting" | "D5" | "progress";
-        } }
-        leasing_flaws!(before_redis($kind));
     };
 }
 

@@ -34,6 +34,7 @@ mod leasing;
 mod bounded;
 mod delay;
 mod flaw;
+mod grouped;
 mod hunt;
 mod in_front;
 mod lua;

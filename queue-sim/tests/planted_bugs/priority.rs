@@ -50,6 +50,7 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Priority);
+    fast_path_bugs_on_redis!(Priority);
     ready_at_once_bugs_on_redis!(Priority);
     bugs! { in_scripts(Priority) {
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";

@@ -75,6 +75,7 @@ mod redis {
     }
 
     leasing_bugs_on_redis!(Reliable);
+    fast_path_bugs_on_redis!(Reliable);
     ready_at_once_bugs_on_redis!(Reliable);
     bugs! { in_scripts(Reliable) {
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
