@@ -253,8 +253,8 @@ local function look(queue, keys)
   for reference, what in pairs(bodies) do
     say('bodies', what, reference)
   end
-  -- The held places of a group are those of its messages. A group has ready messages or held places; it has a turn in
-  -- `turns` if it may run.
+  -- The held places of a group are those of its messages. A group has ready messages or held places, and it is in `turns`:
+  -- by its turn if it may run, else behind all.
   local held, has_ready = {}, {}
   for field, name in pairs(per_group and frames or {}) do
     if #field == 8 and string.sub(field, 1, 1) == 'g' then
@@ -278,8 +278,8 @@ local function look(queue, keys)
     if own == 0 and not has_ready[group] then
       say('groups', 'has an empty group:', group)
     end
-    local waits_for = own < tonumber(per_group) and has_ready[group] and turn or nil
-    if tonumber(redis.call('ZSCORE', keys.turns or keys.groups .. '-', group) or nil) ~= waits_for then
+    local waits_for = own < tonumber(per_group) and has_ready[group] and turn or math.huge
+    if tonumber(keys.turns and redis.call('ZSCORE', keys.turns, group) or -1) ~= waits_for then
       say('turns', 'has another turn than the group has:', group)
     end
     held[group], has_ready[group] = nil, nil

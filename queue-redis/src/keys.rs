@@ -18,8 +18,8 @@
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → its distinct key |
-//! | `…:groups` | hash | grouped | name of a group → its turn (7 bytes) and its held places (4 bytes), see `lua/grouped/queue.lua` |
-//! | `…:turns` | zset | grouped | the names of the groups that may run, by their turns |
+//! | `…:groups` | hash | grouped | name of a group → its turn (7 bytes), its held places (4 bytes) and the id that took the last of them, see `lua/grouped/queue.lua` |
+//! | `…:turns` | zset | grouped | the names of the groups: of those that may run by their turns, of the others with the score inf |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |
 //! | `…:ends` | zset | leasing | ids of undelivered messages with a time to live, by its end (ms) |

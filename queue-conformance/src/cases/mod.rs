@@ -360,6 +360,7 @@ macro_rules! __cases {
                 g5_a_group_that_was_empty_begins_anew,
                 g6_a_settlement_wakes_who_waits,
                 g6_a_retry_that_is_over_comes_in_time,
+                operators_groups_are_shown_with_who_holds_them [ExactClock] (Whole),
                 l13_a_revived_message_is_in_its_group_again,
                 l16_ready_messages_are_shown_by_group (Whole),
                 limits_keys_and_places_have_a_range (Whole),

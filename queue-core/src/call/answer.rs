@@ -1,9 +1,9 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use crate::{
-    Cancelled, Counters, DeadLetter, Depth, Error, ErrorKind, Extended, Found, Inserted, Leased,
-    Message, MessageId, Offered, Paged, Peeked, Pushed, Rescheduled, Result, Revived, Rotated,
-    Settled,
+    Cancelled, Counters, DeadLetter, Depth, Error, ErrorKind, Extended, Found, Group, Inserted,
+    Leased, Message, MessageId, Offered, Paged, Peeked, Pushed, Rescheduled, Result, Revived,
+    Rotated, Settled,
 };
 
 /// The return type of a method, converted to and from the answer to a call.
@@ -65,6 +65,7 @@ answers! {
     Revived: Vec<Revived>;
     Count: u64;
     Peeked: Paged<Peeked>;
+    Groups: Paged<Group>;
     Found: Vec<Found>;
 }
 

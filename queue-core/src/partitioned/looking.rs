@@ -4,8 +4,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use super::{ids, partitions::Partitions, shares, split::half_way};
 use crate::{
-    Counters, Cursor, DeadLetter, Depth, Message, MessageId, Page, Paged, Peeked, Place, Result,
-    Standing,
+    Counters, Cursor, DeadLetter, Depth, Group, Message, MessageId, Page, Paged, Peeked, Place,
+    Result, Standing,
     call::{Answered, Call},
     limits,
 };
@@ -115,6 +115,15 @@ impl Partitions {
         };
         self.listed(page, |page| Call::Peek(place, page), whole)
             .await
+    }
+
+    /// The groups, partition by partition.
+    pub(super) async fn groups(&self, page: Page) -> Result<Paged<Group>> {
+        let whole = |partition, mut group: Group| {
+            group.held_by = group.held_by.map(|id| ids::whole(partition, id));
+            group
+        };
+        self.listed(page, Call::Groups, whole).await
     }
 
     /// A page of a listing that goes partition by partition. It ends within the partition that does not fit,

@@ -1,6 +1,6 @@
 //! Grouped queues: each group in order, and all groups in turn.
 
-use std::{fmt, future::Future};
+use std::{fmt, future::Future, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use super::{
     config::{leasing_setters, same},
     leasing::{Leasing, chunks, half_way, only},
 };
-use crate::{Error, LeasingConfig, Push, Pushed, Result, limits};
+use crate::{Error, LeasingConfig, MessageId, Page, Paged, Push, Pushed, Result, limits};
 
 /// A grouped queue: each message belongs to the group of its key, a customer say. At most
 /// [`per_group`](GroupedConfig::per_group) messages of a group are under leases (G1). In strict order that is one, and
@@ -34,6 +34,35 @@ pub trait GroupedQueue: Leasing {
     /// `Invalid` for a key of no or of more than 256 bytes; and as for
     /// [`ReliableQueue::push`](crate::ReliableQueue::push).
     async fn push_keyed(&self, messages: &[Keyed]) -> Result<Vec<Pushed>>;
+
+    /// Shows the groups, a page at a time: first the groups that may run, in their turns; then the others, by key.
+    ///
+    /// A page is of one instant, and reclaims first (L7). A group that comes, goes or moves between two pages may be
+    /// shown twice, or not at all. Each group of a page costs the server the time of a few small commands.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a page of no or of more than 1,000 groups.
+    async fn groups(&self, page: Page) -> Result<Paged<Group>>;
+}
+
+/// A group, as [`groups`](GroupedQueue::groups) shows it: it has ready messages, or messages that hold places.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Group {
+    /// Its key.
+    pub key: Bytes,
+    /// The number of its ready messages.
+    pub ready: u64,
+    /// The number of its messages that hold places: leased ones and, in strict order, one that waits for its retry.
+    pub held: u32,
+    /// The time since which its next message has been ready.
+    pub oldest_ready: Option<Duration>,
+    /// Whether its next message may be leased now: it has one, and fewer messages hold places than may.
+    pub may_run: bool,
+    /// The message that keeps the others waiting, in strict order.
+    pub held_by: Option<MessageId>,
+    /// The time until that message is ready again, if it waits after a retry or a defer.
+    pub waits: Option<Duration>,
 }
 
 /// A message, and the key of its group.

@@ -30,7 +30,7 @@ pub use self::{
     dead::{DeadLetter, DeathReason, Revived},
     delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
     find::Found,
-    grouped::{GroupOrder, GroupedConfig, GroupedQueue, GroupedQueueExt, Keyed},
+    grouped::{Group, GroupOrder, GroupedConfig, GroupedQueue, GroupedQueueExt, Keyed},
     leasing::{Leasing, LeasingExt},
     message::{Dedup, Delivery, Message, Push, Pushed},
     peek::{Peeked, Place, Standing},

@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, BoundedQueue, DelayQueue, Due, GroupedQueue, Insert, Inserted, Keyed, Message,
+    AnyQueue, BoundedQueue, DelayQueue, Due, Group, GroupedQueue, Insert, Inserted, Keyed, Message,
     MessageId, Offer, Offered, Overflow, Page, Paged, Prioritized, PriorityQueue, Push, Pushed,
     QueueConfig, ReliableQueue, Rescheduled, Result, Rotated, RotatingQueue, Scheduled,
     check_capacity, limits,
@@ -92,6 +92,11 @@ impl GroupedQueue for LeasingHandle<Grouped> {
     async fn push_keyed(&self, messages: &[Keyed]) -> Result<Vec<Pushed>> {
         self.checked(Keyed::check_all(messages, self.max_body))?;
         self.call(|state, now| state.push_keyed(now, messages))
+    }
+
+    async fn groups(&self, page: Page) -> Result<Paged<Group>> {
+        self.checked(page.check())?;
+        self.call(|state, now| state.groups(now, page))
     }
 }
 

@@ -1,11 +1,14 @@
 //! Grouped queues.
 
 use bytes::Bytes;
-use queue_core::{GroupedConfig, Keyed, Pushed, QueueConfig, QueueKind, Result, Timestamp};
+use queue_core::{
+    Cursor, Group, GroupedConfig, Keyed, Page, Paged, Pushed, QueueConfig, QueueKind, Result,
+    Timestamp,
+};
 
 use super::{
     backlog::Lined,
-    entry::StoredMessage,
+    entry::{EntryPlace, Key, StoredMessage},
     groups::{Groups, key_in, name_of},
     kind::Kind,
     leasing::LeasingState,
@@ -64,6 +67,39 @@ impl LeasingState<Grouped> {
             })
         };
         messages.iter().map(admit).collect()
+    }
+
+    pub(crate) fn groups(&mut self, now: Timestamp, page: Page) -> Paged<Group> {
+        let now = self.begin(now);
+        let shown = page.after.map_or(0, Cursor::get);
+        let groups = &self.backlog.lines;
+        let names = groups
+            .names()
+            .skip(usize::try_from(shown).unwrap_or(usize::MAX));
+        let mut names: Vec<&Key> = names.take(page.limit + 1).collect();
+        let more = names.len() > page.limit;
+        names.truncate(page.limit);
+        let next = more.then(|| Cursor::new(shown + names.len() as u64));
+        let entries = names.into_iter().map(|name| {
+            let seen = groups.look(name);
+            let held_by = seen.held_by.map(|slot| &self.entries[slot]);
+            Group {
+                key: Bytes::copy_from_slice(key_in(name)),
+                ready: seen.ready as u64,
+                held: seen.held,
+                oldest_ready: seen.first.map(|slot| now.since(self.entries[slot].since)),
+                may_run: seen.may_run,
+                held_by: held_by.map(|entry| entry.id),
+                waits: held_by.and_then(|entry| match entry.place {
+                    EntryPlace::Due(due) => Some(due.since(now)),
+                    _ => None,
+                }),
+            }
+        });
+        Paged {
+            entries: entries.collect(),
+            next,
+        }
     }
 }
 

@@ -34,7 +34,19 @@ struct Group {
     line: Fifo,
     /// How many of its messages hold a place.
     held: u32,
+    /// In strict order, the message that holds the group's only place.
+    held_by: Option<Slot>,
     turn: u64,
+}
+
+/// A group, as an operator sees it.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) ready: usize,
+    pub(super) held: u32,
+    pub(super) held_by: Option<Slot>,
+    pub(super) first: Option<Slot>,
+    pub(super) may_run: bool,
 }
 
 /// A group's key behind a byte with its length, so that shorter keys go first.
@@ -79,6 +91,7 @@ impl Groups {
             .or_insert_with(|| Group {
                 line: Fifo::default(),
                 held: 0,
+                held_by: None,
                 turn: begin,
             });
         let before = is_eligible(group).then_some(group.turn);
@@ -97,6 +110,29 @@ impl Groups {
             self.groups.remove(name);
         }
         answer
+    }
+
+    /// The groups that may run, in their turns; then the others, by name.
+    pub(super) fn names(&self) -> impl Iterator<Item = &Key> {
+        let eligible = self.eligible.iter().map(|(_, name)| name);
+        let others = self.groups.iter();
+        let others = others.filter(|(_, group)| !self.may_run(group));
+        eligible.chain(others.map(|(name, _)| name))
+    }
+
+    pub(super) fn look(&self, name: &Key) -> Seen {
+        let group = &self.groups[name];
+        Seen {
+            ready: group.line.len(),
+            held: group.held,
+            held_by: group.held_by.filter(|_| group.held > 0),
+            first: group.line.first(),
+            may_run: self.may_run(group),
+        }
+    }
+
+    fn may_run(&self, group: &Group) -> bool {
+        group.line.len() > 0 && group.held < self.per_group
     }
 
     fn add(
@@ -151,9 +187,11 @@ impl Lines for Groups {
         entry.holds = true;
         let name = group_of(entry);
         self.time = self.groups.get(&name).map_or(self.time, |group| group.turn);
+        let is_strict = self.is_strict;
         self.change(&name, |group| {
             group.line.remove(entries, slot);
             group.held += 1;
+            group.held_by = is_strict.then_some(slot);
             group.turn += 1;
         });
         self.len -= 1;

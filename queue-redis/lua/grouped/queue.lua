@@ -25,17 +25,19 @@ fast, only_acks = false, false
 -- The groups. A group's name is its key behind a byte with the key's length - 1, so that no name begins as another.
 -- - LINE    all ready messages, with equal scores: name, a byte (0 for those that came back, 1 for the others), id; or
 --           name, 1, and a place that ends in the id
--- - GROUPS  name to turn (7 bytes) and number of held places (4 bytes), for groups with ready messages or held places
--- - TURNS   the groups that may run, by their turns (G3)
+-- - GROUPS  name to turn (7 bytes), number of held places (4 bytes), and the id that took the last of them (7 bytes); for
+--           groups with ready messages or held places
+-- - TURNS   the same groups: those that may run by their turns (G3), the others behind all turns
 --
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer. `virtual` in META is the
 -- virtual time.
 -- needs: FRAMES, GROUPS, LINE, META, TURNS, config
--- gives: end_places, hold, keep_place, per_group, regroup, regroup_members, state_of
+-- gives: BEHIND, end_places, hold, keep_place, loose, per_group, regroup, regroup_members, state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
-local STATE = '>I7I4'
+local STATE = '>I7I4c7'
+local BEHIND = 'inf' -- the score of groups that may not run
 local LATEST = 9007199254740000 -- a damaged turn is above
 local states = {} -- by name, as far as this call has read them
 local stays = {} -- ids of messages whose leases end, and that keep their places
@@ -54,21 +56,21 @@ local function state_of(name)
   local state = states[name]
   if not state then
     local stored = call('HGET', GROUPS, name)
-    local turn, held = 0, 0
-    if stored and #stored == 11 then
-      turn, held = decode(STATE, stored)
+    local turn, held, last = 0, 0, string.rep('\0', 7)
+    if stored and #stored == 18 then
+      turn, held, last = decode(STATE, stored)
     end
     if turn < 1 or turn >= LATEST then
       turn = virtual_time() + 1
     end
-    state = { turn = turn, held = held, stored = stored }
+    state = { turn = turn, held = held, last = last, stored = stored }
     states[name] = state
   end
   return state
 end
 
 -- Stores a group's state, and whether it may run now. `has_ready` saves the search for a ready message. Returns 1 if
--- the group may run, and could not before.
+-- the group may run.
 local function regroup(name, has_ready)
   local state = state_of(name)
   local may_run = state.held < per_group
@@ -84,16 +86,13 @@ local function regroup(name, has_ready)
   if may_run then
     state.turn = math.max(state.turn, virtual_time())
   end
-  local text = pack(STATE, state.turn, state.held)
+  local text = pack(STATE, state.turn, state.held, state.last)
   if text ~= state.stored then
     state.stored = text
     call('HSET', GROUPS, name, text)
   end
-  if may_run then
-    return call('ZADD', TURNS, string.format('%d', state.turn), name)
-  end
-  call('ZREM', TURNS, name)
-  return 0
+  call('ZADD', TURNS, may_run and string.format('%d', state.turn) or BEHIND, name)
+  return may_run and 1 or 0
 end
 
 -- The name in a member of LINE.
@@ -121,7 +120,7 @@ local function hold(picked)
   for _, id in ipairs(picked.ids) do
     local state = state_of(picked.names[id])
     virtual = math.max(virtual_time(), state.turn)
-    state.turn, state.held = virtual + 1, state.held + 1
+    state.turn, state.held, state.last = virtual + 1, state.held + 1, id
   end
   call('HSET', META, 'virtual', string.format('%d', virtual_time()))
 end
@@ -131,7 +130,7 @@ local function keep_place(id)
   stays[id] = not loose
 end
 
--- Ends the places that these messages hold. Returns how many groups may run now that could not before.
+-- Ends the places that these messages hold. Returns how many of their groups may run now.
 local function end_places(ids)
   local fields, ended, names, came = {}, {}, {}, 0
   for k = 1, #ids do
@@ -158,7 +157,7 @@ end
 
 --- @part "line"
 -- The line of a grouped queue.
--- needs: DELAYED, HEAD, LINE, TURNS, WITH_PAST, end_attachments, per_group, read_frames, state_of
+-- needs: BEHIND, DELAYED, HEAD, LINE, TURNS, WITH_PAST, end_attachments, per_group, read_frames, state_of
 -- gives: any_left, free, group_of, pick
 --- @include "lib/attachments"
 --- @include "lib/sorted_line#frames"
@@ -176,7 +175,8 @@ end
 -- The members of the next up to `max` messages that may be leased, in the turns of their groups; and the names of
 -- their groups, by id.
 local function take_turns(max)
-  local waiting, members, names = call('ZRANGE', TURNS, 0, max - 1, 'WITHSCORES'), {}, {}
+  local waiting = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'WITHSCORES', 'LIMIT', 0, max)
+  local members, names = {}, {}
   local next_ones = {} -- by turn, then by name
   for k = 1, #waiting, 2 do
     local held = state_of(waiting[k]).held
@@ -234,7 +234,7 @@ end
 
 -- Whether messages may be leased, or will be ready.
 local function any_left()
-  return call('EXISTS', TURNS, DELAYED) > 0
+  return call('EXISTS', DELAYED) > 0 or call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'LIMIT', 0, 1)[1] ~= nil
 end
 
 --- @part "moves"

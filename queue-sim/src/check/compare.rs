@@ -39,6 +39,12 @@ pub(super) fn agree(
                 || page.entries == expected.entries
                     && page.next.is_some() == expected.next.is_some()
         }
+        (Answer::Groups(page), Answer::Groups(expected)) => {
+            // Groups move between pages, so the model knows the first page only.
+            expected.entries.is_empty() && expected.next.is_some()
+                || page.entries == expected.entries
+                    && page.next.is_some() == expected.next.is_some()
+        }
         (Answer::Rotated(rotated), Answer::Rotated(expected)) => {
             rotated == expected || leaves_out(rotated, expected, gone)
         }

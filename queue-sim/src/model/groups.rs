@@ -1,13 +1,16 @@
 //! The groups of a grouped queue, and their turns (G1 to G5).
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
+use queue_core::{ErrorKind, Group, Page, Paged, Timestamp};
 
 use super::{
-    LeasingModel,
+    LeasingModel, ModelResult,
     entry::{ModelEntry, ModelPlace},
+    limits,
     order::ReadyOrder,
+    peek::UNDETERMINED,
 };
 
 /// Groups in the order in which they are shown: the shortest key first, then by its bytes.
@@ -88,6 +91,68 @@ impl LeasingModel {
             *held.entry(name.clone()).or_default() += 1;
             turns.insert(name, turn + 1);
         }
+    }
+
+    /// The groups: those that may run in their turns, then the others. The cursor is `UNDETERMINED` for every page but
+    /// the last, because groups move between pages.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn groups(&mut self, now: Timestamp, page: Page) -> ModelResult<Paged<Group>> {
+        limits::page(page.limit)?;
+        let now = self.begin(now);
+        if page.after.is_some() {
+            return Ok(Paged {
+                entries: Vec::new(),
+                next: Some(UNDETERMINED),
+            });
+        }
+        let ReadyOrder::Groups { strict, most } = self.order else {
+            return Err(ErrorKind::Invalid);
+        };
+        let ready = self.ready(now);
+        let mut groups: Vec<(bool, u64, &Name, Group)> = Vec::new();
+        for (name, turn) in &self.turns.turns {
+            let own = |entry: &&ModelEntry| self::name(entry) == *name;
+            let holding = || {
+                self.entries
+                    .iter()
+                    .filter(own)
+                    .filter(|entry| self.holds(entry))
+            };
+            let mut waiting = ready.iter().map(|at| &self.entries[*at]).filter(own);
+            let first = waiting.next();
+            let held = holding().count() as u32;
+            let may_run = first.is_some() && held < most;
+            let held_by = holding().next().filter(|_| strict);
+            let group = Group {
+                key: name.1.clone(),
+                ready: first.iter().count() as u64 + waiting.count() as u64,
+                held,
+                oldest_ready: first
+                    .map(|entry| Duration::from_millis(now.saturating_sub(entry.ready_since))),
+                may_run,
+                held_by: held_by.map(|entry| entry.id),
+                waits: held_by
+                    .and_then(ModelEntry::due)
+                    .map(|due| Duration::from_millis(due.saturating_sub(now))),
+            };
+            let turn = if may_run {
+                (*turn).max(self.turns.time)
+            } else {
+                0
+            };
+            groups.push((!may_run, turn, name, group));
+        }
+        groups.sort_by(|one, other| (one.0, one.1, one.2).cmp(&(other.0, other.1, other.2)));
+        let mut groups: Vec<Group> = groups.into_iter().map(|(.., group)| group).collect();
+        let more = groups.len() > page.limit;
+        groups.truncate(page.limit);
+        Ok(Paged {
+            entries: groups,
+            next: more.then_some(UNDETERMINED),
+        })
     }
 
     /// Notes a delivery.

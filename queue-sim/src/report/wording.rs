@@ -7,8 +7,8 @@ use std::{
 };
 
 use queue_core::{
-    Delivery, Disposition, Due, Found, Leased, MessageId, Offer, Outdated, Overflow, Place, Push,
-    QueueName, Receipt, Settled, Settlement, Standing, Timestamp, Token,
+    Delivery, Disposition, Due, Found, Group, Leased, MessageId, Offer, Outdated, Overflow, Place,
+    Push, QueueName, Receipt, Settled, Settlement, Standing, Timestamp, Token,
     call::{Answer, Call},
     millis_ceil,
 };
@@ -235,6 +235,13 @@ impl Words {
             Answer::Peeked(page) => list(&page.entries, |peeked| {
                 let id = peeked.message.id.to_string();
                 self.standing(queue, &id, &peeked.standing, at)
+            }),
+            Answer::Groups(page) => list(&page.entries, |group| {
+                let Group {
+                    key, ready, held, ..
+                } = group;
+                let runs = if group.may_run { "" } else { ", may not run" };
+                format!("{}: ready {ready}, held {held}{runs}", key.escape_ascii())
             }),
             Answer::Found(found) => list(found, |found| match found {
                 Found::Present { standing, .. } => self.standing(queue, "ready", standing, at),

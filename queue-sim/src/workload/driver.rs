@@ -230,6 +230,9 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
             lost_hints::after_putting(actor).await;
         }
         (AnyQueue::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
+        (AnyQueue::Grouped(queue), Verb::Particular) => {
+            grouped::particular(actor, &**queue).await;
+        }
         (AnyQueue::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,
         (AnyQueue::Bounded(queue), Verb::Particular) => bounded::particular(actor, &**queue).await,
         (AnyQueue::Bounded(queue), Verb::Abandon) if actor.flip(50) => {

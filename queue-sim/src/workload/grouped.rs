@@ -1,4 +1,4 @@
-use queue_core::{Bytes, GroupedQueue, GroupedQueueExt, Keyed};
+use queue_core::{Bytes, GroupedQueue, GroupedQueueExt, Keyed, Page, Paged};
 
 use super::actor::Actor;
 
@@ -8,6 +8,18 @@ pub(super) async fn put(actor: &Actor, queue: &dyn GroupedQueue) {
     if let Some(pushed) = actor.insist(|| queue.push_keyed_all(&batch)).await {
         actor.put_in(batch.iter().map(|each| &each.push));
         actor.pool.add_pushed(&pushed);
+    }
+}
+
+/// Shows the groups, a page or two.
+pub(super) async fn particular(actor: &Actor, queue: &dyn GroupedQueue) {
+    let limit = 1 + actor.choose(3) as usize;
+    let first = queue.groups(Page::first(limit)).await;
+    if let Ok(Paged {
+        next: Some(next), ..
+    }) = first
+    {
+        let _ = queue.groups(Page::after(next, limit)).await;
     }
 }
 

@@ -154,7 +154,10 @@ impl Verb {
             Self::Particular => {
                 matches!(
                     kind,
-                    QueueKind::Delay | QueueKind::Bounded | QueueKind::Rotating
+                    QueueKind::Delay
+                        | QueueKind::Grouped
+                        | QueueKind::Bounded
+                        | QueueKind::Rotating
                 )
             }
             Self::Wait => matches!(kind, QueueKind::Bounded),

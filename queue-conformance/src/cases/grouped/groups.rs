@@ -127,6 +127,37 @@ pub(crate) async fn l16_ready_messages_are_shown_by_group(stage: &Stage<'_>) {
     assert_eq!(drain(&*queue).await, [3]);
 }
 
+pub(crate) async fn operators_groups_are_shown_with_who_holds_them(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["b", "a", "a", "cc"]).await;
+    let held = take(&*queue, 2).await;
+    assert_eq!(ids(&held), [2, 1]);
+    stage.advance(40).await;
+    settle(&*queue, Settlement::retry(held[1].receipt, ms(100))).await;
+    let group = |key: &str, ready: u64, held_by: Option<u64>| Group {
+        key: Bytes::from(key.to_owned()),
+        ready,
+        held: held_by.iter().count() as u32,
+        oldest_ready: (ready > 0).then_some(ms(40)),
+        may_run: held_by.is_none(),
+        held_by: held_by.map(id),
+        waits: None,
+    };
+    let mut waiting = group("b", 0, Some(1));
+    waiting.waits = Some(ms(100));
+    let all = [group("cc", 1, None), group("a", 1, Some(2)), waiting];
+    let shown = pages(2, |page| queue.groups(page)).await;
+    assert_eq!(shown.concat(), all);
+    assert_eq!(shown.len(), 2);
+    refused(queue.groups(Page::first(0)).await, "0");
+    refused(queue.groups(Page::first(1_001)).await, "1001");
+    ack(&*queue, &held[0]).await;
+    cancel(&*queue, &[1]).await;
+    assert_eq!(drain(&*queue).await.len(), 2);
+    let none = queue.groups(Page::first(10)).await.expect("shows");
+    assert_eq!(none.entries, [], "an empty group leaves nothing (G5)");
+}
+
 pub(crate) async fn limits_keys_and_places_have_a_range(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     let pushed = |key: Vec<u8>| queue.push_keyed_one("x", key);

@@ -19,7 +19,9 @@ impl Cursors {
     /// The call with the model's cursor in place of the backend's. `None` if no known page ended there, for example
     /// because its history was lost.
     pub(super) fn known<'a>(&self, call: &'a Call) -> Option<Cow<'a, Call>> {
-        let (Call::DeadLetters(page) | Call::List(page) | Call::Peek(_, page)) = call else {
+        let (Call::DeadLetters(page) | Call::List(page) | Call::Peek(_, page) | Call::Groups(page)) =
+            call
+        else {
             return Some(Cow::Borrowed(call));
         };
         let Some(after) = page.after else {
@@ -28,6 +30,7 @@ impl Cursors {
         let page = Page::after(*self.0.get(&(call.name(), after))?, page.limit);
         Some(Cow::Owned(match call {
             Call::List(_) => Call::List(page),
+            Call::Groups(_) => Call::Groups(page),
             Call::Peek(place, _) => Call::Peek(*place, page),
             _ => Call::DeadLetters(page),
         }))
@@ -41,6 +44,7 @@ impl Cursors {
             }
             (Answer::Items(page), Answer::Items(expected)) => (page.next, expected.next),
             (Answer::Peeked(page), Answer::Peeked(expected)) => (page.next, expected.next),
+            (Answer::Groups(page), Answer::Groups(expected)) => (page.next, expected.next),
             _ => return,
         };
         if let (Some(theirs), Some(ours)) = (theirs, ours) {

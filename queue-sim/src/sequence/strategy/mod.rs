@@ -12,7 +12,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    GroupOrder, Keyed, LeaseRate, Offer, Overflow, Prioritized, QueueConfig, QueueKind, Scheduled,
+    GroupOrder, Keyed, LeaseRate, Offer, Overflow, Page, Prioritized, QueueConfig, QueueKind,
+    Scheduled,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
 };
@@ -72,7 +73,11 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
         QueueKind::Grouped => {
             let group = select(vec!["a", "a", "a", "b", "ab", "c"]);
             let message = (push(LATER), group).prop_map(|(push, key)| Keyed::new(push, key));
-            (batch(message).prop_map(Call::PushKeyed).boxed(), 6)
+            let own = prop_oneof![
+                6 => batch(message).prop_map(Call::PushKeyed),
+                2 => select(vec![1, 2, 1_000]).prop_map(|limit| Call::Groups(Page::first(limit))),
+            ];
+            (own.boxed(), 8)
         }
         QueueKind::Delay => {
             let message = (push(TWICE_DUE), due());

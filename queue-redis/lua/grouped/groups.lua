@@ -1,0 +1,42 @@
+-- groups: shows a page of groups. First those that may run, in their turns; then the others, by key.
+-- KEYS[…] the queue's keys, see `grouped/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] passed: the number of groups that were shown
+-- ARGV[4] limit: the number of groups at most
+-- Returns {passed of the next page or -1 at the end, now}. Behind them, for each group: key, ready messages, held places,
+-- the time since which its next message is ready or -1, 1 if it may run or 0, the id that holds the only place or '',
+-- and its due time if it waits or -1.
+-- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, SINCE, TURNS, loose, reclaim, state_of, writable
+--- @include "lib/call"
+--- @include "{kind}/queue"
+--- @include "lib/call#read_only"
+--- @include "lib/config#state"
+
+local function groups()
+  --- @include "lib/reclaim"
+
+  if writable then
+    reclaim()
+  end
+  local passed, limit = tonumber(ARGV[3]), tonumber(ARGV[4])
+  local shown = call('ZRANGE', TURNS, passed, passed + limit, 'WITHSCORES')
+  local more = #shown > 2 * limit
+  local reply = { more and passed + limit or -1, now }
+  for k = 1, more and 2 * limit or #shown, 2 do
+    local name = shown[k]
+    local first, last = '[' .. name, '(' .. name .. '\2'
+    local state = state_of(name)
+    local head = call('ZRANGEBYLEX', LINE, first, last, 'LIMIT', 0, 1)[1]
+    local frame = head and call('HGET', FRAMES, sub(head, -7))
+    local by = not loose and state.held > 0 and state.last or ''
+    local at = #reply
+    reply[at + 1], reply[at + 2], reply[at + 3] = sub(name, 2), call('ZLEXCOUNT', LINE, first, last), state.held
+    reply[at + 4] = frame and #frame > HEAD and decode('>I7', frame, SINCE) or -1
+    reply[at + 5] = shown[k + 1] == BEHIND and 0 or 1
+    reply[at + 6] = by
+    reply[at + 7] = by ~= '' and tonumber(call('ZSCORE', DELAYED, by)) or -1
+  end
+  return reply
+end
+
+return groups()
