@@ -199,7 +199,7 @@ local function look(queue, keys)
       extras['g' .. id] = per_group and suffix == 'leases' or loose == '0' and suffix == 'delayed'
       if suffix == 'leases' then
         extras['h' .. id] = true
-      elseif #member > 7 then
+      elseif #member > (per_group and suffix == 'line' and string.byte(member, 1) + 10 or 7) then
         extras['p' .. id] = true
         if redis.call('HGET', keys.frames, 'p' .. id) ~= string.sub(member, 1, -8) then
           say('line', 'has a place that its id does not find:', id)
@@ -253,8 +253,8 @@ local function look(queue, keys)
   for reference, what in pairs(bodies) do
     say('bodies', what, reference)
   end
-  -- The held places of a group are those of its messages. A group has ready messages or held places, and it is in `turns`:
-  -- by its turn if it may run, else behind all.
+  -- The held places of a group are those of its messages. A group has ready messages or held places, and it is in
+  -- `turns`: by its turn if it may run, else behind all.
   local held, has_ready = {}, {}
   for field, name in pairs(per_group and frames or {}) do
     if #field == 8 and string.sub(field, 1, 1) == 'g' then
@@ -269,7 +269,9 @@ local function look(queue, keys)
       say('leases', 'has a message without the name of its group:', id)
     end
   end
-  for group, state in pairs(fields('groups')) do
+  local groups = fields('groups')
+  groups[''] = nil -- the virtual time
+  for group, state in pairs(groups) do
     local turn, places_held = struct.unpack('>I7I4', state)
     local own = held[group] or 0
     if places_held ~= own then

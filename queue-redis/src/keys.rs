@@ -6,7 +6,7 @@
 //!
 //! | key | type | kinds | content |
 //! | --- | --- | --- | --- |
-//! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/lib/config.lua`; `next_due`, see there; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member); `virtual` (the virtual time of a grouped queue); `rate_used` and `rate_at`, the bucket of the rate, see `lua/lib/limits.lua` |
+//! | `…:meta` | hash | all | `config`, which may hold the mark of a new queue, see `queue/opening.rs`; `accepted` (also the last id), `acked` and the other counters; `token` (the last one); `flags`, see `lua/lib/config.lua`; `next_due`, see there; `capacity`, `resized`, `surplus` (messages that the last resize still has to drop); `joins` (the last place number in `line`); `holes` in `ready`; `packed` (messages minus elements in `ready`: a pack is two elements); `uncounted` (leased messages minus members of `leases`: a batch lease is one member); `rate_used` and `rate_at`, the bucket of the rate, see `lua/lib/limits.lua` |
 //! | `…:leases` | zset | leasing | live leases by deadline (ms); a lease's member is id (7 bytes) + token (7 bytes); a batch lease's member is the least id, the first token and the number of messages (1 byte), then the ids if they are not consecutive |
 //! | `…:runs` | zset | leasing | the batch leases in `leases`, by their first token, see `lua/lib/batch_leases.lua` |
 //! | `…:frames` | hash | leasing | id (7 bytes) → the message's frame, or a dead letter's record; frames in `ready` of a reliable or bounded queue are not in this hash. `p` and id → what precedes the id in `line`; `h` and id → its holder, and behind a byte 255 its progress; `u` and id → its dedup key, if the mark ends with the message; `e` and id → the end of its time to live, see `lua/lib/attachments.lua`; `b` and id → the reference of its large body; `g` and id → the name of its group, while it holds a place; a batch lease → its frames or packs, if they come from `ready`; `h` and the batch lease → its holder; `a` and the batch lease → which of its messages are acked, see `lua/lib/batch_leases.lua` |
@@ -18,7 +18,7 @@
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → its distinct key |
-//! | `…:groups` | hash | grouped | name of a group → its turn (7 bytes), its held places (4 bytes) and the id that took the last of them, see `lua/grouped/queue.lua` |
+//! | `…:groups` | hash | grouped | name of a group → its turn, its held places, the id that took the last of them, and whether it may run; '' → the virtual time; see `lua/grouped/queue.lua` |
 //! | `…:turns` | zset | grouped | the names of the groups: of those that may run by their turns, of the others with the score inf |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |

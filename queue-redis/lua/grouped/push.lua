@@ -47,8 +47,7 @@ local function slow_path()
           delayed[#delayed + 1] = { id = number, due = due, payload = payload, biased = length }
         else
           local id, last = pack('>I7', number), #places
-          fields[2 * last + 1], fields[2 * last + 2] = id, pack(FRAME, 0, number, now, length) .. payload
-          fields[2 * last + 3], fields[2 * last + 4] = 'p' .. id, name .. '\1'
+          fields[last + 1], fields[last + 2] = id, pack(FRAME, 0, number, now, length) .. payload
           places[last + 1], places[last + 2] = '0', name .. '\1' .. id
           if not of_name[name] then
             names[#names + 1] = name

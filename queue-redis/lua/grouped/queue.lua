@@ -25,45 +25,43 @@ fast, only_acks = false, false
 -- The groups. A group's name is its key behind a byte with the key's length - 1, so that no name begins as another.
 -- - LINE    all ready messages, with equal scores: name, a byte (0 for those that came back, 1 for the others), id; or
 --           name, 1, and a place that ends in the id
--- - GROUPS  name to turn (7 bytes), number of held places (4 bytes), and the id that took the last of them (7 bytes); for
---           groups with ready messages or held places
+-- - GROUPS  name to turn (7 bytes), number of held places (4 bytes), the id that took the last of them (7 bytes), and
+--           whether the group may run (1 byte); for groups with ready messages or held places. '' to the virtual time
 -- - TURNS   the same groups: those that may run by their turns (G3), the others behind all turns
 --
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
--- group are its leases, and in strict order its messages that wait after a retry or a defer. `virtual` in META is the
--- virtual time.
--- needs: FRAMES, GROUPS, LINE, META, TURNS, config
--- gives: BEHIND, end_places, hold, keep_place, loose, per_group, regroup, regroup_members, state_of
+-- group are its leases, and in strict order its messages that wait after a retry or a defer.
+-- needs: FRAMES, GROUPS, LINE, TURNS, config
+-- gives: BEHIND, end_places, hold, keep_place, loose, per_group, plain_place, ready_left, regroup, regroup_members
+-- gives: state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
-local STATE = '>I7I4c7'
+local STATE = '>I7I4c7B'
 local BEHIND = 'inf' -- the score of groups that may not run
 local LATEST = 9007199254740000 -- a damaged turn is above
 local states = {} -- by name, as far as this call has read them
 local stays = {} -- ids of messages whose leases end, and that keep their places
+local ready_left = {} -- by name: whether ready messages are left when the picked ones are gone, as far as that is known
 local virtual
-
-local function virtual_time()
-  if not virtual then
-    virtual = tonumber(call('HGET', META, 'virtual') or 0) or 0
-    virtual = virtual >= 0 and virtual < LATEST and virtual or 0
-  end
-  return virtual
-end
 
 -- The turn and the held places of a group.
 local function state_of(name)
   local state = states[name]
   if not state then
-    local stored = call('HGET', GROUPS, name)
-    local turn, held, last = 0, 0, string.rep('\0', 7)
-    if stored and #stored == 18 then
-      turn, held, last = decode(STATE, stored)
+    local read = call('HMGET', GROUPS, name, '')
+    local stored, turn, held, last, may_run = read[1], 0, 0, string.rep('\0', 7), 0
+    if not virtual then
+      virtual = tonumber(read[2] or 0) or 0
+      virtual = virtual >= 0 and virtual < LATEST and virtual or 0
+    end
+    if stored and #stored == 19 then
+      turn, held, last, may_run = decode(STATE, stored)
     end
     if turn < 1 or turn >= LATEST then
-      turn = virtual_time() + 1
+      turn = virtual + 1
     end
     state = { turn = turn, held = held, last = last, stored = stored }
+    state.score = stored and (may_run == 1 and turn or BEHIND)
     states[name] = state
   end
   return state
@@ -73,56 +71,58 @@ end
 -- the group may run.
 local function regroup(name, has_ready)
   local state = state_of(name)
-  local may_run = state.held < per_group
-  local ready = has_ready or (may_run or state.held == 0)
-    and call('ZRANGEBYLEX', LINE, '[' .. name, '(' .. name .. '\2', 'LIMIT', 0, 1)[1]
-  may_run = may_run and ready
-  if not ready and state.held == 0 then
+  local is_free = state.held < per_group
+  if has_ready == nil and (is_free or state.held == 0) then
+    has_ready = call('ZRANGEBYLEX', LINE, '[' .. name, '(' .. name .. '\2', 'LIMIT', 0, 1)[1] ~= nil
+  end
+  if not has_ready and state.held == 0 then
     call('HDEL', GROUPS, name)
     call('ZREM', TURNS, name)
     states[name] = nil
     return 0
   end
+  local may_run = is_free and has_ready
   if may_run then
-    state.turn = math.max(state.turn, virtual_time())
+    state.turn = math.max(state.turn, virtual)
   end
-  local text = pack(STATE, state.turn, state.held, state.last)
+  local score = may_run and state.turn or BEHIND
+  if score ~= state.score then
+    state.score = score
+    call('ZADD', TURNS, may_run and string.format('%d', score) or BEHIND, name)
+  end
+  local text = pack(STATE, state.turn, state.held, state.last, may_run and 1 or 0)
   if text ~= state.stored then
     state.stored = text
-    call('HSET', GROUPS, name, text)
+    call('HSET', GROUPS, name, text, '', string.format('%d', virtual))
   end
-  call('ZADD', TURNS, may_run and string.format('%d', state.turn) or BEHIND, name)
   return may_run and 1 or 0
 end
 
--- The name in a member of LINE.
-local function name_in(member)
-  return sub(member, 1, byte(member, 1) + 2)
+-- The length of a member of LINE without a place of its own.
+local function plain_place(member)
+  return byte(member, 1) + 10
 end
 
 -- Regroups after these members have left LINE.
 local function regroup_members(members)
   local seen = {}
   for k = 1, #members do
-    local name = name_in(members[k])
+    local name = sub(members[k], 1, byte(members[k], 1) + 2)
     if not seen[name] then
       seen[name] = true
-      regroup(name)
+      regroup(name, ready_left[name])
     end
   end
+  ready_left = {}
 end
 
 -- Lets the picked messages hold places, in the turns of their groups.
 local function hold(picked)
-  if not picked.ids[1] then
-    return
-  end
   for _, id in ipairs(picked.ids) do
     local state = state_of(picked.names[id])
-    virtual = math.max(virtual_time(), state.turn)
+    virtual = math.max(virtual, state.turn)
     state.turn, state.held, state.last = virtual + 1, state.held + 1, id
   end
-  call('HSET', META, 'virtual', string.format('%d', virtual_time()))
 end
 
 -- Lets a message keep its place when its lease ends, because it waits for a retry (G2).
@@ -141,15 +141,16 @@ local function end_places(ids)
       stays[ids[k]] = nil
     elseif name then
       local state = state_of(name)
+      -- A group that may run has ready messages.
+      names[name] = state.score and state.score ~= BEHIND and 'ready' or names[name] or 'unknown'
       state.held = math.max(state.held - 1, 0)
       ended[#ended + 1] = fields[k]
-      names[name] = true
     end
   end
   if ended[1] then
     call('HDEL', FRAMES, unpack(ended))
-    for name in pairs(names) do
-      came = came + regroup(name)
+    for name, known in pairs(names) do
+      came = came + regroup(name, known == 'ready' or nil)
     end
   end
   return came
@@ -157,11 +158,13 @@ end
 
 --- @part "line"
 -- The line of a grouped queue.
--- needs: BEHIND, DELAYED, HEAD, LINE, TURNS, WITH_PAST, end_attachments, per_group, read_frames, state_of
--- gives: any_left, free, group_of, pick
+-- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, TURNS, WITH_PAST, end_attachments, is_valid, per_group, read_frames
+-- needs: ready_left, state_of
+-- gives: any_left, free, group_of, pick, plain_member
 --- @include "lib/attachments"
 --- @include "lib/sorted_line#frames"
 local free = end_attachments
+local may_run_left -- whether groups may run when the picked messages are gone; nil if this is not known
 
 -- The name of the group of a valid frame.
 local function group_of(frame)
@@ -172,47 +175,64 @@ local function group_of(frame)
   return sub(frame, HEAD, HEAD) .. sub(frame, at, at + byte(frame, HEAD))
 end
 
+-- The member of a message in LINE, if it has no place of its own.
+local function plain_member(id)
+  local frame = call('HGET', FRAMES, id)
+  local name = frame and is_valid(frame, id) and group_of(frame)
+  for _, kind in ipairs(name and { '\1', '\0' } or {}) do
+    if call('ZSCORE', LINE, name .. kind .. id) then
+      return name .. kind .. id
+    end
+  end
+end
+
 -- The members of the next up to `max` messages that may be leased, in the turns of their groups; and the names of
 -- their groups, by id.
 local function take_turns(max)
-  local waiting = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'WITHSCORES', 'LIMIT', 0, max)
-  local members, names = {}, {}
-  local next_ones = {} -- by turn, then by name
+  local waiting = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'WITHSCORES', 'LIMIT', 0, max + 1)
+  local next_ones, members, names = {}, {}, {} -- the groups by turn, then by name
   for k = 1, #waiting, 2 do
-    local held = state_of(waiting[k]).held
-    next_ones[#next_ones + 1] = { name = waiting[k], turn = tonumber(waiting[k + 1]), places = per_group - held }
+    local name, places = waiting[k], per_group - state_of(waiting[k]).held
+    next_ones[#next_ones + 1] = { name = name, turn = tonumber(waiting[k + 1]), places = places, from = 0 }
   end
   local first = 1
   while #members < max and next_ones[first] do
     local group = next_ones[first]
     first = first + 1
     if not group.members then
-      -- Its own share, and some more if it is almost alone.
-      local share = math.ceil((max - #members) / (#next_ones - first + 2))
-      share = math.min(share, group.places)
-      group.members = call('ZRANGEBYLEX', LINE, '[' .. group.name, '(' .. group.name .. '\2', 'LIMIT', group.from or 0,
-        share)
-      group.from, group.at, group.more = (group.from or 0) + #group.members, 1, #group.members == share
+      -- Its share of what is left, and one more, to know whether it has one.
+      local share = 1 + math.min(math.ceil((max - #members) / (#next_ones - first + 2)), group.places)
+      local name = group.name
+      group.members = call('ZRANGEBYLEX', LINE, '[' .. name, '(' .. name .. '\2', 'LIMIT', group.from, share)
+      group.from, group.at, group.is_cut = group.from + #group.members, 1, #group.members == share
     end
     local member = group.members[group.at]
     if member then
       members[#members + 1] = member
       names[sub(member, -7)] = group.name
       group.at, group.turn, group.places = group.at + 1, group.turn + 1, group.places - 1
-      if not group.members[group.at] then
-        group.members = nil
-      end
-      if group.places > 0 and (group.members or group.more) then
-        local at = first
-        while next_ones[at] and (next_ones[at].turn < group.turn
-          or next_ones[at].turn == group.turn and next_ones[at].name < group.name) do
-          next_ones[at - 1] = next_ones[at]
-          at = at + 1
-        end
-        first = first - 1
-        next_ones[at - 1] = group
-      end
     end
+    local left = group.members[group.at] ~= nil
+    ready_left[group.name] = left
+    if not left and group.is_cut then
+      ready_left[group.name] = nil
+      group.members = nil
+    end
+    if group.places > 0 and ready_left[group.name] ~= false then
+      local at = first
+      while next_ones[at] and (next_ones[at].turn < group.turn
+        or next_ones[at].turn == group.turn and next_ones[at].name < group.name) do
+        next_ones[at - 1] = next_ones[at]
+        at = at + 1
+      end
+      first = first - 1
+      next_ones[at - 1] = group
+    end
+  end
+  if not next_ones[first] then
+    may_run_left = false
+  elseif next_ones[first].members or next_ones[first].from == 0 then
+    may_run_left = true
   end
   return members, names
 end
@@ -223,8 +243,12 @@ local function pick(max, any)
   if any then
     return read_frames(call('ZRANGE', LINE, 0, max - 1))
   end
+  may_run_left = nil
   local members, names = take_turns(max)
   local picked = read_frames(members)
+  for k = #picked.members + 1, #members do
+    ready_left[names[sub(members[k], -7)]], may_run_left = true, true
+  end
   picked.names = names
   for k, id in ipairs(picked.ids) do
     picked.fresh[2 * k - 1], picked.fresh[2 * k] = 'g' .. id, names[id]
@@ -234,7 +258,10 @@ end
 
 -- Whether messages may be leased, or will be ready.
 local function any_left()
-  return call('EXISTS', DELAYED) > 0 or call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'LIMIT', 0, 1)[1] ~= nil
+  if may_run_left == nil then
+    may_run_left = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'LIMIT', 0, 1)[1] ~= nil
+  end
+  return may_run_left or call('EXISTS', DELAYED) > 0
 end
 
 --- @part "moves"
@@ -247,10 +274,8 @@ end
 
 -- Adds the score and the member of a returned message to `back`: before the others of its group (L11).
 local function give_back(back, id, frame)
-  local before = group_of(frame) .. '\0'
-  call('HSET', FRAMES, 'p' .. id, before)
   back[#back + 1] = 0
-  back[#back + 1] = before .. id
+  back[#back + 1] = group_of(frame) .. '\0' .. id
 end
 
 -- Puts messages at the tails of their groups, in this order.

@@ -50,7 +50,7 @@ end
 
 --- @part "split"
 -- Splits batch leases into single leases.
--- needs: FRAMES, LEASES, RUNS, acked_of, add_to, frames_in_pack, has_index, try
+-- needs: FRAMES, LEASES, RUNS, acked_of, add_to, frames_in_pack, has_index, hold, try
 -- gives: frames_of, id_in, split_batch, split_batches
 --- @include "lib/packs"
 --- @include "lib/writes#add_to"
@@ -109,9 +109,9 @@ local function split_batch(batch)
   add_to('uncounted', 1 + #indexes - count)
 end
 
--- Splits the batch leases that these leases belong to.
+-- Splits the batch leases that these leases belong to. A grouped queue has none.
 local function split_batches(members)
-  if call('EXISTS', RUNS) == 0 then
+  if hold or call('EXISTS', RUNS) == 0 then
     return
   end
   for k, own in ipairs(call('ZMSCORE', LEASES, unpack(members))) do

@@ -1,6 +1,6 @@
 -- A member of LINE that is longer than an id ends in the id. FRAMES has the rest of the member in the field 'p' and
--- id, so the place is found by the id.
--- needs: FRAMES, LINE, regroup_members
+-- id, so the place is found by the id. On a grouped queue, `plain_place` gives the length of the others.
+-- needs: FRAMES, LINE, plain_place, regroup_members
 -- gives: remove_from_line
 --- @include "{kind}/queue#groups"
 
@@ -8,7 +8,7 @@
 local function remove_from_line(members)
   local kept = {}
   for k = 1, #members do
-    if #members[k] > 7 then
+    if #members[k] > (plain_place and plain_place(members[k]) or 7) then
       kept[#kept + 1] = 'p' .. sub(members[k], -7)
     end
   end
@@ -23,7 +23,7 @@ end
 
 --- @part "place_of"
 -- The place of an undelivered message that is not in READY.
--- needs: ARRIVALS, DELAYED, FRAMES, LINE, end_places, remove_from_line, wake_up
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, end_places, plain_member, remove_from_line, wake_up
 -- gives: place_of, remove_place, remove_delayed
 
 -- The key and the member of a message's place; nil if it has none.
@@ -31,8 +31,10 @@ local function place_of(id)
   local before = call('HGET', FRAMES, 'p' .. id)
   if before and call('ZSCORE', LINE, before .. id) then
     return LINE, before .. id
-  elseif call('ZSCORE', LINE, id) then
-    return LINE, id
+  end
+  local member = plain_member and plain_member(id) or not plain_member and call('ZSCORE', LINE, id) and id
+  if member then
+    return LINE, member
   elseif call('ZSCORE', DELAYED, id) then
     return DELAYED, id
   end
