@@ -1,4 +1,4 @@
-//! Five kinds of queue behind one set of traits, in process and on Redis, for programs that hand
+//! Six kinds of queue behind one set of traits, in process and on Redis, for programs that hand
 //! work from producers to consumers.
 //!
 //! | kind | typed handle | what it does |
@@ -6,11 +6,12 @@
 //! | reliable | [`Reliable`] | first in, first out |
 //! | delay | [`Delay`] | each message at its due time |
 //! | priority | [`Priority`] | the most urgent first |
+//! | grouped | [`Grouped`] | each group in order, and all groups in turn |
 //! | bounded | [`Bounded`] | a fixed length, never exceeded |
 //! | rotating | [`Rotating`] | a ring, each item in turn |
 //!
 //! [`connect`] opens a backend by URL, and [`Queues`] opens queues on it, of any type that serde
-//! writes and reads. The first four kinds hand out messages under leases: settle each delivery, or
+//! writes and reads. The first five kinds hand out messages under leases: settle each delivery, or
 //! its message comes back. The docs quote rules by their numbers in the repository's `CONTRACT.md`
 //! (L4, D1 …).
 //!
@@ -95,6 +96,28 @@
 //!
 //! let delivery = tickets.receive(lease, wait).await?.expect("two were pushed");
 //! assert_eq!(delivery.body().unwrap(), "the site is down");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A **grouped** queue delivers the messages of each key in order, one at a time, and lets the keys
+//! take turns:
+//!
+//! ```
+//! # use std::time::Duration;
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> queue_kit::Result<()> {
+//! # let (lease, wait) = (Duration::from_secs(30), Duration::ZERO);
+//! let queues = queue_kit::connect("memory:").await?;
+//! let invoices = queues.grouped::<u64>("invoices").await?;
+//! for number in 1..=3 {
+//!     invoices.push(&number, "wholesale").await?;
+//! }
+//! invoices.push(&4, "ann").await?;
+//!
+//! let first = invoices.receive_batch(10, lease, wait).await?;
+//! let numbers: Vec<u64> = first.iter().map(|one| *one.body().unwrap()).collect();
+//! assert_eq!(numbers, [4, 1], "one of each");
 //! # Ok(())
 //! # }
 //! ```
@@ -647,6 +670,10 @@ struct Readme;
 #[cfg(all(doctest, feature = "memory", feature = "worker", feature = "cron"))]
 #[doc = include_str!("../docs/jobs.md")]
 struct JobsPage;
+
+#[cfg(all(doctest, feature = "memory"))]
+#[doc = include_str!("../docs/groups.md")]
+struct GroupsPage;
 
 #[cfg(all(doctest, feature = "memory", feature = "tls"))]
 #[doc = include_str!("../docs/redis.md")]

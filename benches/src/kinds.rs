@@ -8,7 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    AnyQueue, Backend, DelayQueue, Insert, Leasing, LeasingExt, Offer, Offered, Overflow,
+    AnyQueue, Backend, DelayQueue, Insert, Keyed, Leasing, LeasingExt, Offer, Offered, Overflow,
     Prioritized, Push, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue, Scheduled,
     Settlement,
 };
@@ -37,6 +37,11 @@ pub const CAPACITY: usize = 1024;
 /// The most that one call takes.
 pub const MOST: usize = 128;
 
+/// The groups of a grouped queue's messages.
+const GROUPS: [&str; 16] = [
+    "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "f",
+];
+
 /// Producers, and as many consumers.
 pub const TASKS: u64 = 4;
 
@@ -44,7 +49,7 @@ const LEASE: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A queue of one of the leasing kinds: delay with messages due at once, priority with sixteen
-/// priorities.
+/// priorities, grouped with sixteen groups.
 #[derive(Debug, Clone)]
 pub struct LeasingQueue {
     queue: AnyQueue,
@@ -149,6 +154,12 @@ impl LeasingQueue {
                 let urgent = |n| Prioritized::new(body(), (n % 16) as i16);
                 batch!(size, urgent, |batch| {
                     queue.enqueue(batch).await.expect("enqueued");
+                });
+            }
+            AnyQueue::Grouped(queue) => {
+                let of_sixteen = |n: usize| Keyed::new(body(), GROUPS[n % 16].as_bytes());
+                batch!(size, of_sixteen, |batch| {
+                    queue.push_keyed(batch).await.expect("pushed");
                 });
             }
             AnyQueue::Bounded(queue) => {

@@ -256,9 +256,9 @@ local function look(queue, keys)
   -- The held places of a group are those of its messages. A group has ready messages or held places, and it is in
   -- `turns`: by its turn if it may run, else behind all.
   local held, has_ready = {}, {}
-  for field, name in pairs(per_group and frames or {}) do
+  for field, group in pairs(per_group and frames or {}) do
     if #field == 8 and string.sub(field, 1, 1) == 'g' then
-      held[name] = (held[name] or 0) + 1
+      held[group] = (held[group] or 0) + 1
     end
   end
   for _, member in ipairs(per_group and members('line') or {}) do

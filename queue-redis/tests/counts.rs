@@ -104,7 +104,7 @@ async fn pushing_one_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
     let mut meter = Meter::at(&server);
-    assert_eq!(meter.count(put(&queues, 1)).await, (5, 5));
+    assert_eq!(meter.count(put(&queues, 1)).await, (6, 6));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn a_batch_of_a_hundred_is_one_round_trip() {
     let server = Server::start().expect("a server");
     let queues = queues(&server).await;
     let mut meter = Meter::at(&server);
-    assert_eq!(meter.count(put(&queues, 100)).await, (5, 5));
+    assert_eq!(meter.count(put(&queues, 100)).await, (6, 6));
     for queue in queues.iter().filter_map(AnyQueue::leasing) {
         let mut leased = Leased::default();
         let lease = async { leased = queue.lease(max(100), LEASE).await.expect("lease") };

@@ -3,9 +3,11 @@
 -- ARGV[1], ARGV[2] see `lib/call`
 -- ARGV[3] passed: the number of groups that were shown
 -- ARGV[4] limit: the number of groups at most
--- Returns {passed of the next page or -1 at the end, now}. Behind them, for each group: key, ready messages, held
--- places, the time since which its next message is ready or -1, 1 if it may run or 0, the id that holds the only place or '',
--- and its due time if it waits or -1.
+-- Returns {passed of the next page or -1 at the end, now}. Behind them, for each group:
+-- - key, ready messages, held places
+-- - the time since which its next message is ready, or -1; 1 if it may run, or 0
+-- - the id that holds its only place, or ''; the due time of that message if it waits, or -1
+--
 -- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, SINCE, TURNS, loose, reclaim, state_of, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"

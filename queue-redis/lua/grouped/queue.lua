@@ -15,11 +15,12 @@ local RESULTS, RESULT_ENDS = unpack(KEYS, 17, 18)
 local END_MARKERS = 18 -- the keys behind this one
 
 --- @part "fast_lease"
--- A grouped queue has no fast path.
+-- A grouped queue has no fast path, so that all its turns are taken in one place.
 -- needs: fast, only_acks
 -- gives: next_list, next_places
 local next_list, next_places = nil, {}
-fast, only_acks = false, false
+only_acks = false
+fast = fast and only_acks
 
 --- @part "groups"
 -- The groups. A group's name is its key behind a byte with the key's length - 1, so that no name begins as another.

@@ -98,7 +98,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
         assert_refused(writes_of_a_ring(&*ring).await, code);
     }
     let all = NonZeroUsize::new(10).expect("it is 10");
-    assert_eq!(backend.queues(None, all).await.expect("a list").len(), 5);
+    assert_eq!(backend.queues(None, all).await.expect("a list").len(), 6);
 
     // A later client opens the existing queues, listed or not.
     let later = connect_with(server, &clock).await;

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use bytes::Bytes;
 use queue_core::{ErrorKind, Group, Page, Paged, Timestamp};
 
 use super::{
@@ -11,21 +10,8 @@ use super::{
     limits,
     order::ReadyOrder,
     peek::UNDETERMINED,
+    turns::{Name, name},
 };
-
-/// Groups in the order in which they are shown: the shortest key first, then by its bytes.
-pub(super) type Name = (usize, Bytes);
-
-/// The turns of the groups that have ready messages or held places, and the virtual time.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub(super) struct Turns {
-    turns: BTreeMap<Name, u64>,
-    time: u64,
-}
-
-pub(super) fn name(entry: &ModelEntry) -> Name {
-    (entry.key.len(), entry.key.clone())
-}
 
 const fn is_ready(entry: &ModelEntry) -> bool {
     matches!(entry.place, ModelPlace::Ready | ModelPlace::Returned)
@@ -55,7 +41,7 @@ impl LeasingModel {
         let mut own = self
             .entries
             .iter()
-            .filter(|entry| self::name(entry) == name);
+            .filter(|entry| super::turns::name(entry) == name);
         if own.any(|entry| is_ready(entry) || self.holds(entry)) {
             let begin = self.turns.time + 1;
             self.turns.turns.entry(name).or_insert(begin);
@@ -114,7 +100,7 @@ impl LeasingModel {
         let ready = self.ready(now);
         let mut groups: Vec<(bool, u64, &Name, Group)> = Vec::new();
         for (name, turn) in &self.turns.turns {
-            let own = |entry: &&ModelEntry| self::name(entry) == *name;
+            let own = |entry: &&ModelEntry| super::turns::name(entry) == *name;
             let holding = || {
                 self.entries
                     .iter()

@@ -10,10 +10,10 @@ use queue_core::{
 use super::{
     ModelResult,
     entry::{Exit, ModelEntry, ModelPlace},
-    groups::Turns,
     limits,
     mark::FirstPush,
     order::ReadyOrder,
+    turns::Turns,
 };
 
 /// The model of every leasing kind: all of [`Leasing`](queue_core::Leasing) and of the kinds' own

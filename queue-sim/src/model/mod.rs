@@ -19,6 +19,7 @@ mod order;
 mod peek;
 mod places;
 mod push;
+mod turns;
 
 pub(crate) use self::peek::UNDETERMINED;
 pub use self::{kinds::*, leasing::LeasingModel};

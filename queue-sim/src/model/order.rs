@@ -4,8 +4,8 @@ use queue_core::{GroupOrder, GroupedConfig, PriorityConfig};
 
 use super::{
     entry::{ModelEntry, ModelPlace},
-    groups::{self, Name},
     limits,
+    turns::{self, Name},
 };
 
 /// The delivery order of a kind.
@@ -65,7 +65,7 @@ impl ReadyOrder {
                 (entry.arrival as i64 - head_start, false, id)
             }
         };
-        (first, groups::name(entry), came_back, within)
+        (first, turns::name(entry), came_back, within)
     }
 
     /// The line of a ready message.
@@ -76,6 +76,6 @@ impl ReadyOrder {
             Self::Priority => (entry.priority, came_back),
             Self::Due | Self::Ageing(_) => (0, false),
         };
-        (level, groups::name(entry), came_back)
+        (level, turns::name(entry), came_back)
     }
 }

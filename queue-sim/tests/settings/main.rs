@@ -55,6 +55,11 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
         &["check_all", "ageing_of_ready"],
     ),
     (
+        "queue-core/src/queue/grouped.rs",
+        &["check_all", "order_of_held"],
+    ),
+    ("queue-core/src/queue/mod.rs", &["order_of_kept"]),
+    (
         "queue-core/src/queue/rotating.rs",
         &["check_all", "pace_of_many"],
     ),

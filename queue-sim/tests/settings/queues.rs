@@ -93,6 +93,12 @@ pub(crate) fn rows() -> Vec<Row> {
             (usize::MAX, Refuse("a capacity of")),
             |capacity| served(BoundedConfig::new(capacity)),
         ),
+        row(
+            ("queue-core/src/queue/grouped.rs", "loose"),
+            (0, Refuse("per_group of 0")),
+            (u32::MAX, Serve),
+            |most| served(GroupedConfig::loose(most)),
+        ),
         times(
             ("queue-core/src/queue/priority.rs", "with_ageing"),
             Refuse("ageing of 0 ms"),

@@ -2,6 +2,7 @@
 
 use std::{
     cell::Cell,
+    collections::BTreeSet,
     fmt::Write,
     thread,
     time::{Duration, Instant},
@@ -259,6 +260,25 @@ impl Cluster {
                 }
             }
             Ok(true)
+        })
+    }
+
+    /// Waits until all servers that run know the same latest configuration epoch.
+    ///
+    /// # Errors
+    ///
+    /// If that takes longer than a minute.
+    pub fn wait_for_one_epoch(&self) -> Result<(), ServerError> {
+        self.wait_until("one epoch", || {
+            let mut epochs = BTreeSet::new();
+            for server in self.running() {
+                let info: String = server.ask(&["CLUSTER", "INFO"])?;
+                let epoch = info
+                    .lines()
+                    .find(|line| line.starts_with("cluster_current_epoch"));
+                epochs.insert(epoch.map(str::to_owned));
+            }
+            Ok(epochs.len() == 1)
         })
     }
 
