@@ -64,11 +64,14 @@ local function slow_path()
     for _, name in ipairs(names) do
       can_run = can_run + math.min(of_name[name], math.max(per_group - state_of(name).held, 0))
     end
-    if can_run > 0 and can_hand_over and hand_over(accepted + 1, fields[2], LINE) then
+    local handed_over = can_run > 0 and can_hand_over and hand_over(accepted + 1, fields[2], LINE)
+    if handed_over then
       call('HSET', FRAMES, 'g' .. fields[1], names[1])
       hold({ ids = { fields[1] }, names = { [fields[1]] = names[1] } })
       regroup(names[1])
-    elseif places[1] then
+    end
+    handed_over = handed_over or not places[1]
+    if not handed_over then
       call('HSET', FRAMES, unpack(fields))
       add_many(LINE, places)
       for _, name in ipairs(names) do

@@ -13,10 +13,9 @@
 -- Numbers are big-endian, so ids sort as strings. All scripts that read or write a frame use these names. They are no
 -- functions, because each function costs a push as much as a command.
 -- needs: EXTRA_HEAD
--- gives: BYTES, FRAME, HAS_GROUP, HEAD, ID, PACK, PAST, SINCE, TAGS, WITH_PAST
+-- gives: BYTES, FRAME, HEAD, ID, PACK, PAST, SINCE, TAGS, WITH_PAST
 local FRAME = EXTRA_HEAD == 9 and '>BI7I7I2I7' or EXTRA_HEAD == 1 and '>BI7I7B' or '>BI7I7' -- its head
 local HEAD = EXTRA_HEAD and 15 + EXTRA_HEAD or 0 -- length of the head
-local HAS_GROUP = EXTRA_HEAD == 1 -- whether frames have the key of a group
 local ID, SINCE = 2, 9 -- where these two begin in a frame, an I7 each
 -- The least tag. The slow path writes WITH_PAST - 2, because a function may use 60 names of the outer function only.
 local TAGS = 253
@@ -27,7 +26,7 @@ local BYTES = 8388608 -- of headers and bodies that one call returns at most
 
 --- @part "size"
 -- The size of a reply.
--- needs: BYTES, HAS_GROUP, HEAD, WITH_PAST
+-- needs: BYTES, HEAD, WITH_PAST
 -- gives: fits, size_of
 
 -- Bytes of headers and body in a valid frame, without separators. A reference says how long its headers and body are.
@@ -36,7 +35,7 @@ local function size_of(frame)
   if HEAD > 0 and byte(frame, 1) == WITH_PAST then
     at = at + 13 + decode('>I2', frame, at + 11)
   end
-  if HAS_GROUP then
+  if HEAD == 16 then -- a grouped queue
     at = at + byte(frame, HEAD) + 1
   end
   local kind = byte(frame, at)
@@ -63,7 +62,7 @@ end
 
 --- @part "valid"
 -- Checks of frames, which other programs may have damaged.
--- needs: HAS_GROUP, HEAD, ID, SINCE, WITH_PAST
+-- needs: HEAD, ID, SINCE, WITH_PAST
 -- gives: id_of, is_valid
 
 -- The id in a frame, 7 bytes.
@@ -76,7 +75,7 @@ local function is_valid(frame, id)
   if #frame <= HEAD or sub(frame, ID, SINCE - 1) ~= id then
     return false
   end
-  local start = HAS_GROUP and HEAD + 1 + byte(frame, HEAD) or HEAD
+  local start = HEAD == 16 and HEAD + 1 + byte(frame, HEAD) or HEAD
   if byte(frame, 1) == WITH_PAST then
     return #frame > start + 13 and #frame > start + 13 + decode('>I2', frame, HEAD + 12)
   end

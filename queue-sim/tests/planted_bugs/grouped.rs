@@ -35,18 +35,18 @@ mod redis {
 end\n\n-- The first";
         }
         GROUP_IGNORES_ITS_LIMIT {
-            "grouped/queue": "local may_run = state.held < per_group" => "local may_run = true";
-            "grouped/queue": "places = per_group - held" => "places = per_group";
+            "grouped/queue": "local is_free = state.held < per_group" => "local is_free = true";
+            "grouped/queue": "per_group - state_of(waiting[k]).held" => "per_group";
         }
         RETURNED_TO_THE_TAIL_OF_ITS_GROUP {
             "grouped/queue": "group_of(frame) .. '\\0'" => "group_of(frame) .. '\\1' .. string.rep('\\255', 14)";
         }
         FREED_GROUP_WAKES_NOBODY {
-            "grouped/queue": "came = came + regroup(name)" => "regroup(name)";
+            "grouped/queue": "came = came + regroup(" => "regroup(";
             "leasing/settle_and_lease": "(allowed_of or hold) and ended" => "allowed_of and ended";
         }
         NEW_GROUP_CATCHES_UP {
-            "grouped/queue": "turn = virtual_time() + 1" => "turn = 1";
+            "grouped/queue": "turn = virtual + 1\n    end" => "turn = 1\n    end";
         }
         EMPTY_GROUP_STAYS {
             "grouped/queue": "call('HDEL', GROUPS, name)" => "";

@@ -10,6 +10,7 @@ edits! {
         "reliable/push": "if not handed_over then" => "if true then";
         "priority/enqueue": "if not handed_over then" => "if true then";
         "bounded/offer": "if not handed_over then" => "if true then";
+        "grouped/push": "if not handed_over then" => "if true then";
     }
     HANDED_OVER_OUT_OF_TURN {
         "lib/wake_up": " and call('EXISTS', LINE, ready) == 0 then" => " then";
