@@ -36,7 +36,10 @@ fn cases() -> Vec<ScenarioCase> {
         ScenarioCase::new(name, raw_name(kind), move |stage| sides(stage, kind, size))
     };
     let both = |kind| [case(kind, 10_000, "10⁴"), case(kind, 1_000_000, "10⁶")];
-    QueueKind::LEASING.into_iter().flat_map(both).collect()
+    // A backlog of groups is other than one long line, and has no raw counterpart yet.
+    let of_one_line = |kind: &QueueKind| *kind != QueueKind::Grouped;
+    let kinds = QueueKind::LEASING.into_iter().filter(of_one_line);
+    kinds.flat_map(both).collect()
 }
 
 fn sides(stage: &Stage, kind: QueueKind, size: usize) -> Sides<'_> {

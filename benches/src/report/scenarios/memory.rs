@@ -32,7 +32,12 @@ fn cases() -> Vec<ScenarioCase> {
         };
         ScenarioCase::new(kind.as_str(), raw, move |stage| sides(stage, kind))
     };
-    QueueKind::LEASING.map(case).into()
+    let measured = |kind: &QueueKind| *kind != QueueKind::Grouped;
+    QueueKind::LEASING
+        .into_iter()
+        .filter(measured)
+        .map(case)
+        .collect()
 }
 
 fn sides(stage: &Stage, kind: QueueKind) -> Sides<'_> {
