@@ -103,7 +103,7 @@ fn unhex(field: &str, digits: &str) -> Result<Bytes> {
         u8::from_str_radix(pair, 16).ok()
     };
     let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
-    let bytes = bytes.filter(|_| digits.len() % 2 == 0);
+    let bytes = bytes.filter(|_| digits.len().is_multiple_of(2));
     bytes.map(Bytes::from).ok_or_else(|| {
         Error::invalid(format!(
             "a `{field}` that is not pairs of hexadecimal digits"

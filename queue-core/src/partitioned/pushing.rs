@@ -35,24 +35,25 @@ impl Partitions {
         push_of: impl Fn(&T) -> &Push,
         call: impl Fn(Vec<T>) -> Call,
     ) -> Result<Vec<Pushed>> {
-        self.push_by(batch, |entry| key_of(push_of(entry), None), call)
-            .await
+        let count = batch.len();
+        let shares = self.spread(batch, |entry| key_of(push_of(entry), None));
+        self.push_shares(count, shares, call).await
     }
 
     /// Pushes a batch of a grouped queue: the key of a message's group is its partition key.
     pub(super) async fn push_by_group(&self, batch: Vec<Keyed>) -> Result<Vec<Pushed>> {
-        self.push_by(batch, |entry| Some(&entry.key[..]), Call::PushKeyed)
-            .await
+        let count = batch.len();
+        let shares = self.spread(batch, |entry| Some(&entry.key[..]));
+        self.push_shares(count, shares, Call::PushKeyed).await
     }
 
-    async fn push_by<T>(
+    async fn push_shares<T>(
         &self,
-        batch: Vec<T>,
-        key_of: impl for<'a> Fn(&'a T) -> Option<&'a [u8]>,
+        count: usize,
+        shares: Vec<PartitionShare<T>>,
         call: impl Fn(Vec<T>) -> Call,
     ) -> Result<Vec<Pushed>> {
-        let mut answers = Answers::to(batch.len());
-        let shares = self.spread(batch, key_of);
+        let mut answers = Answers::to(count);
         let partitions: Vec<_> = shares.iter().map(|share| share.partition).collect();
         let whole = |partition, pushed| match pushed {
             Pushed::Accepted(id) => Pushed::Accepted(ids::whole(partition, id)),

@@ -38,7 +38,7 @@ pub struct LeasingModel {
     pub(super) bucket: Option<(u64, u64)>,
     pub(super) events: Events,
     /// The turns of the groups, on a grouped queue.
-    pub(super) turns: Turns,
+    pub(super) turns: Box<Turns>,
 }
 
 /// Counts of events that the messages' places do not show.
@@ -65,7 +65,7 @@ impl LeasingModel {
             paused: false,
             bucket: None,
             events: Events::default(),
-            turns: Turns::default(),
+            turns: Box::default(),
         }
     }
 
