@@ -52,6 +52,13 @@ pub(crate) enum Command {
     Stats { queue: String },
     /// Lists the consumers of a queue: those that wait, and those that have messages.
     Consumers { queue: String },
+    /// Lists the groups of a grouped queue: those that may run in their turns, then the others.
+    Groups {
+        queue: String,
+        /// The most groups.
+        #[arg(long, short = 'n', default_value_t = 20)]
+        limit: usize,
+    },
     /// Lists the workers that register, with their programs, queues and slots; those that are gone first.
     Workers,
     /// Shows messages of a place, and changes nothing.

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod dead;
+mod groups;
 mod messages;
 mod output;
 mod queues;
@@ -139,6 +140,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             )
             .await
         }
+        Command::Groups { queue, limit } => groups::list(backend, queue, *limit, output).await,
         Command::Workers => queues::workers(backend, output).await,
         Command::Export { queue, output: to } => {
             transfer::export_to(backend, queue, to.as_deref(), output).await

@@ -1,0 +1,79 @@
+//! The page about groups is true: `qk groups` gives the output that it shows.
+
+#![cfg(all(unix, feature = "cli"))]
+
+use std::{num::NonZeroUsize, process::Command, time::Duration};
+
+use queue_core::*;
+use queue_redis::RedisBackend;
+use real_redis::Server;
+
+const LEASE: Duration = Duration::from_secs(3600);
+const PAGE: &str = include_str!("../../docs/groups.md");
+
+/// The output that the page shows for its only command.
+fn shown() -> Vec<&'static str> {
+    let (_, block) = PAGE
+        .split_once("$ qk groups order-steps\n")
+        .expect("the command");
+    let (output, _) = block.split_once("```").expect("its end");
+    output.lines().collect()
+}
+
+fn qk(server: &Server, arguments: &[&str]) -> (bool, String) {
+    let mut qk = Command::new(env!("CARGO_BIN_EXE_qk"));
+    let output = qk.args(arguments).env("QUEUE_URL", server.url()).output();
+    let output = output.expect("qk runs");
+    let text = [&*output.stdout, &*output.stderr].concat();
+    (
+        output.status.success(),
+        String::from_utf8(text).expect("text"),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn qk_shows_groups_as_the_page_does() {
+    let server = Server::start().expect("a server");
+    let backend = RedisBackend::connect(&server.url())
+        .await
+        .expect("connects");
+    let open = |name| QueueName::new(name).expect("a name");
+    let config = GroupedConfig::default();
+    let steps = backend.open_grouped(&open("order-steps"), &config).await;
+    let steps = steps.expect("opens");
+    let keys = ["order-1", "order-1", "order-2"].map(|key| Keyed::new("step", key));
+    steps.push_keyed(&keys).await.expect("pushes");
+    let two = NonZeroUsize::new(2).expect("not zero");
+    let leased = steps.lease(two, LEASE).await.expect("leases").deliveries;
+    let retry = Settlement::retry(leased[1].receipt, LEASE);
+    steps.settle(&[retry]).await.expect("settles");
+    let keys = ["order-3", "order-3"].map(|key| Keyed::new("step", key));
+    steps.push_keyed(&keys).await.expect("pushes");
+
+    let (is_well, text) = qk(&server, &["groups", "order-steps"]);
+    assert!(is_well, "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = shown();
+    assert_eq!(lines.len(), shown.len(), "{text}");
+    for (line, shown) in lines.iter().zip(&shown) {
+        // How long messages have waited differs from run to run.
+        let mut rest = *line;
+        for part in shown.split('…') {
+            let at = rest.find(part);
+            let at = at.unwrap_or_else(|| panic!("the page has {shown:?}, qk says {line:?}"));
+            rest = &rest[at + part.len()..];
+        }
+    }
+    let (_, text) = qk(&server, &["groups", "order-steps", "--json"]);
+    let groups: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(groups[0]["key"], "order-3");
+    assert_eq!(groups[2]["held_by"], 3);
+
+    let plain = ReliableConfig::default();
+    backend
+        .open_reliable(&open("mails"), &plain)
+        .await
+        .expect("opens");
+    let (is_well, text) = qk(&server, &["groups", "mails"]);
+    assert!(!is_well && text.contains("a reliable queue"), "{text}");
+}
