@@ -21,7 +21,7 @@ use queue_core::{Feature, QueueKind};
 
 use crate::{Capability, Case};
 
-/// The cases under `leasing` play on four kinds, the cases under `lines` on the three that order by arrival.
+/// The cases under `leasing` play on five kinds, the cases under `lines` on the four that order by arrival.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __cases {
