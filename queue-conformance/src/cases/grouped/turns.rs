@@ -48,6 +48,29 @@ pub(crate) async fn g3_a_new_group_neither_waits_nor_catches_up(stage: &Stage<'_
     assert_eq!(next(&*queue, 7).await, [51, 21, 52, 22, 53, 23, 24]);
 }
 
+pub(crate) async fn g3_a_busy_group_delays_no_quiet_one(stage: &Stage<'_>) {
+    const BUSY: usize = 20_000;
+    let queue = stage.grouped_with(GroupedConfig::loose(50)).await;
+    let busy = vec![Keyed::new("x", "busy"); BUSY];
+    queue.push_keyed_all(&busy).await.expect("is accepted");
+    for tenant in 0..100 {
+        push(&*queue, &[&*format!("quiet-{tenant}"); 10]).await;
+    }
+    let (mut delivered, mut last_quiet, mut quiet) = (0, 0, 0);
+    while quiet < 1_000 {
+        let deliveries = take(&*queue, 128).await;
+        for id in ids(&deliveries) {
+            delivered += 1;
+            if id > BUSY as u64 {
+                quiet += 1;
+                last_quiet = delivered;
+            }
+        }
+        ack_all(&*queue, &deliveries).await;
+    }
+    assert!(last_quiet <= 1_200, "after {last_quiet} deliveries");
+}
+
 pub(crate) async fn g3_a_group_that_comes_and_goes_starves_no_other(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     push(&*queue, &["busy"; 10]).await;
