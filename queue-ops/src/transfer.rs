@@ -349,7 +349,7 @@ async fn push_all(
             let keyed = pushes.into_iter().map(|(push, message)| {
                 // A dead letter was exported without its group.
                 let key = message.group.as_ref().map(ExportedGroup::bytes);
-                let key = key.unwrap_or_else(|| Ok(Bytes::from_static(b"-")))?;
+                let key = key.unwrap_or_else(|| Ok(Keyed::WITHOUT_KEY.into()))?;
                 Ok(Keyed::new(push, key))
             });
             let keyed: Vec<Keyed> = keyed.collect::<Result<_>>()?;

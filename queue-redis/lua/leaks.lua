@@ -293,7 +293,7 @@ local function look(queue, keys)
     say('groups', 'lacks the group of a ready message:', group)
   end
   for _, group in ipairs(members('turns')) do
-    if redis.call('HEXISTS', keys.groups or keys.turns .. '-', group) == 0 then
+    if not groups[group] then
       say('turns', 'has a turn of no group:', group)
     end
   end

@@ -55,103 +55,23 @@
 
 use queue_core::{MessageId, QueueKind, QueueName};
 
-/// A kind's keys, in the order of `lua/<kind>/queue.lua`; a ring's in the order of `lua/rotating/ring.lua`.
-const RELIABLE: &[&str] = &[
-    "meta",
-    "leases",
-    "frames",
-    "dead",
-    "arrivals",
-    "line",
-    "delayed",
-    "ready",
-    "runs",
-    "guard",
-    "dedup",
-    "firsts",
-    "ends",
-    "bodies",
-    "uploads",
-    "results",
-    "result-ends",
-];
-const DELAY: &[&str] = &[
-    "meta",
-    "leases",
-    "frames",
-    "dead",
-    "arrivals",
-    "line",
-    "runs",
-    "guard",
-    "dedup",
-    "firsts",
-    "ends",
-    "bodies",
-    "uploads",
-    "results",
-    "result-ends",
-];
-const PRIORITY: &[&str] = &[
-    "meta",
-    "leases",
-    "frames",
-    "dead",
-    "arrivals",
-    "line",
-    "delayed",
-    "runs",
-    "guard",
-    "dedup",
-    "firsts",
-    "ends",
-    "bodies",
-    "uploads",
-    "results",
-    "result-ends",
-];
-const GROUPED: &[&str] = &[
-    "meta",
-    "leases",
-    "frames",
-    "dead",
-    "arrivals",
-    "line",
-    "delayed",
-    "runs",
-    "groups",
-    "turns",
-    "guard",
-    "dedup",
-    "firsts",
-    "ends",
-    "bodies",
-    "uploads",
-    "results",
-    "result-ends",
-];
-const BOUNDED: &[&str] = &[
-    "meta",
-    "leases",
-    "frames",
-    "dead",
-    "arrivals",
-    "line",
-    "delayed",
-    "ready",
-    "runs",
-    "room",
-    "distinct",
-    "owned",
-    "guard",
-    "dedup",
-    "firsts",
-    "ends",
-    "bodies",
-    "uploads",
-    "results",
-    "result-ends",
-];
+/// The keys of a kind that leases, in the order of `lua/<kind>/queue.lua`; the literals are those that not every such
+/// kind has.
+macro_rules! leasing {
+    ($($own:literal),*) => {
+        &[
+            "meta", "leases", "frames", "dead", "arrivals", "line", $($own,)*
+            "guard", "dedup", "firsts", "ends", "bodies", "uploads", "results", "result-ends",
+        ]
+    };
+}
+
+const RELIABLE: &[&str] = leasing!("delayed", "ready", "runs");
+const DELAY: &[&str] = leasing!("runs");
+const PRIORITY: &[&str] = leasing!("delayed", "runs");
+const GROUPED: &[&str] = leasing!("delayed", "runs", "groups", "turns");
+const BOUNDED: &[&str] = leasing!("delayed", "ready", "runs", "room", "distinct", "owned");
+/// The keys of a ring, in the order of `lua/rotating/ring.lua`.
 const ROTATING: &[&str] = &[
     "meta", "ring", "bodies", "arrivals", "keyed", "named", "fresh", "due", "guard", "uploads",
 ];

@@ -254,7 +254,10 @@ impl Call {
             }
             QueueKind::Grouped => {
                 let keyed = |push: Push| {
-                    let key = push.headers.get(Partitioned::KEY).unwrap_or("-");
+                    let key = push
+                        .headers
+                        .get(Partitioned::KEY)
+                        .unwrap_or(Keyed::WITHOUT_KEY);
                     let key = Bytes::copy_from_slice(key.as_bytes());
                     Keyed::new(push, key)
                 };

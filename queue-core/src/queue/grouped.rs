@@ -17,7 +17,7 @@ use crate::{Error, LeasingConfig, MessageId, Page, Paged, Push, Pushed, Result, 
 /// may not run holds up no other (G4).
 ///
 /// Messages of a group are first delivered in the order of joining: a push joins at once, and a delayed one when it is
-/// due. A message that comes back by a release or an expired lease goes before the others of its group (L11); in strict
+/// due. A message that comes back by a release or an expired lease goes before the others of its group (L11). In strict
 /// order a retried or deferred one does, too, when its delay is over.
 ///
 /// An empty group leaves nothing behind (G5), so there may be any number of keys.
@@ -75,6 +75,9 @@ pub struct Keyed {
 }
 
 impl Keyed {
+    /// The group of messages that were pushed without a key, by [`AnyQueue::put`](crate::AnyQueue::put) say.
+    pub const WITHOUT_KEY: &'static str = "-";
+
     /// This message in the group of this key.
     pub fn new(push: impl Into<Push>, key: impl Into<Bytes>) -> Self {
         Self {
@@ -92,11 +95,6 @@ impl Keyed {
         Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
         let mut keys = batch.iter().map(|entry| &entry.key);
         keys.try_for_each(|key| limits::check_key(key))
-    }
-
-    /// Bytes of body, headers and key.
-    pub fn size(&self) -> usize {
-        self.push.size() + self.key.len()
     }
 }
 
@@ -195,7 +193,7 @@ impl Default for GroupedConfig {
 impl GroupedConfig {
     leasing_setters!();
 
-    /// Loose order, with at most this many messages of a group under leases.
+    /// Loose order, with at most `per_group` messages of a group under leases.
     #[must_use]
     pub fn loose(per_group: u32) -> Self {
         Self {

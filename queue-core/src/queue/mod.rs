@@ -234,7 +234,7 @@ impl QueueConfig {
         }
     }
 
-    /// The error of a change that so many messages keep from happening.
+    /// The error of a change of the order while `kept` messages are there.
     pub fn order_of_kept(&self, kept: u64) -> Error {
         match self {
             Self::Grouped(_) => GroupedConfig::order_of_held(kept),

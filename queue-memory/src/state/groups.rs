@@ -15,8 +15,8 @@ use super::{
 
 /// The ready messages by group, and which group is next.
 ///
-/// A group is here while it has a ready message, or a message that holds a place: a leased one and, in strict order,
-/// one that waits for the end of its delay (G2).
+/// A group is here while it has a ready message, or a message that holds a place. Leased messages hold places. In
+/// strict order, a message that waits for the end of its delay does, too (G2).
 #[derive(Debug)]
 pub(crate) struct Groups {
     is_strict: bool,
@@ -60,6 +60,14 @@ pub(super) fn key_in(name: &Key) -> &[u8] {
     &name[1..]
 }
 
+impl Group {
+    /// Whether its next message may be leased.
+    fn may_run(&self, per_group: u32) -> bool {
+        planted!(GroupIgnoresItsLimit => per_group = u32::MAX);
+        self.line.len() > 0 && self.held < per_group
+    }
+}
+
 impl Groups {
     pub(super) fn new(config: &GroupedConfig) -> Self {
         Self {
@@ -81,8 +89,6 @@ impl Groups {
     /// Changes a group, which is new if it has neither ready messages nor places.
     fn change<A>(&mut self, name: &Key, change: impl FnOnce(&mut Group) -> A) -> A {
         let (time, per_group) = (self.time, self.per_group);
-        planted!(GroupIgnoresItsLimit => per_group = u32::MAX);
-        let is_eligible = |group: &Group| group.line.len() > 0 && group.held < per_group;
         let begin = time + 1;
         planted!(NewGroupCatchesUp => begin = 1);
         let group = self
@@ -94,12 +100,12 @@ impl Groups {
                 held_by: None,
                 turn: begin,
             });
-        let before = is_eligible(group).then_some(group.turn);
+        let before = group.may_run(per_group).then_some(group.turn);
         let answer = change(group);
         if before.is_none() {
             group.turn = group.turn.max(time);
         }
-        let after = is_eligible(group).then_some(group.turn);
+        let after = group.may_run(per_group).then_some(group.turn);
         let is_over = group.line.len() == 0 && group.held == 0;
         if before != after {
             before.map(|turn| self.eligible.remove(&(turn, Arc::clone(name))));
@@ -116,7 +122,7 @@ impl Groups {
     pub(super) fn names(&self) -> impl Iterator<Item = &Key> {
         let eligible = self.eligible.iter().map(|(_, name)| name);
         let others = self.groups.iter();
-        let others = others.filter(|(_, group)| !self.may_run(group));
+        let others = others.filter(|(_, group)| !group.may_run(self.per_group));
         eligible.chain(others.map(|(name, _)| name))
     }
 
@@ -127,12 +133,8 @@ impl Groups {
             held: group.held,
             held_by: group.held_by.filter(|_| group.held > 0),
             first: group.line.first(),
-            may_run: self.may_run(group),
+            may_run: group.may_run(self.per_group),
         }
-    }
-
-    fn may_run(&self, group: &Group) -> bool {
-        group.line.len() > 0 && group.held < self.per_group
     }
 
     fn add(

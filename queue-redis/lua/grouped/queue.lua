@@ -33,7 +33,7 @@ fast = fast and only_acks
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer.
 -- needs: FRAMES, GROUPS, LINE, TURNS, config
--- gives: BEHIND, end_places, hold, keep_place, loose, per_group, plain_place, ready_left, regroup, regroup_members
+-- gives: BEHIND, end_places, hold, keep_place, left_behind, loose, per_group, plain_place, regroup, regroup_members
 -- gives: state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
@@ -42,7 +42,7 @@ local BEHIND = 'inf' -- the score of groups that may not run
 local LATEST = 9007199254740000 -- a damaged turn is above
 local states = {} -- by name, as far as this call has read them
 local stays = {} -- ids of messages whose leases end, and that keep their places
-local ready_left = {} -- by name: whether ready messages are left when the picked ones are gone, as far as that is known
+local left_behind = {} -- what `pick` found out about the messages behind those that are leased now: see there
 local virtual
 
 -- The turn and the held places of a group.
@@ -106,19 +106,19 @@ end
 
 -- Regroups after these members have left LINE.
 local function regroup_members(members)
-  local seen = {}
+  local seen, is_ready = {}, left_behind.is_ready or {}
   for k = 1, #members do
     local name = sub(members[k], 1, byte(members[k], 1) + 2)
     if not seen[name] then
       seen[name] = true
-      regroup(name, ready_left[name])
+      regroup(name, is_ready[name])
     end
   end
-  ready_left = {}
 end
 
--- Lets the picked messages hold places, in the turns of their groups.
+-- Lets the picked messages hold places, in the turns of their groups. The caller then removes them from LINE.
 local function hold(picked)
+  left_behind = picked.behind or {}
   for _, id in ipairs(picked.ids) do
     local state = state_of(picked.names[id])
     virtual = math.max(virtual, state.turn)
@@ -159,13 +159,12 @@ end
 
 --- @part "line"
 -- The line of a grouped queue.
--- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, TURNS, WITH_PAST, end_attachments, is_valid, per_group, read_frames
--- needs: ready_left, state_of
--- gives: any_left, free, group_of, pick, plain_member
+-- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, TURNS, WITH_PAST, end_attachments, is_valid, left_behind
+-- needs: per_group, read_frames, state_of
+-- gives: any_left, free, group_of, pick, plain_members
 --- @include "lib/attachments"
 --- @include "lib/sorted_line#frames"
 local free = end_attachments
-local may_run_left -- whether groups may run when the picked messages are gone; nil if this is not known
 
 -- The name of the group of a valid frame.
 local function group_of(frame)
@@ -176,22 +175,21 @@ local function group_of(frame)
   return sub(frame, HEAD, HEAD) .. sub(frame, at, at + byte(frame, HEAD))
 end
 
--- The member of a message in LINE, if it has no place of its own.
-local function plain_member(id)
+-- The members that a message without a place of its own may have in LINE.
+local function plain_members(id)
   local frame = call('HGET', FRAMES, id)
   local name = frame and is_valid(frame, id) and group_of(frame)
-  for _, kind in ipairs(name and { '\1', '\0' } or {}) do
-    if call('ZSCORE', LINE, name .. kind .. id) then
-      return name .. kind .. id
-    end
-  end
+  return name and { name .. '\1' .. id, name .. '\0' .. id } or {}
 end
 
--- The members of the next up to `max` messages that may be leased, in the turns of their groups; and the names of
--- their groups, by id.
+-- The members of the next up to `max` messages that may be leased, in the turns of their groups; the names of their
+-- groups, by id; and what is known of the messages behind them:
+-- - is_ready  by name, whether the group has more ready messages; nil if this is not known
+-- - may_run   whether any group may run then; nil if this is not known
 local function take_turns(max)
   local waiting = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'WITHSCORES', 'LIMIT', 0, max + 1)
   local next_ones, members, names = {}, {}, {} -- the groups by turn, then by name
+  local is_ready, may_run = {}, nil
   for k = 1, #waiting, 2 do
     local name, places = waiting[k], per_group - state_of(waiting[k]).held
     next_ones[#next_ones + 1] = { name = name, turn = tonumber(waiting[k + 1]), places = places, from = 0 }
@@ -213,13 +211,12 @@ local function take_turns(max)
       names[sub(member, -7)] = group.name
       group.at, group.turn, group.places = group.at + 1, group.turn + 1, group.places - 1
     end
-    local left = group.members[group.at] ~= nil
-    ready_left[group.name] = left
-    if not left and group.is_cut then
-      ready_left[group.name] = nil
+    is_ready[group.name] = group.members[group.at] ~= nil
+    if not group.members[group.at] and group.is_cut then
+      is_ready[group.name] = nil
       group.members = nil
     end
-    if group.places > 0 and ready_left[group.name] ~= false then
+    if group.places > 0 and is_ready[group.name] ~= false then
       local at = first
       while next_ones[at] and (next_ones[at].turn < group.turn
         or next_ones[at].turn == group.turn and next_ones[at].name < group.name) do
@@ -231,11 +228,11 @@ local function take_turns(max)
     end
   end
   if not next_ones[first] then
-    may_run_left = false
+    may_run = false
   elseif next_ones[first].members or next_ones[first].from == 0 then
-    may_run_left = true
+    may_run = true
   end
-  return members, names
+  return members, names, { is_ready = is_ready, may_run = may_run }
 end
 
 -- The next up to `max` messages that may be leased, as many as fit into one reply; moves nothing. With `any`, the
@@ -244,13 +241,12 @@ local function pick(max, any)
   if any then
     return read_frames(call('ZRANGE', LINE, 0, max - 1))
   end
-  may_run_left = nil
-  local members, names = take_turns(max)
+  local members, names, found = take_turns(max)
   local picked = read_frames(members)
   for k = #picked.members + 1, #members do
-    ready_left[names[sub(members[k], -7)]], may_run_left = true, true
+    found.is_ready[names[sub(members[k], -7)]], found.may_run = true, true
   end
-  picked.names = names
+  picked.names, picked.behind = names, found
   for k, id in ipairs(picked.ids) do
     picked.fresh[2 * k - 1], picked.fresh[2 * k] = 'g' .. id, names[id]
   end
@@ -259,10 +255,11 @@ end
 
 -- Whether messages may be leased, or will be ready.
 local function any_left()
-  if may_run_left == nil then
-    may_run_left = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'LIMIT', 0, 1)[1] ~= nil
+  local may_run = left_behind.may_run
+  if may_run == nil then
+    may_run = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'LIMIT', 0, 1)[1] ~= nil
   end
-  return may_run_left or call('EXISTS', DELAYED) > 0
+  return may_run or call('EXISTS', DELAYED) > 0
 end
 
 --- @part "moves"

@@ -23,7 +23,7 @@ end
 
 --- @part "place_of"
 -- The place of an undelivered message that is not in READY.
--- needs: ARRIVALS, DELAYED, FRAMES, LINE, end_places, plain_member, remove_from_line, wake_up
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, end_places, plain_members, remove_from_line, wake_up
 -- gives: place_of, remove_place, remove_delayed
 
 -- The key and the member of a message's place; nil if it has none.
@@ -32,10 +32,12 @@ local function place_of(id)
   if before and call('ZSCORE', LINE, before .. id) then
     return LINE, before .. id
   end
-  local member = plain_member and plain_member(id) or not plain_member and call('ZSCORE', LINE, id) and id
-  if member then
-    return LINE, member
-  elseif call('ZSCORE', DELAYED, id) then
+  for _, member in ipairs(plain_members and plain_members(id) or { id }) do
+    if call('ZSCORE', LINE, member) then
+      return LINE, member
+    end
+  end
+  if call('ZSCORE', DELAYED, id) then
     return DELAYED, id
   end
 end

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use queue_core::{
     AnyQueue, Backend, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found,
-    GroupedQueueExt, Headers, Leasing, LeasingExt, MessageId, Offered, Overflow, Page, Peeked,
-    Place, PriorityQueueExt, Receipt, ReliableQueueExt, Settled, Settlement, Standing, limits,
-    millis_ceil,
+    GroupedQueueExt, Headers, Keyed, Leasing, LeasingExt, MessageId, Offered, Overflow, Page,
+    Peeked, Place, PriorityQueueExt, Receipt, ReliableQueueExt, Settled, Settlement, Standing,
+    limits, millis_ceil,
 };
 use queue_ops::{counted, duration_in_words as words, standing_in_words};
 use serde_json::{Value, json};
@@ -164,7 +164,11 @@ pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) ->
             .await?
             .id(),
         AnyQueue::Grouped(queue) => {
-            let key = push.group.clone().unwrap_or_else(|| "-".to_owned());
+            let key = push
+                .group
+                .as_deref()
+                .unwrap_or(Keyed::WITHOUT_KEY)
+                .to_owned();
             queue.push_keyed_one(delayed(message), key).await?.id()
         }
         AnyQueue::Bounded(queue) => match queue.offer_one(message, Overflow::Reject).await? {
