@@ -155,7 +155,9 @@ impl Workload {
         }
         match &mut config {
             QueueConfig::Priority(config) => config.ageing = rhythm,
-            QueueConfig::Grouped(config) => {
+            // A crowd is for calls on many messages at once, of which a strict group gives one. So it keeps the
+            // configuration for plain messages.
+            QueueConfig::Grouped(config) if size != Size::Crowd => {
                 (config.order, config.per_group) = ORDERS[choose(22, ORDERS.len())];
             }
             QueueConfig::Rotating(config) => config.pace = rhythm,
