@@ -81,6 +81,12 @@ pub enum Bug {
     EmptyGroupStays,
     /// A message that is taken out while it waits keeps its place in its group.
     WaitingKeepsItsPlace,
+    /// A paused group hands out messages.
+    PausedGroupRuns,
+    /// Each group has the same share, whatever its weight.
+    WeightIsIgnored,
+    /// A rule of a group stays until another call ends it.
+    RuleNeverEnds,
     /// Of equally urgent messages, the queue hands out the last one first.
     LastInFirstOut,
     /// The queue hands out the latest due message first.

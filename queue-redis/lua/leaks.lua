@@ -253,8 +253,8 @@ local function look(queue, keys)
   for reference, what in pairs(bodies) do
     say('bodies', what, reference)
   end
-  -- The held places of a group are those of its messages. A group has ready messages or held places, and it is in
-  -- `turns`: by its turn if it may run, else behind all.
+  -- The held places of a group are those of its messages. A group has ready messages, held places, a rule or a pause,
+  -- and it is in `turns`: by its turn if it may run, else behind all.
   local held, has_ready = {}, {}
   for field, group in pairs(per_group and frames or {}) do
     if #field == 8 and string.sub(field, 1, 1) == 'g' then
@@ -271,16 +271,30 @@ local function look(queue, keys)
   end
   local groups = fields('groups')
   groups[''] = nil -- the virtual time
+  local rule_ends, has_rule = keys.rules and redis.call('ZRANGE', keys.rules, 0, -1, 'WITHSCORES') or {}, {}
+  for k = 1, #rule_ends, 2 do
+    has_rule[rule_ends[k]] = tonumber(rule_ends[k + 1])
+  end
   for group, state in pairs(groups) do
-    local turn, places_held = struct.unpack('>I7I4', state)
-    local own = held[group] or 0
+    local turn, places_held = struct.unpack('>dI4', state)
+    local own, most, ends, paused = held[group] or 0, 0, 0, 0
+    if #state > 20 then
+      most, ends, paused = struct.unpack('>I4I7I7', state, 23)
+    end
+    most = loose == '1' and most > 0 and most or tonumber(per_group)
+    local first = ends > 0 and paused > 0 and math.min(ends, paused) or math.max(ends, paused)
+    if (has_rule[group] or 0) ~= first then
+      say('rules', 'has another end than the group has:', group)
+    end
+    has_rule[group] = nil
     if places_held ~= own then
       say('groups', 'counts other places than those held in', group)
     end
-    if own == 0 and not has_ready[group] then
+    if own == 0 and not has_ready[group] and first == 0 then
       say('groups', 'has an empty group:', group)
     end
-    local waits_for = own < tonumber(per_group) and has_ready[group] and turn or math.huge
+    local may_run = own < most and paused == 0 and has_ready[group]
+    local waits_for = may_run and turn or math.huge
     if tonumber(keys.turns and redis.call('ZSCORE', keys.turns, group) or -1) ~= waits_for then
       say('turns', 'has another turn than the group has:', group)
     end
@@ -288,6 +302,9 @@ local function look(queue, keys)
   end
   for group in pairs(held) do
     say('groups', 'lacks the group of a held place:', group)
+  end
+  for group in pairs(has_rule) do
+    say('rules', 'has the end of a rule of no group:', group)
   end
   for group in pairs(has_ready) do
     say('groups', 'lacks the group of a ready message:', group)
@@ -314,7 +331,7 @@ local function look(queue, keys)
   end
   -- No call searches for due work before `next_due`.
   local next_due = keys.meta and tonumber(redis.call('HGET', keys.meta, 'next_due')) or 0
-  for _, suffix in ipairs({ 'leases', 'delayed', 'ends' }) do
+  for _, suffix in ipairs({ 'leases', 'delayed', 'ends', 'rules' }) do
     local first = keys[suffix] and redis.call('ZRANGE', keys[suffix], 0, 0, 'WITHSCORES') or {}
     if first[1] and next_due > tonumber(first[2]) then
       say(suffix, 'is searched too late for', first[1])
@@ -391,7 +408,7 @@ end
 local known = {}
 for suffix in string.gmatch(
   'meta leases runs frames dead arrivals line delayed ready room distinct owned dedup firsts ends uploads ring fresh'
-    .. ' due bodies keyed named groups turns results result-ends once once-claimed once-done once-tokens',
+    .. ' due bodies keyed named groups turns rules results result-ends once once-claimed once-done once-tokens',
   '%S+'
 ) do
   known[suffix] = true

@@ -18,8 +18,9 @@
 //! | `…:room` | zset | bounded | the marker for room, with the same content |
 //! | `…:distinct` | hash | bounded | distinct key → id of the message that owns it |
 //! | `…:owned` | hash | bounded | id → its distinct key |
-//! | `…:groups` | hash | grouped | name of a group → its turn, its held places, the id that took the last of them, and whether it may run; '' → the virtual time; see `lua/grouped/queue.lua` |
+//! | `…:groups` | hash | grouped | name of a group → its turn, its held places, the id that took the last of them, whether it may run, and its rule and pause; '' → the virtual time; see `lua/grouped/queue.lua` |
 //! | `…:turns` | zset | grouped | the names of the groups: of those that may run by their turns, of the others with the score inf |
+//! | `…:rules` | zset | grouped | the names of groups with a rule or a pause, by the end (ms) that comes first |
 //! | `…:dedup` | zset | leasing | dedup keys by the end of their window (ms) |
 //! | `…:firsts` | hash | leasing | dedup key → id of the first message |
 //! | `…:ends` | zset | leasing | ids of undelivered messages with a time to live, by its end (ms) |
@@ -69,7 +70,7 @@ macro_rules! leasing {
 const RELIABLE: &[&str] = leasing!("delayed", "ready", "runs");
 const DELAY: &[&str] = leasing!("runs");
 const PRIORITY: &[&str] = leasing!("delayed", "runs");
-const GROUPED: &[&str] = leasing!("delayed", "runs", "groups", "turns");
+const GROUPED: &[&str] = leasing!("delayed", "runs", "groups", "turns", "rules");
 const BOUNDED: &[&str] = leasing!("delayed", "ready", "runs", "room", "distinct", "owned");
 /// The keys of a ring, in the order of `lua/rotating/ring.lua`.
 const ROTATING: &[&str] = &[
@@ -102,6 +103,7 @@ const OF_ANY_KIND: &[&str] = &[
     "due",
     "groups",
     "turns",
+    "rules",
     "results",
     "result-ends",
     "guard",

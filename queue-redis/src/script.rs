@@ -17,7 +17,7 @@ macro_rules! files {
 const FILES: &[(&str, &str)] = files![
     "bounded/capacity" "bounded/offer" "bounded/queue" "bounded/recent"
     "delay/due_times" "delay/queue" "delay/schedule"
-    "grouped/groups" "grouped/push" "grouped/queue"
+    "grouped/change" "grouped/groups" "grouped/push" "grouped/queue"
     "leaks"
     "leasing/counters" "leasing/dead_letters" "leasing/extend" "leasing/fast_acks" "leasing/fast_lease"
     "leasing/find" "leasing/operators" "leasing/peek" "leasing/queues" "leasing/settle" "leasing/settle_and_lease"

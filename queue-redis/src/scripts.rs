@@ -82,6 +82,7 @@ scripts! {
 
     PRIORITY_ENQUEUE = "priority", "enqueue": "priority/enqueue";
 
+    GROUPED_CHANGE = "grouped", "change": "grouped/change";
     GROUPED_GROUPS = "grouped", "groups": "grouped/groups";
     GROUPED_PUSH = "grouped", "push": "grouped/push";
 

@@ -198,6 +198,7 @@ verbs! {
     GroupedQueue by grouped or leasing {
         push_keyed<'life1>(messages: [Keyed]) -> Vec<Pushed> = PushKeyed;
         groups(page: Page) -> Paged<Group> = Groups;
+        change_group(key: Bytes, change: GroupChange) -> () = ChangeGroup;
     }
     BoundedQueue by bounded or leasing {
         offer<'life1>(messages: [Offer], overflow: Overflow) -> Vec<Offered> = Offer;

@@ -2,10 +2,10 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use super::{ids, partitions::Partitions, shares, split::half_way};
+use super::{ids, key, partitions::Partitions, shares, split::half_way};
 use crate::{
-    Counters, Cursor, DeadLetter, Depth, Group, Message, MessageId, Page, Paged, Peeked, Place,
-    Result, Standing,
+    Bytes, Counters, Cursor, DeadLetter, Depth, Group, GroupChange, Message, MessageId, Page,
+    Paged, Peeked, Place, Result, Standing,
     call::{Answered, Call},
     limits,
 };
@@ -124,6 +124,14 @@ impl Partitions {
             group
         };
         self.listed(page, Call::Groups, whole).await
+    }
+
+    /// Changes a group in its partition.
+    pub(super) async fn change_group(&self, group: Bytes, change: GroupChange) -> Result<()> {
+        change.check(&group)?;
+        let partition = key::partition(&group, self.count());
+        self.round_robin.came(partition);
+        self.call(partition, Call::ChangeGroup(group, change)).await
     }
 
     /// A page of a listing that goes partition by partition. It ends within the partition that does not fit,

@@ -79,6 +79,7 @@ impl Partitions {
             Call::DeadLetters(page) => self.dead_letters(page).await?.answer(),
             Call::Peek(place, page) => self.peek(place, page).await?.answer(),
             Call::Groups(page) => self.groups(page).await?.answer(),
+            Call::ChangeGroup(key, change) => self.change_group(key, change).await?.answer(),
             Call::Find(ids) => self.find(ids).await?.answer(),
             Call::WaitForEnd(id, longest) => self.wait_for_end(id, longest).await?.answer(),
             Call::Purge(max) => self.purge(max).await?.answer(),

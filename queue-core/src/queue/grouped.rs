@@ -20,9 +20,10 @@ use crate::{Error, LeasingConfig, MessageId, Page, Paged, Push, Pushed, Result, 
 /// due. A message that comes back by a release or an expired lease goes before the others of its group (L11). In strict
 /// order a retried or deferred one does, too, when its delay is over.
 ///
-/// An empty group leaves nothing behind (G5), so there may be any number of keys.
+/// An empty group leaves nothing behind but its rule (G5), so there may be any number of keys.
 ///
-/// The turns are those of start-time fair queueing (Goyal, Vin and Cheng, 1996), counted in messages.
+/// The turns are those of start-time fair queueing (Goyal, Vin and Cheng, 1996), counted in messages. A
+/// [rule](GroupRule) gives one group another weight, or another number of messages at once.
 #[async_trait]
 pub trait GroupedQueue: Leasing {
     /// Puts messages in, each at the tail of its group; returns one result for each.
@@ -44,9 +45,117 @@ pub trait GroupedQueue: Leasing {
     ///
     /// `Invalid` for a page of no or of more than 1,000 groups.
     async fn groups(&self, page: Page) -> Result<Paged<Group>>;
+
+    /// Gives one group a rule or a pause for a time, or ends it.
+    ///
+    /// A step of its own: leases of the group go on, and no later lease breaks the rule (G1). The group need not have
+    /// messages. A rule and a pause are independent; each replaces the last one of its group.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a key of no or of more than 256 bytes, for a weight, a number or a time out of its range, and for
+    /// a number of messages at once in strict order.
+    async fn change_group(&self, key: Bytes, change: GroupChange) -> Result<()>;
 }
 
-/// A group, as [`groups`](GroupedQueue::groups) shows it: it has ready messages, or messages that hold places.
+/// What [`change_group`](GroupedQueue::change_group) does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum GroupChange {
+    /// The group has this rule, in place of any other.
+    Rule(GroupRule),
+    /// The group has no rule.
+    NoRule,
+    /// None of the group's messages is leased for this time, or until `Resume`.
+    Pause(Duration),
+    /// The group is not paused.
+    Resume,
+}
+
+/// What holds for one group, for a time.
+///
+/// ```
+/// # async fn example(orders: queue_core::Grouped<u64>) -> queue_core::Result<()> {
+/// use std::time::Duration;
+/// use queue_core::{GroupRule, GroupedQueueExt};
+///
+/// let month = Duration::from_secs(30 * 24 * 60 * 60);
+/// let pays_more = GroupRule::lasting(month).with_weight(4); // four messages for each of the others
+/// orders.queue().set_rule("customer-7", pays_more).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct GroupRule {
+    /// The number of deliveries for each delivery of a group without a rule, while both may run (G3): 1 to 1,000.
+    pub weight: u32,
+    /// The most messages of the group under leases, in place of [`per_group`](GroupedConfig::per_group). In loose
+    /// order only.
+    pub at_once: Option<u32>,
+    /// The time until the rule ends: 1 ms to 2^47 ms.
+    pub lasts: Duration,
+}
+
+impl GroupRule {
+    /// A rule for this time, with weight 1 and no number of its own.
+    pub const fn lasting(lasts: Duration) -> Self {
+        Self {
+            weight: 1,
+            at_once: None,
+            lasts,
+        }
+    }
+
+    /// With this weight.
+    #[must_use]
+    pub const fn with_weight(self, weight: u32) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// With at most this number of messages under leases.
+    #[must_use]
+    pub const fn with_at_once(self, most: u32) -> Self {
+        Self {
+            at_once: Some(most),
+            ..self
+        }
+    }
+}
+
+impl GroupChange {
+    /// Checks this and the key of the group.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if a limit is broken.
+    pub fn check(&self, key: &[u8]) -> Result<()> {
+        limits::check_key(key)?;
+        match self {
+            Self::Rule(GroupRule {
+                at_once: Some(0), ..
+            }) => Err(Error::invalid(
+                "a rule with 0 messages at once would never hand out anything: at least 1; pause the group instead",
+            )),
+            Self::Rule(rule) => {
+                limits::check_weight(rule.weight)?;
+                limits::rule_millis(rule.lasts).map(drop)
+            }
+            Self::Pause(lasts) => limits::rule_millis(*lasts).map(drop),
+            Self::NoRule | Self::Resume => Ok(()),
+        }
+    }
+
+    /// The error of a number at once in strict order.
+    pub fn strict() -> Error {
+        Error::invalid(
+            "a rule with a number of messages at once, in strict order, which hands out one message of a group at a \
+             time: leave it out, or open the queue in loose order",
+        )
+    }
+}
+
+/// A group, as [`groups`](GroupedQueue::groups) shows it: it has ready messages, messages that hold places, a rule or
+/// a pause.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Group {
     /// Its key.
@@ -57,8 +166,17 @@ pub struct Group {
     pub held: u32,
     /// The time since which its next message has been ready.
     pub oldest_ready: Option<Duration>,
-    /// Whether its next message may be leased now: it has one, and fewer messages hold places than may.
+    /// Whether its next message may be leased now: it has one, fewer messages hold places than may, and it is not
+    /// paused.
     pub may_run: bool,
+    /// The most of its messages that may hold places, by its rule or the queue's configuration.
+    pub at_once: u32,
+    /// Its weight: 1 without a rule.
+    pub weight: u32,
+    /// The time until its rule ends, if it has one.
+    pub rule_ends: Option<Duration>,
+    /// The time until it is no longer paused, if it is.
+    pub paused: Option<Duration>,
     /// The message that keeps the others waiting, in strict order.
     pub held_by: Option<MessageId>,
     /// The time until that message is ready again, if it waits after a retry or a defer.
@@ -133,6 +251,51 @@ pub trait GroupedQueueExt: GroupedQueue {
             }
             Ok(pushed)
         }
+    }
+
+    /// Gives a group this rule, in place of any other.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`change_group`](GroupedQueue::change_group).
+    fn set_rule(
+        &self,
+        key: impl Into<Bytes>,
+        rule: GroupRule,
+    ) -> impl Future<Output = Result<()>> + Send {
+        self.change_group(key.into(), GroupChange::Rule(rule))
+    }
+
+    /// Ends a group's rule.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`change_group`](GroupedQueue::change_group).
+    fn end_rule(&self, key: impl Into<Bytes>) -> impl Future<Output = Result<()>> + Send {
+        self.change_group(key.into(), GroupChange::NoRule)
+    }
+
+    /// Hands out none of a group's messages for this time, or until [`resume_group`](Self::resume_group). Messages
+    /// under leases go on.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`change_group`](GroupedQueue::change_group).
+    fn pause_group(
+        &self,
+        key: impl Into<Bytes>,
+        lasts: Duration,
+    ) -> impl Future<Output = Result<()>> + Send {
+        self.change_group(key.into(), GroupChange::Pause(lasts))
+    }
+
+    /// Hands out a group's messages again.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`change_group`](GroupedQueue::change_group).
+    fn resume_group(&self, key: impl Into<Bytes>) -> impl Future<Output = Result<()>> + Send {
+        self.change_group(key.into(), GroupChange::Resume)
     }
 }
 

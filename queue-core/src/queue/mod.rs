@@ -30,7 +30,10 @@ pub use self::{
     dead::{DeadLetter, DeathReason, Revived},
     delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
     find::Found,
-    grouped::{Group, GroupOrder, GroupedConfig, GroupedQueue, GroupedQueueExt, Keyed},
+    grouped::{
+        Group, GroupChange, GroupOrder, GroupRule, GroupedConfig, GroupedQueue, GroupedQueueExt,
+        Keyed,
+    },
     leasing::{Leasing, LeasingExt},
     message::{Dedup, Delivery, Message, Push, Pushed},
     peek::{Peeked, Place, Standing},

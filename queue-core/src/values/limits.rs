@@ -48,6 +48,10 @@ pub const MAX_WITHIN: Duration = Duration::from_secs(60);
 /// The longest delay, and the longest time to live: 2^47 ms, some 4,459 years, so that every due time is
 /// below [`MAX_TIME`].
 pub const MAX_DELAY: Duration = Duration::from_millis(1 << 47);
+/// The longest time of a group's rule or pause. The shortest is 1 ms.
+pub const MAX_RULE: Duration = MAX_DELAY;
+/// The largest weight of a group. The smallest is 1.
+pub const MAX_WEIGHT: u32 = 1_000;
 /// Due times are below this many milliseconds since 1970: the beginning of the year 10000.
 pub const MAX_TIME: u64 = 253_402_300_800_000;
 
@@ -86,6 +90,29 @@ pub fn unique_millis(longest: Duration) -> Result<u64> {
 /// `Invalid` if it is zero or longer than [`MAX_KEEP_RESULT`].
 pub fn result_millis(time: Duration) -> Result<u64> {
     in_range("the time of a result", time, MAX_KEEP_RESULT)
+}
+
+/// Whole milliseconds of the time of a group's rule or pause, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_RULE`].
+pub fn rule_millis(time: Duration) -> Result<u64> {
+    in_range("the time of a group's rule or pause", time, MAX_RULE)
+}
+
+/// Checks a group's weight.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or larger than [`MAX_WEIGHT`].
+pub fn check_weight(weight: u32) -> Result<()> {
+    match weight {
+        1..=MAX_WEIGHT => Ok(()),
+        _ => Err(Error::invalid(format!(
+            "a group's weight of {weight}: 1 to {MAX_WEIGHT} are allowed"
+        ))),
+    }
 }
 
 /// Checks the size of a progress (L19).

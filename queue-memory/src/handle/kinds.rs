@@ -4,10 +4,10 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, BoundedQueue, DelayQueue, Due, Group, GroupedQueue, Insert, Inserted, Keyed, Message,
-    MessageId, Offer, Offered, Overflow, Page, Paged, Prioritized, PriorityQueue, Push, Pushed,
-    QueueConfig, ReliableQueue, Rescheduled, Result, Rotated, RotatingQueue, Scheduled,
-    check_capacity, limits,
+    AnyQueue, BoundedQueue, Bytes, DelayQueue, Due, Group, GroupChange, GroupedQueue, Insert,
+    Inserted, Keyed, Message, MessageId, Offer, Offered, Overflow, Page, Paged, Prioritized,
+    PriorityQueue, Push, Pushed, QueueConfig, ReliableQueue, Rescheduled, Result, Rotated,
+    RotatingQueue, Scheduled, check_capacity, limits,
 };
 
 use super::{home::Handle, leasing::LeasingHandle};
@@ -97,6 +97,12 @@ impl GroupedQueue for LeasingHandle<Grouped> {
     async fn groups(&self, page: Page) -> Result<Paged<Group>> {
         self.checked(page.check())?;
         self.call(|state, now| state.groups(now, page))
+    }
+
+    async fn change_group(&self, key: Bytes, change: GroupChange) -> Result<()> {
+        self.checked(change.check(&key))?;
+        let changed = self.call(|state, now| state.change_group(now, &key, &change))?;
+        self.checked(changed)
     }
 }
 

@@ -46,6 +46,11 @@ pub(crate) trait Backlog: Debug + Send + 'static {
     /// The time of the next promotion.
     fn next_promotion(&self) -> Option<Timestamp>;
 
+    /// The time at which the next rule or pause of a group ends.
+    fn next_rule_end(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// The number of ready messages, with due ones that are not promoted yet.
     fn count_ready(&mut self, now: Timestamp) -> usize;
 
@@ -97,6 +102,14 @@ pub(crate) trait Lines: Debug + Send + 'static {
 
     /// Takes a message out, wherever it is.
     fn remove(&mut self, entries: &mut Entries, slot: Slot);
+
+    /// Ends rules and pauses of groups, at most 128.
+    fn end_rules(&mut self, _now: Timestamp) {}
+
+    /// The time at which the next of them ends.
+    fn next_rule_end(&self) -> Option<Timestamp> {
+        None
+    }
 
     /// How many messages there are.
     fn len(&self) -> usize;
@@ -154,6 +167,7 @@ impl<L: Lines> Backlog for Lined<L> {
             planted!(PromotedToTheHead => self.lines.rejoin(entries, slot); continue);
             self.lines.due(entries, slot);
         }
+        self.lines.end_rules(now);
     }
 
     #[inline]
@@ -191,6 +205,10 @@ impl<L: Lines> Backlog for Lined<L> {
 
     fn next_promotion(&self) -> Option<Timestamp> {
         self.next_due()
+    }
+
+    fn next_rule_end(&self) -> Option<Timestamp> {
+        self.lines.next_rule_end()
     }
 
     fn count_ready(&mut self, now: Timestamp) -> usize {

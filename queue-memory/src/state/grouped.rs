@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use queue_core::{
-    Cursor, Group, GroupedConfig, Keyed, Page, Paged, Pushed, QueueConfig, QueueKind, Result,
-    Timestamp,
+    Cursor, Group, GroupChange, GroupedConfig, Keyed, Page, Paged, Pushed, QueueConfig, QueueKind,
+    Result, Timestamp,
 };
 
 use super::{
-    backlog::Lined,
+    backlog::{Lined, Lines},
     entry::{EntryPlace, Key, StoredMessage},
     groups::{Groups, key_in, name_of},
     kind::Kind,
@@ -69,6 +69,21 @@ impl LeasingState<Grouped> {
         messages.iter().map(admit).collect()
     }
 
+    pub(crate) fn change_group(
+        &mut self,
+        now: Timestamp,
+        key: &[u8],
+        change: &GroupChange,
+    ) -> Result<()> {
+        let now = self.begin(now);
+        let groups = &mut self.backlog.lines;
+        groups.change_rule(&name_of(key), change, now)?;
+        if let Some(end) = groups.next_rule_end() {
+            self.expect(end);
+        }
+        Ok(())
+    }
+
     pub(crate) fn groups(&mut self, now: Timestamp, page: Page) -> Paged<Group> {
         let now = self.begin(now);
         let shown = page.after.map_or(0, Cursor::get);
@@ -89,6 +104,10 @@ impl LeasingState<Grouped> {
                 held: seen.held,
                 oldest_ready: seen.first.map(|slot| now.since(self.entries[slot].since)),
                 may_run: seen.may_run,
+                at_once: seen.at_once,
+                weight: seen.weight,
+                rule_ends: seen.rule_ends.map(|end| end.since(now)),
+                paused: seen.paused_until.map(|end| end.since(now)),
                 held_by: held_by.map(|entry| entry.id),
                 waits: held_by.and_then(|entry| match entry.place {
                     EntryPlace::Due(due) => Some(due.since(now)),

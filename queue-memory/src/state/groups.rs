@@ -1,11 +1,12 @@
 //! The groups of a grouped queue, and their turns.
 
 use std::{
+    cmp::Ordering,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use queue_core::{GroupOrder, GroupedConfig};
+use queue_core::{GroupChange, GroupOrder, GroupedConfig, Result, Timestamp, limits};
 
 use super::{
     backlog::Lines,
@@ -15,18 +16,60 @@ use super::{
 
 /// The ready messages by group, and which group is next.
 ///
-/// A group is here while it has a ready message, or a message that holds a place. Leased messages hold places. In
-/// strict order, a message that waits for the end of its delay does, too (G2).
+/// A group is here while it has a ready message, a message that holds a place, or a rule or a pause. Leased messages
+/// hold places. In strict order, a message that waits for the end of its delay does, too (G2).
 #[derive(Debug)]
 pub(crate) struct Groups {
-    is_strict: bool,
-    per_group: u32,
+    order: Order,
     groups: BTreeMap<Key, Group>,
     /// The groups that may run, by their turns.
-    eligible: BTreeSet<(u64, Key)>,
+    eligible: BTreeSet<(Turn, Key)>,
+    /// The groups with a rule or a pause, by the end that comes first.
+    rule_ends: BTreeSet<(Timestamp, Key)>,
     /// The virtual time: the turn of the last delivery.
-    time: u64,
+    time: Turn,
     len: usize,
+}
+
+/// The order within each group, and how many of its messages may hold places.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    is_strict: bool,
+    per_group: u32,
+}
+
+impl Order {
+    fn of(config: &GroupedConfig) -> Self {
+        Self {
+            is_strict: config.order == GroupOrder::Strict,
+            per_group: config.per_group,
+        }
+    }
+}
+
+/// A time of start-time fair queueing: never negative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Turn(f64);
+
+impl Eq for Turn {}
+
+impl PartialOrd for Turn {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Turn {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl Turn {
+    /// The turn after a delivery in this one.
+    fn next(self, weight: u32) -> Self {
+        Self(self.0 + 1.0 / f64::from(weight))
+    }
 }
 
 #[derive(Debug)]
@@ -36,7 +79,30 @@ struct Group {
     held: u32,
     /// In strict order, the message that holds the group's only place.
     held_by: Option<Slot>,
-    turn: u64,
+    turn: Turn,
+    /// Its rule and its pause, if it has any.
+    own: Option<Box<Own>>,
+}
+
+/// What holds for one group for a time.
+#[derive(Debug, Default)]
+struct Own {
+    rule: Option<Rule>,
+    paused_until: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    weight: u32,
+    at_once: Option<u32>,
+    ends: Timestamp,
+}
+
+impl Own {
+    fn first_end(&self) -> Option<Timestamp> {
+        let rule = self.rule.map(|rule| rule.ends);
+        rule.into_iter().chain(self.paused_until).min()
+    }
 }
 
 /// A group, as an operator sees it.
@@ -47,6 +113,10 @@ pub(super) struct Seen {
     pub(super) held_by: Option<Slot>,
     pub(super) first: Option<Slot>,
     pub(super) may_run: bool,
+    pub(super) at_once: u32,
+    pub(super) weight: u32,
+    pub(super) rule_ends: Option<Timestamp>,
+    pub(super) paused_until: Option<Timestamp>,
 }
 
 /// A group's key behind a byte with its length, so that shorter keys go first.
@@ -62,35 +132,101 @@ pub(super) fn key_in(name: &Key) -> &[u8] {
 
 impl Group {
     /// Whether its next message may be leased.
-    fn may_run(&self, per_group: u32) -> bool {
-        planted!(GroupIgnoresItsLimit => per_group = u32::MAX);
-        self.line.len() > 0 && self.held < per_group
+    fn may_run(&self, order: Order) -> bool {
+        let is_paused = self.paused_until().is_some();
+        planted!(PausedGroupRuns => is_paused = false);
+        let most = self.most(order);
+        planted!(GroupIgnoresItsLimit => most = u32::MAX);
+        self.line.len() > 0 && self.held < most && !is_paused
+    }
+
+    fn rule(&self) -> Option<Rule> {
+        self.own.as_ref()?.rule
+    }
+
+    fn paused_until(&self) -> Option<Timestamp> {
+        self.own.as_ref()?.paused_until
+    }
+
+    /// The most places that may be held.
+    fn most(&self, order: Order) -> u32 {
+        let own = self.rule().and_then(|rule| rule.at_once);
+        own.filter(|_| !order.is_strict).unwrap_or(order.per_group)
+    }
+
+    fn weight(&self) -> u32 {
+        planted!(WeightIsIgnored => return 1);
+        self.rule().map_or(1, |rule| rule.weight)
     }
 }
 
 impl Groups {
     pub(super) fn new(config: &GroupedConfig) -> Self {
         Self {
-            is_strict: config.order == GroupOrder::Strict,
-            per_group: config.per_group,
+            order: Order::of(config),
             groups: BTreeMap::new(),
             eligible: BTreeSet::new(),
-            time: 0,
+            rule_ends: BTreeSet::new(),
+            time: Turn(0.0),
             len: 0,
         }
     }
 
     /// Takes another order, while it has no messages. The turns go on.
     pub(super) fn change_order(&mut self, config: &GroupedConfig) {
-        self.is_strict = config.order == GroupOrder::Strict;
-        self.per_group = config.per_group;
+        self.order = Order::of(config);
     }
 
-    /// Changes a group, which is new if it has neither ready messages nor places.
+    /// Gives a group a rule or a pause, or ends it.
+    pub(super) fn change_rule(
+        &mut self,
+        name: &Key,
+        change: &GroupChange,
+        now: Timestamp,
+    ) -> Result<()> {
+        let until = |lasts| limits::rule_millis(lasts).map(|time| now.plus_millis(time));
+        match change {
+            GroupChange::Rule(rule) if self.order.is_strict && rule.at_once.is_some() => {
+                return Err(GroupChange::strict());
+            }
+            GroupChange::Rule(rule) => {
+                let rule = Rule {
+                    weight: rule.weight,
+                    at_once: rule.at_once,
+                    ends: until(rule.lasts)?,
+                };
+                self.change_own(name, |own| own.rule = Some(rule));
+            }
+            GroupChange::NoRule => self.change_own(name, |own| own.rule = None),
+            GroupChange::Pause(lasts) => {
+                let end = until(*lasts)?;
+                self.change_own(name, |own| own.paused_until = Some(end));
+            }
+            GroupChange::Resume => self.change_own(name, |own| own.paused_until = None),
+        }
+        Ok(())
+    }
+
+    fn change_own(&mut self, name: &Key, change: impl FnOnce(&mut Own)) {
+        let (before, after) = self.change(name, |group| {
+            let mut own = group.own.take().unwrap_or_default();
+            let before = own.first_end();
+            change(&mut own);
+            let after = own.first_end();
+            group.own = after.map(|_| own);
+            (before, after)
+        });
+        if before != after {
+            before.map(|end| self.rule_ends.remove(&(end, Arc::clone(name))));
+            after.map(|end| self.rule_ends.insert((end, Arc::clone(name))));
+        }
+    }
+
+    /// Changes a group, which is new if it has neither ready messages nor places, nor a rule.
     fn change<A>(&mut self, name: &Key, change: impl FnOnce(&mut Group) -> A) -> A {
-        let (time, per_group) = (self.time, self.per_group);
-        let begin = time + 1;
-        planted!(NewGroupCatchesUp => begin = 1);
+        let (time, order) = (self.time, self.order);
+        let begin = time.next(1);
+        planted!(NewGroupCatchesUp => begin = Turn(1.0));
         let group = self
             .groups
             .entry(Arc::clone(name))
@@ -99,14 +235,15 @@ impl Groups {
                 held: 0,
                 held_by: None,
                 turn: begin,
+                own: None,
             });
-        let before = group.may_run(per_group).then_some(group.turn);
+        let before = group.may_run(order).then_some(group.turn);
         let answer = change(group);
         if before.is_none() {
             group.turn = group.turn.max(time);
         }
-        let after = group.may_run(per_group).then_some(group.turn);
-        let is_over = group.line.len() == 0 && group.held == 0;
+        let after = group.may_run(order).then_some(group.turn);
+        let is_over = group.line.len() == 0 && group.held == 0 && group.own.is_none();
         if before != after {
             before.map(|turn| self.eligible.remove(&(turn, Arc::clone(name))));
             after.map(|turn| self.eligible.insert((turn, Arc::clone(name))));
@@ -122,7 +259,7 @@ impl Groups {
     pub(super) fn names(&self) -> impl Iterator<Item = &Key> {
         let eligible = self.eligible.iter().map(|(_, name)| name);
         let others = self.groups.iter();
-        let others = others.filter(|(_, group)| !group.may_run(self.per_group));
+        let others = others.filter(|(_, group)| !group.may_run(self.order));
         eligible.chain(others.map(|(name, _)| name))
     }
 
@@ -133,7 +270,11 @@ impl Groups {
             held: group.held,
             held_by: group.held_by.filter(|_| group.held > 0),
             first: group.line.first(),
-            may_run: group.may_run(self.per_group),
+            may_run: group.may_run(self.order),
+            at_once: group.most(self.order),
+            weight: group.weight(),
+            rule_ends: group.rule().map(|rule| rule.ends),
+            paused_until: group.paused_until(),
         }
     }
 
@@ -171,7 +312,7 @@ impl Lines for Groups {
 
     fn put_off(&mut self, entries: &mut Entries, slot: Slot) {
         let entry = &mut entries[slot];
-        if !self.is_strict && std::mem::take(&mut entry.holds) {
+        if !self.order.is_strict && std::mem::take(&mut entry.holds) {
             self.change(&group_of(entry), |group| group.held -= 1);
         }
     }
@@ -189,12 +330,12 @@ impl Lines for Groups {
         entry.holds = true;
         let name = group_of(entry);
         self.time = self.groups.get(&name).map_or(self.time, |group| group.turn);
-        let is_strict = self.is_strict;
+        let is_strict = self.order.is_strict;
         self.change(&name, |group| {
             group.line.remove(entries, slot);
             group.held += 1;
             group.held_by = is_strict.then_some(slot);
-            group.turn += 1;
+            group.turn = group.turn.next(group.weight());
         });
         self.len -= 1;
     }
@@ -204,6 +345,24 @@ impl Lines for Groups {
         if entry.holds {
             self.change(&group_of(entry), |group| group.held -= 1);
         }
+    }
+
+    fn end_rules(&mut self, now: Timestamp) {
+        for _ in 0..limits::MAX_BATCH {
+            let first = self.rule_ends.first();
+            let Some((_, name)) = first.filter(|(end, _)| *end <= now) else {
+                break;
+            };
+            self.change_own(&Arc::clone(name), |own| {
+                planted!(RuleNeverEnds => own.paused_until = None; return);
+                own.rule = own.rule.filter(|rule| now < rule.ends);
+                own.paused_until = own.paused_until.filter(|end| now < *end);
+            });
+        }
+    }
+
+    fn next_rule_end(&self) -> Option<Timestamp> {
+        self.rule_ends.first().map(|(end, _)| *end)
     }
 
     fn next(&self) -> Option<Slot> {

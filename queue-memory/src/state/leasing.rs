@@ -61,7 +61,7 @@ pub(crate) struct LeasingState<K: Kind> {
     pub(super) last_id: u64,
     last_token: u64,
     pub(super) latest: Timestamp,
-    /// The time before which no lease expires, no message comes due and no time to live ends.
+    /// The time before which no lease expires, no message comes due, and no time to live and no rule of a group ends.
     quiet_until: Timestamp,
 }
 
@@ -143,6 +143,7 @@ impl<K: Kind> LeasingState<K> {
             self.marks.first_end(),
             self.leases.first_time(),
             self.backlog.next_promotion(),
+            self.backlog.next_rule_end(),
             self.ends.first_end(),
         ];
         times.into_iter().flatten().min().unwrap_or(NEVER)
@@ -317,14 +318,18 @@ impl<K: Kind> LeasingState<K> {
         }
     }
 
-    /// The next time at which something changes without a call: a deadline or a due time.
+    /// The next time at which something changes without a call: a deadline, a due time, or the end of a group's rule.
     fn next_change(&self) -> Option<Timestamp> {
-        let times = [self.leases.first_time(), self.backlog.next_due()];
+        let times = [
+            self.leases.first_time(),
+            self.backlog.next_due(),
+            self.backlog.next_rule_end(),
+        ];
         times.into_iter().flatten().min()
     }
 
     /// The next time at which a message may be handed out without a call. While a limit keeps ready messages, that is a
-    /// deadline, a due time to come, or the time of the next token.
+    /// deadline, a due time to come, the end of a group's rule, or the time of the next token.
     fn next_delivery(&self, now: Timestamp) -> Option<Timestamp> {
         if !self.limits.any() || self.backlog.first_ready(now).is_none() {
             return self.next_change();
@@ -339,6 +344,7 @@ impl<K: Kind> LeasingState<K> {
         let times = [
             self.leases.first_time(),
             dues.find(|due| *due > now),
+            self.backlog.next_rule_end(),
             self.limits.next_token(now),
         ];
         times.into_iter().flatten().min()

@@ -8,7 +8,7 @@
 -- for a duplicate, minus the id of the first message.
 -- Errors: OOM  the server is full. Nothing was written.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_delayed, add_many, duplicate_of, finish_options
--- needs: hand_over, hold, mark, next_due, per_group, read_options, reclaim, regroup, state_of, times_to_live
+-- needs: free_places, hand_over, hold, mark, next_due, read_options, reclaim, regroup, state_of, times_to_live
 -- needs: uploads, wake_up
 -- gives: meta
 --- @include "lib/call"
@@ -62,7 +62,7 @@ local function slow_path()
     end
     local can_run = 0 -- how many of them may be leased at once
     for _, name in ipairs(names) do
-      can_run = can_run + math.min(of_name[name], math.max(per_group - state_of(name).held, 0))
+      can_run = can_run + math.min(of_name[name], free_places(state_of(name)))
     end
     local handed_over = can_run > 0 and can_hand_over and hand_over(accepted + 1, fields[2], LINE)
     if handed_over then

@@ -1,18 +1,18 @@
 -- A grouped queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`.
--- KEYS[1] to KEYS[10] as below; KEYS[11] is the guard; KEYS[12 …] only in calls that need them
+-- KEYS[1] to KEYS[11] as below; KEYS[12] is the guard; KEYS[13 …] only in calls that need them
 -- src/keys.rs describes each key.
 -- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, GROUPS, LEASES, LINE, META
--- gives: PROMOTED, RUNS, TURNS, UPLOADS
-local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, RUNS, GROUPS, TURNS = unpack(KEYS)
-local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 12)
+-- gives: PROMOTED, RULES, RUNS, TURNS, UPLOADS
+local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, RUNS, GROUPS, TURNS, RULES = unpack(KEYS)
+local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 13)
 local EXTRA_HEAD = 1 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
 
 --- @part "results"
 -- The keys of results, in calls that store or find them.
 -- gives: END_MARKERS, RESULTS, RESULT_ENDS
-local RESULTS, RESULT_ENDS = unpack(KEYS, 17, 18)
-local END_MARKERS = 18 -- the keys behind this one
+local RESULTS, RESULT_ENDS = unpack(KEYS, 18, 19)
+local END_MARKERS = 19 -- the keys behind this one
 
 --- @part "fast_lease"
 -- A grouped queue has no fast path, so that all its turns are taken in one place.
@@ -26,18 +26,22 @@ fast = fast and only_acks
 -- The groups. A group's name is its key behind a byte with the key's length - 1, so that no name begins as another.
 -- - LINE    all ready messages, with equal scores: name, a byte (0 for those that came back, 1 for the others), id; or
 --           name, 1, and a place that ends in the id
--- - GROUPS  name to turn (7 bytes), number of held places (4 bytes), the id that took the last of them (7 bytes), and
---           whether the group may run (1 byte); for groups with ready messages or held places. '' to the virtual time
+-- - GROUPS  name to turn (8 bytes), number of held places (4 bytes), the id that took the last of them (7 bytes), and
+--           whether the group may run (1 byte); for groups with ready messages or held places, a rule or a pause.
+--           With a rule or a pause: its weight (2 bytes) and number at once (4 bytes, 0 for none); the ends (ms) of
+--           the rule and of the pause (7 bytes each, 0 for none). '' to the virtual time
 -- - TURNS   the same groups: those that may run by their turns (G3), the others behind all turns
+-- - RULES   those with a rule or a pause, by the end that comes first
 --
+-- Turns are Lua's numbers, which `%.17g` prints exactly.
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer.
--- needs: FRAMES, GROUPS, LINE, TURNS, config
--- gives: BEHIND, end_places, hold, keep_place, left_behind, loose, per_group, plain_place, regroup, regroup_members
--- gives: state_of
+-- needs: FRAMES, GROUPS, LINE, RULES, TURNS, config
+-- gives: BEHIND, end_places, first_rule_end, free_places, hold, keep_place, left_behind, loose, most_of, plain_place
+-- gives: regroup, regroup_members, state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
-local STATE = '>I7I4c7B'
+local STATE, OWN = '>dI4c7B', '>I2I4I7I7'
 local BEHIND = 'inf' -- the score of groups that may not run
 local LATEST = 9007199254740000 -- a damaged turn is above
 local states = {} -- by name, as far as this call has read them
@@ -45,7 +49,7 @@ local stays = {} -- ids of messages whose leases end, and that keep their places
 local left_behind = {} -- what `pick` found out about the messages behind those that are leased now: see there
 local virtual
 
--- The turn and the held places of a group.
+-- The turn, the held places and the rule of a group.
 local function state_of(name)
   local state = states[name]
   if not state then
@@ -55,28 +59,42 @@ local function state_of(name)
       virtual = tonumber(read[2] or 0) or 0
       virtual = virtual >= 0 and virtual < LATEST and virtual or 0
     end
-    if stored and #stored == 19 then
+    if stored and (#stored == 20 or #stored == 40) then
       turn, held, last, may_run = decode(STATE, stored)
     end
-    if turn < 1 or turn >= LATEST then
+    if not (turn >= 1 and turn < LATEST) then
       turn = virtual + 1
     end
-    state = { turn = turn, held = held, last = last, stored = stored }
+    state = { turn = turn, held = held, last = last, stored = stored, weight = 1 }
+    if stored and #stored == 40 then
+      state.weight, state.at_once, state.rule_ends, state.paused_until = decode(OWN, stored, 21)
+      state.weight = math.max(state.weight, 1)
+    end
     state.score = stored and (may_run == 1 and turn or BEHIND)
     states[name] = state
   end
   return state
 end
 
+-- The most places that the messages of a group may hold, paused or not.
+local function most_of(state)
+  return loose and (state.at_once or 0) > 0 and state.at_once or per_group
+end
+
+-- The number of places that messages of a group may take now.
+local function free_places(state)
+  return (state.paused_until or 0) > 0 and 0 or math.max(most_of(state) - state.held, 0)
+end
+
 -- Stores a group's state, and whether it may run now. `has_ready` saves the search for a ready message. Returns 1 if
 -- the group may run.
 local function regroup(name, has_ready)
   local state = state_of(name)
-  local is_free = state.held < per_group
+  local is_free = free_places(state) > 0
   if has_ready == nil and (is_free or state.held == 0) then
     has_ready = call('ZRANGEBYLEX', LINE, '[' .. name, '(' .. name .. '\2', 'LIMIT', 0, 1)[1] ~= nil
   end
-  if not has_ready and state.held == 0 then
+  if not has_ready and state.held == 0 and not state.rule_ends then
     call('HDEL', GROUPS, name)
     call('ZREM', TURNS, name)
     states[name] = nil
@@ -89,12 +107,15 @@ local function regroup(name, has_ready)
   local score = may_run and state.turn or BEHIND
   if score ~= state.score then
     state.score = score
-    call('ZADD', TURNS, may_run and string.format('%d', score) or BEHIND, name)
+    call('ZADD', TURNS, may_run and string.format('%.17g', score) or BEHIND, name)
   end
   local text = pack(STATE, state.turn, state.held, state.last, may_run and 1 or 0)
+  if state.rule_ends then
+    text = text .. pack(OWN, state.weight, state.at_once, state.rule_ends, state.paused_until)
+  end
   if text ~= state.stored then
     state.stored = text
-    call('HSET', GROUPS, name, text, '', string.format('%d', virtual))
+    call('HSET', GROUPS, name, text, '', string.format('%.17g', virtual))
   end
   return may_run and 1 or 0
 end
@@ -122,7 +143,7 @@ local function hold(picked)
   for _, id in ipairs(picked.ids) do
     local state = state_of(picked.names[id])
     virtual = math.max(virtual, state.turn)
-    state.turn, state.held, state.last = virtual + 1, state.held + 1, id
+    state.turn, state.held, state.last = virtual + 1 / state.weight, state.held + 1, id
   end
 end
 
@@ -157,10 +178,57 @@ local function end_places(ids)
   return came
 end
 
+-- The time at which the next rule or pause ends, if there is one.
+local function first_rule_end()
+  return tonumber(call('ZRANGE', RULES, 0, 0, 'WITHSCORES')[2])
+end
+
+--- @part "rules"
+-- Rules and pauses of groups, which end by themselves.
+-- needs: ARRIVALS, LINE, RULES, free_places, regroup, state_of, wake_up
+-- gives: end_rules, store_rule
+--- @include "lib/wake_up"
+--- @include "grouped/queue#groups"
+
+-- Stores the rule and the pause of a group, whose messages may be leased now if that allows it (G6). Returns the end
+-- that comes first, if there is one.
+local function store_rule(name)
+  local state = state_of(name)
+  local first = math.huge
+  for _, ends in ipairs({ state.rule_ends or 0, state.paused_until or 0 }) do
+    first = ends > 0 and math.min(first, ends) or first
+  end
+  if first < math.huge then
+    call('ZADD', RULES, string.format('%d', first), name)
+  else
+    call('ZREM', RULES, name)
+    state.rule_ends, state.paused_until = nil, nil
+  end
+  if regroup(name) == 1 then
+    local ready = call('ZLEXCOUNT', LINE, '[' .. name, '(' .. name .. '\2')
+    wake_up(ARRIVALS, math.min(ready, free_places(state)))
+  end
+  return first < math.huge and first or nil
+end
+
+-- Ends rules and pauses, up to 128 groups' by (end, key).
+local function end_rules()
+  for _, name in ipairs(call('ZRANGEBYSCORE', RULES, '-inf', now_text, 'LIMIT', 0, MANY)) do
+    local state = state_of(name)
+    if (state.rule_ends or 0) <= now then
+      state.weight, state.at_once, state.rule_ends = 1, 0, 0
+    end
+    if (state.paused_until or 0) <= now then
+      state.paused_until = 0
+    end
+    store_rule(name)
+  end
+end
+
 --- @part "line"
 -- The line of a grouped queue.
--- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, TURNS, WITH_PAST, end_attachments, is_valid, left_behind
--- needs: per_group, read_frames, state_of
+-- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, TURNS, WITH_PAST, end_attachments, free_places, is_valid, left_behind
+-- needs: read_frames, state_of
 -- gives: any_left, free, group_of, pick, plain_members
 --- @include "lib/attachments"
 --- @include "lib/sorted_line#frames"
@@ -191,8 +259,9 @@ local function take_turns(max)
   local next_ones, members, names = {}, {}, {} -- the groups by turn, then by name
   local is_ready, may_run = {}, nil
   for k = 1, #waiting, 2 do
-    local name, places = waiting[k], per_group - state_of(waiting[k]).held
-    next_ones[#next_ones + 1] = { name = name, turn = tonumber(waiting[k + 1]), places = places, from = 0 }
+    local name, state = waiting[k], state_of(waiting[k])
+    next_ones[#next_ones + 1] = { name = name, turn = tonumber(waiting[k + 1]), places = free_places(state), from = 0 }
+    next_ones[#next_ones].step = 1 / state.weight
   end
   local first = 1
   while #members < max and next_ones[first] do
@@ -209,7 +278,7 @@ local function take_turns(max)
     if member then
       members[#members + 1] = member
       names[sub(member, -7)] = group.name
-      group.at, group.turn, group.places = group.at + 1, group.turn + 1, group.places - 1
+      group.at, group.turn, group.places = group.at + 1, group.turn + group.step, group.places - 1
     end
     is_ready[group.name] = group.members[group.at] ~= nil
     if not group.members[group.at] and group.is_cut then
@@ -264,9 +333,10 @@ end
 
 --- @part "moves"
 -- Moves messages into the line of a grouped queue.
--- needs: ARRIVALS, DELAYED, FRAMES, LINE, accepted, add_dead_letter, add_to, end_places, free, group_of, is_valid
--- needs: regroup, wake_up
+-- needs: ARRIVALS, DELAYED, FRAMES, LINE, accepted, add_dead_letter, add_to, end_places, end_rules, free, group_of
+-- needs: is_valid, regroup, wake_up
 -- gives: give_back, join_tail, promote_due
+--- @include "grouped/queue#rules"
 --- @include "lib/wake_up"
 --- @include "lib/writes#add_to"
 
@@ -296,7 +366,7 @@ local function join_tail(ids, frames)
   wake_up(ARRIVALS, #ids)
 end
 
--- Moves due messages to the tails of their groups; or to the heads, if they hold places (G2).
+-- Moves due messages to the tails of their groups; or to the heads, if they hold places (G2). Then ends rules.
 local function promote_due()
   local due = call('ZRANGEBYSCORE', DELAYED, '-inf', now_text, 'LIMIT', 0, MANY)
   for first = 1, #due, CHUNK do
@@ -332,6 +402,7 @@ local function promote_due()
   if due[1] then
     call('ZREM', DELAYED, unpack(due))
   end
+  end_rules()
 end
 
 --- @part "counts"

@@ -1,8 +1,12 @@
 //! The grouped queue.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use bytes::Bytes;
 use queue_core::{
-    Cursor, Group, GroupedQueue, Keyed, Page, Paged, Push, Pushed, Result, Timestamp,
+    Cursor, Group, GroupChange, GroupedQueue, Keyed, Page, Paged, Push, Pushed, Result, Timestamp,
+    millis_ceil,
 };
 use redis_link::ScriptCall;
 
@@ -33,9 +37,7 @@ impl LeasingKind for Grouped {
     fn add_before(batch: &[Keyed], _mode: usize, call: &mut ScriptCall) {
         let mut names = Vec::new();
         for Keyed { key, .. } in batch {
-            // The length was checked before.
-            names.push(u8::try_from(key.len().saturating_sub(1)).unwrap_or(u8::MAX));
-            names.extend_from_slice(key);
+            add_name(key, &mut names);
         }
         call.push(&names[..]);
     }
@@ -52,6 +54,25 @@ impl GroupedQueue for Queue<Grouped> {
         self.push_batchers[0].submit(messages).await
     }
 
+    async fn change_group(&self, key: Bytes, change: GroupChange) -> Result<()> {
+        self.checked(change.check(&key))?;
+        let mut name = Vec::new();
+        add_name(&key, &mut name);
+        let (what, lasts, weight, at_once) = match change {
+            GroupChange::Rule(rule) => ("rule", rule.lasts, rule.weight, rule.at_once),
+            GroupChange::NoRule => ("rule", Duration::ZERO, 1, None),
+            GroupChange::Pause(lasts) => ("pause", lasts, 1, None),
+            GroupChange::Resume => ("pause", Duration::ZERO, 1, None),
+        };
+        let call = self.handle.prepare(&scripts::GROUPED_CHANGE);
+        let call = call.with(&name[..]).with(what).with(millis_ceil(lasts));
+        let call = call.with(weight).with(at_once.unwrap_or(0));
+        match self.handle.run(&call).await?.number()? {
+            1 => Ok(()),
+            _ => self.checked(Err(GroupChange::strict())),
+        }
+    }
+
     async fn groups(&self, page: Page) -> Result<Paged<Group>> {
         self.checked(page.check())?;
         let passed = page.after.map_or(0, Cursor::get);
@@ -59,7 +80,7 @@ impl GroupedQueue for Queue<Grouped> {
         let mut reply = self.handle.run(&call.with(passed).with(page.limit)).await?;
         let next = cursor(&mut reply)?;
         let now = Timestamp::from_millis(reply.count()?);
-        let mut entries = Vec::with_capacity(reply.len() / 7);
+        let mut entries = Vec::with_capacity(reply.len() / 11);
         while reply.len() > 0 {
             entries.push(group(&mut reply, now)?);
         }
@@ -67,19 +88,37 @@ impl GroupedQueue for Queue<Grouped> {
     }
 }
 
+/// Adds a group's name: the key behind a byte with its length, which was checked before.
+fn add_name(key: &[u8], names: &mut Vec<u8>) {
+    names.push(u8::try_from(key.len().saturating_sub(1)).unwrap_or(u8::MAX));
+    names.extend_from_slice(key);
+}
+
 fn group(reply: &mut Reply, now: Timestamp) -> Result<Group> {
     let (key, ready, held) = (reply.bytes()?, reply.count()?, reply.count()?);
-    let since = u64::try_from(reply.number()?).map(Timestamp::from_millis);
+    let since = time(reply)?;
     let may_run = reply.number()? == 1;
     let held_by = reply.bytes()?;
-    let due = u64::try_from(reply.number()?).map(Timestamp::from_millis);
+    let due = time(reply)?;
+    let (weight, at_once) = (reply.count()?, reply.count()?);
+    let (rule_ends, paused_until) = (time(reply)?, time(reply)?);
     Ok(Group {
         key,
         ready,
         held: u32::try_from(held).unwrap_or(u32::MAX),
-        oldest_ready: since.ok().map(|since| now.since(since)),
+        oldest_ready: since.map(|since| now.since(since)),
         may_run,
         held_by: frame::id(held_by),
-        waits: due.ok().map(|due| due.since(now)),
+        waits: due.map(|due| due.since(now)),
+        at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
+        weight: u32::try_from(weight).unwrap_or(u32::MAX),
+        rule_ends: rule_ends.map(|end| end.since(now)),
+        paused: paused_until.map(|end| end.since(now)),
     })
+}
+
+/// A time, or -1 for none.
+fn time(reply: &mut Reply) -> Result<Option<Timestamp>> {
+    let millis = u64::try_from(reply.number()?).ok();
+    Ok(millis.map(Timestamp::from_millis))
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use queue_core::{ErrorKind, Group, Page, Paged, Timestamp};
+use queue_core::{Bytes, ErrorKind, Group, GroupChange, Page, Paged, Timestamp, limits::MAX_BATCH};
 
 use super::{
     LeasingModel, ModelResult,
@@ -10,7 +10,7 @@ use super::{
     limits,
     order::ReadyOrder,
     peek::UNDETERMINED,
-    turns::{Name, name},
+    turns::{Name, Own, Turn, name},
 };
 
 const fn is_ready(entry: &ModelEntry) -> bool {
@@ -30,31 +30,104 @@ impl LeasingModel {
         }
     }
 
-    /// Notes that a message has changed its place: its group begins when it gets its first ready message or place, and
-    /// ends with the last (G5).
+    /// Notes that a message has changed its place.
     pub(super) fn regroup(&mut self, at: usize) {
         let name = name(&self.entries[at]);
         // A message gets its group when it has been accepted.
-        if !matches!(self.order, ReadyOrder::Groups { .. }) || name.0 == 0 {
-            return;
+        if matches!(self.order, ReadyOrder::Groups { .. }) && name.0 > 0 {
+            self.begin_or_end(name);
         }
+    }
+
+    /// A group begins when it gets its first ready message, place or rule, and ends with the last (G5).
+    fn begin_or_end(&mut self, name: Name) {
         let mut own = self
             .entries
             .iter()
             .filter(|entry| super::turns::name(entry) == name);
-        if own.any(|entry| is_ready(entry) || self.holds(entry)) {
-            let begin = self.turns.time + 1;
+        let has_rule = self.turns.rules.contains_key(&name);
+        if has_rule || own.any(|entry| is_ready(entry) || self.holds(entry)) {
+            let begin = self.turns.time.after(1);
             self.turns.turns.entry(name).or_insert(begin);
         } else {
             self.turns.turns.remove(&name);
         }
     }
 
+    /// Gives a group a rule or a pause, or ends it.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid`.
+    pub fn change_group(
+        &mut self,
+        now: Timestamp,
+        key: &Bytes,
+        change: &GroupChange,
+    ) -> ModelResult<()> {
+        limits::group_change(key, change)?;
+        let now = self.begin(now);
+        let is_strict = matches!(self.order, ReadyOrder::Groups { strict: true, .. });
+        if is_strict && matches!(change, GroupChange::Rule(rule) if rule.at_once.is_some()) {
+            return Err(ErrorKind::Invalid);
+        }
+        let until = |lasts: Duration| now + limits::millis(lasts);
+        let name = (key.len(), key.clone());
+        let mut own = self.turns.rules.get(&name).copied().unwrap_or_default();
+        match change {
+            GroupChange::Rule(rule) => {
+                own.rule = Some((rule.weight, rule.at_once, until(rule.lasts)));
+            }
+            GroupChange::NoRule => own.rule = None,
+            GroupChange::Pause(lasts) => own.paused_until = Some(until(*lasts)),
+            GroupChange::Resume => own.paused_until = None,
+        }
+        self.set_own(name, own);
+        Ok(())
+    }
+
+    fn set_own(&mut self, name: Name, own: Own) {
+        match own.end() {
+            Some(_) => self.turns.rules.insert(name.clone(), own),
+            None => self.turns.rules.remove(&name),
+        };
+        self.begin_or_end(name);
+    }
+
+    /// Ends rules and pauses, up to 128 groups' by (end, key).
+    pub(super) fn end_rules(&mut self, now: u64) {
+        let rules = self.turns.rules.iter();
+        let ends = rules.filter_map(|(name, own)| Some((own.end()?, name.clone())));
+        let mut ended: Vec<_> = ends.filter(|(end, _)| *end <= now).collect();
+        ended.sort();
+        ended.truncate(MAX_BATCH);
+        for (_, name) in ended {
+            let mut own = self.turns.rules.get(&name).copied().unwrap_or_default();
+            own.rule = own.rule.filter(|(.., end)| *end > now);
+            own.paused_until = own.paused_until.filter(|end| *end > now);
+            self.set_own(name, own);
+        }
+    }
+
+    /// The most messages of a group that may hold places, paused or not.
+    fn most_of(&self, name: &Name) -> u32 {
+        let ReadyOrder::Groups { strict, most } = self.order else {
+            return u32::MAX;
+        };
+        let rule = self.turns.rules.get(name).and_then(|own| own.rule);
+        let own = rule.and_then(|(_, at_once, _)| at_once);
+        own.filter(|_| !strict).unwrap_or(most)
+    }
+
+    fn paused_until(&self, name: &Name) -> Option<u64> {
+        self.turns.rules.get(name)?.paused_until
+    }
+
     /// The messages that a lease hands out now, in order, if nothing limits their number (G1, G3, G4).
     pub(super) fn deliverable(&self, now: u64) -> Vec<usize> {
-        let ReadyOrder::Groups { most, .. } = self.order else {
+        if !matches!(self.order, ReadyOrder::Groups { .. }) {
             return self.ready(now);
-        };
+        }
         let mut time = self.turns.time;
         let mut turns = self.turns.turns.clone();
         let mut held: BTreeMap<Name, u32> = BTreeMap::new();
@@ -65,8 +138,10 @@ impl LeasingModel {
         loop {
             let eligible = left.iter().enumerate().filter_map(|(nth, at)| {
                 let name = name(&self.entries[*at]);
-                let may_run = held.get(&name).is_none_or(|held| *held < most);
-                may_run.then(|| (turns.get(&name).copied().unwrap_or(0).max(time), name, nth))
+                let may_run = self.paused_until(&name).is_none()
+                    && held.get(&name).copied().unwrap_or(0) < self.most_of(&name);
+                let turn = turns.get(&name).copied().unwrap_or_default();
+                may_run.then(|| (turn.max(time), name, nth))
             });
             // Of a group, its first message.
             let Some((turn, name, nth)) = eligible.min() else {
@@ -75,7 +150,8 @@ impl LeasingModel {
             line.push(left.remove(nth));
             time = turn;
             *held.entry(name.clone()).or_default() += 1;
-            turns.insert(name, turn + 1);
+            let next = turn.after(self.turns.weight(&name));
+            turns.insert(name, next);
         }
     }
 
@@ -94,11 +170,11 @@ impl LeasingModel {
                 next: Some(UNDETERMINED),
             });
         }
-        let ReadyOrder::Groups { strict, most } = self.order else {
+        let ReadyOrder::Groups { strict, .. } = self.order else {
             return Err(ErrorKind::Invalid);
         };
         let ready = self.ready(now);
-        let mut groups: Vec<(bool, u64, &Name, Group)> = Vec::new();
+        let mut groups: Vec<(bool, Turn, &Name, Group)> = Vec::new();
         for (name, turn) in &self.turns.turns {
             let own = |entry: &&ModelEntry| super::turns::name(entry) == *name;
             let holding = || {
@@ -110,7 +186,11 @@ impl LeasingModel {
             let mut waiting = ready.iter().map(|at| &self.entries[*at]).filter(own);
             let first = waiting.next();
             let held = holding().count() as u32;
-            let may_run = first.is_some() && held < most;
+            let paused_until = self.paused_until(name);
+            let at_once = self.most_of(name);
+            let may_run = first.is_some() && held < at_once && paused_until.is_none();
+            let rule = self.turns.rules.get(name).and_then(|own| own.rule);
+            let left = |time: u64| Duration::from_millis(time.saturating_sub(now));
             let held_by = holding().next().filter(|_| strict);
             let group = Group {
                 key: name.1.clone(),
@@ -119,15 +199,17 @@ impl LeasingModel {
                 oldest_ready: first
                     .map(|entry| Duration::from_millis(now.saturating_sub(entry.ready_since))),
                 may_run,
+                at_once,
+                weight: self.turns.weight(name),
+                rule_ends: rule.map(|(.., end)| left(end)),
+                paused: paused_until.map(left),
                 held_by: held_by.map(|entry| entry.id),
-                waits: held_by
-                    .and_then(ModelEntry::due)
-                    .map(|due| Duration::from_millis(due.saturating_sub(now))),
+                waits: held_by.and_then(ModelEntry::due).map(left),
             };
             let turn = if may_run {
                 (*turn).max(self.turns.time)
             } else {
-                0
+                Turn::default()
             };
             groups.push((!may_run, turn, name, group));
         }
@@ -144,9 +226,11 @@ impl LeasingModel {
     /// Notes a delivery.
     pub(super) fn take_turn(&mut self, at: usize) {
         if matches!(self.order, ReadyOrder::Groups { .. }) {
-            let turn = self.turns.turns.entry(name(&self.entries[at])).or_default();
+            let name = name(&self.entries[at]);
+            let weight = self.turns.weight(&name);
+            let turn = self.turns.turns.entry(name).or_default();
             self.turns.time = self.turns.time.max(*turn);
-            *turn = self.turns.time + 1;
+            *turn = self.turns.time.after(weight);
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use queue_core::{
-    Disposition, Due, ErrorKind, Extension, Headers, Push, Settlement, TimeToLive,
+    Disposition, Due, ErrorKind, Extension, GroupChange, Headers, Push, Settlement, TimeToLive,
     limits::{
         MAX_BATCH, MAX_BATCH_BYTES, MAX_DEDUP_WINDOW, MAX_DELAY, MAX_KEEP_RESULT, MAX_KEY,
-        MAX_LEASE, MAX_PAGE, MAX_PROGRESS, MAX_RESULT, MAX_TIME,
+        MAX_LEASE, MAX_PAGE, MAX_PROGRESS, MAX_RESULT, MAX_TIME, MAX_WEIGHT,
     },
 };
 
@@ -104,6 +104,20 @@ pub(super) fn settlements(batch: &[Settlement]) -> ModelResult<()> {
         }
     }
     Ok(())
+}
+
+/// Checks a change of a group, and its key.
+pub(super) fn group_change(group: &[u8], change: &GroupChange) -> ModelResult<()> {
+    key(group)?;
+    let lasts = match change {
+        GroupChange::Rule(rule) => {
+            require((1..=MAX_WEIGHT).contains(&rule.weight) && rule.at_once != Some(0))?;
+            rule.lasts
+        }
+        GroupChange::Pause(lasts) => *lasts,
+        GroupChange::NoRule | GroupChange::Resume => return Ok(()),
+    };
+    require(lasts > Duration::ZERO && lasts <= MAX_DELAY)
 }
 
 pub(super) fn due(due: Due) -> ModelResult<()> {

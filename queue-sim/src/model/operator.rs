@@ -211,7 +211,7 @@ impl LeasingModel {
     }
 
     /// The time after `now` at which the next change comes without a call: a deadline, a due time, the end of a time to
-    /// live, of a dedup window or of a result's time, or a token. Tests use it to stop just before, at, and just after it.
+    /// live, of a dedup window, of a result's time or of a group's rule, or a token. Tests use it to stop just before, at, and just after it.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
         let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
@@ -225,6 +225,7 @@ impl LeasingModel {
         let token = self.next_token(now.as_millis());
         let token = token.map(|until| now.as_millis() + limits::millis(until));
         let times = times.chain(ends).chain(windows).chain(results).chain(token);
+        let times = times.chain(self.turns.next_end());
         let later = times.filter(|time| *time > now.as_millis());
         later.min().map(Timestamp::from_millis)
     }

@@ -35,6 +35,7 @@ impl LeasingModel {
                 }
             }
         }
+        self.end_rules(now);
         for at in self.first_by(ModelEntry::end, now) {
             match self.entries[at].outdates {
                 Some((_, Outdated::Bury)) => self.die(at, now, DeathReason::Outdated),

@@ -9,11 +9,52 @@ use super::entry::ModelEntry;
 /// Groups in the order in which they are shown: the shortest key first, then by its bytes.
 pub(super) type Name = (usize, Bytes);
 
-/// The turns of the groups that have ready messages or held places, and the virtual time.
+/// A turn: the bits of a number that is not negative, so that they have its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(super) struct Turn(u64);
+
+impl Turn {
+    /// The turn after a delivery of a group of this weight.
+    pub(super) fn after(self, weight: u32) -> Self {
+        let next = f64::from_bits(self.0) + 1.0 / f64::from(weight);
+        Self(next.to_bits())
+    }
+}
+
+/// The rule and the pause of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Own {
+    /// The weight, the most messages at once, and the end.
+    pub(super) rule: Option<(u32, Option<u32>, u64)>,
+    pub(super) paused_until: Option<u64>,
+}
+
+impl Own {
+    /// The end that comes first.
+    pub(super) fn end(&self) -> Option<u64> {
+        let rule = self.rule.map(|(.., end)| end);
+        rule.into_iter().chain(self.paused_until).min()
+    }
+}
+
+/// The turns of the groups that have ready messages, held places or a rule; their rules; and the virtual time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Turns {
-    pub(super) turns: BTreeMap<Name, u64>,
-    pub(super) time: u64,
+    pub(super) turns: BTreeMap<Name, Turn>,
+    pub(super) rules: BTreeMap<Name, Own>,
+    pub(super) time: Turn,
+}
+
+impl Turns {
+    pub(super) fn weight(&self, name: &Name) -> u32 {
+        let rule = self.rules.get(name).and_then(|own| own.rule);
+        rule.map_or(1, |(weight, ..)| weight)
+    }
+
+    /// The time at which a rule or a pause ends next.
+    pub(super) fn next_end(&self) -> Option<u64> {
+        self.rules.values().filter_map(Own::end).min()
+    }
 }
 
 /// The name of a message's group; the same for all messages where there are no groups.

@@ -240,7 +240,13 @@ impl Words {
                 let Group {
                     key, ready, held, ..
                 } = group;
-                let runs = if group.may_run { "" } else { ", may not run" };
+                let runs = match group {
+                    Group { may_run: true, .. } => "",
+                    Group {
+                        paused: Some(_), ..
+                    } => ", paused",
+                    _ => ", may not run",
+                };
                 format!("{}: ready {ready}, held {held}{runs}", key.escape_ascii())
             }),
             Answer::Found(found) => list(found, |found| match found {

@@ -1,4 +1,8 @@
-use queue_core::{Bytes, GroupedQueue, GroupedQueueExt, Keyed, Page, Paged};
+use std::time::Duration;
+
+use queue_core::{
+    Bytes, GroupChange, GroupRule, GroupedQueue, GroupedQueueExt, Keyed, Page, Paged,
+};
 
 use super::actor::Actor;
 
@@ -11,8 +15,14 @@ pub(super) async fn put(actor: &Actor, queue: &dyn GroupedQueue) {
     }
 }
 
-/// Shows the groups, a page or two.
+/// Shows the groups, a page or two; or gives a group a rule or a pause, or ends it.
 pub(super) async fn particular(actor: &Actor, queue: &dyn GroupedQueue) {
+    if actor.choose(3) == 0 {
+        let (key, change) = (group(actor), change(actor));
+        let change = || queue.change_group(key.clone(), change.clone());
+        actor.insist(change).await;
+        return;
+    }
     let limit = 1 + actor.choose(3) as usize;
     let first = queue.groups(Page::first(limit)).await;
     if let Ok(Paged {
@@ -20,6 +30,24 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn GroupedQueue) {
     }) = first
     {
         let _ = queue.groups(Page::after(next, limit)).await;
+    }
+}
+
+fn change(actor: &Actor) -> GroupChange {
+    let lasts = Duration::from_millis([1, 20, 60, 400][actor.choose(4) as usize]);
+    match actor.weigh(&[3, 3, 1, 1]) {
+        0 => {
+            let weight = [1, 2, 3, 1_000][actor.choose(4) as usize];
+            let rule = GroupRule::lasting(lasts).with_weight(weight);
+            GroupChange::Rule(match actor.choose(4) {
+                0 => rule.with_at_once(1),
+                1 => rule.with_at_once(3),
+                _ => rule,
+            })
+        }
+        1 => GroupChange::Pause(lasts),
+        2 => GroupChange::NoRule,
+        _ => GroupChange::Resume,
     }
 }
 

@@ -4,31 +4,24 @@ use std::time::Duration;
 
 use queue_core::*;
 
-use super::push;
+use super::{push, sorted};
 use crate::{
     stage::{QUEUE, Stage, ms},
     steps::*,
 };
 
-/// The ids, sorted: on a queue of several partitions each has its own turns.
-async fn taken(queue: &dyn Leasing, max: usize) -> Vec<Delivery> {
-    let mut deliveries = take(queue, max).await;
-    deliveries.sort_by_key(Delivery::id);
-    deliveries
-}
-
 pub(crate) async fn g1_a_group_has_no_more_leases_than_its_limit(stage: &Stage<'_>) {
     let queue = stage.grouped_with(GroupedConfig::loose(2)).await;
     push(&*queue, &["a", "a", "a", "a", "a"]).await;
-    let first = taken(&*queue, 10).await;
+    let first = sorted(take(&*queue, 10).await);
     assert_eq!(ids(&first), [1, 2]);
     take_nothing(&*queue).await;
     ack(&*queue, &first[1]).await;
-    let next = taken(&*queue, 10).await;
+    let next = sorted(take(&*queue, 10).await);
     assert_eq!(ids(&next), [3], "one has left its place");
     settle(&*queue, Settlement::bury(first[0].receipt, "dead")).await;
     settle(&*queue, Settlement::retry(next[0].receipt, ms(1_000_000))).await;
-    let last = taken(&*queue, 10).await;
+    let last = sorted(take(&*queue, 10).await);
     assert_eq!(ids(&last), [4, 5], "the dead and the delayed have, too");
     take_nothing(&*queue).await;
     ack_all(&*queue, &last).await;
@@ -71,7 +64,7 @@ pub(crate) async fn g5_a_group_that_was_empty_begins_anew(stage: &Stage<'_>) {
     let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
     for round in 0..3 {
         push(&*queue, &["a", "b"]).await;
-        let both = taken(&*queue, 10).await;
+        let both = sorted(take(&*queue, 10).await);
         assert_eq!(both.len(), 2, "round {round}");
         let ends = match round {
             0 => both
@@ -140,6 +133,10 @@ pub(crate) async fn operators_groups_are_shown_with_who_holds_them(stage: &Stage
         held: held_by.iter().count() as u32,
         oldest_ready: (ready > 0).then_some(ms(40)),
         may_run: held_by.is_none(),
+        at_once: 1,
+        weight: 1,
+        rule_ends: None,
+        paused: None,
         held_by: held_by.map(id),
         waits: None,
     };

@@ -2,13 +2,14 @@
 
 mod groups;
 mod order;
+mod rules;
 mod turns;
 
 use std::sync::Arc;
 
 use queue_core::*;
 
-pub(super) use self::{groups::*, order::*, turns::*};
+pub(super) use self::{groups::*, order::*, rules::*, turns::*};
 use crate::stage::{Stage, openers};
 
 openers!(open_grouped: grouped_with, try_grouped, GroupedConfig, GroupedQueue);
@@ -18,6 +19,12 @@ impl Stage<'_> {
     pub(crate) async fn grouped(&self) -> Arc<dyn GroupedQueue> {
         self.grouped_with(GroupedConfig::default()).await
     }
+}
+
+/// By id: on a queue of several partitions each has its own turns.
+fn sorted(mut deliveries: Vec<Delivery>) -> Vec<Delivery> {
+    deliveries.sort_by_key(Delivery::id);
+    deliveries
 }
 
 /// Pushes a message to each of these groups, in one batch.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use queue_core::{Bytes, GroupOrder, QueueConfig};
+use queue_core::{Bytes, GroupChange, GroupOrder, GroupedConfig, QueueConfig, call::Call};
 
 use super::Found;
 use crate::check::facts::{Facts, Lease, MessageLife};
@@ -20,12 +20,12 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
     for (group, lives) in groups {
         let name = group.escape_ascii();
+        let most = most_of(group, config, facts);
         for life in &lives {
             for lease in life.leases() {
                 let others = lives.iter().filter(|other| other.id() != life.id());
                 let held = 1 + others.filter(|other| other.is_leased(&lease.span)).count();
-                if held > config.per_group as usize {
-                    let most = config.per_group;
+                if held > most as usize {
                     let message = format!(
                         "{held} messages of group {name} are under leases, and {most} may be"
                     );
@@ -36,6 +36,21 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 overtaken(*life, &lives, found);
             }
         }
+    }
+}
+
+/// The most messages of a group that may ever be under leases, whichever of its rules holds.
+fn most_of(group: &Bytes, config: &GroupedConfig, facts: &Facts<'_>) -> u32 {
+    let rules = facts
+        .calls()
+        .filter_map(|(done, _)| match &done.record.call {
+            Call::ChangeGroup(key, GroupChange::Rule(rule)) if key == group => rule.at_once,
+            _ => None,
+        });
+    let usual = [config.per_group].into_iter();
+    match config.order {
+        GroupOrder::Strict => config.per_group,
+        GroupOrder::Loose => usual.chain(rules).max().unwrap_or(config.per_group),
     }
 }
 

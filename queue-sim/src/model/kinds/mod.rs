@@ -183,6 +183,10 @@ fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::Mode
         Call::Push(messages) => Answer::Pushed(model.push(now, messages)?),
         Call::Enqueue(messages) => Answer::Pushed(model.enqueue(now, messages)?),
         Call::PushKeyed(messages) => Answer::Pushed(model.push_keyed(now, messages)?),
+        Call::ChangeGroup(key, change) => {
+            model.change_group(now, key, change)?;
+            Answer::Nothing
+        }
         Call::Groups(page) => Answer::Groups(model.groups(now, *page)?),
         Call::Schedule(messages) => Answer::Pushed(model.schedule(now, messages)?),
         Call::Reschedule(id, due) => Answer::Rescheduled(model.reschedule(now, *id, *due)?),

@@ -12,8 +12,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    GroupOrder, Keyed, LeaseRate, Offer, Overflow, Page, Prioritized, QueueConfig, QueueKind,
-    Scheduled,
+    Bytes, GroupChange, GroupOrder, GroupRule, Keyed, LeaseRate, Offer, Overflow, Page,
+    Prioritized, QueueConfig, QueueKind, Scheduled,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
 };
@@ -72,12 +72,14 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
         }
         QueueKind::Grouped => {
             let group = select(vec!["a", "a", "a", "b", "ab", "c"]);
-            let message = (push(LATER), group).prop_map(|(push, key)| Keyed::new(push, key));
+            let message =
+                (push(LATER), group.clone()).prop_map(|(push, key)| Keyed::new(push, key));
             let own = prop_oneof![
                 6 => batch(message).prop_map(Call::PushKeyed),
                 2 => select(vec![1, 2, 1_000]).prop_map(|limit| Call::Groups(Page::first(limit))),
+                2 => (group.prop_map(Bytes::from), change()).prop_map(|(key, change)| Call::ChangeGroup(key, change)),
             ];
-            (own.boxed(), 8)
+            (own.boxed(), 10)
         }
         QueueKind::Delay => {
             let message = (push(TWICE_DUE), due());
@@ -113,6 +115,24 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
             )
         }
     }
+}
+
+/// A rule or a pause of a group, or its end.
+fn change() -> impl Strategy<Value = GroupChange> {
+    let lasts = select(vec![0, 1, 10, 30, 100_000]).prop_map(Duration::from_millis);
+    let weight = select(vec![0, 1, 2, 3, 7, 1_000, 1_001]);
+    let at_once = prop_oneof![2 => Just(None), 1 => select(vec![0, 1, 2, 5]).prop_map(Some)];
+    let rule = (lasts.clone(), weight, at_once).prop_map(|(lasts, weight, at_once)| {
+        let mut rule = GroupRule::lasting(lasts).with_weight(weight);
+        rule.at_once = at_once;
+        GroupChange::Rule(rule)
+    });
+    prop_oneof![
+        4 => rule,
+        1 => Just(GroupChange::NoRule),
+        3 => lasts.prop_map(GroupChange::Pause),
+        1 => Just(GroupChange::Resume),
+    ]
 }
 
 fn on_a_ring() -> impl Strategy<Value = Vec<Step>> {
