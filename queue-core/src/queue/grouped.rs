@@ -53,8 +53,7 @@ pub trait GroupedQueue: Leasing {
     ///
     /// # Errors
     ///
-    /// `Invalid` for a key of no or of more than 256 bytes, for a weight, a number or a time out of its range, and for
-    /// a number of messages at once in strict order.
+    /// `Invalid` for a key of no or of more than 256 bytes, and for a weight, a number or a time out of its range.
     async fn change_group(&self, key: Bytes, change: GroupChange) -> Result<()>;
 }
 
@@ -89,8 +88,8 @@ pub enum GroupChange {
 pub struct GroupRule {
     /// The number of deliveries for each delivery of a group without a rule, while both may run (G3): 1 to 1,000.
     pub weight: u32,
-    /// The most messages of the group under leases, in place of [`per_group`](GroupedConfig::per_group). In loose
-    /// order only.
+    /// The most messages of the group under leases, in place of [`per_group`](GroupedConfig::per_group). It has no
+    /// effect in strict order, where that is always one.
     pub at_once: Option<u32>,
     /// The time until the rule ends: 1 ms to 2^47 ms.
     pub lasts: Duration,
@@ -143,14 +142,6 @@ impl GroupChange {
             Self::Pause(lasts) => limits::rule_millis(*lasts).map(drop),
             Self::NoRule | Self::Resume => Ok(()),
         }
-    }
-
-    /// The error of a number at once in strict order.
-    pub fn strict() -> Error {
-        Error::invalid(
-            "a rule with a number of messages at once, in strict order, which hands out one message of a group at a \
-             time: leave it out, or open the queue in loose order",
-        )
     }
 }
 

@@ -186,9 +186,6 @@ impl Groups {
     ) -> Result<()> {
         let until = |lasts| limits::rule_millis(lasts).map(|time| now.plus_millis(time));
         match change {
-            GroupChange::Rule(rule) if self.order.is_strict && rule.at_once.is_some() => {
-                return Err(GroupChange::strict());
-            }
             GroupChange::Rule(rule) => {
                 let rule = Rule {
                     weight: rule.weight,

@@ -5,8 +5,8 @@
 -- ARGV[4] rule a rule, pause a pause
 -- ARGV[5] lasts: in ms; 0 to end it
 -- ARGV[6] weight, ARGV[7] at_once: of a rule; 0 for no number at once
--- Returns 1. Or 0 if a number at once is refused, because the queue has strict order. Then the call only reclaimed.
--- needs: ARRIVALS, META, loose, lower_next_due, reclaim, state_of, store_rule
+-- Returns 1.
+-- needs: ARRIVALS, META, lower_next_due, reclaim, state_of, store_rule
 -- gives: meta
 --- @include "lib/call"
 --- @include "{kind}/queue"
@@ -20,9 +20,6 @@ local function change()
 
   reclaim()
   local lasts, at_once = tonumber(ARGV[5]), tonumber(ARGV[7])
-  if at_once > 0 and not loose then
-    return 0
-  end
   local state, ends = state_of(ARGV[3]), lasts > 0 and now + lasts or 0
   state.rule_ends, state.paused_until, state.at_once = state.rule_ends or 0, state.paused_until or 0, state.at_once or 0
   if ARGV[4] == 'rule' then

@@ -67,10 +67,7 @@ impl GroupedQueue for Queue<Grouped> {
         let call = self.handle.prepare(&scripts::GROUPED_CHANGE);
         let call = call.with(&name[..]).with(what).with(millis_ceil(lasts));
         let call = call.with(weight).with(at_once.unwrap_or(0));
-        match self.handle.run(&call).await?.number()? {
-            1 => Ok(()),
-            _ => self.checked(Err(GroupChange::strict())),
-        }
+        self.handle.run(&call).await.map(drop)
     }
 
     async fn groups(&self, page: Page) -> Result<Paged<Group>> {

@@ -67,10 +67,6 @@ impl LeasingModel {
     ) -> ModelResult<()> {
         limits::group_change(key, change)?;
         let now = self.begin(now);
-        let is_strict = matches!(self.order, ReadyOrder::Groups { strict: true, .. });
-        if is_strict && matches!(change, GroupChange::Rule(rule) if rule.at_once.is_some()) {
-            return Err(ErrorKind::Invalid);
-        }
         let until = |lasts: Duration| now + limits::millis(lasts);
         let name = (key.len(), key.clone());
         let mut own = self.turns.rules.get(&name).copied().unwrap_or_default();

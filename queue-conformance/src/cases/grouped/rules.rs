@@ -160,12 +160,14 @@ pub(crate) async fn limits_rules_have_a_range(stage: &Stage<'_>) {
     refused(set("a", rule.with_weight(0)).await, "weight of 0");
     refused(set("a", rule.with_weight(1_001)).await, "weight of 1001");
     refused(set("a", rule.with_at_once(0)).await, "pause the group");
-    refused(set("a", rule.with_at_once(1)).await, "strict order");
     refused(set("a", GroupRule::lasting(Duration::ZERO)).await, "pause");
     refused(
         queue.pause_group("a", Duration::MAX).await,
         "140737488355328 ms",
     );
     assert_eq!(groups(&*queue).await, []);
-    set("a", rule.with_weight(1_000)).await.expect("changes");
+    let rule = GroupRule::lasting(limits::MAX_RULE).with_weight(1_000);
+    set("a", rule.with_at_once(u32::MAX)).await.expect("changes");
+    push(&*queue, &["a", "a"]).await;
+    assert_eq!(take(&*queue, 10).await.len(), 1, "in strict order");
 }

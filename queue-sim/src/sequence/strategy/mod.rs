@@ -77,9 +77,9 @@ fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
             let own = prop_oneof![
                 6 => batch(message).prop_map(Call::PushKeyed),
                 2 => select(vec![1, 2, 1_000]).prop_map(|limit| Call::Groups(Page::first(limit))),
-                2 => (group.prop_map(Bytes::from), change()).prop_map(|(key, change)| Call::ChangeGroup(key, change)),
+                1 => (group.prop_map(Bytes::from), change()).prop_map(|(key, change)| Call::ChangeGroup(key, change)),
             ];
-            (own.boxed(), 10)
+            (own.boxed(), 9)
         }
         QueueKind::Delay => {
             let message = (push(TWICE_DUE), due());
