@@ -27,6 +27,7 @@
 mod consumers;
 mod diagnosis;
 mod fingerprint;
+mod groups;
 mod open;
 mod samples;
 #[cfg(feature = "schedules")]
@@ -42,6 +43,7 @@ pub use self::{
     consumers::{ConsumerInfo, consumers},
     diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, config_finding, diagnose},
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
+    groups::{group_as_json, group_in_words, group_key, open_grouped, rule_in_words},
     open::list_queues,
     samples::{Rates, Sample, Sampler},
     transfer::{

@@ -109,7 +109,7 @@ impl Numbers {
             | Call::Find(ids) => {
                 ids.iter_mut().for_each(|id| *id = self.name(*id));
             }
-            Call::Reschedule(id, _) => *id = self.name(*id),
+            Call::Reschedule(id, _) | Call::WaitForEnd(id, _) => *id = self.name(*id),
             _ => {}
         }
         call

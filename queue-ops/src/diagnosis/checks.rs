@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use queue_core::{Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
+use queue_core::{Group, Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
 
 use super::{
     Finding, Problem, Severity, is_shown_only,
@@ -12,6 +12,7 @@ use super::{
 use crate::{
     consumers::leased_at,
     fingerprint::{fingerprint, group_failures},
+    groups::{group_in_words, group_key},
     words::{counted, duration_in_words as words, year},
 };
 
@@ -41,11 +42,13 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
         .flat_map(server::findings)
         .collect();
     if let Some(line) = &look.line {
-        let one: [Option<Finding>; 14] = [
+        let one: [Option<Finding>; 16] = [
             paused(look, line),
             nobody_waits(look, line),
             full(look, line),
             limit_reached(look, line),
+            groups_held(look, line),
+            busy_group(look, line),
             wrong_unit(look, line),
             holder_gone(look, line),
             long_leases(look, line),
@@ -81,7 +84,8 @@ fn nobody_waits(look: &Look, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready.unwrap_or_default();
     let shown_only = is_shown_only(&look.name, look.config.kind(), &line.counters);
-    let kept = line.counters.paused || limit(look, line).is_some() || shown_only;
+    let kept =
+        line.counters.paused || limit(look, line).is_some() || groups_stand(look) || shown_only;
     if depth.ready == 0 || age < READY_LONG || kept {
         return None;
     }
@@ -241,6 +245,93 @@ fn limit_reached(look: &Look, line: &Line) -> Option<Finding> {
     Some(finding.remedy(
         "if that is too little, raise the limit, or take it away by 0",
         format!("qk reconfigure {} {setting}=0", look.name),
+    ))
+}
+
+/// Whether a grouped queue has ready messages, and none of its groups may run.
+fn groups_stand(look: &Look) -> bool {
+    look.groups.first().is_some_and(|first| !first.may_run)
+}
+
+/// Groups with ready messages that are paused, or wait for the retry of a message.
+fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
+    let is_held = |group: &&Group| group.paused.is_some() || group.waits.is_some();
+    let held: Vec<&Group> = look.groups.iter().filter(|group| group.ready > 0).collect();
+    let held: Vec<&Group> = held.into_iter().filter(is_held).collect();
+    let first = held.iter().max_by_key(|group| group.oldest_ready)?;
+    let age = first.oldest_ready.unwrap_or_default();
+    if age < READY_LONG {
+        return None;
+    }
+    let severity = match groups_stand(look) && line.counters.depth.leased == 0 {
+        true => Severity::Standstill,
+        false if age > LIMITED_LONG => Severity::Trouble,
+        false => Severity::Note,
+    };
+    let key = group_key(first);
+    let others = match held.len() {
+        1 => String::new(),
+        many => format!("; {many} groups in all"),
+    };
+    let sentence = format!(
+        "group `{key}`: {}; {} ready wait behind that, the oldest for {}{others}",
+        group_in_words(first),
+        first.ready,
+        words(age)
+    );
+    let finding = Finding::new(Problem::GroupsHeld, severity, sentence)
+        .with("group", &*key)
+        .with("ready", first.ready)
+        .with("oldest_ready_ms", millis_ceil(age))
+        .with("groups", held.len() as u64);
+    let queue = &look.name;
+    Some(match (first.paused, first.held_by) {
+        (Some(_), _) => finding.remedy(
+            "hand out its messages again",
+            format!("qk resume {queue} --group '{key}'"),
+        ),
+        (None, Some(id)) => finding.remedy(
+            "mend the cause, or take the message away",
+            format!("qk show {queue} {id}"),
+        ),
+        (None, None) => finding,
+    })
+}
+
+/// One group has most of the leases, and messages of others wait for consumers.
+fn busy_group(look: &Look, line: &Line) -> Option<Finding> {
+    let leased = line.counters.depth.leased;
+    let busiest = look.groups.iter().max_by_key(|group| group.held)?;
+    let others = look
+        .groups
+        .iter()
+        .filter(|group| group.key != busiest.key && group.may_run);
+    let (mut ready, mut age) = (0, Duration::ZERO);
+    for group in others {
+        ready += group.ready;
+        age = age.max(group.oldest_ready.unwrap_or_default());
+    }
+    let most = u64::from(busiest.held);
+    if most < 2 || 2 * most <= leased || ready == 0 || age < READY_LONG {
+        return None;
+    }
+    let key = group_key(busiest);
+    let sentence = format!(
+        "group `{key}` has {most} of {leased} leases; {ready} ready of other groups wait, the oldest for {}",
+        words(age)
+    );
+    let finding = Finding::new(Problem::BusyGroup, Severity::Trouble, sentence)
+        .with("group", &*key)
+        .with("held", most)
+        .with("leased", leased)
+        .with("ready", ready);
+    let half = (leased / 2).max(1);
+    Some(finding.remedy(
+        "give it fewer at once for an hour, or pause it, or start more consumers",
+        format!(
+            "qk rule {} '{key}' --at-once {half} --for-ms 3600000",
+            look.name
+        ),
     ))
 }
 

@@ -3,13 +3,15 @@
 use std::num::NonZeroUsize;
 
 use queue_core::{
-    Backend, Counters, DeadLetter, ErrorKind, Facts, Leasing, Page, Peeked, Place, QueueConfig,
-    QueueName, Result, Timestamp, WorkerInfo,
+    AnyQueue, Backend, Counters, DeadLetter, ErrorKind, Facts, Group, Leasing, Page, Peeked, Place,
+    QueueConfig, QueueName, Result, Timestamp, WorkerInfo,
 };
 use std::sync::Arc;
 
 /// Entries of a page.
 const PAGE: usize = 100;
+/// Groups that are read: each costs the server a few small commands.
+const GROUPS: usize = 200;
 
 /// A queue, as it was read.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(super) struct Look {
     pub(super) facts: Facts,
     /// `None` of a ring.
     pub(super) line: Option<Line>,
+    /// The first groups, of a grouped queue.
+    pub(super) groups: Vec<Group>,
     /// The workers that register, and serve this queue.
     pub(super) workers: Vec<WorkerInfo>,
 }
@@ -45,6 +49,10 @@ impl Look {
             Some(queue) => Some(Line::of(queue).await?),
             None => None,
         };
+        let groups = match &stored.queue {
+            AnyQueue::Grouped(queue) => queue.groups(Page::first(GROUPS)).await?.entries,
+            _ => Vec::new(),
+        };
         // Without messages, no worker is missed.
         let is_empty = |line: &Line| line.counters.depth.ready + line.counters.depth.leased == 0;
         let mut workers = match line.as_ref().is_none_or(is_empty) {
@@ -65,6 +73,7 @@ impl Look {
             now: backend.now().await?,
             facts,
             line,
+            groups,
         }))
     }
 

@@ -106,6 +106,10 @@ pub enum Problem {
     Full,
     /// A limit of the queue keeps ready messages.
     LimitReached,
+    /// Groups of a grouped queue are paused, or wait for a retry.
+    GroupsHeld,
+    /// One group of a grouped queue has most of the leases.
+    BusyGroup,
     /// Messages are ready, and nobody waits for them.
     NoConsumer,
     /// Messages are ready, consumers wait, and nothing moves.

@@ -16,6 +16,7 @@ use super::{
     Web,
     api::{Answer, answer},
     audit::AuditEntry,
+    groups,
     guard::Operator,
     pages::name,
     show::Failed,
@@ -28,6 +29,8 @@ pub(super) struct Action {
     action: String,
     /// Of an action on a leased message: the token of its lease.
     token: Option<u64>,
+    /// Of an action on a group: its key.
+    group: Option<String>,
     /// Of an action on dead letters: the failure that they have in common.
     fingerprint: Option<String>,
     /// Of an action on a message, by the API.
@@ -61,6 +64,17 @@ pub(super) async fn on_dead(
     let queue = name(&queue)?;
     web.act(&operator, &queue, None, &action).await?;
     Ok(back("dead".to_owned()))
+}
+
+pub(super) async fn on_groups(
+    operator: Operator,
+    State(web): State<Web>,
+    Path(queue): Path<String>,
+    Form(action): Form<Action>,
+) -> Done {
+    let queue = name(&queue)?;
+    web.act(&operator, &queue, None, &action).await?;
+    Ok(back("groups".to_owned()))
 }
 
 pub(super) async fn on_message(
@@ -98,6 +112,7 @@ impl Web {
         let group = action
             .fingerprint
             .as_ref()
+            .or(action.group.as_ref())
             .map(|group| format!(" '{group}'"))
             .unwrap_or_default();
         let what = format!("{} {queue}{message}{group}", action.action);
@@ -125,6 +140,9 @@ impl Web {
         id: Option<MessageId>,
         action: &Action,
     ) -> Result<String, Error> {
+        if let Some(group) = &action.group {
+            return groups::change(self, queue, &action.action, group).await;
+        }
         let leasing = open_leasing(&*self.backend, queue).await?;
         match (&*action.action, id, action.token) {
             ("pause", None, _) => leasing.pause().await.map(|()| "paused".to_owned()),

@@ -7,7 +7,7 @@ use axum::{
     extract::{Path, Query, State},
     http::StatusCode,
 };
-use queue_core::{Error, LeasingExt, MessageId};
+use queue_core::{Cursor, Error, LeasingExt, MessageId, Page};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use super::{
     pages::{After, ROWS, name},
     show::Failed,
 };
-use crate::{diagnose, open::open_leasing};
+use crate::{diagnose, group_as_json, open::open_leasing, open_grouped};
 
 pub(super) type Answer = Result<Json<Value>, (StatusCode, Json<Value>)>;
 
@@ -44,6 +44,24 @@ pub(super) async fn queues(
 
 pub(super) async fn queue(State(web): State<Web>, Path(queue): Path<String>) -> Answer {
     answer(diagnose(&*web.backend, &queue).await)
+}
+
+pub(super) async fn groups(
+    State(web): State<Web>,
+    Path(queue): Path<String>,
+    Query(After { after }): Query<After<u64>>,
+) -> Answer {
+    let listed = async {
+        let asked = match after {
+            Some(after) => Page::after(Cursor::new(after), ROWS),
+            None => Page::first(ROWS),
+        };
+        let grouped = open_grouped(&*web.backend, &name(&queue)?).await?;
+        let page = grouped.groups(asked).await?;
+        let groups: Vec<Value> = page.entries.iter().map(group_as_json).collect();
+        Ok(json!({ "groups": groups, "next": page.next.map(Cursor::get) }))
+    };
+    answer(listed.await)
 }
 
 pub(super) async fn message(

@@ -6,6 +6,7 @@
 mod actions;
 mod api;
 mod audit;
+mod groups;
 mod guard;
 mod metrics;
 mod pages;
@@ -122,12 +123,17 @@ impl Web {
             )
             .route("/queues/{queue}/in/{place}", get(pages::place))
             .route(
+                "/queues/{queue}/groups",
+                get(groups::list).post(actions::on_groups),
+            )
+            .route(
                 "/queues/{queue}/messages/{id}",
                 get(pages::message).post(actions::on_message),
             )
             .route("/api/queues", get(api::queues))
             .route("/api/queues/{queue}", get(api::queue))
             .route("/api/queues/{queue}/messages/{id}", get(api::message))
+            .route("/api/queues/{queue}/groups", get(api::groups))
             .route("/api/queues/{queue}/actions", post(actions::by_api))
             .route("/metrics", get(metrics::metrics))
             .route("/scale/{queue}", get(metrics::scale))

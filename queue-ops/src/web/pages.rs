@@ -9,18 +9,19 @@ use axum::{
 };
 use maud::{Markup, html};
 use queue_core::{
-    Cursor, Error, Found, LeasingExt, MessageId, Page, Place, QueueInfo, QueueName, Standing,
+    Cursor, Error, Found, LeasingExt, MessageId, Page, Place, QueueInfo, QueueKind, QueueName,
+    Standing,
 };
 use serde::Deserialize;
 
 use super::{
-    Web, guard,
+    Web, groups, guard,
     show::{Failed, finding, live_page, page, standing},
     watch::{Watch, chart, rate},
 };
 use crate::{
     Sample, consumers::consumers_of, diagnose, duration_in_words as words, group_failures,
-    list_queues, open::open_leasing,
+    list_queues, open::open_leasing, open_grouped,
 };
 
 /// Rows of a page.
@@ -127,6 +128,13 @@ pub(super) async fn queue(
         }
         None => Vec::new(),
     };
+    let groups = match numbers.filter(|numbers| numbers.kind == QueueKind::Grouped) {
+        Some(_) => {
+            let grouped = open_grouped(&*web.backend, &queue).await?;
+            Some(grouped.groups(Page::first(groups::FIRST)).await?)
+        }
+        None => None,
+    };
     let rates = web
         .watch
         .as_ref()
@@ -154,6 +162,7 @@ pub(super) async fn queue(
                 h2 { "Rates" }
                 (chart(&rates, watch.every()))
             }
+            @if let Some(groups) = &groups { (groups::section(&queue, groups, acts)) }
             @if !consumers.is_empty() {
                 h2 { "Consumers" }
                 div.scroll { table {

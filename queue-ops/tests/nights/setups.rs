@@ -15,7 +15,7 @@ pub(crate) struct Night {
 }
 
 /// The nights of the queue `orders`. The caller waits until what is ready has been ready for long.
-pub(crate) const NIGHTS: [Night; 10] = [
+pub(crate) const NIGHTS: [Night; 13] = [
     Night {
         name: "paused",
         line: "paused; 7 ready wait",
@@ -50,6 +50,21 @@ pub(crate) const NIGHTS: [Night; 10] = [
         name: "limited",
         line: "limit reached: the rate of 2 in 2 h; 3 ready wait, the oldest for …; the next in 59 min",
         remedy: Some("qk reconfigure orders rate=0"),
+    },
+    Night {
+        name: "one tenant takes everything",
+        line: "group `big` has 4 of 4 leases; 3 ready of other groups wait, the oldest for …",
+        remedy: Some("qk rule orders 'big' --at-once 2 --for-ms 3600000"),
+    },
+    Night {
+        name: "a group waits",
+        line: "group `order-1`: waits … min for the retry of 1; 2 ready wait behind that, the oldest for …",
+        remedy: Some("qk show orders 1"),
+    },
+    Night {
+        name: "a paused group",
+        line: "group `order-1`: paused for … min; 3 ready wait behind that, the oldest for …",
+        remedy: Some("qk resume orders --group 'order-1'"),
     },
     Night {
         name: "undecodable",
@@ -142,6 +157,36 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
                 orders.receive(HOUR, HOUR).await.map(drop).unwrap();
             })];
         }
+        "one tenant takes everything" => {
+            let config = GroupedConfig::loose(100);
+            let orders = queues.grouped_with("orders", &config).await.unwrap();
+            orders
+                .push_all(&[1, 2, 3, 4, 5].map(|order: u64| (order, "big")))
+                .await
+                .unwrap();
+            assert_eq!(lease(&**orders.queue(), 4).await, 4);
+            for tenant in ["a", "b", "c"] {
+                orders.push(&6, tenant).await.unwrap();
+            }
+        }
+        "a group waits" => {
+            let orders = queues.grouped("orders").await.unwrap();
+            orders
+                .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
+                .await
+                .unwrap();
+            fail_all(&**orders.queue(), "422: unknown article").await;
+            return waits(orders);
+        }
+        "a paused group" => {
+            let orders = queues.grouped("orders").await.unwrap();
+            orders
+                .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
+                .await
+                .unwrap();
+            orders.queue().pause_group("order-1", HOUR).await.unwrap();
+            return waits(orders);
+        }
         "undecodable" => {
             let orders = queues.reliable::<u64>("orders").await.unwrap();
             orders.push_all(&[1, 2, 3]).await.unwrap();
@@ -180,6 +225,18 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
         other => panic!("no night {other}"),
     }
     Vec::new()
+}
+
+async fn lease(queue: &dyn Leasing, count: usize) -> usize {
+    let leased = queue.receive(count, HOUR, Duration::ZERO).await;
+    leased.unwrap().len()
+}
+
+/// A consumer that waits, which is not to look like a lost wake-up.
+fn waits(orders: Grouped<u64>) -> Keep {
+    vec![tokio::spawn(async move {
+        orders.receive(HOUR, HOUR).await.map(drop).unwrap();
+    })]
 }
 
 /// All messages fail once, and wait for minutes.

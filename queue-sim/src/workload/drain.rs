@@ -3,7 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    AnyQueue, Leasing, LeasingExt, Page, RotatingQueue, RotatingQueueExt, Settlement,
+    AnyQueue, Error, GroupedQueueExt, Leasing, LeasingExt, Page, Result, RotatingQueue,
+    RotatingQueueExt, Settlement,
 };
 use tokio::time::Instant;
 
@@ -48,7 +49,10 @@ pub(crate) async fn drain(driver: Driver) {
             let _ = leasing.depth().await;
             None
         }
-        (_, Some(leasing)) => empty(&driver, &*leasing, limit).await,
+        (_, Some(leasing)) => {
+            let failure = resume(&queue, &*leasing).await.err();
+            empty(&driver, &*leasing, limit, failure).await
+        }
         _ => None,
     };
     if let Some((rule, message)) = broken {
@@ -61,10 +65,35 @@ pub(crate) async fn drain(driver: Driver) {
 
 type Broken = Option<(&'static str, String)>;
 
-async fn empty(driver: &Driver, queue: &dyn Leasing, limit: Instant) -> Broken {
+/// Ends what keeps messages: a pause of the queue, and pauses of groups.
+async fn resume(queue: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
+    leasing.resume().await?;
+    let AnyQueue::Grouped(queue) = queue else {
+        return Ok(());
+    };
+    let mut page = Page::first(1_000);
+    loop {
+        let groups = queue.groups(page).await?;
+        for group in groups.entries {
+            if group.paused.is_some() {
+                queue.resume_group(group.key).await?;
+            }
+        }
+        match groups.next {
+            Some(next) => page = Page::after(next, 1_000),
+            None => return Ok(()),
+        }
+    }
+}
+
+async fn empty(
+    driver: &Driver,
+    queue: &dyn Leasing,
+    limit: Instant,
+    mut failure: Option<Error>,
+) -> Broken {
     let lease_time = driver.workload.lease_time;
     let mut broken = None;
-    let mut failure = queue.resume().await.err();
     for _ in 0..MOST_POLLS {
         let depth = match queue.depth().await {
             Ok(depth) if depth.occupied() == 0 => break,

@@ -167,7 +167,9 @@ pub(crate) async fn limits_rules_have_a_range(stage: &Stage<'_>) {
     );
     assert_eq!(groups(&*queue).await, []);
     let rule = GroupRule::lasting(limits::MAX_RULE).with_weight(1_000);
-    set("a", rule.with_at_once(u32::MAX)).await.expect("changes");
+    set("a", rule.with_at_once(u32::MAX))
+        .await
+        .expect("changes");
     push(&*queue, &["a", "a"]).await;
     assert_eq!(take(&*queue, 10).await.len(), 1, "in strict order");
 }

@@ -109,10 +109,25 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Dead,
     },
-    /// Stops a queue from handing out messages.
-    Pause { queue: String },
+    /// Stops a queue from handing out messages; or one group of a grouped queue, for a time.
+    Pause {
+        queue: String,
+        /// The key of the group.
+        #[arg(long, requires = "for_ms")]
+        group: Option<String>,
+        /// The time for which the group is paused.
+        #[arg(long, requires = "group", value_parser = millis)]
+        for_ms: Option<Duration>,
+    },
     /// Hands out messages again.
-    Resume { queue: String },
+    Resume {
+        queue: String,
+        /// The key of a group that is paused.
+        #[arg(long)]
+        group: Option<String>,
+    },
+    /// Gives a group of a grouped queue a rule for a time, in place of the one that it had; or ends it.
+    Rule(Rule),
     /// Removes all ready and delayed messages of a queue.
     Purge {
         queue: String,
@@ -373,6 +388,26 @@ impl FromStr for Setting {
         }
         Ok(Self { name, value, per })
     }
+}
+
+/// A rule of a group.
+#[derive(Debug, Args)]
+pub(crate) struct Rule {
+    pub(crate) queue: String,
+    /// The key of the group.
+    pub(crate) group: String,
+    /// The number of messages for each message of a group without a rule.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) weight: u32,
+    /// The most messages of the group under leases. In loose order only.
+    #[arg(long)]
+    pub(crate) at_once: Option<u32>,
+    /// The time until the rule ends.
+    #[arg(long, value_parser = millis, required_unless_present = "end")]
+    pub(crate) for_ms: Option<Duration>,
+    /// Ends the group's rule.
+    #[arg(long, conflicts_with_all = ["weight", "at_once", "for_ms"])]
+    pub(crate) end: bool,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

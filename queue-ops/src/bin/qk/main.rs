@@ -94,8 +94,18 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Why { queue: None, .. } => queues::why_any(backend, output).await,
         Command::Stats { queue } => queues::stats(backend, queue, output).await,
         Command::Consumers { queue } => queues::consumers(backend, queue, output).await,
-        Command::Pause { queue } => queues::pause(backend, queue).await,
-        Command::Resume { queue } => queues::resume(backend, queue).await,
+        Command::Pause {
+            queue,
+            group: Some(group),
+            for_ms: Some(lasts),
+        } => groups::pause(backend, queue, group, *lasts).await,
+        Command::Pause { queue, .. } => queues::pause(backend, queue).await,
+        Command::Resume {
+            queue,
+            group: Some(group),
+        } => groups::resume(backend, queue, group).await,
+        Command::Resume { queue, group: None } => queues::resume(backend, queue).await,
+        Command::Rule(rule) => groups::rule(backend, rule).await,
         Command::Purge { queue, yes } => queues::purge(backend, queue, *yes).await,
         Command::Remove {
             queue,

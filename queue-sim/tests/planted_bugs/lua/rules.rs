@@ -86,7 +86,7 @@ edits! {
         "lib/limits": "math.max(now - at, 0) * most" => "math.max(now - at, 0) * most * 2";
     }
     FREED_PLACE_WAKES_NOBODY {
-        "leasing/settle_and_lease": "if allowed_of and ended > leased and any_left() then" => "if false then";
+        "leasing/settle_and_lease": "if (allowed_of or hold) and ended > leased and any_left() then" => "if false then";
     }
     DUPLICATE_EXTENDS_THE_MARK {
         "lib/push_options": "return mark and first_ids[mark.key]" =>

@@ -1,0 +1,85 @@
+//! The groups of grouped queues, for operators.
+
+use std::sync::Arc;
+
+use queue_core::{AnyQueue, Backend, Error, Group, GroupedQueue, QueueName, Result, millis_ceil};
+use serde_json::{Value, json};
+
+use crate::words::duration_in_words;
+
+/// Opens a grouped queue.
+///
+/// # Errors
+///
+/// `Invalid` if there is no such queue, and for a queue of another kind. Errors of the backend.
+pub async fn open_grouped(
+    backend: &dyn Backend,
+    name: &QueueName,
+) -> Result<Arc<dyn GroupedQueue>> {
+    let stored = backend.open_stored(name).await?;
+    let stored = stored.ok_or_else(|| Error::invalid(format!("there is no queue `{name}`")))?;
+    let kind = stored.queue.kind();
+    match stored.queue {
+        AnyQueue::Grouped(queue) => Ok(queue),
+        _ => Err(Error::invalid(format!(
+            "`{name}` is a {kind} queue: only grouped queues have groups"
+        ))),
+    }
+}
+
+/// The key of a group, for people: other bytes than text are escaped.
+pub fn group_key(group: &Group) -> String {
+    match std::str::from_utf8(&group.key) {
+        Ok(text) if !text.contains(char::is_control) => text.to_owned(),
+        _ => group.key.escape_ascii().to_string(),
+    }
+}
+
+/// Whether a group may run, and what keeps it otherwise, in words.
+pub fn group_in_words(group: &Group) -> String {
+    if group.may_run {
+        return "may run".to_owned();
+    }
+    let keeps = match (group.held_by, group.waits) {
+        (Some(id), Some(waits)) => {
+            let waits = duration_in_words(waits);
+            Some(format!("waits {waits} for the retry of {id}"))
+        }
+        (Some(id), None) => Some(format!("{id} is leased")),
+        _ if group.held >= group.at_once => Some("its places are taken".to_owned()),
+        _ => None,
+    };
+    let paused = group.paused.map(duration_in_words);
+    let paused = paused.map(|left| format!("paused for {left}"));
+    let words: Vec<String> = paused.into_iter().chain(keeps).collect();
+    match words.is_empty() {
+        true => "empty".to_owned(),
+        false => words.join(", "),
+    }
+}
+
+/// The rule of a group, in words; empty without one.
+pub fn rule_in_words(group: &Group) -> String {
+    let rule = |ends| {
+        let (weight, most, left) = (group.weight, group.at_once, duration_in_words(ends));
+        format!("weight {weight}, {most} at once, for {left}")
+    };
+    group.rule_ends.map(rule).unwrap_or_default()
+}
+
+/// A group as JSON, with times in milliseconds.
+pub fn group_as_json(group: &Group) -> Value {
+    json!({
+        "key": group_key(group),
+        "ready": group.ready,
+        "held": group.held,
+        "oldest_ready_ms": group.oldest_ready.map(millis_ceil),
+        "may_run": group.may_run,
+        "held_by": group.held_by,
+        "waits_ms": group.waits.map(millis_ceil),
+        "at_once": group.at_once,
+        "weight": group.weight,
+        "rule_ends_ms": group.rule_ends.map(millis_ceil),
+        "paused_ms": group.paused.map(millis_ceil),
+    })
+}
