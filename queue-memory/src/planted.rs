@@ -85,6 +85,8 @@ pub enum Bug {
     PausedGroupRuns,
     /// Each group has the same share, whatever its weight.
     WeightIsIgnored,
+    /// No caller waits for the end of a message that holds a place.
+    FreedByAnEndUnseen,
     /// A rule of a group stays until another call ends it.
     RuleNeverEnds,
     /// Of equally urgent messages, the queue hands out the last one first.

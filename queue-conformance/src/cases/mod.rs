@@ -366,6 +366,7 @@ macro_rules! __cases {
                 g5_a_rule_without_messages_ends_and_leaves_nothing [ExactClock],
                 g6_a_settlement_wakes_who_waits,
                 g6_a_retry_that_is_over_comes_in_time,
+                g6_the_end_of_a_message_that_waits_comes_in_time,
                 g6_a_resumed_group_wakes_who_waits,
                 operators_groups_are_shown_with_who_holds_them [ExactClock] (Whole),
                 l13_a_revived_message_is_in_its_group_again,

@@ -51,6 +51,11 @@ pub(crate) trait Backlog: Debug + Send + 'static {
         None
     }
 
+    /// Whether a delayed message may hold a place, which is free when its time to live ends.
+    fn delayed_hold_places(&self) -> bool {
+        false
+    }
+
     /// The number of ready messages, with due ones that are not promoted yet.
     fn count_ready(&mut self, now: Timestamp) -> usize;
 
@@ -109,6 +114,11 @@ pub(crate) trait Lines: Debug + Send + 'static {
     /// The time at which the next of them ends.
     fn next_rule_end(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// Whether a delayed message may hold a place.
+    fn delayed_hold_places(&self) -> bool {
+        false
     }
 
     /// How many messages there are.
@@ -209,6 +219,10 @@ impl<L: Lines> Backlog for Lined<L> {
 
     fn next_rule_end(&self) -> Option<Timestamp> {
         self.lines.next_rule_end()
+    }
+
+    fn delayed_hold_places(&self) -> bool {
+        self.lines.delayed_hold_places()
     }
 
     fn count_ready(&mut self, now: Timestamp) -> usize {

@@ -362,6 +362,11 @@ impl Lines for Groups {
         self.rule_ends.first().map(|(end, _)| *end)
     }
 
+    fn delayed_hold_places(&self) -> bool {
+        planted!(FreedByAnEndUnseen => return false);
+        self.order.is_strict
+    }
+
     fn next(&self) -> Option<Slot> {
         let (_, name) = self.eligible.first()?;
         self.groups.get(name)?.line.first()

@@ -318,18 +318,25 @@ impl<K: Kind> LeasingState<K> {
         }
     }
 
-    /// The next time at which something changes without a call: a deadline, a due time, or the end of a group's rule.
+    /// The next time at which a group may be freed: at the end of a rule, or of a message that holds a place.
+    fn next_freed(&self) -> Option<Timestamp> {
+        let end = || self.ends.first_end();
+        let end = self.backlog.delayed_hold_places().then(end).flatten();
+        self.backlog.next_rule_end().into_iter().chain(end).min()
+    }
+
+    /// The next time at which something changes without a call: a deadline, a due time, or a group that is freed.
     fn next_change(&self) -> Option<Timestamp> {
         let times = [
             self.leases.first_time(),
             self.backlog.next_due(),
-            self.backlog.next_rule_end(),
+            self.next_freed(),
         ];
         times.into_iter().flatten().min()
     }
 
     /// The next time at which a message may be handed out without a call. While a limit keeps ready messages, that is a
-    /// deadline, a due time to come, the end of a group's rule, or the time of the next token.
+    /// deadline, a due time to come, a group that is freed, or the time of the next token.
     fn next_delivery(&self, now: Timestamp) -> Option<Timestamp> {
         if !self.limits.any() || self.backlog.first_ready(now).is_none() {
             return self.next_change();
@@ -344,7 +351,7 @@ impl<K: Kind> LeasingState<K> {
         let times = [
             self.leases.first_time(),
             dues.find(|due| *due > now),
-            self.backlog.next_rule_end(),
+            self.next_freed(),
             self.limits.next_token(now),
         ];
         times.into_iter().flatten().min()

@@ -36,8 +36,8 @@ fast = fast and only_acks
 -- Turns are Lua's numbers, which `%.17g` prints exactly.
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer.
--- needs: FRAMES, GROUPS, LINE, RULES, TURNS, config
--- gives: BEHIND, end_places, first_rule_end, free_places, hold, keep_place, left_behind, loose, most_of, plain_place
+-- needs: ENDS, FRAMES, GROUPS, LINE, RULES, TURNS, config, has_ttl
+-- gives: BEHIND, end_places, free_places, frees_at, hold, keep_place, left_behind, loose, most_of, plain_place
 -- gives: regroup, regroup_members, state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
@@ -147,9 +147,11 @@ local function hold(picked)
   end
 end
 
--- Lets a message keep its place when its lease ends, because it waits for a retry (G2).
+-- Lets a message keep its place when its lease ends, because it waits for a retry (G2). Returns true if it may end
+-- before.
 local function keep_place(id)
   stays[id] = not loose
+  return has_ttl and not loose and call('HEXISTS', FRAMES, 'e' .. id) == 1
 end
 
 -- Ends the places that these messages hold. Returns how many of their groups may run now.
@@ -178,9 +180,11 @@ local function end_places(ids)
   return came
 end
 
--- The time at which the next rule or pause ends, if there is one.
-local function first_rule_end()
-  return tonumber(call('ZRANGE', RULES, 0, 0, 'WITHSCORES')[2])
+-- The first time at which a rule or a pause ends, or in strict order a message, perhaps one that holds a place.
+local function frees_at()
+  local first = tonumber(call('ZRANGE', RULES, 0, 0, 'WITHSCORES')[2])
+  local ends = has_ttl and not loose and tonumber(call('ZRANGE', ENDS, 0, 0, 'WITHSCORES')[2])
+  return first and ends and math.min(first, ends) or first or ends
 end
 
 --- @part "rules"

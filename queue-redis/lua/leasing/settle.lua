@@ -10,14 +10,12 @@
 local function put_off(id, frame, due)
   call('HSET', FRAMES, id, frame)
   call('ZADD', DELAYED, due, id)
-  if keep_place then
-    keep_place(id)
-  end
+  local may_end = keep_place and keep_place(id)
   add_ends({ id })
   if PROMOTED then
     lower_next_due(due)
   end
-  if call('ZRANGE', DELAYED, 0, 0)[1] == id then
+  if may_end or call('ZRANGE', DELAYED, 0, 0)[1] == id then
     wake_up(ARRIVALS, 1)
   end
 end

@@ -18,8 +18,8 @@
 -- from the first. The time is there only if no message is leased; -2 means a batch lease.
 -- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
 -- must call alone.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, first_rule_end, flags, forget, free
--- needs: has_ttl, hold, holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, spend
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, flags, forget, free
+-- needs: frees_at, has_ttl, hold, holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, spend
 -- needs: wake_up
 -- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
 -- gives: gapless, lease_time, meta, named_holders, only_acks, reply, room_marker, settlements, singles, size, taken
@@ -163,7 +163,7 @@ local function slow_path()
     return count, picked.damaged[1]
   end
 
-  -- Milliseconds until a lease expires, a message is due, a rule of a group ends or a token comes; -1 for never. If a limit keeps ready
+  -- Milliseconds until a lease expires, a message is due, a group is freed or a token comes; -1 for never. If a limit keeps ready
   -- messages, what is due already does not count.
   local function time_left(is_kept, next_token)
     local expires = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
@@ -171,7 +171,7 @@ local function slow_path()
     next_token = is_kept and next_token
     local due = tonumber(call('ZRANGEBYSCORE', DELAYED, from, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
     local first = math.min(expires or math.huge, due or math.huge, next_token and now + next_token or math.huge)
-    first = math.min(first, first_rule_end and first_rule_end() or first)
+    first = math.min(first, frees_at and frees_at() or first)
     return first <= 9007199254740991 and math.max(first - now, 0) or -1
   end
 

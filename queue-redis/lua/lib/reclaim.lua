@@ -3,7 +3,7 @@
 -- - promotes up to 128 delayed messages, by (due, id)
 -- - ends up to 128 messages past their time to live, by (end, id)
 -- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_dead_letter, add_ends, add_to
--- needs: attempts_of, config, end_places, fields_of, first_rule_end, flags, forget, free, give_back, has_ttl, holders, is_valid
+-- needs: attempts_of, config, end_places, fields_of, flags, forget, free, frees_at, give_back, has_ttl, holders, is_valid
 -- needs: more_outdated, next_due, place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
 -- gives: end_leases, reclaim
 --- @include "lib/wake_up"
@@ -175,7 +175,7 @@ local function find_next_due()
   for _, key in ipairs({ LEASES, PROMOTED or LEASES, has_ttl and ENDS or LEASES }) do
     first = math.min(first, tonumber(call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]) or first)
   end
-  return math.min(first, first_rule_end and first_rule_end() or first)
+  return math.min(first, frees_at and frees_at() or first)
 end
 
 -- Reclaims, if `next_due` has come.

@@ -105,6 +105,14 @@ impl LeasingModel {
         }
     }
 
+    /// The next time at which a group may be freed: at the end of a rule, or in strict order of a message's time.
+    pub(super) fn next_freed(&self) -> Option<u64> {
+        let ends = self.entries.iter().filter_map(ModelEntry::end);
+        let is_strict = matches!(self.order, ReadyOrder::Groups { strict: true, .. });
+        let ends = ends.filter(|_| is_strict);
+        ends.chain(self.turns.next_end()).min()
+    }
+
     /// The most messages of a group that may hold places, paused or not.
     fn most_of(&self, name: &Name) -> u32 {
         let ReadyOrder::Groups { strict, most } = self.order else {

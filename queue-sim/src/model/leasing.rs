@@ -281,12 +281,12 @@ impl LeasingModel {
         Settled::Done
     }
 
-    /// The time until a lease ends, a message is due, a group's rule ends or a token comes, while a limit keeps messages that are ready.
+    /// The time until a lease ends, a message is due, a group is freed or a token comes, while a limit keeps messages that are ready.
     fn next_place(&self, now: u64) -> Option<Duration> {
         let deadlines = self.entries.iter().filter_map(ModelEntry::deadline);
         let dues = self.entries.iter().filter_map(ModelEntry::due);
         let next = deadlines.chain(dues.filter(|due| *due > now));
-        let next = next.chain(self.turns.next_end()).min();
+        let next = next.chain(self.next_freed()).min();
         let next = next.map(|time| Duration::from_millis(time.saturating_sub(now)));
         next.into_iter().chain(self.next_token(now)).min()
     }
@@ -323,13 +323,13 @@ impl LeasingModel {
         (millis > 0).then(|| Duration::from_millis(millis))
     }
 
-    /// The time until the earliest deadline, due time or end of a group's rule. The end of a time to live does not count, because it brings
-    /// nothing to lease.
+    /// The time until the earliest deadline or due time, or until a group is freed. Elsewhere the end of a time to live
+    /// does not count, because it brings nothing to lease.
     fn next_change(&self, now: u64) -> Option<Duration> {
         let times = self.entries.iter();
         let next = times
             .filter_map(|entry| entry.deadline().or(entry.due()))
-            .chain(self.turns.next_end())
+            .chain(self.next_freed())
             .min()?;
         Some(Duration::from_millis(next.saturating_sub(now)))
     }

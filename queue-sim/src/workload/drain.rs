@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    AnyQueue, Error, GroupedQueueExt, Leasing, LeasingExt, Page, Result, RotatingQueue,
-    RotatingQueueExt, Settlement,
+    AnyQueue, GroupedQueueExt, Leasing, LeasingExt, Page, Result, RotatingQueue, RotatingQueueExt,
+    Settlement,
 };
 use tokio::time::Instant;
 
@@ -35,7 +35,7 @@ pub(crate) async fn drain(driver: Driver) {
             };
             let (queue, _) = again.connect().await;
             if let Some(leasing) = queue.leasing() {
-                let broken = empty(&again, &*leasing, limit).await;
+                let broken = empty(&again, &queue, &*leasing, limit).await;
                 if let Some((rule, message)) = broken {
                     journal.note(Event::Broken(rule, message));
                 }
@@ -49,10 +49,7 @@ pub(crate) async fn drain(driver: Driver) {
             let _ = leasing.depth().await;
             None
         }
-        (_, Some(leasing)) => {
-            let failure = resume(&queue, &*leasing).await.err();
-            empty(&driver, &*leasing, limit, failure).await
-        }
+        (_, Some(leasing)) => empty(&driver, &queue, &*leasing, limit).await,
         _ => None,
     };
     if let Some((rule, message)) = broken {
@@ -66,9 +63,9 @@ pub(crate) async fn drain(driver: Driver) {
 type Broken = Option<(&'static str, String)>;
 
 /// Ends what keeps messages: a pause of the queue, and pauses of groups.
-async fn resume(queue: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
+async fn resume(any: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
     leasing.resume().await?;
-    let AnyQueue::Grouped(queue) = queue else {
+    let AnyQueue::Grouped(queue) = any else {
         return Ok(());
     };
     let mut page = Page::first(1_000);
@@ -86,14 +83,10 @@ async fn resume(queue: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
     }
 }
 
-async fn empty(
-    driver: &Driver,
-    queue: &dyn Leasing,
-    limit: Instant,
-    mut failure: Option<Error>,
-) -> Broken {
+async fn empty(driver: &Driver, any: &AnyQueue, queue: &dyn Leasing, limit: Instant) -> Broken {
     let lease_time = driver.workload.lease_time;
     let mut broken = None;
+    let mut failure = resume(any, queue).await.err();
     for _ in 0..MOST_POLLS {
         let depth = match queue.depth().await {
             Ok(depth) if depth.occupied() == 0 => break,

@@ -123,6 +123,23 @@ pub(crate) async fn g6_a_settlement_wakes_who_waits(stage: &Stage<'_>) {
     assert_eq!(drain(&*queue).await, [5]);
 }
 
+pub(crate) async fn g6_the_end_of_a_message_that_waits_comes_in_time(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    let short = Push::new("x").with_time_to_live(TimeToLive::drop_after(ms(60)));
+    queue.push_keyed_one(short, "a").await.expect("is accepted");
+    push(&*queue, &["a"]).await;
+    let held = take_one(&*queue).await;
+    let waits = std::sync::Arc::clone(&queue);
+    let waiting = stage
+        .start(async move { waits.receive_one(ms(1_000_000), ms(1_000_000)).await })
+        .await;
+    settle(&*queue, Settlement::retry(held.receipt, ms(500_000))).await;
+    let next = stage.within("the next message", ms(60), waiting).await;
+    let next = next.expect("receives").expect("a message");
+    assert_eq!(next.id(), id(2));
+    take_nothing(&*queue).await;
+}
+
 pub(crate) async fn g6_a_retry_that_is_over_comes_in_time(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     push(&*queue, &["a", "a"]).await;
