@@ -69,6 +69,62 @@ async fn qk_shows_groups_as_the_page_does() {
     assert_eq!(groups[0]["key"], "order-3");
     assert_eq!(groups[2]["held_by"], 3);
 
+    let of = |key: &str| {
+        let (_, text) = qk(&server, &["groups", "order-steps", "--json"]);
+        let groups: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+        groups
+            .into_iter()
+            .find(|group| group["key"] == key)
+            .expect("the group")
+    };
+    let (is_well, text) = qk(
+        &server,
+        &[
+            "pause",
+            "order-steps",
+            "--group",
+            "order-3",
+            "--for-ms",
+            "7200000",
+        ],
+    );
+    assert!(
+        is_well && text.contains("order-3 is paused for 2 h"),
+        "{text}"
+    );
+    let rule = [
+        "rule",
+        "order-steps",
+        "order-3",
+        "--weight",
+        "4",
+        "--for-ms",
+        "3600000",
+    ];
+    let (is_well, text) = qk(&server, &rule);
+    assert!(is_well && text.contains("weight 4 for 60 min"), "{text}");
+    let group = of("order-3");
+    assert_eq!(
+        (&group["weight"], &group["may_run"]),
+        (&4.into(), &false.into())
+    );
+    assert!(qk(&server, &["resume", "order-steps", "--group", "order-3"]).0);
+    assert!(qk(&server, &["rule", "order-steps", "order-3", "--end"]).0);
+    let group = of("order-3");
+    assert_eq!(
+        (&group["weight"], &group["may_run"]),
+        (&1.into(), &true.into())
+    );
+    let (is_well, text) = qk(
+        &server,
+        &[&rule[..3], &["--at-once", "2", "--for-ms", "1000"]].concat(),
+    );
+    assert!(!is_well && text.contains("strict order"), "{text}");
+    assert!(
+        !qk(&server, &["pause", "order-steps", "--group", "order-3"]).0,
+        "for how long?"
+    );
+
     let plain = ReliableConfig::default();
     backend
         .open_reliable(&open("mails"), &plain)

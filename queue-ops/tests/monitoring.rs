@@ -36,6 +36,8 @@ fn every_metric_that_is_named_exists() {
         metrics::OLDEST_READY_SECONDS,
         metrics::PAUSED,
         queue_ops::web::STANDSTILL_SECONDS,
+        queue_ops::web::GROUPS,
+        queue_ops::web::BUSIEST_GROUP_SHARE,
     ];
     let histograms = [
         metrics::HANDLER_SECONDS,

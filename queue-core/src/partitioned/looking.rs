@@ -221,6 +221,7 @@ pub(super) fn sum_of_counters(one: Counters, other: Counters) -> Counters {
         purged: one.purged + other.purged,
         outdated: one.outdated + other.outdated,
         dedup_marks: one.dedup_marks + other.dedup_marks,
+        groups: one.groups + other.groups,
         depth: sum_of_depths(one.depth, other.depth),
         oldest_ready: one.oldest_ready.max(other.oldest_ready),
         // Where one partition may hand out a message, the queue may.

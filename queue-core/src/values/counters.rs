@@ -74,6 +74,8 @@ pub struct Counters {
     /// Dedup marks kept now. Each lives for its window; an expired one counts until a later call
     /// clears it away.
     pub dedup_marks: u64,
+    /// The groups of a grouped queue: those with ready messages, with messages that hold places, or with a rule.
+    pub groups: u64,
     /// The messages in each place.
     pub depth: Depth,
     /// How long the message at the head of the queue has been ready: since its push, its due time or the end

@@ -51,6 +51,11 @@ pub(crate) trait Backlog: Debug + Send + 'static {
         None
     }
 
+    /// The number of groups.
+    fn count_groups(&self) -> usize {
+        0
+    }
+
     /// Whether a delayed message may hold a place, which is free when its time to live ends.
     fn delayed_hold_places(&self) -> bool {
         false
@@ -114,6 +119,11 @@ pub(crate) trait Lines: Debug + Send + 'static {
     /// The time at which the next of them ends.
     fn next_rule_end(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// The number of groups.
+    fn count_groups(&self) -> usize {
+        0
     }
 
     /// Whether a delayed message may hold a place.
@@ -219,6 +229,10 @@ impl<L: Lines> Backlog for Lined<L> {
 
     fn next_rule_end(&self) -> Option<Timestamp> {
         self.lines.next_rule_end()
+    }
+
+    fn count_groups(&self) -> usize {
+        self.lines.count_groups()
     }
 
     fn delayed_hold_places(&self) -> bool {

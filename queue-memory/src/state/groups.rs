@@ -362,6 +362,10 @@ impl Lines for Groups {
         self.rule_ends.first().map(|(end, _)| *end)
     }
 
+    fn count_groups(&self) -> usize {
+        self.groups.len()
+    }
+
     fn delayed_hold_places(&self) -> bool {
         planted!(FreedByAnEndUnseen => return false);
         self.order.is_strict

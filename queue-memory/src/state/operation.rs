@@ -34,6 +34,7 @@ impl<K: Kind> LeasingState<K> {
         let oldest = self.backlog.oldest_ready(&self.entries, now);
         let mut counters = self.counters;
         counters.dedup_marks = self.marks.len() as u64;
+        counters.groups = self.backlog.count_groups() as u64;
         counters.depth = self.count(now);
         counters.oldest_ready = oldest.map(|since| now.since(since));
         counters.next_token = self.until_next_token(now);

@@ -7,31 +7,65 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use queue_core::{Error, QueueInfo, QueueName};
+use queue_core::{Error, Page, QueueInfo, QueueKind, QueueName, limits};
 
 use super::{Web, pages::name, show::Failed};
-use crate::{list_queues, open::open_leasing};
+use crate::{list_queues, open::open_leasing, open_grouped};
 
 /// The gauge for how long messages of a queue have been ready while none was handed out or settled. `/metrics` has it if
 /// the queues are sampled, see [`Web::sample_every`](super::Web::sample_every).
 pub const STANDSTILL_SECONDS: &str = "queue_kit_standstill_seconds";
 
+/// The gauge for the number of groups of a grouped queue.
+pub const GROUPS: &str = "queue_kit_groups";
+
+/// The gauge for the share of the busiest group in the ready messages of a grouped queue, among its first 1,000 groups.
+pub const BUSIEST_GROUP_SHARE: &str = "queue_kit_busiest_group_share";
+
 /// Queues that are exported.
 const MOST: usize = 10_000;
+/// Grouped queues whose groups are read: each costs the server some milliseconds.
+const MOST_GROUPED: usize = 20;
 
 /// The gauges of all queues, under the names that workers use, whether a worker runs or not.
 pub(super) async fn metrics(State(web): State<Web>) -> Response {
     match list_queues(&*web.backend, MOST).await {
-        Ok(queues) => (
-            [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
-            render(&web, &queues),
-        )
-            .into_response(),
+        Ok(queues) => {
+            let shares = shares(&web, &queues).await;
+            (
+                [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
+                render(&web, &queues, &shares),
+            )
+                .into_response()
+        }
         Err(error) => Failed(error).as_text(),
     }
 }
 
-fn render(web: &Web, queues: &[QueueInfo]) -> String {
+/// The share of the busiest group, of each grouped queue with ready messages that can be read.
+async fn shares(web: &Web, queues: &[QueueInfo]) -> Vec<(QueueName, f64)> {
+    let grouped = queues.iter().filter(|queue| {
+        let counters = queue.counters.unwrap_or_default();
+        queue.kind == QueueKind::Grouped && counters.depth.ready > 0
+    });
+    let mut shares = Vec::new();
+    for queue in grouped.take(MOST_GROUPED) {
+        let Ok(opened) = open_grouped(&*web.backend, &queue.name).await else {
+            continue;
+        };
+        let Ok(page) = opened.groups(Page::first(limits::MAX_PAGE)).await else {
+            continue;
+        };
+        let ready = page.entries.iter().map(|group| group.ready);
+        let (busiest, all) = ready.fold((0, 0), |(most, sum), one| (one.max(most), sum + one));
+        if all > 0 {
+            shares.push((queue.name.clone(), busiest as f64 / all as f64));
+        }
+    }
+    shares
+}
+
+fn render(web: &Web, queues: &[QueueInfo], shares: &[(QueueName, f64)]) -> String {
     let mut out = String::new();
     let read = || {
         queues
@@ -71,6 +105,17 @@ fn render(web: &Web, queues: &[QueueInfo]) -> String {
                 counters.oldest_ready.unwrap_or_default().as_secs_f64(),
             )
         }),
+    );
+    gauge(
+        GROUPS,
+        &mut queues.iter().filter_map(|info| {
+            let counters = info.counters.filter(|_| info.kind == QueueKind::Grouped)?;
+            Some((queue(&info.name), counters.groups as f64))
+        }),
+    );
+    gauge(
+        BUSIEST_GROUP_SHARE,
+        &mut shares.iter().map(|(name, share)| (queue(name), *share)),
     );
     if let Some(watch) = &web.watch {
         gauge(

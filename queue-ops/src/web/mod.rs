@@ -24,7 +24,10 @@ use axum::{
 use queue_core::{Backend, Bytes, QueueName};
 
 use self::{audit::Audit, watch::Watch};
-pub use self::{audit::AuditEntry, metrics::STANDSTILL_SECONDS};
+pub use self::{
+    audit::AuditEntry,
+    metrics::{BUSIEST_GROUP_SHARE, GROUPS, STANDSTILL_SECONDS},
+};
 
 type Redact = dyn Fn(&QueueName, &Bytes) -> Option<Bytes> + Send + Sync;
 type OnAction = dyn Fn(&AuditEntry) + Send + Sync;

@@ -207,6 +207,63 @@ async fn each_action_works_without_script() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_are_shown_and_paused() {
+    let (site, driver) = (Site::with_actions().await, Driver::start());
+    site.orders().await;
+    let steps = site.queues.grouped::<u64>("steps").await.unwrap();
+    for order in 1..=3 {
+        steps.push(&order, "busy").await.unwrap();
+    }
+    steps.push(&4, "a <b> & c").await.unwrap();
+    steps.push(&5, b"\xff\0").await.unwrap();
+    let browser = driver.browser(360, true);
+    sign_in(&browser, &site).await;
+    open(&browser, &site, "/queues/steps");
+    until(&browser, "a <b> & c").await;
+    browser
+        .find("//tr[contains(., 'busy')]//button")
+        .expect("a button")
+        .click();
+    until(&browser, "paused for").await;
+    let faults = browser.ask(FAULTS);
+    assert_eq!(faults.as_array().map(Vec::len), Some(0), "{faults:#}");
+    let groups = steps
+        .queue()
+        .groups(queue_core::Page::first(10))
+        .await
+        .unwrap();
+    let busy = groups
+        .entries
+        .iter()
+        .find(|group| group.key == "busy")
+        .unwrap();
+    assert!(busy.paused.is_some() && !busy.may_run);
+
+    open(&browser, &site, "/queues/steps/groups");
+    until(&browser, "\\xff\\x00").await;
+    press(&browser, "Resume");
+    while text(&browser).contains("paused for") {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    open(&browser, &site, "/audit");
+    let audit = text(&browser);
+    for action in ["pause steps 'busy'", "resume steps 'busy'"] {
+        assert!(audit.contains(action), "{action}: {audit}");
+    }
+
+    let (_, listed) = site.get("/api/queues/steps/groups");
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(listed["groups"][0]["ready"], 1, "{listed}");
+    let (_, metrics) = site.get("/metrics");
+    for line in [
+        "queue_kit_groups{queue=\"steps\"} 3",
+        "queue_kit_busiest_group_share{queue=\"steps\"} 0.6",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_token_and_another_origin_do_nothing() {
     let (site, driver) = (Site::with_actions().await, Driver::start());
     site.orders().await;

@@ -37,7 +37,7 @@ fast = fast and only_acks
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer.
 -- needs: ENDS, FRAMES, GROUPS, LINE, RULES, TURNS, config, has_ttl
--- gives: BEHIND, end_places, free_places, frees_at, hold, keep_place, left_behind, loose, most_of, plain_place
+-- gives: BEHIND, count_groups, end_places, free_places, frees_at, hold, keep_place, left_behind, loose, most_of, plain_place
 -- gives: regroup, regroup_members, state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
@@ -178,6 +178,11 @@ local function end_places(ids)
     end
   end
   return came
+end
+
+-- The number of groups.
+local function count_groups()
+  return call('ZCARD', TURNS)
 end
 
 -- The first time at which a rule or a pause ends, or in strict order a message, perhaps one that holds a place.

@@ -3,8 +3,8 @@
 -- KEYS[…] the queue's keys, see `{kind}/queue`
 -- ARGV[1], ARGV[2] see `lib/call`
 -- Returns JSON of queue_core::Counters.
--- needs: DEAD, DEDUP, DELAYED, META, allow, clear_marks, count_leases, count_ready, flags, oldest_since, reclaim
--- needs: writable
+-- needs: DEAD, DEDUP, DELAYED, META, allow, clear_marks, count_groups, count_leases, count_ready, flags
+-- needs: oldest_since, reclaim, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
@@ -46,6 +46,7 @@ local function counters()
   local reply = {
     depth = { ready = whole(ready), delayed = delayed, leased = leased, dead = call('ZCARD', DEAD) },
     dedup_marks = call('ZCARD', DEDUP),
+    groups = count_groups and count_groups() or 0,
     oldest_ready = age and { secs = math.floor(age / 1000), nanos = age % 1000 * 1000000 },
     next_token = next_token,
     paused = string.find(flags, 'p', 1, true) ~= nil,

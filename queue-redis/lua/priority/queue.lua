@@ -27,8 +27,8 @@ end
 
 --- @part "groups"
 -- Its messages have no groups: see `grouped/queue`.
--- gives: end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
-local end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
+-- gives: count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
+local count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
 
 --- @part "line"
 -- The line of a priority queue. LINE has the ready messages, FRAMES their frames. Without ageing a priority has two

@@ -20,8 +20,8 @@ local END_MARKERS = 17 -- the keys behind this one
 
 --- @part "groups"
 -- Its messages have no groups: see `grouped/queue`.
--- gives: end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
-local end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
+-- gives: count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
+local count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
 
 --- @part "line"
 -- needs: end_attachments

@@ -43,6 +43,7 @@ impl LeasingModel {
         counters.purged = left(Exit::Purged);
         counters.outdated = left(Exit::Outdated);
         counters.dedup_marks = self.marks.iter().filter(|mark| now < mark.until).count() as u64;
+        counters.groups = self.turns.turns.len() as u64;
         counters.depth = self.depth_at(now);
         counters.oldest_ready = self.oldest_ready(now);
         counters.next_token = self.next_token(now);

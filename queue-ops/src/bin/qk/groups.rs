@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{
-    AnyQueue, Backend, Error, GroupOrder, GroupRule, GroupedQueue, GroupedQueueExt, Page,
-    QueueConfig, Result,
+    Backend, Error, GroupOrder, GroupRule, GroupedQueueExt, Page, QueueConfig, QueueName,
 };
 use queue_ops::{
     duration_in_words, group_as_json, group_in_words, group_key, open_grouped, rule_in_words,
