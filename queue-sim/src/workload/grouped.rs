@@ -4,7 +4,10 @@ use queue_core::{
     Bytes, GroupChange, GroupRule, GroupedQueue, GroupedQueueExt, Keyed, Page, Paged,
 };
 
-use super::actor::Actor;
+use tokio::time;
+
+use super::{actor::Actor, lost_hints};
+use crate::workload::Mode;
 
 pub(super) async fn put(actor: &Actor, queue: &dyn GroupedQueue) {
     let one = |_| Keyed::new(actor.message(), group(actor));
@@ -17,6 +20,9 @@ pub(super) async fn put(actor: &Actor, queue: &dyn GroupedQueue) {
 
 /// Shows the groups, a page or two; or gives a group a rule or a pause, or ends it.
 pub(super) async fn particular(actor: &Actor, queue: &dyn GroupedQueue) {
+    if actor.workload.mode == Mode::Waiting && actor.flip(40) {
+        return resume_late(actor, queue).await;
+    }
     if actor.choose(3) == 0 {
         let (key, change) = (group(actor), change(actor));
         let change = || queue.change_group(key.clone(), change.clone());
@@ -31,6 +37,24 @@ pub(super) async fn particular(actor: &Actor, queue: &dyn GroupedQueue) {
     {
         let _ = queue.groups(Page::after(next, limit)).await;
     }
+}
+
+/// Pauses a group, pushes a message to it while others come to wait, and resumes it. A process without the hint of that
+/// sleeps too long.
+async fn resume_late(actor: &Actor, queue: &dyn GroupedQueue) {
+    let key = group(actor);
+    let long = actor.workload.longest();
+    if queue.pause_group(key.clone(), long * 4).await.is_err() {
+        return;
+    }
+    let message = actor.message();
+    if let Ok(pushed) = queue.push_keyed_one(message.clone(), key.clone()).await {
+        actor.put_in([&message].into_iter());
+        actor.pool.add_pushed(&[pushed]);
+    }
+    time::sleep(long / 4).await;
+    let _ = queue.resume_group(key).await;
+    lost_hints::keep_still(actor).await;
 }
 
 fn change(actor: &Actor) -> GroupChange {

@@ -15,6 +15,10 @@ mod memory {
         new_group_catches_up: Bug::NewGroupCatchesUp, by "linearisable";
         empty_group_stays: Bug::EmptyGroupStays, by "linearisable";
         waiting_keeps_its_place: Bug::WaitingKeepsItsPlace, by "progress" | "L7" | "waiting" | "linearisable";
+        paused_group_runs: Bug::PausedGroupRuns, by "linearisable";
+        weight_is_ignored: Bug::WeightIsIgnored, by "linearisable";
+        rule_never_ends: Bug::RuleNeverEnds, by "linearisable" | "waiting" | "progress" | "L7";
+        freed_by_an_end_unseen: Bug::FreedByAnEndUnseen, by "linearisable" | "waiting";
     } }
 }
 
@@ -35,8 +39,25 @@ mod redis {
 end\n\n-- The first";
         }
         GROUP_IGNORES_ITS_LIMIT {
-            "grouped/queue": "local is_free = state.held < per_group" => "local is_free = true";
-            "grouped/queue": "per_group - state_of(waiting[k]).held" => "per_group";
+            "grouped/queue": "local is_free = free_places(state) > 0" => "local is_free = true";
+            "grouped/queue": "places = free_places(state), from" => "places = per_group, from";
+        }
+        PAUSED_GROUP_RUNS {
+            "grouped/queue": "return (state.paused_until or 0) > 0 and 0 or math.max" => "return math.max";
+        }
+        WEIGHT_IS_IGNORED {
+            "grouped/queue": "virtual + 1 / state.weight" => "virtual + 1";
+            "grouped/queue": ".step = 1 / state.weight" => ".step = 1";
+        }
+        RULE_NEVER_ENDS {
+            "grouped/queue": "(state.rule_ends or 0) <= now then" => "false then";
+        }
+        RESUMED_GROUP_WAKES_NOBODY {
+            "grouped/queue": "wake_up(ARRIVALS, math.min(ready, free_places(state)))" => "";
+        }
+        FREED_BY_AN_END_UNSEEN {
+            "grouped/queue": "local ends = has_ttl and not loose and" => "local ends = false and";
+            "leasing/settle": "if may_end or call" => "if call";
         }
         RETURNED_TO_THE_TAIL_OF_ITS_GROUP {
             "grouped/queue": "group_of(frame) .. '\\0'" => "group_of(frame) .. '\\1' .. string.rep('\\255', 14)";
@@ -68,5 +89,10 @@ end\n\n-- The first";
         new_group_catches_up: NEW_GROUP_CATCHES_UP, by "linearisable";
         empty_group_stays: EMPTY_GROUP_STAYS, by "leftovers" | "linearisable";
         push_does_not_wake_a_sleeper: PUSH_WAKES_NOBODY, by "waiting" | "progress";
+        paused_group_runs: PAUSED_GROUP_RUNS, by "linearisable" | "leftovers";
+        weight_is_ignored: WEIGHT_IS_IGNORED, by "linearisable";
+        rule_never_ends: RULE_NEVER_ENDS, by "linearisable" | "waiting" | "progress" | "L7" | "leftovers";
+        resumed_group_wakes_nobody: RESUMED_GROUP_WAKES_NOBODY, by "waiting";
+        freed_by_an_end_unseen: FREED_BY_AN_END_UNSEEN, by "linearisable" | "waiting";
     } }
 }
