@@ -28,8 +28,8 @@ delay, 1: push 8 / 433 / 4, turn 13 / 357 / 159
 delay, 100: push 9 / 12021 / 6, turn 25 / 360 / 12538
 priority, 1: push 7 / 491 / 4, turn 13 / 421 / 168
 priority, 100: push 8 / 11485 / 6, turn 25 / 1125 / 13438
-grouped, 1: push 8 / 551 / 4, turn 21 / 481 / 161
-grouped, 100: push 9 / 11545 / 6, turn 28 / 2662 / 12738
+grouped, 1: push 8 / 576 / 4, turn 19 / 506 / 161
+grouped, 100: push 9 / 11570 / 6, turn 28 / 2687 / 12738
 bounded, 1: push 12 / 579 / 4, turn 16 / 503 / 159
 bounded, 100: push 12 / 11373 / 6, turn 27 / 506 / 12538
 rotating, 1: insert 8 / 441 / 4, rotate 9 / 332 / 131

@@ -6,7 +6,7 @@
 -- ARGV[5] lasts: in ms; 0 to end it
 -- ARGV[6] weight, ARGV[7] at_once: of a rule; 0 for no number at once
 -- Returns 1.
--- needs: ARRIVALS, META, lower_next_due, reclaim, state_of, store_rule
+-- needs: ARRIVALS, META, RULES, lower_next_due, reclaim, state_of, store_rule, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "{kind}/queue"
@@ -30,6 +30,10 @@ local function change()
   local first = store_rule(ARGV[3])
   if first then
     lower_next_due(first)
+    -- A process that sleeps until a later time must learn of this one.
+    if call('ZRANGE', RULES, 0, 0)[1] == ARGV[3] then
+      wake_up(ARRIVALS, 1)
+    end
   end
   return 1
 end

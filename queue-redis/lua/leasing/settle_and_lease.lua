@@ -18,7 +18,7 @@
 -- from the first. The time is there only if no message is leased; -2 means a batch lease.
 -- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
 -- must call alone.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, flags, forget, free
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, end_places, flags, forget, free
 -- needs: frees_at, has_ttl, hold, holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, spend
 -- needs: wake_up
 -- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
@@ -87,6 +87,7 @@ if for_several and fast and taken < wants then
   return redis.status_reply('FEW')
 end
 --- @include "leasing/fast_acks"
+--- @include "{kind}/queue#fast_turn"
 --- @include "lib/writes#add_many"
 --- @include "leasing/fast_lease"
 if fast then
@@ -185,6 +186,9 @@ local function slow_path()
     end
     reply = { reply[1], 0, -1 }
     local done, leased, ended = acked_now, 0, acked_now
+    if acked_now > 0 and end_places then
+      end_places({ unpack(forgotten, 1, acked_now) })
+    end
     if acked_now > 0 and not unattached and forgotten[1] then
       free(forgotten)
       forget(forgotten)

@@ -25,6 +25,9 @@ end
 
 --- @include "lib/sorted_line#fast_lease"
 
+--- @part "fast_turn"
+-- Its messages have no groups: see `grouped/queue`.
+
 --- @part "groups"
 -- Its messages have no groups: see `grouped/queue`.
 -- gives: count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members

@@ -18,6 +18,9 @@ local END_MARKERS = 17 -- the keys behind this one
 --- @part "fast_lease"
 --- @include "list/fast_lease"
 
+--- @part "fast_turn"
+-- Its messages have no groups: see `grouped/queue`.
+
 --- @part "groups"
 -- Its messages have no groups: see `grouped/queue`.
 -- gives: count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members

@@ -98,6 +98,19 @@ pub(crate) async fn g1_a_paused_group_waits_for_the_end_of_its_pause(stage: &Sta
     assert_eq!(came.id(), id(2));
 }
 
+pub(crate) async fn g6_who_waits_learns_of_the_end_of_a_later_pause(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    let waits = Arc::clone(&queue);
+    let waiting = stage
+        .start(async move { waits.receive_one(ms(1_000_000), ms(2_000_000)).await })
+        .await;
+    queue.pause_group("a", ms(60)).await.expect("pauses");
+    push(&*queue, &["a"]).await;
+    let came = stage.within("the paused message", ms(60), waiting).await;
+    let came = came.expect("receives").expect("a message");
+    assert_eq!(came.id(), id(1));
+}
+
 pub(crate) async fn g6_a_resumed_group_wakes_who_waits(stage: &Stage<'_>) {
     let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
     push(&*queue, &["a", "a"]).await;
