@@ -19,13 +19,13 @@ local END_MARKERS = 19 -- the keys behind this one
 -- needs: fast
 -- gives: next_list, next_places
 local next_list, next_places = nil, {}
-fast = false
+fast = fast and next_list ~= nil
 
 --- @part "fast_turn"
 -- A turn of one message, after an ack or none: what `end_places`, `take_turns`, `hold` and `regroup` do together, in
 -- fewer commands. Groups with rules and all that is rare take the slow path; nothing is written before that is known.
--- needs: ARRIVALS, DELAYED, FRAMES, GROUPS, HEAD, ID, LEASES, LINE, META, SINCE, TAGS, TURNS, acked, acked_now, config
--- needs: deadline, for_several, forgotten, lease_time, named_holders, next_due, only_acks, reply, token
+-- needs: ARRIVALS, DELAYED, FRAMES, GROUPS, HEAD, ID, LEASES, LINE, META, SINCE, TAGS, TURNS, acked, acked_now
+-- needs: config, deadline, for_several, forgotten, lease_time, named_holders, next_due, only_acks, reply, token
 -- needs: unattached, wake_up, wants
 if only_acks and wants == 1 and unattached and not for_several and acked_now <= 1
   and (named_holders or ARGV[5] == '') then
@@ -140,8 +140,8 @@ end
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer.
 -- needs: ENDS, FRAMES, GROUPS, LINE, RULES, TURNS, config, has_ttl
--- gives: BEHIND, count_groups, end_places, free_places, frees_at, hold, keep_place, left_behind, loose, most_of, plain_place
--- gives: regroup, regroup_members, state_of
+-- gives: BEHIND, count_groups, end_places, free_places, frees_at, hold, keep_place, left_behind, loose, most_of
+-- gives: plain_place, regroup, regroup_members, state_of
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
 local STATE, OWN = '>dI4c7B', '>I2I4I7I7'

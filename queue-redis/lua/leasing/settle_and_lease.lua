@@ -18,9 +18,9 @@
 -- from the first. The time is there only if no message is leased; -2 means a batch lease.
 -- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
 -- must call alone.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, end_places, flags, forget, free
--- needs: frees_at, has_ttl, hold, holders, lower_next_due, more_outdated, next_due, pick, reclaim, remove_picked, settle, spend
--- needs: wake_up
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, end_places, flags
+-- needs: forget, free, frees_at, has_ttl, hold, holders, lower_next_due, more_outdated, next_due, pick, reclaim
+-- needs: remove_picked, settle, spend, wake_up
 -- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
 -- gives: gapless, lease_time, meta, named_holders, only_acks, reply, room_marker, settlements, singles, size, taken
 -- gives: taken_elements, taken_packed, token, unattached, wants
@@ -164,8 +164,8 @@ local function slow_path()
     return count, picked.damaged[1]
   end
 
-  -- Milliseconds until a lease expires, a message is due, a group is freed or a token comes; -1 for never. If a limit keeps ready
-  -- messages, what is due already does not count.
+  -- Milliseconds until a lease expires, a message is due, a group is freed or a token comes; -1 for never. If a limit
+  -- keeps ready messages, what is due already does not count.
   local function time_left(is_kept, next_token)
     local expires = tonumber(call('ZRANGE', LEASES, '0', '0', 'WITHSCORES')[2])
     local from = is_kept and '(' .. now_text or '-inf'

@@ -3,8 +3,8 @@
 -- - promotes up to 128 delayed messages, by (due, id)
 -- - ends up to 128 messages past their time to live, by (end, id)
 -- needs: ARRIVALS, ENDS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS, acked_of, add_dead_letter, add_ends, add_to
--- needs: attempts_of, config, end_places, fields_of, flags, forget, free, frees_at, give_back, has_ttl, holders, is_valid
--- needs: more_outdated, next_due, place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
+-- needs: attempts_of, config, end_places, fields_of, flags, forget, free, frees_at, give_back, has_ttl, holders
+-- needs: is_valid, more_outdated, next_due, place_of, promote_due, reframe, remove_place, split_batch, sweep, wake_up
 -- gives: end_leases, reclaim
 --- @include "lib/wake_up"
 --- @include "{kind}/queue#line"
