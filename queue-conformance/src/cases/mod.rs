@@ -368,7 +368,7 @@ macro_rules! __cases {
                 g6_a_retry_that_is_over_comes_in_time,
                 g6_the_end_of_a_message_that_waits_comes_in_time,
                 g6_a_resumed_group_wakes_who_waits,
-                g6_who_waits_learns_of_the_end_of_a_later_pause,
+                g6_a_waiter_learns_of_the_end_of_a_later_pause,
                 operators_groups_are_shown_with_who_holds_them [ExactClock] (Whole),
                 l13_a_revived_message_is_in_its_group_again,
                 l16_ready_messages_are_shown_by_group (Whole),

@@ -64,13 +64,13 @@ pub enum GroupChange {
     Rule(GroupRule),
     /// The group has no rule.
     NoRule,
-    /// None of the group's messages is leased for this time, or until `Resume`.
+    /// The group hands out nothing for this time, or until `Resume`.
     Pause(Duration),
     /// The group is not paused.
     Resume,
 }
 
-/// What holds for one group, for a time.
+/// The numbers of one group, for a time.
 ///
 /// ```
 /// # async fn example(orders: queue_core::Grouped<u64>) -> queue_core::Result<()> {

@@ -84,7 +84,7 @@ struct Group {
     own: Option<Box<Own>>,
 }
 
-/// What holds for one group for a time.
+/// The rule and the pause of one group.
 #[derive(Debug, Default)]
 struct Own {
     rule: Option<Rule>,

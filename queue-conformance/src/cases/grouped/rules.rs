@@ -98,7 +98,7 @@ pub(crate) async fn g1_a_paused_group_waits_for_the_end_of_its_pause(stage: &Sta
     assert_eq!(came.id(), id(2));
 }
 
-pub(crate) async fn g6_who_waits_learns_of_the_end_of_a_later_pause(stage: &Stage<'_>) {
+pub(crate) async fn g6_a_waiter_learns_of_the_end_of_a_later_pause(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     let waits = Arc::clone(&queue);
     let waiting = stage
