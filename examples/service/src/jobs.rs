@@ -28,6 +28,13 @@ impl Job for Export {
     const NAME: &'static str = "export";
 }
 
+/// A mail to a customer. The mails of a customer are sent in order.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Mail {
+    pub(crate) customer: u64,
+    text: String,
+}
+
 /// Reports the figures of a day.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
@@ -45,6 +52,10 @@ pub(crate) fn handlers() -> Router {
         .on(|job: CancelUnpaid, _| async move { Output(format!("order {} cancelled", job.order)) })
         .on(|job: Report, _| async move { println!("the figures of {}", job.day) })
         .on_with(exports, export)
+}
+
+pub(crate) async fn send(mail: Mail, _: Context) {
+    println!("to customer {}: {}", mail.customer, mail.text);
 }
 
 async fn export(job: Export, cx: Context) -> Result<Output<String>, Failure> {

@@ -14,7 +14,7 @@ use queue_kit::{
     shutdown,
 };
 
-use self::jobs::{Report, handlers};
+use self::jobs::{Mail, Report, handlers, send};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -23,6 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let metrics = PrometheusBuilder::new().install_recorder()?;
     let queues = queue_kit::connect(&backend).await?;
     let jobs = queues.delay_jobs("jobs").await?;
+    let mails = queues.grouped::<Mail>("mails").await?;
 
     let schedules = Schedules::open(&queues, "schedules").await?;
     let nightly = Periodic::cron("nightly-report", "30 2 * * *", "Europe/Berlin")?;
@@ -37,15 +38,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let worker = Worker::new(jobs.clone()).keep_results(Duration::from_secs(3600), results);
     let worker = worker.concurrency(32).lease(Duration::from_secs(5));
     let worker = worker.register(&queues, concat!("service ", env!("CARGO_PKG_VERSION")));
-    let service = (jobs, worker.health(), metrics);
+    let mailer = Worker::new(mails.clone()).concurrency(8);
+    let service = (jobs, mails, worker.health(), metrics);
     let listener = tokio::net::TcpListener::bind(&address).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let (served, worked, scheduled) = tokio::join!(
+    let (served, worked, mailed, scheduled) = tokio::join!(
         axum::serve(listener, web::endpoints(service)).with_graceful_shutdown(shutdown()),
         worker.router(handlers()).run_until(shutdown()),
+        mailer.run_until(shutdown(), send),
         scheduler.run_until(shutdown()),
     );
     println!("{:?}", worked?.counts);
     served?;
+    mailed?;
     Ok(scheduled?)
 }

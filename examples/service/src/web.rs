@@ -9,13 +9,15 @@ use axum::{
     routing::{delete, get, post},
 };
 use metrics_exporter_prometheus::PrometheusHandle;
-use queue_kit::{DelayJobs, ErrorKind, LeasingExt, MessageId, Page, limits, worker::Health};
+use queue_kit::{
+    DelayJobs, ErrorKind, Grouped, LeasingExt, MessageId, Page, limits, worker::Health,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::jobs::{CancelUnpaid, Export};
+use crate::jobs::{CancelUnpaid, Export, Mail};
 
-pub(crate) type Service = (DelayJobs, Health, PrometheusHandle);
+pub(crate) type Service = (DelayJobs, Grouped<Mail>, Health, PrometheusHandle);
 type It = State<Service>;
 type Reply = Result<Json<Value>, (StatusCode, String)>;
 
@@ -23,6 +25,7 @@ pub(crate) fn endpoints(service: Service) -> Router {
     Router::new()
         .route("/orders", post(order))
         .route("/exports", post(export))
+        .route("/mails", post(mail))
         .route("/jobs/{id}", delete(cancel).get(status))
         .route("/jobs/{id}/result", get(result))
         .route("/dead", get(dead))
@@ -30,7 +33,7 @@ pub(crate) fn endpoints(service: Service) -> Router {
         .route("/health", get(health))
         .route(
             "/metrics",
-            get(async |State((_, _, metrics)): It| metrics.render()),
+            get(async |State((.., metrics)): It| metrics.render()),
         )
         .with_state(service)
 }
@@ -57,6 +60,11 @@ async fn order(State((jobs, ..)): It, Json(job): Json<CancelUnpaid>) -> Reply {
 
 async fn export(State((jobs, ..)): It, Json(job): Json<Export>) -> Reply {
     reply(jobs.push(&job, Duration::ZERO).await)
+}
+
+/// The customer is the group, so one mail of each is under way, and a customer with many mails delays no other.
+async fn mail(State((_, mails, ..)): It, Json(mail): Json<Mail>) -> Reply {
+    reply(mails.push(&mail, mail.customer.to_string()).await)
 }
 
 async fn status(State((jobs, ..)): It, Path(id): Path<MessageId>) -> Reply {
@@ -88,7 +96,7 @@ async fn revive(State((jobs, ..)): It, Path(id): Path<MessageId>) -> Reply {
     reply(jobs.queue().revive(&[id]).await)
 }
 
-async fn health(State((_, health, _)): It) -> (StatusCode, String) {
+async fn health(State((.., health, _)): It) -> (StatusCode, String) {
     let sick = StatusCode::SERVICE_UNAVAILABLE;
     let status = if health.is_healthy() {
         StatusCode::OK

@@ -220,6 +220,64 @@ async fn a_queue_takes_no_more_slots_than_it_may() {
     assert_eq!(quick.counters().await.acked, 50);
 }
 
+/// 20 slots work on 20 groups at once, and on one message of each. A message that failed keeps its place in its group.
+#[tokio::test(start_paused = true)]
+async fn a_worker_handles_each_group_in_order() {
+    let queues = Queues::new(MemoryBackend::new());
+    let steps = queues.grouped::<u64>("steps").await.unwrap();
+    for step in 0..100 {
+        steps
+            .push(&step, format!("order-{}", step % 20))
+            .await
+            .unwrap();
+    }
+    let (begun, log) = (Instant::now(), Arc::new(Mutex::new(Vec::new())));
+    let running = Arc::new(Mutex::new((0, 0)));
+    let (noted, counted) = (Arc::clone(&log), Arc::clone(&running));
+    let queue = Arc::clone(steps.queue());
+    let done = async move {
+        while queue.counters().await.unwrap().acked < 100 {
+            sleep(MILLI).await;
+        }
+    };
+    let handler = move |step: u64, cx: Context| {
+        let (noted, counted) = (Arc::clone(&noted), Arc::clone(&counted));
+        async move {
+            let now = {
+                let mut running = counted.lock().unwrap();
+                running.0 += 1;
+                running.1 = running.1.max(running.0);
+                running.0
+            };
+            assert!(now <= 20, "one message of each of 20 groups");
+            sleep(10 * MILLI).await;
+            counted.lock().unwrap().0 -= 1;
+            if step % 7 == 0 && cx.attempt() == 1 {
+                return Err(Failure::retry_after("again", 30 * MILLI));
+            }
+            noted.lock().unwrap().push(step);
+            Ok(())
+        }
+    };
+    Worker::new(steps)
+        .concurrency(50)
+        .run_until(done, handler)
+        .await
+        .unwrap();
+    let log = log.lock().unwrap();
+    for group in 0..20 {
+        let own: Vec<u64> = log
+            .iter()
+            .copied()
+            .filter(|step| step % 20 == group)
+            .collect();
+        let pushed: Vec<u64> = (0..5).map(|round| group + 20 * round).collect();
+        assert_eq!(own, pushed);
+    }
+    assert_eq!(running.lock().unwrap().1, 20);
+    assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_kind_that_leases_is_served_by_its_own_type() {
     let queues = Queues::new(MemoryBackend::new());

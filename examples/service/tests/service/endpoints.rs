@@ -75,6 +75,17 @@ fn every_endpoint_answers(backend: &str) {
     );
     assert_eq!(ok(client.get(&format!("/jobs/{id}/result"))), failed);
 
+    // Mails to a customer are sent in order.
+    for (customer, text) in [(7, "one"), (7, "two"), (8, "one"), (7, "three")] {
+        ok(client.post("/mails", &json!({ "customer": customer, "text": text })));
+    }
+    until(&client, "/metrics", |metrics| {
+        let mut lines = metrics.as_str().unwrap_or_default().lines();
+        lines.any(|line| {
+            line.starts_with("queue_kit_outcomes") && line.contains("mails") && line.ends_with(" 4")
+        })
+    });
+
     let metrics = ok(client.get("/metrics"));
     let metrics = metrics.as_str().unwrap();
     assert!(metrics.contains(r#"job_type="export""#), "{metrics}");
@@ -92,6 +103,11 @@ fn every_endpoint_answers(backend: &str) {
     let begun = Instant::now();
     let (status, said) = process.terminate();
     assert!(status.success(), "{said}");
+    let mails: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("to customer 7: "))
+        .collect();
+    assert_eq!(mails, ["one", "two", "three"]);
     assert!(
         begun.elapsed() < Duration::from_secs(5),
         "it did not wait for the export"
