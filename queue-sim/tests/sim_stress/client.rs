@@ -7,14 +7,17 @@ use std::{
 };
 
 use queue_core::{
-    AnyQueue, Delivery, Extension, Holder, Insert, Leased, MessageId, Offer, Overflow, Page, Place,
-    Prioritized, Push, QueueKind, Receipt, Scheduled, Settlement, TimeToLive,
+    AnyQueue, Bytes, Delivery, Extension, GroupChange, GroupRule, Holder, Insert, Keyed, Leased,
+    MessageId, Offer, Overflow, Page, Place, Prioritized, Push, QueueKind, Receipt, Scheduled,
+    Settlement, TimeToLive,
     call::{Answer, Call, Service},
 };
 use queue_sim::plan::{Decisions, Process, What};
 
 /// No lease expires, since no test can decide when one does in real time.
 const LEASE_TIME: Duration = Duration::from_secs(3_600);
+/// The keys of groups.
+const GROUPS: [&[u8]; 3] = [b"a", b"b", b"c"];
 /// The most receipts that processes share.
 const SHARED: usize = 16;
 
@@ -76,6 +79,14 @@ impl Client {
             self.call(Call::Len).await;
             self.call(Call::List(Page::first(1_000))).await;
             return;
+        }
+        if self.queue.kind() == QueueKind::Grouped {
+            // Otherwise it would wait for the ends of the rules.
+            for group in GROUPS {
+                let none = GroupChange::NoRule;
+                self.call(Call::ChangeGroup(Bytes::from_static(group), none))
+                    .await;
+            }
         }
         let max = NonZeroUsize::MIN.saturating_add(31);
         loop {
@@ -148,6 +159,10 @@ impl Client {
                 });
                 Call::Enqueue(each.collect())
             }
+            QueueKind::Grouped => {
+                let each = messages.map(|nth| Keyed::new(message(nth), self.group()));
+                Call::PushKeyed(each.collect())
+            }
             QueueKind::Bounded => {
                 let overflow = match self.choose(2) {
                     0 => Overflow::Reject,
@@ -204,6 +219,10 @@ impl Client {
         settlements
     }
 
+    fn group(&self) -> Bytes {
+        Bytes::from_static(GROUPS[self.choose(3) as usize])
+    }
+
     fn of_ring(&self) -> Call {
         match self.choose(3) {
             0 => Call::Remove(vec![self.id()]),
@@ -220,6 +239,13 @@ impl Client {
                 Call::Peek(place, Page::first(1_000))
             }
             (1, QueueKind::Delay) => Call::Reschedule(self.id(), Duration::ZERO.into()),
+            // Nothing ends by time, since no test can decide when.
+            (0, QueueKind::Grouped) => Call::ChangeGroup(self.group(), GroupChange::NoRule),
+            (1, QueueKind::Grouped) => {
+                let rule = GroupRule::lasting(LEASE_TIME).with_weight(1 + self.choose(3));
+                let rule = rule.with_at_once(1 + self.choose(3));
+                Call::ChangeGroup(self.group(), GroupChange::Rule(rule))
+            }
             (0, QueueKind::Bounded) => Call::Recent(3),
             (1, QueueKind::Bounded) => {
                 let capacity = NonZeroUsize::MIN.saturating_add(3 + self.choose(5) as usize);

@@ -11,7 +11,9 @@ mod nap;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{Backend, QueueConfig, QueueKind, QueueName, Timestamp, call::Layered};
+use queue_core::{
+    Backend, GroupedConfig, QueueConfig, QueueKind, QueueName, Timestamp, call::Layered,
+};
 use queue_memory::MemoryBackend;
 use queue_sim::{
     check::{Budget, CheckInput, Verdict},
@@ -113,7 +115,13 @@ fn stress(clients: &Arc<impl Clients>) {
     let runtime = runtime(4);
     for round in 0..ROUNDS {
         for kind in QueueKind::ALL {
-            let config = QueueConfig::of(kind, 6);
+            let mut config = QueueConfig::of(kind, 6);
+            if let QueueConfig::Grouped(grouped) = &mut config {
+                *grouped = match round % 2 {
+                    0 => GroupedConfig::default(),
+                    _ => GroupedConfig::loose(2),
+                };
+            }
             let clients = Arc::clone(clients);
             let history = runtime.block_on(async {
                 let played = tokio::time::timeout(PATIENCE, play(clients, &config, round));
