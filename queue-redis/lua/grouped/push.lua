@@ -81,6 +81,13 @@ local function slow_path()
     if can_run > 0 and not can_hand_over then
       wake_up(ARRIVALS, can_run)
     end
+    -- The first message that waits in its group: a process must learn when the group is free.
+    for _, name in ipairs(can_run == 0 and names or {}) do
+      if call('ZLEXCOUNT', LINE, '[' .. name, '(' .. name .. '\2') == of_name[name] then
+        wake_up(ARRIVALS, 1)
+        break
+      end
+    end
     if delayed[1] then
       add_delayed(delayed)
     end
