@@ -7,17 +7,17 @@ use axum::{
     http::HeaderMap,
 };
 use maud::{Markup, html};
-use queue_core::{Cursor, Error, Group, GroupedQueueExt, Page, Paged, QueueName};
+use queue_core::{Cursor, Error, GroupedQueueExt, Page, QueueName};
 
 use super::{
-    Web, guard,
-    pages::{After, ROWS, act, name},
+    Web,
+    group_table::table,
+    guard,
+    pages::{After, ROWS, name},
     show::{Failed, page},
 };
-use crate::{duration_in_words as words, group_in_words, group_key, open_grouped, rule_in_words};
+use crate::{duration_in_words as words, open_grouped};
 
-/// The groups that the page of a queue shows.
-pub(super) const FIRST: usize = 10;
 /// The time for which the page pauses a group.
 const PAUSE: Duration = Duration::from_secs(3_600);
 
@@ -48,42 +48,6 @@ pub(super) async fn list(
         &format!("qk groups {queue}"),
         &content,
     ))
-}
-
-/// The first groups, for the page of their queue.
-pub(super) fn section(queue: &QueueName, groups: &Paged<Group>, acts: bool) -> Markup {
-    html! {
-        h2 { "Groups" }
-        (table(&groups.entries, acts, queue.as_str()))
-        @if groups.next.is_some() { p { a href={ (queue) "/groups" } { "All groups" } } }
-    }
-}
-
-fn table(groups: &[Group], acts: bool, to: &str) -> Markup {
-    html! {
-        div.scroll { table {
-            thead { tr {
-                th scope="col" { "Group" } th.number scope="col" { "Ready" } th scope="col" { "Oldest" }
-                th.number scope="col" { "Held" } th scope="col" { "Rule" } th scope="col" { "State" }
-            } }
-            tbody { @for group in groups { tr {
-                td.text { (group_key(group)) } td.number { (group.ready) }
-                td { @if let Some(age) = group.oldest_ready { (words(age)) } }
-                td.number { (group.held) } td { (rule_in_words(group)) }
-                td {
-                    (group_in_words(group))
-                    // A form sends text only.
-                    @if let (true, Ok(key)) = (acts, std::str::from_utf8(&group.key)) {
-                        @let (verb, what) = match group.paused {
-                            Some(_) => ("resume", "Resume"),
-                            None => ("pause", "Pause for an hour"),
-                        };
-                        (act(to, verb, what, &[("group", key.to_owned())]))
-                    }
-                }
-            } } }
-        } }
-    }
 }
 
 /// Pauses or resumes a group.

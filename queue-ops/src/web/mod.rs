@@ -6,6 +6,7 @@
 mod actions;
 mod api;
 mod audit;
+mod group_table;
 mod groups;
 mod guard;
 mod metrics;

@@ -15,8 +15,8 @@ use queue_core::{
 use serde::Deserialize;
 
 use super::{
-    Web, groups, guard,
-    show::{Failed, finding, live_page, page, standing},
+    Web, group_table, guard,
+    show::{Failed, act, finding, live_page, page, standing},
     watch::{Watch, chart, rate},
 };
 use crate::{
@@ -131,7 +131,7 @@ pub(super) async fn queue(
     let groups = match numbers.filter(|numbers| numbers.kind == QueueKind::Grouped) {
         Some(_) => {
             let grouped = open_grouped(&*web.backend, &queue).await?;
-            Some(grouped.groups(Page::first(groups::FIRST)).await?)
+            Some(grouped.groups(Page::first(group_table::FIRST)).await?)
         }
         None => None,
     };
@@ -162,7 +162,7 @@ pub(super) async fn queue(
                 h2 { "Rates" }
                 (chart(&rates, watch.every()))
             }
-            @if let Some(groups) = &groups { (groups::section(&queue, groups, acts)) }
+            @if let Some(groups) = &groups { (group_table::section(&queue, groups, acts)) }
             @if !consumers.is_empty() {
                 h2 { "Consumers" }
                 div.scroll { table {
@@ -186,17 +186,6 @@ pub(super) async fn queue(
         &format!("qk why {queue}"),
         &content,
     ))
-}
-
-/// A form with one button.
-pub(super) fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -> Markup {
-    html! {
-        form method="post" action=(to) {
-            input type="hidden" name="action" value=(verb);
-            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
-            button { (what) }
-        }
-    }
 }
 
 pub(super) async fn place(

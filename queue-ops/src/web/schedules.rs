@@ -16,8 +16,8 @@ use serde::Deserialize;
 use super::{
     Web,
     guard::{self, Operator},
-    pages::{act as form, name},
-    show::{Failed, page},
+    pages::name,
+    show::{Failed, act as form, page},
 };
 use crate::duration_in_words as words;
 

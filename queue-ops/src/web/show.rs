@@ -145,3 +145,14 @@ impl Web {
         text
     }
 }
+
+/// A form with one button.
+pub(super) fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -> Markup {
+    html! {
+        form method="post" action=(to) {
+            input type="hidden" name="action" value=(verb);
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            button { (what) }
+        }
+    }
+}
