@@ -29,6 +29,8 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
             "window_millis",
             "unique_millis",
             "result_millis",
+            "rule_millis",
+            "check_weight",
             "check_progress",
             "within_millis",
             "claim_millis",
@@ -56,7 +58,14 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
     ),
     (
         "queue-core/src/queue/grouped.rs",
-        &["check_all", "order_of_held"],
+        // The suite checks the ranges of rules.
+        &[
+            "check_all",
+            "order_of_held",
+            "lasting",
+            "with_weight",
+            "with_at_once",
+        ],
     ),
     ("queue-core/src/queue/mod.rs", &["order_of_kept"]),
     (
