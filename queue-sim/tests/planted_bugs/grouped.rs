@@ -55,9 +55,6 @@ end\n\n-- The first";
         RESUMED_GROUP_WAKES_NOBODY {
             "grouped/queue": "wake_up(ARRIVALS, math.min(ready, free_places(state)))" => "";
         }
-        LATER_PAUSE_IS_UNSEEN {
-            "grouped/change": "wake_up(ARRIVALS, 1)" => "";
-        }
         FREED_BY_AN_END_UNSEEN {
             "grouped/queue": "local ends = has_ttl and not loose and" => "local ends = false and";
             "leasing/settle": "if may_end or call" => "if call";
@@ -97,6 +94,5 @@ end\n\n-- The first";
         rule_never_ends: RULE_NEVER_ENDS, by "linearisable" | "waiting" | "progress" | "L7" | "leftovers";
         resumed_group_wakes_nobody: RESUMED_GROUP_WAKES_NOBODY, by "waiting";
         freed_by_an_end_unseen: FREED_BY_AN_END_UNSEEN, by "linearisable" | "waiting";
-        later_pause_is_unseen: LATER_PAUSE_IS_UNSEEN, by "waiting";
     } }
 }
