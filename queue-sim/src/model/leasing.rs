@@ -281,7 +281,8 @@ impl LeasingModel {
         Settled::Done
     }
 
-    /// The time until a lease ends, a message is due, a group is freed or a token comes, while a limit keeps messages that are ready.
+    /// The time until a lease ends, a message is due, a group is freed or a token comes, while a limit keeps messages
+    /// that are ready.
     fn next_place(&self, now: u64) -> Option<Duration> {
         let deadlines = self.entries.iter().filter_map(ModelEntry::deadline);
         let dues = self.entries.iter().filter_map(ModelEntry::due);

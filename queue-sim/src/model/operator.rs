@@ -211,8 +211,9 @@ impl LeasingModel {
         Ok(line.len() as u64)
     }
 
-    /// The time after `now` at which the next change comes without a call: a deadline, a due time, the end of a time to
-    /// live, of a dedup window, of a result's time or of a group's rule, or a token. Tests use it to stop just before, at, and just after it.
+    /// The time after `now` at which the next change comes without a call: a deadline, a due time, or a token; or the
+    /// end of a time to live, of a dedup window, of a result's time or of a group's rule. Tests use it to stop just
+    /// before, at, and just after it.
     pub fn next_boundary(&self, now: Timestamp) -> Option<Timestamp> {
         let messages = self.entries.iter();
         let times = messages.filter_map(|entry| entry.deadline().or(entry.due()));
