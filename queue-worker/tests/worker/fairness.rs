@@ -252,7 +252,7 @@ async fn a_worker_handles_each_group_in_order() {
             assert!(now <= 20, "one message of each of 20 groups");
             sleep(10 * MILLI).await;
             counted.lock().unwrap().0 -= 1;
-            if step % 7 == 0 && cx.attempt() == 1 {
+            if step.is_multiple_of(7) && cx.attempt() == 1 {
                 return Err(Failure::retry_after("again", 30 * MILLI));
             }
             noted.lock().unwrap().push(step);
