@@ -83,6 +83,8 @@ pub enum Bug {
     WaitingKeepsItsPlace,
     /// A paused group hands out messages.
     PausedGroupRuns,
+    /// The death of a message never parks its group.
+    DeathParksNobody,
     /// Each group has the same share, whatever its weight.
     WeightIsIgnored,
     /// No caller waits for the end of a message that holds a place.

@@ -50,7 +50,10 @@ pub fn group_in_words(group: &Group) -> String {
         _ => None,
     };
     let paused = group.paused.map(duration_in_words);
-    let paused = paused.map(|left| format!("paused for {left}"));
+    let paused = match group.parked {
+        true => Some("parked, because one of its messages died".to_owned()),
+        false => paused.map(|left| format!("paused for {left}")),
+    };
     let words: Vec<String> = paused.into_iter().chain(keeps).collect();
     match words.is_empty() {
         true => "empty".to_owned(),
@@ -81,5 +84,6 @@ pub fn group_as_json(group: &Group) -> Value {
         "weight": group.weight,
         "rule_ends_ms": group.rule_ends.map(millis_ceil),
         "paused_ms": group.paused.map(millis_ceil),
+        "parked": group.parked,
     })
 }

@@ -282,7 +282,8 @@ local function look(queue, keys)
       most, ends, paused = struct.unpack('>I4I7I7', state, 23)
     end
     most = loose == '1' and most > 0 and most or tonumber(per_group)
-    local first = ends > 0 and paused > 0 and math.min(ends, paused) or math.max(ends, paused)
+    local paused_until = paused < 9007199254740991 and paused or 0 -- a parked group is paused without an end
+    local first = ends > 0 and paused_until > 0 and math.min(ends, paused_until) or math.max(ends, paused_until)
     if (has_rule[group] or 0) ~= first then
       say('rules', 'has another end than the group has:', group)
     end
@@ -290,7 +291,7 @@ local function look(queue, keys)
     if places_held ~= own then
       say('groups', 'counts other places than those held in', group)
     end
-    if own == 0 and not has_ready[group] and first == 0 then
+    if own == 0 and not has_ready[group] and first == 0 and paused == 0 then
       say('groups', 'has an empty group:', group)
     end
     local may_run = own < most and paused == 0 and has_ready[group]

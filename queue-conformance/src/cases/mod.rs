@@ -359,6 +359,7 @@ macro_rules! __cases {
                 g3_one_call_takes_from_groups_in_turn (Whole),
                 g3_a_new_group_neither_waits_nor_catches_up (Whole),
                 g3_a_busy_group_delays_no_quiet_one (Whole),
+                g2_a_death_parks_its_group [ExactClock] (TimeToLive),
                 g3_weights_are_shares (Whole),
                 g3_a_group_that_comes_and_goes_starves_no_other (Whole),
                 g4_a_group_that_may_not_run_holds_up_no_other,

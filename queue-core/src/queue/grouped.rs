@@ -64,9 +64,9 @@ pub enum GroupChange {
     Rule(GroupRule),
     /// The group has no rule.
     NoRule,
-    /// The group hands out nothing for this time, or until `Resume`.
+    /// The group hands out nothing for this time, or until `Resume`. It changes nothing for a parked group.
     Pause(Duration),
-    /// The group is not paused.
+    /// The group is neither paused nor parked.
     Resume,
 }
 
@@ -158,7 +158,7 @@ pub struct Group {
     /// The time since which its next message has been ready.
     pub oldest_ready: Option<Duration>,
     /// Whether its next message may be leased now: it has one, fewer messages hold places than may, and it is not
-    /// paused.
+    /// paused or parked.
     pub may_run: bool,
     /// The most of its messages that may hold places, by its rule or the queue's configuration.
     pub at_once: u32,
@@ -166,12 +166,21 @@ pub struct Group {
     pub weight: u32,
     /// The time until its rule ends, if it has one.
     pub rule_ends: Option<Duration>,
-    /// The time until it is no longer paused, if it is.
+    /// The time until it is no longer paused, if someone has paused it.
     pub paused: Option<Duration>,
+    /// Whether it is parked: one of its messages died, and the queue parks groups [on death](OnDeath::Park).
+    pub parked: bool,
     /// The message that keeps the others waiting, in strict order.
     pub held_by: Option<MessageId>,
     /// The time until that message is ready again, if it waits after a retry or a defer.
     pub waits: Option<Duration>,
+}
+
+impl Group {
+    /// Whether it hands out nothing until its pause ends, or someone resumes it.
+    pub const fn is_paused(&self) -> bool {
+        self.paused.is_some() || self.parked
+    }
 }
 
 /// A message, and the key of its group.
@@ -311,6 +320,26 @@ impl fmt::Display for GroupOrder {
     }
 }
 
+/// The effect of a message's death on its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum OnDeath {
+    /// The next message of the group is handed out.
+    #[default]
+    Continue,
+    /// The group is *parked*: it hands out nothing until someone [resumes](GroupChange::Resume) it. This is for groups
+    /// whose messages make no sense without those before them, such as the entries of a ledger.
+    Park,
+}
+
+impl fmt::Display for OnDeath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Continue => "continue",
+            Self::Park => "park",
+        })
+    }
+}
+
 /// A grouped queue's configuration.
 ///
 /// ```
@@ -332,6 +361,8 @@ pub struct GroupedConfig {
     pub order: GroupOrder,
     /// The most messages of one group under leases (G1). One by default; always one in strict order.
     pub per_group: u32,
+    /// The effect of a message's death on its group (G2).
+    pub on_death: OnDeath,
 }
 
 impl Default for GroupedConfig {
@@ -340,6 +371,7 @@ impl Default for GroupedConfig {
             leasing: LeasingConfig::default(),
             order: GroupOrder::Strict,
             per_group: 1,
+            on_death: OnDeath::Continue,
         }
     }
 }
@@ -355,6 +387,13 @@ impl GroupedConfig {
             per_group,
             ..Self::default()
         }
+    }
+
+    /// With this effect of a message's death on its group.
+    #[must_use]
+    pub const fn with_on_death(mut self, on_death: OnDeath) -> Self {
+        self.on_death = on_death;
+        self
     }
 
     /// The error of another order, or of another number for each group, while the queue has messages.
@@ -393,6 +432,7 @@ impl GroupedConfig {
     pub fn check_stored(&self, stored: &Self) -> Result<()> {
         self.leasing.check_stored(&stored.leasing)?;
         same("order", stored.order, self.order)?;
-        same("per_group", stored.per_group, self.per_group)
+        same("per_group", stored.per_group, self.per_group)?;
+        same("on_death", stored.on_death, self.on_death)
     }
 }

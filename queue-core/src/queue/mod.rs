@@ -32,7 +32,7 @@ pub use self::{
     find::Found,
     grouped::{
         Group, GroupChange, GroupOrder, GroupRule, GroupedConfig, GroupedQueue, GroupedQueueExt,
-        Keyed,
+        Keyed, OnDeath,
     },
     leasing::{Leasing, LeasingExt},
     message::{Dedup, Delivery, Message, Push, Pushed},

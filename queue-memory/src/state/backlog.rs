@@ -31,6 +31,9 @@ pub(crate) trait Backlog: Debug + Send + 'static {
     /// Notes that a message is gone or dead.
     fn forgotten(&mut self, _entry: &StoredMessage) {}
 
+    /// Notes that a message becomes a dead letter, before it leaves its place.
+    fn dies(&mut self, _entry: &StoredMessage) {}
+
     /// The next message to deliver.
     fn first_ready(&self, now: Timestamp) -> Option<Slot>;
 
@@ -101,6 +104,9 @@ pub(crate) trait Lines: Debug + Send + 'static {
 
     /// Notes that a message is gone or dead.
     fn forgotten(&mut self, _entry: &StoredMessage) {}
+
+    /// Notes that a message becomes a dead letter, before it leaves its place.
+    fn dies(&mut self, _entry: &StoredMessage) {}
 
     /// The next message to deliver, if any may be delivered.
     fn next(&self) -> Option<Slot> {
@@ -207,6 +213,10 @@ impl<L: Lines> Backlog for Lined<L> {
 
     fn forgotten(&mut self, entry: &StoredMessage) {
         self.lines.forgotten(entry);
+    }
+
+    fn dies(&mut self, entry: &StoredMessage) {
+        self.lines.dies(entry);
     }
 
     #[inline]

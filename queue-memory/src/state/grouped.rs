@@ -48,9 +48,7 @@ impl Leases for Grouped {
             0 => {}
             kept => return Err(asked.order_of_kept(kept)),
         }
-        if (config.order, config.per_group) != (state.config.order, state.config.per_group) {
-            state.backlog.lines.change_order(config);
-        }
+        state.backlog.lines.change_order(config);
         state.reconfigure_leasing(now, &config.leasing);
         state.config = config.clone();
         Ok(())
@@ -108,6 +106,7 @@ impl LeasingState<Grouped> {
                 weight: seen.weight,
                 rule_ends: seen.rule_ends.map(|end| end.since(now)),
                 paused: seen.paused_until.map(|end| end.since(now)),
+                parked: seen.is_parked,
                 held_by: held_by.map(|entry| entry.id),
                 waits: held_by.and_then(|entry| match entry.place {
                     EntryPlace::Due(due) => Some(due.since(now)),

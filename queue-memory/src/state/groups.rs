@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use queue_core::{GroupChange, GroupOrder, GroupedConfig, Result, Timestamp, limits};
+use queue_core::{GroupChange, GroupOrder, GroupedConfig, OnDeath, Result, Timestamp, limits};
 
 use super::{
     backlog::Lines,
@@ -36,6 +36,7 @@ pub(crate) struct Groups {
 struct Order {
     is_strict: bool,
     per_group: u32,
+    parks: bool,
 }
 
 impl Order {
@@ -43,6 +44,7 @@ impl Order {
         Self {
             is_strict: config.order == GroupOrder::Strict,
             per_group: config.per_group,
+            parks: config.on_death == OnDeath::Park,
         }
     }
 }
@@ -89,6 +91,8 @@ struct Group {
 struct Own {
     rule: Option<Rule>,
     paused_until: Option<Timestamp>,
+    /// Paused without an end, after the death of a message.
+    is_parked: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +106,10 @@ impl Own {
     fn first_end(&self) -> Option<Timestamp> {
         let rule = self.rule.map(|rule| rule.ends);
         rule.into_iter().chain(self.paused_until).min()
+    }
+
+    fn is_over(&self) -> bool {
+        self.rule.is_none() && self.paused_until.is_none() && !self.is_parked
     }
 }
 
@@ -117,6 +125,7 @@ pub(super) struct Seen {
     pub(super) weight: u32,
     pub(super) rule_ends: Option<Timestamp>,
     pub(super) paused_until: Option<Timestamp>,
+    pub(super) is_parked: bool,
 }
 
 /// A group's key behind a byte with its length, so that shorter keys go first.
@@ -133,7 +142,7 @@ pub(super) fn key_in(name: &Key) -> &[u8] {
 impl Group {
     /// Whether its next message may be leased.
     fn may_run(&self, order: Order) -> bool {
-        let is_paused = self.paused_until().is_some();
+        let is_paused = self.paused_until().is_some() || self.is_parked();
         planted!(PausedGroupRuns => is_paused = false);
         let most = self.most(order);
         planted!(GroupIgnoresItsLimit => most = u32::MAX);
@@ -146,6 +155,10 @@ impl Group {
 
     fn paused_until(&self) -> Option<Timestamp> {
         self.own.as_ref()?.paused_until
+    }
+
+    fn is_parked(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.is_parked)
     }
 
     /// The most places that may be held.
@@ -197,9 +210,13 @@ impl Groups {
             GroupChange::NoRule => self.change_own(name, |own| own.rule = None),
             GroupChange::Pause(lasts) => {
                 let end = until(*lasts)?;
-                self.change_own(name, |own| own.paused_until = Some(end));
+                self.change_own(name, |own| {
+                    own.paused_until = Some(end).filter(|_| !own.is_parked);
+                });
             }
-            GroupChange::Resume => self.change_own(name, |own| own.paused_until = None),
+            GroupChange::Resume => self.change_own(name, |own| {
+                (own.paused_until, own.is_parked) = (None, false);
+            }),
         }
         Ok(())
     }
@@ -210,7 +227,7 @@ impl Groups {
             let before = own.first_end();
             change(&mut own);
             let after = own.first_end();
-            group.own = after.map(|_| own);
+            group.own = Some(own).filter(|own| !own.is_over());
             (before, after)
         });
         if before != after {
@@ -272,6 +289,7 @@ impl Groups {
             weight: group.weight(),
             rule_ends: group.rule().map(|rule| rule.ends),
             paused_until: group.paused_until(),
+            is_parked: group.is_parked(),
         }
     }
 
@@ -341,6 +359,15 @@ impl Lines for Groups {
         planted!(WaitingKeepsItsPlace => if !entry.is_leased() { return });
         if entry.holds {
             self.change(&group_of(entry), |group| group.held -= 1);
+        }
+    }
+
+    fn dies(&mut self, entry: &StoredMessage) {
+        planted!(DeathParksNobody => return);
+        if self.order.parks {
+            self.change_own(&group_of(entry), |own| {
+                (own.paused_until, own.is_parked) = (None, true);
+            });
         }
     }
 

@@ -239,6 +239,7 @@ impl<K: Kind> LeasingState<K> {
 
     /// Moves a message that is no longer leased to the dead letters.
     pub(super) fn die(&mut self, slot: Slot, reason: DeathReason, now: Timestamp) {
+        self.backlog.dies(&self.entries[slot]);
         let entry = self.forget(slot);
         self.counters.died += 1;
         self.counters.trimmed += self.dead.add(entry, reason, now);

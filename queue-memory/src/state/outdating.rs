@@ -40,11 +40,13 @@ impl<K: Kind> LeasingState<K> {
     fn end(&mut self, slot: Slot, now: Timestamp) {
         let then = self.ends.then(self.entries[slot].id);
         planted!(BuriedIsDropped => then = Some(Outdated::Drop));
-        self.backlog.remove(&mut self.entries, slot);
         if then == Some(Outdated::Bury) {
+            // Before its group might be empty.
+            self.backlog.dies(&self.entries[slot]);
+            self.backlog.remove(&mut self.entries, slot);
             self.die(slot, DeathReason::Outdated, now);
         } else {
-            self.forget(slot);
+            self.withdraw(slot);
             self.counters.outdated += 1;
         }
     }

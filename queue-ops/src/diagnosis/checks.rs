@@ -253,9 +253,9 @@ fn groups_stand(look: &Look) -> bool {
     look.groups.first().is_some_and(|first| !first.may_run)
 }
 
-/// Groups with ready messages that are paused, or wait for the retry of a message.
+/// Groups with ready messages that are paused or parked, or wait for the retry of a message.
 fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
-    let is_held = |group: &&Group| group.paused.is_some() || group.waits.is_some();
+    let is_held = |group: &&Group| group.is_paused() || group.waits.is_some();
     let held: Vec<&Group> = look.groups.iter().filter(|group| group.ready > 0).collect();
     let held: Vec<&Group> = held.into_iter().filter(is_held).collect();
     let first = held.iter().max_by_key(|group| group.oldest_ready)?;
@@ -285,16 +285,19 @@ fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
         .with("oldest_ready_ms", millis_ceil(age))
         .with("groups", held.len() as u64);
     let queue = &look.name;
-    Some(match (first.paused, first.held_by) {
-        (Some(_), _) => finding.remedy(
-            "hand out its messages again",
-            format!("qk resume {queue} --group '{key}'"),
-        ),
-        (None, Some(id)) => finding.remedy(
+    Some(match (first.is_paused(), first.held_by) {
+        (true, _) => {
+            let resume = match first.parked {
+                true => "mend the cause of the death, then hand out the others",
+                false => "hand out its messages again",
+            };
+            finding.remedy(resume, format!("qk resume {queue} --group '{key}'"))
+        }
+        (false, Some(id)) => finding.remedy(
             "mend the cause, or take the message away",
             format!("qk show {queue} {id}"),
         ),
-        (None, None) => finding,
+        (false, None) => finding,
     })
 }
 

@@ -33,9 +33,9 @@ pub(super) fn table(groups: &[Group], acts: bool, to: &str) -> Markup {
                     (group_in_words(group))
                     // A form sends text only.
                     @if let (true, Ok(key)) = (acts, std::str::from_utf8(&group.key)) {
-                        @let (verb, what) = match group.paused {
-                            Some(_) => ("resume", "Resume"),
-                            None => ("pause", "Pause for an hour"),
+                        @let (verb, what) = match group.is_paused() {
+                            true => ("resume", "Resume"),
+                            false => ("pause", "Pause for an hour"),
                         };
                         (act(to, verb, what, &[("group", key.to_owned())]))
                     }

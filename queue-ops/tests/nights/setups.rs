@@ -15,7 +15,7 @@ pub(crate) struct Night {
 }
 
 /// The nights of the queue `orders`. The caller waits until what is ready has been ready for long.
-pub(crate) const NIGHTS: [Night; 13] = [
+pub(crate) const NIGHTS: [Night; 14] = [
     Night {
         name: "paused",
         line: "paused; 7 ready wait",
@@ -64,6 +64,11 @@ pub(crate) const NIGHTS: [Night; 13] = [
     Night {
         name: "a paused group",
         line: "group `order-1`: paused for … min; 3 ready wait behind that, the oldest for …",
+        remedy: Some("qk resume orders --group 'order-1'"),
+    },
+    Night {
+        name: "a parked group",
+        line: "group `order-1`: parked, because one of its messages died; 2 ready wait behind that, the oldest for …",
         remedy: Some("qk resume orders --group 'order-1'"),
     },
     Night {
@@ -185,6 +190,17 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
                 .await
                 .unwrap();
             orders.queue().pause_group("order-1", HOUR).await.unwrap();
+            return waits(orders);
+        }
+        "a parked group" => {
+            let ledger = GroupedConfig::default().with_on_death(OnDeath::Park);
+            let orders = queues.grouped_with("orders", &ledger).await.unwrap();
+            orders
+                .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
+                .await
+                .unwrap();
+            let first = orders.receive(HOUR, Duration::ZERO).await.unwrap().unwrap();
+            first.bury("422: unknown article").await.unwrap();
             return waits(orders);
         }
         "undecodable" => {

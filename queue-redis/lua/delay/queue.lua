@@ -32,9 +32,9 @@ end
 
 --- @part "groups"
 -- Its messages have no groups: see `grouped/queue`.
--- gives: count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
+-- gives: count_groups, end_places, frees_at, hold, keep_place, park, plain_members, plain_place, regroup_members
 local count_groups, end_places, frees_at, hold = nil, nil, nil, nil
-local keep_place, plain_members, plain_place, regroup_members = nil, nil, nil, nil
+local keep_place, park, plain_members, plain_place, regroup_members = nil, nil, nil, nil, nil
 
 --- @part "line"
 -- The line of a delay queue. LINE has ids by due time, and FRAMES their frames. Due messages are ready since their

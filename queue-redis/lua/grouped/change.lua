@@ -6,7 +6,7 @@
 -- ARGV[5] lasts: in ms; 0 to end it
 -- ARGV[6] weight, ARGV[7] at_once: of a rule; 0 for no number at once
 -- Returns 1.
--- needs: ARRIVALS, META, RULES, lower_next_due, reclaim, state_of, store_rule, wake_up
+-- needs: ARRIVALS, META, PARKED, RULES, lower_next_due, reclaim, state_of, store_rule, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "{kind}/queue"
@@ -25,7 +25,8 @@ local function change()
   if ARGV[4] == 'rule' then
     state.weight, state.at_once, state.rule_ends = tonumber(ARGV[6]), at_once, ends
   else
-    state.paused_until = ends
+    -- A pause changes nothing for a parked group.
+    state.paused_until = state.paused_until == PARKED and ends > 0 and PARKED or ends
   end
   local first = store_rule(ARGV[3])
   if first then

@@ -7,9 +7,9 @@
 -- - key, ready messages, held places
 -- - the time since which its next message is ready, or -1; 1 if it may run, or 0
 -- - the id that holds its only place, or ''; the due time of that message if it waits, or -1
--- - its weight, and how many places may be held; the ends of its rule and of its pause, or -1
+-- - its weight, and how many places may be held; the ends of its rule and of its pause, or -1; -2 if it is parked
 --
--- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, SINCE, TURNS, loose, most_of, reclaim, state_of, writable
+-- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, PARKED, SINCE, TURNS, loose, most_of, reclaim, state_of, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
@@ -40,7 +40,8 @@ local function groups()
     reply[at + 7] = by ~= '' and tonumber(call('ZSCORE', DELAYED, by)) or -1
     reply[at + 8], reply[at + 9] = state.weight, most_of(state)
     reply[at + 10] = (state.rule_ends or 0) > 0 and state.rule_ends or -1
-    reply[at + 11] = (state.paused_until or 0) > 0 and state.paused_until or -1
+    local paused_until = state.paused_until or 0
+    reply[at + 11] = paused_until == PARKED and -2 or paused_until > 0 and paused_until or -1
   end
   return reply
 end

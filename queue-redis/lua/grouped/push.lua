@@ -8,8 +8,8 @@
 -- for a duplicate, minus the id of the first message.
 -- Errors: OOM  the server is full. Nothing was written.
 -- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_delayed, add_many, duplicate_of, finish_options
--- needs: free_places, hand_over, hold, mark, next_due, read_options, reclaim, regroup, state_of, times_to_live
--- needs: uploads, wake_up
+-- needs: free_places, hand_over, hold, mark, next_due, read_options, read_states, reclaim, regroup
+-- needs: state_of, times_to_live, uploads, wake_up
 -- gives: meta
 --- @include "lib/call"
 --- @include "lib/wake_up"
@@ -60,6 +60,7 @@ local function slow_path()
     if new > 0 then
       call('HINCRBY', META, 'accepted', new)
     end
+    read_states(names)
     local can_run = 0 -- how many of them may be leased at once
     for _, name in ipairs(names) do
       can_run = can_run + math.min(of_name[name], free_places(state_of(name)))
@@ -68,15 +69,13 @@ local function slow_path()
     if handed_over then
       call('HSET', FRAMES, 'g' .. fields[1], names[1])
       hold({ ids = { fields[1] }, names = { [fields[1]] = names[1] } })
-      regroup(names[1])
+      regroup({ names[1] })
     end
     handed_over = handed_over or not places[1]
     if not handed_over then
       call('HSET', FRAMES, unpack(fields))
       add_many(LINE, places)
-      for _, name in ipairs(names) do
-        regroup(name, true)
-      end
+      regroup(names, of_name)
     end
     if can_run > 0 and not can_hand_over then
       wake_up(ARRIVALS, can_run)

@@ -132,51 +132,68 @@ end
 -- - GROUPS  name to turn (8 bytes), number of held places (4 bytes), the id that took the last of them (7 bytes), and
 --           whether the group may run (1 byte); for groups with ready messages or held places, a rule or a pause.
 --           With a rule or a pause: its weight (2 bytes) and number at once (4 bytes, 0 for none); the ends (ms) of
---           the rule and of the pause (7 bytes each, 0 for none). '' to the virtual time
+--           the rule and of the pause (7 bytes each, 0 for none, PARKED for a pause that only `resume` ends). '' to
+--           the virtual time
 -- - TURNS   the same groups: those that may run by their turns (G3), the others behind all turns
--- - RULES   those with a rule or a pause, by the end that comes first
+-- - RULES   those with a rule or a pause that ends, by the end that comes first
 --
 -- Turns are Lua's numbers, which `%.17g` prints exactly.
 -- FRAMES has the name of the group in the field 'g' and id, while the message holds a place (G2). So the places of a
 -- group are its leases, and in strict order its messages that wait after a retry or a defer.
--- needs: ENDS, FRAMES, GROUPS, LINE, RULES, TURNS, config, has_ttl
--- gives: BEHIND, count_groups, end_places, free_places, frees_at, hold, keep_place, left_behind, loose, most_of
--- gives: plain_place, regroup, regroup_members, state_of
+-- needs: ENDS, FRAMES, GROUPS, HEAD, LINE, RULES, TURNS, WITH_PAST, config, has_ttl
+-- gives: BEHIND, PARKED, count_groups, end_places, free_places, frees_at, group_of, hold, keep_place, left_behind
+-- gives: loose, most_of, park, plain_place, read_states, regroup, regroup_members, state_of, store_ends
 local per_group, loose = string.match(config, ' per_group=(%d+) loose=(%d)')
 per_group, loose = tonumber(per_group), loose == '1'
 local STATE, OWN = '>dI4c7B', '>I2I4I7I7'
 local BEHIND = 'inf' -- the score of groups that may not run
+local PARKED = 9007199254740991
 local LATEST = 9007199254740000 -- a damaged turn is above
 local states = {} -- by name, as far as this call has read them
 local stays = {} -- ids of messages whose leases end, and that keep their places
 local left_behind = {} -- what `pick` found out about the messages behind those that are leased now: see there
 local virtual
 
--- The turn, the held places and the rule of a group.
-local function state_of(name)
-  local state = states[name]
-  if not state then
-    local read = call('HMGET', GROUPS, name, '')
-    local stored, turn, held, last, may_run = read[1], 0, 0, string.rep('\0', 7), 0
-    if not virtual then
-      virtual = tonumber(read[2] or 0) or 0
-      virtual = virtual >= 0 and virtual < LATEST and virtual or 0
+-- Reads the turns, the held places and the rules of groups.
+local function read_states(names)
+  local asked = { '' }
+  for k = 1, #names do
+    if not states[names[k]] then
+      asked[#asked + 1] = names[k]
     end
+  end
+  if not asked[2] then
+    return
+  end
+  local read = call('HMGET', GROUPS, unpack(asked))
+  if not virtual then
+    virtual = tonumber(read[1] or 0) or 0
+    virtual = virtual >= 0 and virtual < LATEST and virtual or 0
+  end
+  for k = 2, #asked do
+    local stored, turn, held, last, may_run = read[k], 0, 0, string.rep('\0', 7), 0
     if stored and (#stored == 20 or #stored == 40) then
       turn, held, last, may_run = decode(STATE, stored)
     end
     if not (turn >= 1 and turn < LATEST) then
       turn = virtual + 1
     end
-    state = { turn = turn, held = held, last = last, stored = stored, weight = 1 }
+    local state = { turn = turn, held = held, last = last, stored = stored, weight = 1 }
     if stored and #stored == 40 then
       state.weight, state.at_once, state.rule_ends, state.paused_until = decode(OWN, stored, 21)
       state.weight = math.max(state.weight, 1)
     end
     state.score = stored and (may_run == 1 and turn or BEHIND)
-    states[name] = state
+    states[asked[k]] = state
   end
-  return state
+end
+
+-- The turn, the held places and the rule of a group.
+local function state_of(name)
+  if not states[name] then
+    read_states({ name })
+  end
+  return states[name]
 end
 
 -- The most places that the messages of a group may hold, paused or not.
@@ -189,38 +206,88 @@ local function free_places(state)
   return (state.paused_until or 0) > 0 and 0 or math.max(most_of(state) - state.held, 0)
 end
 
--- Stores a group's state, and whether it may run now. `has_ready` saves the search for a ready message. Returns 1 if
--- the group may run.
-local function regroup(name, has_ready)
+-- Stores the states of groups, and whether they may run now. `ready` says by name which groups have ready messages, and
+-- saves the search for one. Returns how many may run.
+local function regroup(names, ready)
+  local came, gone, scores, fields = 0, {}, {}, {}
+  read_states(names)
+  for _, name in ipairs(names) do
+    local state, has_ready = states[name], ready and ready[name]
+    local is_free = free_places(state) > 0
+    if has_ready == nil and (is_free or state.held == 0) then
+      has_ready = call('ZRANGEBYLEX', LINE, '[' .. name, '(' .. name .. '\2', 'LIMIT', 0, 1)[1] ~= nil
+    end
+    local may_run = is_free and has_ready
+    if not has_ready and state.held == 0 and not state.rule_ends then
+      gone[#gone + 1] = name
+      states[name] = nil
+    else
+      if may_run then
+        came, state.turn = came + 1, math.max(state.turn, virtual)
+      end
+      local score = may_run and state.turn or BEHIND
+      if score ~= state.score then
+        state.score = score
+        scores[#scores + 1], scores[#scores + 2] = may_run and string.format('%.17g', score) or BEHIND, name
+      end
+      local text = pack(STATE, state.turn, state.held, state.last, may_run and 1 or 0)
+      if state.rule_ends then
+        text = text .. pack(OWN, state.weight, state.at_once, state.rule_ends, state.paused_until)
+      end
+      if text ~= state.stored then
+        state.stored = text
+        fields[#fields + 1], fields[#fields + 2] = name, text
+      end
+    end
+  end
+  if gone[1] then
+    call('HDEL', GROUPS, unpack(gone))
+    call('ZREM', TURNS, unpack(gone))
+  end
+  if scores[1] then
+    call('ZADD', TURNS, unpack(scores))
+  end
+  if fields[1] then
+    call('HSET', GROUPS, '', string.format('%.17g', virtual), unpack(fields))
+  end
+  return came
+end
+
+-- Stores the ends of a group's rule and pause. Returns the end that comes first, if there is one.
+local function store_ends(name)
   local state = state_of(name)
-  local is_free = free_places(state) > 0
-  if has_ready == nil and (is_free or state.held == 0) then
-    has_ready = call('ZRANGEBYLEX', LINE, '[' .. name, '(' .. name .. '\2', 'LIMIT', 0, 1)[1] ~= nil
+  local rule_ends, paused_until = state.rule_ends or 0, state.paused_until or 0
+  local first = math.min(rule_ends > 0 and rule_ends or PARKED, paused_until > 0 and paused_until or PARKED)
+  if first < PARKED then
+    call('ZADD', RULES, string.format('%d', first), name)
+  else
+    call('ZREM', RULES, name)
   end
-  if not has_ready and state.held == 0 and not state.rule_ends then
-    call('HDEL', GROUPS, name)
-    call('ZREM', TURNS, name)
-    states[name] = nil
-    return 0
+  if rule_ends == 0 and paused_until == 0 then
+    state.rule_ends, state.paused_until = nil, nil
   end
-  local may_run = is_free and has_ready
-  if may_run then
-    state.turn = math.max(state.turn, virtual)
+  return first < PARKED and first or nil
+end
+
+-- The name of the group of a valid frame.
+local function group_of(frame)
+  local at = HEAD + 1
+  if byte(frame, 1) == WITH_PAST then
+    at = at + 13 + decode('>I2', frame, at + 11)
   end
-  local score = may_run and state.turn or BEHIND
-  if score ~= state.score then
-    state.score = score
-    call('ZADD', TURNS, may_run and string.format('%.17g', score) or BEHIND, name)
+  return sub(frame, HEAD, HEAD) .. sub(frame, at, at + byte(frame, HEAD))
+end
+
+local park = nil
+if string.find(config, ' on_death=park', 1, true) then
+  -- Parks the group of a message that dies (G2).
+  park = function(frame)
+    local name = group_of(frame)
+    local state = state_of(name)
+    state.rule_ends, state.at_once, state.paused_until = state.rule_ends or 0, state.at_once or 0, PARKED
+    store_ends(name)
+    regroup({ name })
   end
-  local text = pack(STATE, state.turn, state.held, state.last, may_run and 1 or 0)
-  if state.rule_ends then
-    text = text .. pack(OWN, state.weight, state.at_once, state.rule_ends, state.paused_until)
-  end
-  if text ~= state.stored then
-    state.stored = text
-    call('HSET', GROUPS, name, text, '', string.format('%.17g', virtual))
-  end
-  return may_run and 1 or 0
 end
 
 -- The length of a member of LINE without a place of its own.
@@ -230,14 +297,15 @@ end
 
 -- Regroups after these members have left LINE.
 local function regroup_members(members)
-  local seen, is_ready = {}, left_behind.is_ready or {}
+  local names, seen = {}, {}
   for k = 1, #members do
     local name = sub(members[k], 1, byte(members[k], 1) + 2)
     if not seen[name] then
       seen[name] = true
-      regroup(name, is_ready[name])
+      names[#names + 1] = name
     end
   end
+  regroup(names, left_behind.is_ready)
 end
 
 -- Lets the picked messages hold places, in the turns of their groups. The caller then removes them from LINE.
@@ -259,7 +327,7 @@ end
 
 -- Ends the places that these messages hold. Returns how many of their groups may run now.
 local function end_places(ids)
-  local fields, ended, names, came = {}, {}, {}, 0
+  local fields, ended, of_ended, names, ready = {}, {}, {}, {}, {}
   for k = 1, #ids do
     fields[k] = 'g' .. ids[k]
   end
@@ -267,20 +335,27 @@ local function end_places(ids)
     if stays[ids[k]] then
       stays[ids[k]] = nil
     elseif name then
-      local state = state_of(name)
+      ended[#ended + 1], of_ended[#of_ended + 1] = fields[k], name
+    end
+  end
+  if not ended[1] then
+    return 0
+  end
+  call('HDEL', FRAMES, unpack(ended))
+  read_states(of_ended)
+  for _, name in ipairs(of_ended) do
+    local state = states[name]
+    state.held = math.max(state.held - 1, 0)
+    if not state.ends then
+      state.ends, names[#names + 1] = true, name
       -- A group that may run has ready messages.
-      names[name] = state.score and state.score ~= BEHIND and 'ready' or names[name] or 'unknown'
-      state.held = math.max(state.held - 1, 0)
-      ended[#ended + 1] = fields[k]
+      ready[name] = state.score and state.score ~= BEHIND or nil
     end
   end
-  if ended[1] then
-    call('HDEL', FRAMES, unpack(ended))
-    for name, known in pairs(names) do
-      came = came + regroup(name, known == 'ready' or nil)
-    end
+  for _, name in ipairs(names) do
+    states[name].ends = nil
   end
-  return came
+  return regroup(names, ready)
 end
 
 -- The number of groups.
@@ -297,7 +372,7 @@ end
 
 --- @part "rules"
 -- Rules and pauses of groups, which end by themselves.
--- needs: ARRIVALS, LINE, RULES, free_places, regroup, state_of, wake_up
+-- needs: ARRIVALS, LINE, RULES, free_places, regroup, state_of, store_ends, wake_up
 -- gives: end_rules, store_rule
 --- @include "lib/wake_up"
 --- @include "grouped/queue#groups"
@@ -305,22 +380,12 @@ end
 -- Stores the rule and the pause of a group, whose messages may be leased now if that allows it (G6). Returns the end
 -- that comes first, if there is one.
 local function store_rule(name)
-  local state = state_of(name)
-  local first = math.huge
-  for _, ends in ipairs({ state.rule_ends or 0, state.paused_until or 0 }) do
-    first = ends > 0 and math.min(first, ends) or first
-  end
-  if first < math.huge then
-    call('ZADD', RULES, string.format('%d', first), name)
-  else
-    call('ZREM', RULES, name)
-    state.rule_ends, state.paused_until = nil, nil
-  end
-  if regroup(name) == 1 then
+  local first = store_ends(name)
+  if regroup({ name }) == 1 then
     local ready = call('ZLEXCOUNT', LINE, '[' .. name, '(' .. name .. '\2')
-    wake_up(ARRIVALS, math.min(ready, free_places(state)))
+    wake_up(ARRIVALS, math.min(ready, free_places(state_of(name))))
   end
-  return first < math.huge and first or nil
+  return first
 end
 
 -- Ends rules and pauses, up to 128 groups' by (end, key).
@@ -339,21 +404,12 @@ end
 
 --- @part "line"
 -- The line of a grouped queue.
--- needs: BEHIND, DELAYED, FRAMES, HEAD, LINE, TURNS, WITH_PAST, end_attachments, free_places, is_valid, left_behind
--- needs: read_frames, state_of
--- gives: any_left, free, group_of, pick, plain_members
+-- needs: BEHIND, DELAYED, FRAMES, LINE, TURNS, end_attachments, free_places, group_of, is_valid, left_behind
+-- needs: read_frames, read_states, state_of
+-- gives: any_left, free, pick, plain_members
 --- @include "lib/attachments"
 --- @include "lib/sorted_line#frames"
 local free = end_attachments
-
--- The name of the group of a valid frame.
-local function group_of(frame)
-  local at = HEAD + 1
-  if byte(frame, 1) == WITH_PAST then
-    at = at + 13 + decode('>I2', frame, at + 11)
-  end
-  return sub(frame, HEAD, HEAD) .. sub(frame, at, at + byte(frame, HEAD))
-end
 
 -- The members that a message without a place of its own may have in LINE.
 local function plain_members(id)
@@ -370,10 +426,14 @@ local function take_turns(max)
   local waiting = call('ZRANGEBYSCORE', TURNS, '-inf', '(' .. BEHIND, 'WITHSCORES', 'LIMIT', 0, max + 1)
   local next_ones, members, names = {}, {}, {} -- the groups by turn, then by name
   local is_ready, may_run = {}, nil
+  local turns = {}
   for k = 1, #waiting, 2 do
-    local name, state = waiting[k], state_of(waiting[k])
-    next_ones[#next_ones + 1] = { name = name, turn = tonumber(waiting[k + 1]), places = free_places(state), from = 0 }
-    next_ones[#next_ones].step = 1 / state.weight
+    turns[#turns + 1], turns[waiting[k]] = waiting[k], tonumber(waiting[k + 1])
+  end
+  read_states(turns)
+  for k, name in ipairs(turns) do
+    local state = state_of(name)
+    next_ones[k] = { name = name, turn = turns[name], places = free_places(state), from = 0, step = 1 / state.weight }
   end
   local first = 1
   while #members < max and next_ones[first] do
@@ -462,19 +522,19 @@ end
 local function join_tail(ids, frames)
   local number = add_to('joins', #ids) - #ids
   local last = pack('>I7', accepted)
-  local places, fields, names = {}, {}, {}
+  local places, fields, names, ready = {}, {}, {}, {}
   for k = 1, #ids do
     local name = group_of(frames[k])
     local before = name .. '\1' .. last .. pack('>I7', number + k)
     places[2 * k - 1], places[2 * k] = 0, before .. ids[k]
     fields[2 * k - 1], fields[2 * k] = 'p' .. ids[k], before
-    names[name] = true
+    if not ready[name] then
+      ready[name], names[#names + 1] = true, name
+    end
   end
   call('HSET', FRAMES, unpack(fields))
   call('ZADD', LINE, unpack(places))
-  for name in pairs(names) do
-    regroup(name, true)
-  end
+  regroup(names, ready)
   wake_up(ARRIVALS, #ids)
 end
 

@@ -6,8 +6,9 @@
 --
 -- A damaged message becomes a dead letter, too, so it blocks no other message, and is not lost. In place of the frame
 -- are the id and the bytes that were found.
--- needs: DEAD, FRAMES, add_to, config, forget
+-- needs: DEAD, FRAMES, add_to, config, forget, park
 -- gives: RECORD, add_dead_letter, trim
+--- @include "{kind}/queue#groups"
 --- @include "lib/writes#add_to"
 --- @include "lib/attachments"
 local RECORD = '>I7c1I2'
@@ -33,6 +34,9 @@ local function add_dead_letter(id, frame, why, reason)
   id = id or pack('>I7', 9007199254740991 - died)
   call('ZADD', DEAD, died, id)
   call('HSET', FRAMES, id, pack(RECORD, now, why, #reason) .. reason .. (why == 'd' and id or '') .. frame)
+  if park and why ~= 'd' then
+    park(frame)
+  end
   trim()
 end
 

@@ -30,9 +30,9 @@ end
 
 --- @part "groups"
 -- Its messages have no groups: see `grouped/queue`.
--- gives: count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
+-- gives: count_groups, end_places, frees_at, hold, keep_place, park, plain_members, plain_place, regroup_members
 local count_groups, end_places, frees_at, hold = nil, nil, nil, nil
-local keep_place, plain_members, plain_place, regroup_members = nil, nil, nil, nil
+local keep_place, park, plain_members, plain_place, regroup_members = nil, nil, nil, nil, nil
 
 --- @part "line"
 -- The line of a priority queue. LINE has the ready messages, FRAMES their frames. Without ageing a priority has two

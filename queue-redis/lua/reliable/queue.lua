@@ -23,9 +23,9 @@ local END_MARKERS = 17 -- the keys behind this one
 
 --- @part "groups"
 -- Its messages have no groups: see `grouped/queue`.
--- gives: count_groups, end_places, frees_at, hold, keep_place, plain_members, plain_place, regroup_members
+-- gives: count_groups, end_places, frees_at, hold, keep_place, park, plain_members, plain_place, regroup_members
 local count_groups, end_places, frees_at, hold = nil, nil, nil, nil
-local keep_place, plain_members, plain_place, regroup_members = nil, nil, nil, nil
+local keep_place, park, plain_members, plain_place, regroup_members = nil, nil, nil, nil, nil
 
 --- @part "line"
 -- needs: end_attachments

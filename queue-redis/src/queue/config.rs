@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Error, ErrorKind, GroupOrder, LAYOUT_VERSION, LeaseRate, QueueConfig, QueueKind, Result,
-    config_mismatch, millis_ceil,
+    Error, ErrorKind, GroupOrder, LAYOUT_VERSION, LeaseRate, OnDeath, QueueConfig, QueueKind,
+    Result, config_mismatch, millis_ceil,
 };
 
 /// Precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know this text.
@@ -78,6 +78,10 @@ impl Stored {
                 config.order = match self.number::<u8>("loose")? {
                     0 => GroupOrder::Strict,
                     _ => GroupOrder::Loose,
+                };
+                config.on_death = match self.find("on_death") {
+                    None => OnDeath::Continue,
+                    Some(_) => OnDeath::Park,
                 };
             }
             QueueConfig::Bounded(config) => config.capacity = self.capacity()?.get(),
@@ -166,6 +170,9 @@ pub(crate) fn text(config: &QueueConfig) -> String {
         QueueConfig::Grouped(config) => {
             let loose = u8::from(config.order == GroupOrder::Loose);
             text.push_str(&format!(" per_group={} loose={loose}", config.per_group));
+            if config.on_death == OnDeath::Park {
+                text.push_str(" on_death=park");
+            }
         }
         QueueConfig::Rotating(config) => text.push_str(&format!(" pace={}", millis(config.pace))),
         _ => {}
@@ -179,7 +186,7 @@ fn millis(duration: Option<Duration>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use queue_core::{PriorityConfig, RotatingConfig};
+    use queue_core::{GroupedConfig, PriorityConfig, RotatingConfig};
 
     use super::*;
 
@@ -212,6 +219,13 @@ mod tests {
         assert_eq!(stored.read().unwrap(), config);
         assert_eq!(stored.config, text(&config));
         assert_eq!(stored.unlisted.as_deref(), Some("2f00"));
+    }
+
+    #[test]
+    fn parking_is_stored() {
+        let config = GroupedConfig::loose(3).with_on_death(OnDeath::Park);
+        let config = QueueConfig::from(config);
+        assert_eq!(stored(text(&config)).read().unwrap(), config);
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn group(reply: &mut Reply, now: Timestamp) -> Result<Group> {
     let held_by = reply.bytes()?;
     let due = time(reply)?;
     let (weight, at_once) = (reply.count()?, reply.count()?);
-    let (rule_ends, paused_until) = (time(reply)?, time(reply)?);
+    let (rule_ends, paused_until) = (time(reply)?, reply.number()?);
     Ok(Group {
         key,
         ready,
@@ -110,7 +110,10 @@ fn group(reply: &mut Reply, now: Timestamp) -> Result<Group> {
         at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
         weight: u32::try_from(weight).unwrap_or(u32::MAX),
         rule_ends: rule_ends.map(|end| end.since(now)),
-        paused: paused_until.map(|end| end.since(now)),
+        paused: u64::try_from(paused_until)
+            .ok()
+            .map(|end| Timestamp::from_millis(end).since(now)),
+        parked: paused_until == -2,
     })
 }
 

@@ -75,19 +75,36 @@ impl LeasingModel {
                 own.rule = Some((rule.weight, rule.at_once, until(rule.lasts)));
             }
             GroupChange::NoRule => own.rule = None,
-            GroupChange::Pause(lasts) => own.paused_until = Some(until(*lasts)),
-            GroupChange::Resume => own.paused_until = None,
+            GroupChange::Pause(lasts) if !own.is_parked => {
+                own.paused_until = Some(until(*lasts));
+            }
+            GroupChange::Pause(_) => {}
+            GroupChange::Resume => (own.paused_until, own.is_parked) = (None, false),
         }
         self.set_own(name, own);
         Ok(())
     }
 
     fn set_own(&mut self, name: Name, own: Own) {
-        match own.end() {
-            Some(_) => self.turns.rules.insert(name.clone(), own),
-            None => self.turns.rules.remove(&name),
+        match own == Own::default() {
+            false => self.turns.rules.insert(name.clone(), own),
+            true => self.turns.rules.remove(&name),
         };
         self.begin_or_end(name);
+    }
+
+    /// Parks the group of a message that dies, if the queue does that.
+    pub(super) fn park(&mut self, at: usize) {
+        if matches!(self.order, ReadyOrder::Groups { parks: true, .. }) {
+            let name = name(&self.entries[at]);
+            let own = self.turns.rules.get(&name).copied().unwrap_or_default();
+            let parked = Own {
+                rule: own.rule,
+                paused_until: None,
+                is_parked: true,
+            };
+            self.set_own(name, parked);
+        }
     }
 
     /// Ends rules and pauses, up to 128 groups' by (end, key).
@@ -115,7 +132,7 @@ impl LeasingModel {
 
     /// The most messages of a group that may hold places, paused or not.
     fn most_of(&self, name: &Name) -> u32 {
-        let ReadyOrder::Groups { strict, most } = self.order else {
+        let ReadyOrder::Groups { strict, most, .. } = self.order else {
             return u32::MAX;
         };
         let rule = self.turns.rules.get(name).and_then(|own| own.rule);
@@ -123,8 +140,8 @@ impl LeasingModel {
         own.filter(|_| !strict).unwrap_or(most)
     }
 
-    fn paused_until(&self, name: &Name) -> Option<u64> {
-        self.turns.rules.get(name)?.paused_until
+    fn is_paused(&self, name: &Name) -> bool {
+        self.turns.rules.get(name).is_some_and(Own::is_paused)
     }
 
     /// The messages that a lease hands out now, in order, if nothing limits their number (G1, G3, G4).
@@ -142,7 +159,7 @@ impl LeasingModel {
         loop {
             let eligible = left.iter().enumerate().filter_map(|(nth, at)| {
                 let name = name(&self.entries[*at]);
-                let may_run = self.paused_until(&name).is_none()
+                let may_run = !self.is_paused(&name)
                     && held.get(&name).copied().unwrap_or(0) < self.most_of(&name);
                 let turn = turns.get(&name).copied().unwrap_or_default();
                 may_run.then(|| (turn.max(time), name, nth))
@@ -190,10 +207,9 @@ impl LeasingModel {
             let mut waiting = ready.iter().map(|at| &self.entries[*at]).filter(own);
             let first = waiting.next();
             let held = holding().count() as u32;
-            let paused_until = self.paused_until(name);
+            let own_rule = self.turns.rules.get(name).copied().unwrap_or_default();
             let at_once = self.most_of(name);
-            let may_run = first.is_some() && held < at_once && paused_until.is_none();
-            let rule = self.turns.rules.get(name).and_then(|own| own.rule);
+            let may_run = first.is_some() && held < at_once && !own_rule.is_paused();
             let left = |time: u64| Duration::from_millis(time.saturating_sub(now));
             let held_by = holding().next().filter(|_| strict);
             let group = Group {
@@ -205,8 +221,9 @@ impl LeasingModel {
                 may_run,
                 at_once,
                 weight: self.turns.weight(name),
-                rule_ends: rule.map(|(.., end)| left(end)),
-                paused: paused_until.map(left),
+                rule_ends: own_rule.rule.map(|(.., end)| left(end)),
+                paused: own_rule.paused_until.map(left),
+                parked: own_rule.is_parked,
                 held_by: held_by.map(|entry| entry.id),
                 waits: held_by.and_then(ModelEntry::due).map(left),
             };

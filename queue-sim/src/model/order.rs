@@ -1,6 +1,6 @@
 //! The delivery orders of the kinds.
 
-use queue_core::{GroupOrder, GroupedConfig, PriorityConfig};
+use queue_core::{GroupOrder, GroupedConfig, OnDeath, PriorityConfig};
 
 use super::{
     entry::{ModelEntry, ModelPlace},
@@ -23,6 +23,8 @@ pub(super) enum ReadyOrder {
         strict: bool,
         /// The most messages of a group that hold places.
         most: u32,
+        /// Whether the death of a message parks its group.
+        parks: bool,
     },
     /// By (arrival − priority × ageing in ms, id).
     Ageing(u64),
@@ -40,6 +42,7 @@ impl ReadyOrder {
         Self::Groups {
             strict: config.order == GroupOrder::Strict,
             most: config.per_group,
+            parks: config.on_death == OnDeath::Park,
         }
     }
 

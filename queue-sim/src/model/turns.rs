@@ -27,6 +27,8 @@ pub(super) struct Own {
     /// The weight, the most messages at once, and the end.
     pub(super) rule: Option<(u32, Option<u32>, u64)>,
     pub(super) paused_until: Option<u64>,
+    /// Paused without an end, after the death of a message (G2).
+    pub(super) is_parked: bool,
 }
 
 impl Own {
@@ -34,6 +36,10 @@ impl Own {
     pub(super) fn end(&self) -> Option<u64> {
         let rule = self.rule.map(|(.., end)| end);
         rule.into_iter().chain(self.paused_until).min()
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.is_parked || self.paused_until.is_some()
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    AnyQueue, GroupedQueueExt, Leasing, LeasingExt, Page, Result, RotatingQueue, RotatingQueueExt,
-    Settlement,
+    AnyQueue, GroupedQueueExt, Leasing, LeasingExt, OnDeath, Page, QueueConfig, Result,
+    RotatingQueue, RotatingQueueExt, Settlement,
 };
 use tokio::time::Instant;
 
@@ -62,7 +62,7 @@ pub(crate) async fn drain(driver: Driver) {
 
 type Broken = Option<(&'static str, String)>;
 
-/// Ends what keeps messages: a pause of the queue, and pauses of groups.
+/// Ends what keeps messages: a pause of the queue, and those of groups.
 async fn resume(any: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
     leasing.resume().await?;
     let AnyQueue::Grouped(queue) = any else {
@@ -72,7 +72,7 @@ async fn resume(any: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
     loop {
         let groups = queue.groups(page).await?;
         for group in groups.entries {
-            if group.paused.is_some() {
+            if group.is_paused() {
                 queue.resume_group(group.key).await?;
             }
         }
@@ -86,6 +86,10 @@ async fn resume(any: &AnyQueue, leasing: &dyn Leasing) -> Result<()> {
 async fn empty(driver: &Driver, any: &AnyQueue, queue: &dyn Leasing, limit: Instant) -> Broken {
     let lease_time = driver.workload.lease_time;
     let mut broken = None;
+    let parks = matches!(
+        &driver.workload.config,
+        QueueConfig::Grouped(config) if config.on_death == OnDeath::Park
+    );
     let mut failure = resume(any, queue).await.err();
     for _ in 0..MOST_POLLS {
         let depth = match queue.depth().await {
@@ -102,7 +106,8 @@ async fn empty(driver: &Driver, any: &AnyQueue, queue: &dyn Leasing, limit: Inst
             broken = Some(("L7", message));
             break;
         }
-        let deliveries = match queue.receive(16, lease_time, left).await {
+        let patience = if parks { left.min(lease_time) } else { left };
+        let deliveries = match queue.receive(16, lease_time, patience).await {
             Ok(deliveries) => deliveries,
             Err(error) => {
                 failure = Some(error);
@@ -110,6 +115,10 @@ async fn empty(driver: &Driver, any: &AnyQueue, queue: &dyn Leasing, limit: Inst
             }
         };
         if deliveries.is_empty() {
+            // A lease that was left behind has expired, say, and its message died.
+            if parks {
+                failure = resume(any, queue).await.err().or(failure);
+            }
             continue;
         }
         let acks: Vec<_> = deliveries

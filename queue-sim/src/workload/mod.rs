@@ -35,7 +35,7 @@ mod verbs;
 
 use std::time::Duration;
 
-use queue_core::{GroupOrder, LeaseRate, QueueConfig, QueueKind};
+use queue_core::{GroupOrder, LeaseRate, OnDeath, QueueConfig, QueueKind};
 
 pub(crate) use self::{drain::drain, driver::Driver, fit::Fit, pool::Pool, remove::remove};
 pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
@@ -159,6 +159,9 @@ impl Workload {
             // configuration for plain messages.
             QueueConfig::Grouped(config) if size != Size::Crowd => {
                 (config.order, config.per_group) = ORDERS[choose(22, ORDERS.len())];
+                if choose(23, 4) == 1 {
+                    config.on_death = OnDeath::Park;
+                }
             }
             QueueConfig::Rotating(config) => config.pace = rhythm,
             _ => {}

@@ -16,6 +16,7 @@ mod memory {
         empty_group_stays: Bug::EmptyGroupStays, by "linearisable";
         waiting_keeps_its_place: Bug::WaitingKeepsItsPlace, by "progress" | "L7" | "waiting" | "linearisable";
         paused_group_runs: Bug::PausedGroupRuns, by "linearisable";
+        death_parks_nobody: Bug::DeathParksNobody, by "linearisable";
         weight_is_ignored: Bug::WeightIsIgnored, by "linearisable";
         rule_never_ends: Bug::RuleNeverEnds, by "linearisable" | "waiting" | "progress" | "L7";
         freed_by_an_end_unseen: Bug::FreedByAnEndUnseen, by "linearisable" | "waiting";
@@ -45,15 +46,18 @@ end\n\n-- The first";
         PAUSED_GROUP_RUNS {
             "grouped/queue": "return (state.paused_until or 0) > 0 and 0 or math.max" => "return math.max";
         }
+        DEATH_PARKS_NOBODY {
+            "lib/dead_letters": "if park and why" => "if false and why";
+        }
         WEIGHT_IS_IGNORED {
             "grouped/queue": "virtual + 1 / state.weight" => "virtual + 1";
-            "grouped/queue": ".step = 1 / state.weight" => ".step = 1";
+            "grouped/queue": ", step = 1 / state.weight" => ", step = 1";
         }
         RULE_NEVER_ENDS {
             "grouped/queue": "(state.rule_ends or 0) <= now then" => "false then";
         }
         RESUMED_GROUP_WAKES_NOBODY {
-            "grouped/queue": "wake_up(ARRIVALS, math.min(ready, free_places(state)))" => "";
+            "grouped/queue": "wake_up(ARRIVALS, math.min(ready, free_places(state_of(name))))" => "";
         }
         FREED_BY_AN_END_UNSEEN {
             "grouped/queue": "local ends = has_ttl and not loose and" => "local ends = false and";
@@ -63,14 +67,14 @@ end\n\n-- The first";
             "grouped/queue": "group_of(frame) .. '\\0'" => "group_of(frame) .. '\\1' .. string.rep('\\255', 14)";
         }
         FREED_GROUP_WAKES_NOBODY {
-            "grouped/queue": "came = came + regroup(" => "regroup(";
+            "grouped/queue": "return regroup(names, ready)" => "return 0 * regroup(names, ready)";
             "leasing/settle_and_lease": "(allowed_of or hold) and ended" => "allowed_of and ended";
         }
         NEW_GROUP_CATCHES_UP {
             "grouped/queue": "turn = virtual + 1\n    end" => "turn = 1\n    end";
         }
         EMPTY_GROUP_STAYS {
-            "grouped/queue": "call('HDEL', GROUPS, name)" => "";
+            "grouped/queue": "call('HDEL', GROUPS, unpack(gone))" => "";
         }
         PUSH_WAKES_NOBODY {
             "grouped/push": "wake_up(ARRIVALS, can_run)" => "";
@@ -90,6 +94,7 @@ end\n\n-- The first";
         empty_group_stays: EMPTY_GROUP_STAYS, by "leftovers" | "linearisable";
         push_does_not_wake_a_sleeper: PUSH_WAKES_NOBODY, by "waiting" | "progress";
         paused_group_runs: PAUSED_GROUP_RUNS, by "linearisable" | "leftovers";
+        death_parks_nobody: DEATH_PARKS_NOBODY, by "linearisable";
         weight_is_ignored: WEIGHT_IS_IGNORED, by "linearisable";
         rule_never_ends: RULE_NEVER_ENDS, by "linearisable" | "waiting" | "progress" | "L7" | "leftovers";
         resumed_group_wakes_nobody: RESUMED_GROUP_WAKES_NOBODY, by "waiting";

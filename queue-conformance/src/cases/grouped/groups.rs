@@ -137,6 +137,7 @@ pub(crate) async fn operators_groups_are_shown_with_who_holds_them(stage: &Stage
         weight: 1,
         rule_ends: None,
         paused: None,
+        parked: false,
         held_by: held_by.map(id),
         waits: None,
     };

@@ -151,6 +151,7 @@ pub(crate) async fn g5_a_rule_without_messages_ends_and_leaves_nothing(stage: &S
         weight: 4,
         rule_ends: Some(ms(100)),
         paused: Some(ms(40)),
+        parked: false,
         held_by: None,
         waits: None,
     };
@@ -162,6 +163,47 @@ pub(crate) async fn g5_a_rule_without_messages_ends_and_leaves_nothing(stage: &S
     assert_eq!(next(&*queue, 1).await, [1]);
     assert_eq!(groups(&*queue).await, [expected]);
     stage.advance(60).await;
+    assert_eq!(groups(&*queue).await, []);
+}
+
+pub(crate) async fn g2_a_death_parks_its_group(stage: &Stage<'_>) {
+    const WAYS: [&str; 4] = ["bury", "retry", "expire", "end"];
+    let config = GroupedConfig::default().with_max_attempts(1);
+    let config = config.with_on_death(OnDeath::Park);
+    let queue = stage.grouped_with(config).await;
+    for way in WAYS {
+        if way == "end" {
+            let first = Keyed::new(buried_after(20), way);
+            queue.push_keyed(&[first]).await.expect("is accepted");
+            push(&*queue, &[way]).await;
+            continue;
+        }
+        push(&*queue, &[way]).await;
+        let first = take_one_for(&*queue, ms(30)).await;
+        push(&*queue, &[way]).await;
+        queue.pause_group(way, ms(1)).await.expect("pauses");
+        let death = match way {
+            "bury" => Settlement::bury(first.receipt, "no"),
+            "retry" => Settlement::retry(first.receipt, ms(1)),
+            _ => continue,
+        };
+        assert_eq!(settle(&*queue, death).await, Settled::Dead);
+    }
+    queue.pause_group("end", ms(25)).await.expect("pauses");
+    stage.advance(30).await;
+    assert_eq!(take_nothing(&*queue).await, None);
+    // A pause changes nothing, also when it is over.
+    queue.pause_group("bury", ms(1)).await.expect("pauses");
+    stage.advance(1).await;
+    assert_eq!(take_nothing(&*queue).await, None);
+    let shown = groups(&*queue).await;
+    assert_eq!(shown.len(), 4);
+    for group in shown {
+        let state = (group.parked, group.paused, group.may_run, group.ready);
+        assert_eq!(state, (true, None, false, 1), "{:?}", group.key);
+        queue.resume_group(group.key).await.expect("resumes");
+    }
+    assert_eq!(next(&*queue, 4).await.len(), 4);
     assert_eq!(groups(&*queue).await, []);
 }
 

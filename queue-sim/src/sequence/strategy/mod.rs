@@ -12,7 +12,7 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Bytes, GroupChange, GroupOrder, GroupRule, Keyed, LeaseRate, Offer, Overflow, Page,
+    Bytes, GroupChange, GroupOrder, GroupRule, Keyed, LeaseRate, Offer, OnDeath, Overflow, Page,
     Prioritized, QueueConfig, QueueKind, Scheduled,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
@@ -187,13 +187,16 @@ fn config(kind: QueueKind) -> impl Strategy<Value = QueueConfig> {
         (loose, u32::MAX),
     ];
     let order = select(orders.to_vec());
-    let own = (capacity, ageing, pace, order);
+    let on_death = prop_oneof![3 => Just(OnDeath::Continue), 1 => Just(OnDeath::Park)];
+    let own = (capacity, ageing, pace, (order, on_death));
     (own, attempts, dead, max_body, (at_once, rate)).prop_map(
         move |((capacity, ageing, pace, order), attempts, dead, body, (at_once, rate))| {
             let mut config = QueueConfig::of(kind, capacity);
             match &mut config {
                 QueueConfig::Priority(config) => config.ageing = ageing.map(Duration::from_millis),
-                QueueConfig::Grouped(config) => (config.order, config.per_group) = order,
+                QueueConfig::Grouped(config) => {
+                    ((config.order, config.per_group), config.on_death) = order;
+                }
                 QueueConfig::Rotating(config) => {
                     config.pace = pace.map(Duration::from_millis);
                     config.max_body = body;
