@@ -633,6 +633,8 @@
 //! | `tower` | no | `worker::Tower`: layers of tower around a worker's handlers |
 //! | `msgpack` | no | the `MessagePack` codec |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod connect;
 
 // The contract is one list, kept in one place, and users may use all of it.

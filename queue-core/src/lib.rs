@@ -13,6 +13,8 @@
 //! This crate has no backend and no I/O. Authors of backends implement the traits, call the checks of
 //! [`limits`], and test the result by the suite of `queue-conformance`.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod backend;
 pub mod call;
 mod codec;

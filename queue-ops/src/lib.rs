@@ -24,6 +24,8 @@
 //!
 //! A diagnosis changes nothing, and reads a bounded amount: the counters, the facts, and one page of each place.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod consumers;
 mod diagnosis;
 mod fingerprint;

@@ -45,6 +45,8 @@
 //! [`LeasingExt::confirmed`](queue_core::LeasingExt::confirmed) is followed by a `WAIT`, or by a `WAITAOF` if the
 //! confirmation asks for the disk, and reports whether enough copies were made in time.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 /// A point at which a test lets another thread run. See `queue_testing::interleave`.
 macro_rules! step {
     () => {

@@ -59,6 +59,8 @@
 //! item's key has the number of its version, so of two schedulers that change a record, one wins. This needs no more of
 //! a backend than rings and its time.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 /// The hook of a planted bug: it replaces a value. Without the feature it is nothing.
 #[cfg(feature = "planted")]
 macro_rules! planted {

@@ -13,6 +13,8 @@
 //! [`model`] has a naive reference model of any queue. [`sequence`] plays random calls of one
 //! client, which reach the bounds of batches, pages and bodies.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod check;
 pub mod engine;
 pub mod history;

@@ -58,6 +58,8 @@
 //! **Testing.** [`Context::for_test`] creates a context without a worker and a queue, so a test can call a
 //! handler as a plain function.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 /// The hook of a planted bug: it replaces a value. Without the feature it is nothing.
 #[cfg(feature = "planted")]
 macro_rules! planted {

@@ -5,6 +5,8 @@
 //! resends only requests that certainly did not run. It knows nothing of queues. Its owner passes its needs (scripts,
 //! rights, a companion for each node) as data: [`Needs`](connection::Needs) and [`Companion`](node::Companion).
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 /// A point at which a test lets another thread run. See `queue_testing::interleave`.
 macro_rules! step {
     () => {
