@@ -130,8 +130,10 @@ impl Partitions {
     pub(super) async fn change_group(&self, group: Bytes, change: GroupChange) -> Result<()> {
         change.check(&group)?;
         let partition = key::partition(&group, self.count());
+        let changed = self.call(partition, Call::ChangeGroup(group, change)).await;
+        // Also after an error: the call may have been executed.
         self.round_robin.came(partition);
-        self.call(partition, Call::ChangeGroup(group, change)).await
+        changed
     }
 
     /// A page of a listing that goes partition by partition. It ends within the partition that does not fit,

@@ -129,8 +129,10 @@ impl Partitions {
         if partition >= self.count() {
             return Ok(Rescheduled::TooLate);
         }
+        let moved = self.call(partition, Call::Reschedule(own, due)).await;
+        // Also after an error: the call may have been executed.
         self.round_robin.came(partition);
-        self.call(partition, Call::Reschedule(own, due)).await
+        moved
     }
 
     fn came_back(&self, id: MessageId) {
