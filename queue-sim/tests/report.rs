@@ -12,7 +12,7 @@ use queue_sim::{
     engine::in_virtual_time,
     history::{CallEnd, CallId, Event, History, Journal},
     plan::Process,
-    report::timeline,
+    report::{picture, timeline},
     world::EPOCH,
 };
 
@@ -200,4 +200,34 @@ fn a_history_view_is_never_too_long_to_read() {
     assert!(shown.contains("rows are left out"), "{shown}");
     assert!(shown.contains("here L5 breaks"), "{shown}");
     assert!(shown.contains("bytes are left out)"), "{shown}");
+}
+
+#[test]
+fn a_picture_shows_lanes_leases_and_states_and_needs_nothing_else() {
+    let (first, second) = (receipt(1, 0), receipt(1, 20));
+    let history = HistoryScript::played(async |script| {
+        script.call(1, push("<b>\"&"), accepted(1));
+        script.call(1, lease(), delivered(first, 1));
+        script.journal.note(Event::Crashed(Process(1)));
+        sleep(20).await;
+        script.call(2, lease(), delivered(second, 2));
+        let ack = Call::Settle(vec![Settlement::ack(second)]);
+        script.call(2, ack, Answer::Settled(vec![Settled::Done]));
+    });
+    let broken = finding("L4", "a stale receipt changed state", &[4]);
+    let page = picture(&reliable(), &history, &broken, "replay: 'v1:…'");
+    let shows = |text: &str| assert!(page.contains(text), "no {text} in\n{page}");
+    shows("process 1</div>");
+    shows("process 2</div>");
+    shows("class=\"bar expired\" title=\"lease 1 #1, until 20\"");
+    shows("class=\"bar\" title=\"lease 1 #2, settled\"");
+    shows("<span class=\"fault\">crashes, and forgets</span>");
+    shows("<td>ready</td><td>1</td>");
+    shows("<td>leased until</td><td>1 (40)</td>");
+    shows("&lt;b&gt;");
+    shows("here L4 breaks");
+    shows("replay: 'v1:…'");
+    for other in ["http", "<script", "src=", "url(", "@import", "<b>\\"] {
+        assert!(!page.contains(other), "{other} in\n{page}");
+    }
 }

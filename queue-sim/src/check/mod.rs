@@ -17,7 +17,7 @@ mod linear;
 mod rules;
 mod span;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 pub(crate) use self::goals::of_calls;
 use self::{branch::branches, facts::Facts, rules::Found};
@@ -128,6 +128,18 @@ pub(crate) fn first_wrong(
     }
     let branch = branches(history).pop()?;
     linear::first_wrong(config, &branch)
+}
+
+/// The places of all messages in the reference model after each call, if the truth is known and no history was lost.
+pub(crate) fn model_views(
+    config: &QueueConfig,
+    history: &History,
+) -> BTreeMap<CallId, Vec<model::PlaceView>> {
+    if !history.has_truth || history.has_roll_back() {
+        return BTreeMap::new();
+    }
+    let branch = branches(history).pop();
+    branch.map_or_else(BTreeMap::new, |branch| linear::views(config, &branch))
 }
 
 /// Joins the failures noted during the run with the checks' findings. The earliest comes first, because a later one may

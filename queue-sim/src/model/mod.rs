@@ -20,9 +20,10 @@ mod peek;
 mod places;
 mod push;
 mod turns;
+mod view;
 
-pub(crate) use self::peek::UNDETERMINED;
 pub use self::{kinds::*, leasing::LeasingModel};
+pub(crate) use self::{peek::UNDETERMINED, view::PlaceView};
 
 /// A model's answer: what the backend must answer, or the kind of its error.
 pub type ModelResult<T> = std::result::Result<T, queue_core::ErrorKind>;

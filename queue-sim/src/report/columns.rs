@@ -4,8 +4,8 @@ use queue_core::call::{Answer, Call};
 
 use super::{
     held::extended_once,
-    layout::{LayoutLine, columns},
-    rows::{TimelineRow, processes, rows},
+    rows::{TimelineRow, rows},
+    shown::Shown,
     wording::Words,
 };
 use crate::{
@@ -21,7 +21,7 @@ pub(crate) fn named_columns(
     names: &BTreeMap<Process, String>,
     marked: &BTreeMap<CallId, String>,
     effects: &BTreeMap<u64, String>,
-) -> String {
+) -> Shown {
     let words = Words::of(history);
     let mut rows = shown(history, &words, names, marked);
     let shows = |row: &TimelineRow| {
@@ -34,7 +34,7 @@ pub(crate) fn named_columns(
         Some(id) => marked.get(&id).cloned(),
         None => effects.get(&row.order).cloned(),
     };
-    page(&rows, 0, &words, |process| names[&process].clone(), beside)
+    Shown::new(words, rows, 0, |process| names[&process].clone(), beside)
 }
 
 /// Two histories that should be equal, each up to the first row that differs; `None` if no row that
@@ -44,7 +44,8 @@ pub(crate) fn parting_rows(
     second: &History,
     names: &BTreeMap<Process, String>,
 ) -> Option<(String, String)> {
-    let words = [Words::of(first), Words::of(second)];
+    let histories = [first, second];
+    let words = histories.map(Words::of);
     let mut rows = [
         shown(first, &words[0], names, &BTreeMap::new()),
         shown(second, &words[1], names, &BTreeMap::new()),
@@ -64,9 +65,11 @@ pub(crate) fn parting_rows(
     let [first, second] = [0, 1].map(|run| {
         let parts = rows[run].get(alike).map(|row| row.order);
         let named = |process| names[&process].clone();
-        let mut shown_row = page(&rows[run], 0, &words[run], named, |row| {
+        let rows = std::mem::take(&mut rows[run]);
+        let shown = Shown::new(Words::of(histories[run]), rows, 0, named, |row| {
             (Some(row.order) == parts).then(|| "here they part".to_owned())
         });
+        let mut shown_row = shown.text();
         if parts.is_none() {
             shown_row.push_str("      == nothing more   <- here they part\n");
         }
@@ -95,31 +98,6 @@ fn shown(
             && row.call.is_none_or(|call| !idle.contains(&call))
     });
     extended_once(history, words, rows, |call| marked.contains_key(&call))
-}
-
-/// Lays rows out, with the notes beside them. Says how many more are left out, if any.
-pub(super) fn page(
-    rows: &[TimelineRow],
-    left_out: usize,
-    words: &Words,
-    heading: impl Fn(Process) -> String,
-    beside: impl Fn(&TimelineRow) -> Option<String>,
-) -> String {
-    let processes: Vec<Process> = processes(rows).into_iter().collect();
-    let headings: Vec<String> = processes.iter().map(|process| heading(*process)).collect();
-    let lines = rows.iter().map(|row| LayoutLine {
-        time: words.time(row.at).to_string(),
-        column: row
-            .process
-            .and_then(|process| processes.iter().position(|other| *other == process)),
-        text: row.text.clone(),
-        beside: beside(row),
-    });
-    let rest = (left_out > 0).then(|| LayoutLine {
-        text: format!("== and {left_out} more rows, which do not matter"),
-        ..LayoutLine::default()
-    });
-    columns(&headings, lines.chain(rest).collect())
 }
 
 /// Whether a call led to nothing worth showing.

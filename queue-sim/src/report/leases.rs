@@ -1,4 +1,4 @@
-//! The ends of leases that expired.
+//! The leases of a history, and their ends.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,40 @@ use queue_core::{
 
 use super::wording::deliveries;
 use crate::{
-    history::{CallEnd, History, Moment, Record},
+    history::{CallEnd, CallId, History, Moment, Record},
     plan::Process,
 };
 
-/// An expired lease: its holder, and its deadline.
+/// A lease: its holder, and its deadline.
 #[derive(Debug)]
-pub(super) struct Expired {
+pub(super) struct HeldLease {
     pub(super) process: Process,
     pub(super) queue: QueueName,
     pub(super) receipt: Receipt,
     pub(super) deadline: Timestamp,
-    /// The place in the order after which it is shown.
+    /// The call that leased it, and the place in the order at which it did.
+    pub(super) began: (CallId, u64),
+    /// The place in the order after which its deadline is known.
     pub(super) since: u64,
+    /// The call that settled it, and the place in the order at which it did.
+    pub(super) settled: Option<(CallId, u64)>,
 }
 
 /// The key has the queue, since two queues may give out the same receipt.
-type ExpiredLeases = BTreeMap<(QueueName, Receipt), Expired>;
+type HeldLeases = BTreeMap<(QueueName, Receipt), HeldLease>;
 
 /// The leases that expired before the history ended.
-pub(super) fn expired(history: &History) -> Vec<Expired> {
-    let mut held: ExpiredLeases = BTreeMap::new();
+pub(super) fn expired(history: &History) -> Vec<HeldLease> {
+    let last = history.records.iter().map(|record| record.began.at).max();
+    let last = last.unwrap_or_default();
+    let mut leases = leases(history);
+    leases.retain(|lease| lease.settled.is_none() && lease.deadline <= last);
+    leases
+}
+
+/// All leases.
+pub(super) fn leases(history: &History) -> Vec<HeldLease> {
+    let mut held: HeldLeases = BTreeMap::new();
     let mut records: Vec<&Record> = history.records.iter().collect();
     records.sort_by_key(|record| effect(record).order);
     for record in &records {
@@ -50,6 +63,7 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
                     if let Some(lease) = held.get_mut(&named)
                         && extended
                         && at.at < lease.deadline
+                        && lease.settled.is_none()
                     {
                         lease.deadline = at.at.plus_millis(millis_ceil(*lease_time));
                         lease.since = at.order;
@@ -59,24 +73,23 @@ pub(super) fn expired(history: &History) -> Vec<Expired> {
             _ => {}
         }
         for delivery in deliveries(record) {
-            let lease = Expired {
+            let lease = HeldLease {
                 process: record.process,
                 queue: record.queue.clone(),
                 receipt: delivery.receipt,
                 deadline: at.at.plus_millis(millis_ceil(delivery.time_left)),
+                began: (record.id, at.order),
                 since: at.order,
+                settled: None,
             };
             held.insert((record.queue.clone(), delivery.receipt), lease);
         }
     }
-    let last = records.iter().map(|record| record.began.at).max();
-    let last = last.unwrap_or_default();
-    held.retain(|_, lease| lease.deadline <= last);
     held.into_values().collect()
 }
 
-fn settle(held: &mut ExpiredLeases, record: &Record, batch: &[Settlement]) {
-    let at = effect(record).at;
+fn settle(held: &mut HeldLeases, record: &Record, batch: &[Settlement]) {
+    let Moment { at, order } = effect(record);
     for (index, settlement) in batch.iter().enumerate() {
         let ended = match record.answer() {
             Some(Answer::Settled(each) | Answer::SettledAndLeased(each, _)) => each
@@ -84,10 +97,13 @@ fn settle(held: &mut ExpiredLeases, record: &Record, batch: &[Settlement]) {
                 .is_some_and(|one| *one != Settled::LeaseLost),
             _ => may_have_acted(record),
         };
-        let live = |lease: &Expired| at < lease.deadline;
         let named = (record.queue.clone(), settlement.receipt);
-        if ended && held.get(&named).is_some_and(live) {
-            held.remove(&named);
+        if let Some(lease) = held.get_mut(&named)
+            && ended
+            && at < lease.deadline
+            && lease.settled.is_none()
+        {
+            lease.settled = Some((record.id, order));
         }
     }
 }

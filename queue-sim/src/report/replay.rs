@@ -1,6 +1,9 @@
 use std::fmt::Write;
 
-use super::timeline::timeline;
+use super::{
+    file::keep_picture,
+    timeline::{picture, timeline},
+};
 use crate::{
     plan::{Plan, Regression},
     run::{Played, Relapse, RunFailure, Scenario},
@@ -28,7 +31,7 @@ pub fn replay_line(scenario: &Scenario, backend: &str, plan: &Plan) -> String {
     line
 }
 
-/// The report of a failure: the small run as a history view, and the line that replays it.
+/// The report of a failure: the small run as a history view, the picture of it, and the line that replays it.
 pub fn failure_report(
     scenario: &Scenario,
     backend: &str,
@@ -41,7 +44,11 @@ pub fn failure_report(
     } = failure;
     let page = timeline(&run.config, &run.history, finding, Some(*operations_before));
     let replay = replay_line(scenario, backend, &run.plan);
-    format!("{page}replay (seed {seed}): {replay}\n")
+    let html = picture(&run.config, &run.history, finding, &replay);
+    let name = format!("{}-{backend}-seed-{seed}", scenario.kind);
+    let picture = keep_picture(&name, &html);
+    let picture = picture.map(|line| line + "\n").unwrap_or_default();
+    format!("{page}{picture}replay (seed {seed}): {replay}\n")
 }
 
 /// The report of a kept plan that does not pass: its file and line, the reason, and the line that replays it. If its

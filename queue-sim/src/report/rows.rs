@@ -26,6 +26,19 @@ pub(super) struct TimelineRow {
     /// The call to which this belongs.
     pub(super) call: Option<CallId>,
     pub(super) order: u64,
+    pub(super) kind: RowKind,
+}
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowKind {
+    Call,
+    /// The end of a lease at its deadline.
+    Expiry,
+    Fault,
+    /// An effect outside of the queues.
+    Effect,
+    Other,
 }
 
 /// A moment of a call.
@@ -87,6 +100,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
                 ends: parts.contains(&CallPhase::Ended).then_some(record.id),
                 call: Some(record.id),
                 order: moment.order,
+                kind: RowKind::Call,
             });
         }
     }
@@ -105,6 +119,7 @@ pub(super) fn rows(history: &History, words: &Words, lengths: bool) -> Vec<Timel
             ends: None,
             call: None,
             order: lease.since,
+            kind: RowKind::Expiry,
         };
         rows.insert(place.unwrap_or(rows.len()), row);
     }
@@ -196,6 +211,14 @@ fn event_row(moment: Moment, event: &Event, words: &Words, lengths: bool) -> Opt
         ends: None,
         call: None,
         order: moment.order,
+        kind: match event {
+            Event::Effect(..) => RowKind::Effect,
+            Event::Crashed(_)
+            | Event::Stalled(..)
+            | Event::Fault(..)
+            | Event::RolledBack { .. } => RowKind::Fault,
+            _ => RowKind::Other,
+        },
     })
 }
 

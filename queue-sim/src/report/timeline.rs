@@ -3,14 +3,15 @@ use std::{collections::BTreeMap, fmt::Write};
 use queue_core::QueueConfig;
 
 use super::{
-    columns::page,
     layout::{shortened, wrap},
+    picture::Picture,
     rows::{TimelineRow, rows},
     rules::rule,
+    shown::Shown,
     wording::Words,
 };
 use crate::{
-    check::{Finding, first_wrong},
+    check::{Finding, first_wrong, model_views},
     history::{CallId, History},
     plan::Process,
 };
@@ -46,13 +47,28 @@ pub fn timeline(
             let _ = writeln!(page, "{line}");
         }
     }
-    page.push_str(&lay_out(config, history, Some(finding)));
+    page.push_str(&lay_out(config, history, Some(finding)).text());
     page
+}
+
+/// The history view of a finding as a page of HTML, which needs no other file. `replay` is the line that plays the run
+/// again.
+pub fn picture(config: &QueueConfig, history: &History, finding: &Finding, replay: &str) -> String {
+    let words = Words::of(history);
+    Picture {
+        title: &words.with_relative_times(&finding.to_string()),
+        rule: rule(&finding.rule).as_deref(),
+        shown: &lay_out(config, history, Some(finding)),
+        history,
+        views: &model_views(config, history),
+        replay,
+    }
+    .html()
 }
 
 /// The history view without a finding. Ends with a line break.
 pub fn history_view(config: &QueueConfig, history: &History) -> String {
-    lay_out(config, history, None)
+    lay_out(config, history, None).text()
 }
 
 /// The notes beside the calls that show the finding.
@@ -67,11 +83,11 @@ pub(crate) fn marks(finding: Option<&Finding>) -> BTreeMap<CallId, String> {
     marks
 }
 
-fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -> String {
+fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -> Shown {
     let words = Words::of(history);
     let marked = marks(finding);
     let capacity = finding.is_some_and(|finding| finding.rule == "B1");
-    let rows = rows(history, &words, capacity);
+    let mut rows = rows(history, &words, capacity);
     let wrong = first_wrong(config, history);
     let wrong = wrong.filter(|(id, _)| marked.is_empty() || marked.contains_key(id));
     let beside = |id: CallId| {
@@ -94,9 +110,15 @@ fn lay_out(config: &QueueConfig, history: &History, finding: Option<&Finding>) -
         .iter()
         .rposition(named)
         .map_or(rows.len(), |last| last + 1);
+    let left_out = rows.len() - end;
+    rows.truncate(end);
+    let beside: BTreeMap<CallId, String> = rows
+        .iter()
+        .filter_map(|row| Some((row.ends?, beside(row.ends?)?)))
+        .collect();
     let heading = |process| heading(history, process);
-    page(&rows[..end], rows.len() - end, &words, heading, |row| {
-        row.ends.and_then(beside)
+    Shown::new(words, rows, left_out, heading, |row| {
+        beside.get(&row.ends?).cloned()
     })
 }
 

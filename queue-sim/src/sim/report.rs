@@ -1,7 +1,13 @@
 use std::{collections::BTreeMap, fmt};
 
-use super::{RunRecord, check::Finding};
-use crate::report::{marks, named_columns, parting_rows, rule};
+use super::{
+    RunRecord,
+    check::{Finding, of_queue},
+};
+use crate::{
+    check::model_views,
+    report::{Picture, Shown, keep_picture, marks, named_columns, parting_rows, rule},
+};
 
 /// The report of a run: the finding, the rule in words, the history view, and the line that
 /// replays the run.
@@ -10,6 +16,8 @@ pub(super) struct RunReport<'a> {
     run: &'a RunRecord,
     finding: Option<&'a Finding>,
     before: Option<usize>,
+    /// The line that names the picture.
+    picture: Option<String>,
 }
 
 impl<'a> RunReport<'a> {
@@ -23,6 +31,7 @@ impl<'a> RunReport<'a> {
             run,
             finding,
             before: None,
+            picture: None,
         }
     }
 
@@ -30,6 +39,50 @@ impl<'a> RunReport<'a> {
     pub(super) const fn shrunk_from(mut self, calls: usize) -> Self {
         self.before = Some(calls);
         self
+    }
+
+    /// Writes the picture of the run, if it shows a finding. The report then names it.
+    pub(super) fn with_picture(mut self) -> Self {
+        let Some(finding) = self.finding else {
+            return self;
+        };
+        let queues = self.run.queues.iter();
+        let views = queues
+            .flat_map(|(queue, config)| model_views(config, &of_queue(&self.run.history, queue)));
+        let html = Picture {
+            title: &format!("{} breaks {finding}", self.name),
+            rule: rule(&finding.rule).as_deref(),
+            shown: &self.shown(),
+            history: &self.run.history,
+            views: &views.collect(),
+            replay: &self.replay(),
+        }
+        .html();
+        self.picture = keep_picture(&self.test(), &html);
+        self
+    }
+
+    /// The history, as it is shown.
+    fn shown(&self) -> Shown {
+        named_columns(
+            &self.run.history,
+            &self.run.processes,
+            &marks(self.finding),
+            &self.effects(),
+        )
+    }
+
+    /// The test that plays the run.
+    fn test(&self) -> String {
+        let test = std::thread::current();
+        let test = test.name().filter(|test| *test != "main");
+        test.unwrap_or(self.name).to_owned()
+    }
+
+    /// The line that plays the run again.
+    fn replay(&self) -> String {
+        let (plan, test) = (&self.run.plan, self.test());
+        format!("replay: QUEUE_SIM_REPLAY='{plan}' cargo test {test}")
     }
 
     /// The notes beside the effects that show the finding.
@@ -53,6 +106,7 @@ impl fmt::Display for RunReport<'_> {
             run,
             finding,
             before,
+            picture,
         } = self;
         match finding {
             Some(finding) => writeln!(f, "{name} breaks {finding}")?,
@@ -73,25 +127,17 @@ impl fmt::Display for RunReport<'_> {
             }
         }
         writeln!(f)?;
-        let processes = named_columns(
-            &run.history,
-            &run.processes,
-            &marks(self.finding),
-            &self.effects(),
-        );
-        f.write_str(&processes)?;
+        f.write_str(&self.shown().text())?;
         for (queue, id) in run.dead.keys() {
             let reason = &run.dead[&(queue.clone(), *id)];
             writeln!(f, "  in the end: {queue} {id} is dead: {reason}")?;
         }
         if finding.is_some() {
-            let test = std::thread::current();
-            let test = test.name().filter(|test| *test != "main").unwrap_or(name);
-            write!(
-                f,
-                "\nreplay: QUEUE_SIM_REPLAY='{}' cargo test {test}",
-                run.plan
-            )?;
+            writeln!(f)?;
+            if let Some(picture) = picture {
+                writeln!(f, "{picture}")?;
+            }
+            f.write_str(&self.replay())?;
         }
         Ok(())
     }

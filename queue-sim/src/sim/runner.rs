@@ -244,7 +244,9 @@ impl Sim {
             unmet,
         } = runner.plan(plan);
         let finding = verdict.findings().first();
-        let report = RunReport::new(&self.name, &run, finding).to_string();
+        let report = RunReport::new(&self.name, &run, finding)
+            .with_picture()
+            .to_string();
         match finding {
             Some(finding) => Err(Box::new(Broken {
                 finding: finding.clone(),
@@ -277,7 +279,7 @@ impl Sim {
         } = failure;
         let report = RunReport::new(&self.name, run, Some(finding)).shrunk_from(*operations_before);
         Box::new(Broken {
-            message: report.to_string(),
+            message: report.with_picture().to_string(),
             finding: finding.clone(),
             plan: Some(run.plan.clone()),
         })

@@ -6,6 +6,8 @@ pub(super) mod order;
 mod replay;
 mod search;
 
+use std::collections::BTreeMap;
+
 use queue_core::{
     QueueConfig,
     call::{Answer, Call},
@@ -35,6 +37,14 @@ pub(super) fn first_wrong(
     let deviation = replay::deviation(config, branch, &Steps::of(branch))?;
     let call = branch.calls[deviation.call].record.id;
     Some((call, deviation.expected))
+}
+
+/// The places of all messages in the reference model after each call.
+pub(super) fn views(
+    config: &QueueConfig,
+    branch: &Branch<'_>,
+) -> BTreeMap<CallId, Vec<model::PlaceView>> {
+    replay::views(config, branch, &Steps::of(branch))
 }
 
 /// Whether a call that lowered the capacity dropped messages in several steps, with another call in between (B5). The

@@ -1,12 +1,30 @@
 //! Replays the calls on the model, in the order in which the backend executed them.
 
+use std::collections::BTreeMap;
+
 use super::{cursors::Cursors, order::Steps};
 use crate::{
     check::{branch::Branch, compare::agree},
+    history::CallId,
     model,
-    model::Model,
+    model::{Model, PlaceView},
 };
 use queue_core::{QueueConfig, call::Answer};
+
+/// The places of all messages in the model after each call, in the order of the backend's executions.
+pub(super) fn views(
+    config: &QueueConfig,
+    branch: &Branch<'_>,
+    steps: &Steps,
+) -> BTreeMap<CallId, Vec<PlaceView>> {
+    let mut model = Model::new(config);
+    let views = steps.0.iter().map(|step| {
+        let record = branch.calls[step.call].record;
+        let _ = model.apply(step.at, &record.call);
+        (record.id, model.view(step.at))
+    });
+    views.collect()
+}
 
 /// The first call whose answer differs from the model's.
 #[derive(Debug)]

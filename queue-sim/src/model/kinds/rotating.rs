@@ -45,6 +45,11 @@ impl ModelItem {
 }
 
 impl RotatingModel {
+    /// The items, from the head to the tail.
+    pub(in crate::model) fn ids(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.ring.iter().map(|item| item.id)
+    }
+
     /// A new ring.
     pub fn new(config: &RotatingConfig) -> Self {
         Self {

@@ -62,7 +62,7 @@ impl Case {
         match self.sim.findings(&run).first() {
             None => Ok(()),
             Some(finding) => {
-                let report = RunReport::new(&self.sim.name, &run, Some(finding));
+                let report = RunReport::new(&self.sim.name, &run, Some(finding)).with_picture();
                 // A caller that quotes this may add a full stop, which must not end up in the
                 // test's name.
                 Err(TestCaseError::fail(format!("{report}\n")))

@@ -6,6 +6,7 @@ mod rules;
 
 use std::fmt;
 
+pub(super) use self::rules::of_queue;
 pub use self::{drained::Drained, effects::Effects, rules::Rules};
 use super::RunRecord;
 pub use crate::check::Finding;

@@ -49,7 +49,7 @@ impl Check for Rules {
 }
 
 /// The part of the history that concerns this queue.
-fn of_queue(history: &History, queue: &QueueName) -> History {
+pub(in crate::sim) fn of_queue(history: &History, queue: &QueueName) -> History {
     let records = history.records.iter();
     let events = history.events.iter();
     let concerns = |event: &Event| match event {
