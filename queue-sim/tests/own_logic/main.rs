@@ -9,6 +9,7 @@ mod jobs;
 mod kept;
 mod messages;
 mod periodic;
+mod pictures;
 mod sanity;
 mod settled;
 mod several_queues;
