@@ -110,15 +110,17 @@ fn group(reply: &mut Reply, now: Timestamp) -> Result<Group> {
         at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
         weight: u32::try_from(weight).unwrap_or(u32::MAX),
         rule_ends: rule_ends.map(|end| end.since(now)),
-        paused: u64::try_from(paused_until)
-            .ok()
-            .map(|end| Timestamp::from_millis(end).since(now)),
+        paused: time_of(paused_until).map(|end| end.since(now)),
         parked: paused_until == -2,
     })
 }
 
 /// A time, or -1 for none.
 fn time(reply: &mut Reply) -> Result<Option<Timestamp>> {
-    let millis = u64::try_from(reply.number()?).ok();
-    Ok(millis.map(Timestamp::from_millis))
+    Ok(time_of(reply.number()?))
+}
+
+fn time_of(millis: i64) -> Option<Timestamp> {
+    let millis = u64::try_from(millis).ok();
+    millis.map(Timestamp::from_millis)
 }

@@ -20,7 +20,11 @@ mod span;
 use std::{collections::BTreeMap, time::Duration};
 
 pub(crate) use self::goals::of_calls;
-use self::{branch::branches, facts::Facts, rules::Found};
+use self::{
+    branch::{Branch, branches},
+    facts::Facts,
+    rules::Found,
+};
 pub use self::{
     finding::Finding,
     goals::{goals, reached},
@@ -123,11 +127,7 @@ pub(crate) fn first_wrong(
     config: &QueueConfig,
     history: &History,
 ) -> Option<(CallId, model::ModelResult<Answer>)> {
-    if !history.has_truth || history.has_roll_back() {
-        return None;
-    }
-    let branch = branches(history).pop()?;
-    linear::first_wrong(config, &branch)
+    linear::first_wrong(config, &only_branch(history)?)
 }
 
 /// The places of all messages in the reference model after each call, if the truth is known and no history was lost.
@@ -135,11 +135,14 @@ pub(crate) fn model_views(
     config: &QueueConfig,
     history: &History,
 ) -> BTreeMap<CallId, Vec<model::PlaceView>> {
-    if !history.has_truth || history.has_roll_back() {
-        return BTreeMap::new();
-    }
-    let branch = branches(history).pop();
+    let branch = only_branch(history);
     branch.map_or_else(BTreeMap::new, |branch| linear::views(config, &branch))
+}
+
+/// The calls of the history, if the truth is known and no history was lost.
+fn only_branch(history: &History) -> Option<Branch<'_>> {
+    let is_whole = history.has_truth && !history.has_roll_back();
+    is_whole.then(|| branches(history).pop()).flatten()
 }
 
 /// Joins the failures noted during the run with the checks' findings. The earliest comes first, because a later one may

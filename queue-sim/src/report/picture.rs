@@ -177,7 +177,7 @@ impl Picture<'_> {
             escaped(text)
         );
         let view = row.call.and_then(|call| self.views.get(&call));
-        match view.filter(|_| row.ends.is_some() || row.kind == RowKind::Call) {
+        match view {
             Some(view) => {
                 let _ = write!(page, "<details><summary>{text}</summary>");
                 self.view(page, view);
