@@ -373,6 +373,7 @@ macro_rules! __cases {
                 operators_groups_are_shown_with_who_holds_them [ExactClock] (Whole),
                 l13_a_revived_message_is_in_its_group_again,
                 l16_ready_messages_are_shown_by_group (Whole),
+                l18_messages_are_found_whatever_their_key,
                 limits_keys_and_places_have_a_range (Whole),
                 limits_rules_have_a_range,
             }

@@ -31,6 +31,9 @@ local function find()
       return
     end
     local length = HEAD + 1 -- a frame has at least one byte of content
+    if HEAD == 16 then -- a grouped queue: behind the whole key
+      length = length + byte(frame, HEAD) + 1
+    end
     if byte(frame, 1) == WITH_PAST then
       length = length + 13 + decode('>I2', frame, HEAD + 12)
     end

@@ -204,3 +204,41 @@ pub(crate) async fn g2_the_order_is_stored_and_changes_while_the_queue_is_empty(
     let two = take_for(&*queue, 5, Duration::from_secs(60)).await;
     assert_eq!(two.len(), 2, "by the other order");
 }
+
+pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>) {
+    let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
+    for length in [1, 2, 10, limits::MAX_KEY] {
+        let key = vec![b'k'; length];
+        let pushed = queue
+            .push_keyed_one("m", key.clone())
+            .await
+            .expect("pushes");
+        let leased = take_one(&*queue).await;
+        let standing = |found: Found| match found {
+            Found::Present { standing, .. } => Some(standing),
+            _ => None,
+        };
+        let found = queue.find_one(pushed.id()).await.expect("finds");
+        let is_leased = matches!(standing(found), Some(Standing::Leased { .. }));
+        assert!(is_leased, "a key of {length} bytes");
+        let retry = Settlement::retry_because(leased.receipt, ms(1_000), "no paper");
+        settle(&*queue, retry).await;
+        let found = queue.find_one(pushed.id()).await.expect("finds");
+        let Found::Present { failure, .. } = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!(failure.as_deref(), Some("no paper"));
+        let other = queue.push_keyed_one("m", key).await.expect("pushes").id();
+        settle(
+            &*queue,
+            Settlement::bury(take_one(&*queue).await.receipt, "dead"),
+        )
+        .await;
+        let found = queue.find_one(other).await.expect("finds");
+        assert!(matches!(found, Found::Dead { .. }), "{found:?}");
+        assert_eq!(
+            queue.cancel_one(pushed.id()).await.expect("cancels"),
+            Cancelled::Cancelled
+        );
+    }
+}

@@ -15,6 +15,13 @@ pub(in crate::check) fn check(case: &CheckInput<'_>, found: &mut Vec<Found>) {
         let Some(ended) = &record.ended else {
             continue;
         };
+        // No fault explains this one: the backend did not understand itself.
+        if let CallEnd::NotApplied(ErrorKind::Internal, message)
+        | CallEnd::Unknown(ErrorKind::Internal, message) = &ended.outcome
+        {
+            let message = format!("{:?} fails: {message}", record.call);
+            found.push(broken("outcome", ended.at.order, record, message));
+        }
         match &ended.outcome {
             CallEnd::NotApplied(kind, message) => {
                 unexplained(case, record, *kind, message, found);
