@@ -10,7 +10,7 @@ use std::{fmt, time::Duration};
 use crate::{Error, Result, in_millis, limits, millis_ceil};
 
 /// The version of the stored layout; opening a queue of another one fails with `ConfigMismatch`.
-pub const LAYOUT_VERSION: u32 = 9;
+pub const LAYOUT_VERSION: u32 = 1;
 
 const DEFAULT_MAX_ATTEMPTS: u32 = 5;
 const DEFAULT_DEAD_LETTER_CAP: u64 = 10_000;

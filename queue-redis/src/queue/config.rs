@@ -88,7 +88,24 @@ impl Stored {
             QueueConfig::Rotating(config) => config.pace = self.duration("pace")?,
             _ => {}
         }
+        self.check_understood(&config)?;
         Ok(config)
+    }
+
+    /// Refuses a setting of a newer version: this version would not keep what it promises.
+    fn check_understood(&self, read: &QueueConfig) -> Result<()> {
+        let understood = text(read);
+        let is_understood = |entry: &&str| understood.split(' ').any(|own| own == *entry);
+        match self.config.split(' ').find(|entry| !is_understood(entry)) {
+            None => Ok(()),
+            Some(setting) => Err(Error::new(
+                ErrorKind::ConfigMismatch,
+                format!(
+                    "the queue is stored with {setting}, which this version does not know: use a \
+                     newer one, or have it reconfigure the queue without that"
+                ),
+            )),
+        }
     }
 
     fn capacity(&self) -> Result<NonZeroUsize> {
@@ -233,6 +250,19 @@ mod tests {
         let config = RotatingConfig::default();
         let config = QueueConfig::from(config);
         assert_eq!(stored(text(&config)).read().unwrap(), config);
+    }
+
+    #[test]
+    fn a_setting_of_a_newer_version_is_refused_by_its_name() {
+        for kind in QueueKind::ALL {
+            let config = text(&QueueConfig::of(kind, 1));
+            let error = stored(format!("{config} tomorrow=7")).read().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::ConfigMismatch);
+            assert!(error.to_string().contains("tomorrow=7"), "{error}");
+        }
+        let parks = text(&GroupedConfig::loose(3).with_on_death(OnDeath::Park).into());
+        let error = stored(parks.replace("park", "retry")).read().unwrap_err();
+        assert!(error.to_string().contains("on_death=retry"), "{error}");
     }
 
     #[test]
