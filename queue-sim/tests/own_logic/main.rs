@@ -13,6 +13,7 @@ mod pictures;
 mod sanity;
 mod settled;
 mod several_queues;
+mod versions;
 
 use std::{env, process::Command};
 
