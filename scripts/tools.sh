@@ -95,6 +95,17 @@ need_promtool() {
         give_up "there is no promtool, and it could not be installed: install Prometheus, and run this again"
 }
 
+# Makes the book of docs/. Cargo builds it into the target folder, once for a version. MDBOOK is the program then.
+need_mdbook() {
+    local version=0.5.4 tools
+    tools=$(target_directory)/tools
+    MDBOOK=$tools/bin/mdbook
+    [ "$("$MDBOOK" --version 2>/dev/null)" = "mdbook v$version" ] ||
+        cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/build" \
+            --no-default-features --features search --version "$version" mdbook ||
+        give_up "mdbook $version could not be built: run this again where cargo reaches its registry"
+}
+
 # The workspace's packages, each by the name in its manifest: not those that are workspaces of their own.
 members() {
     local manifests

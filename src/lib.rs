@@ -636,6 +636,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod connect;
+#[cfg(doctest)]
+mod pages;
 
 // The contract is one list, kept in one place, and users may use all of it.
 #[doc(inline)]
@@ -664,19 +666,3 @@ pub use queue_worker::{Backoff, Context, Failure, Route, Router, Worker, Workers
 pub use queue_worker::shutdown;
 
 pub use self::connect::{DEFAULT_URL, connect};
-
-#[cfg(all(doctest, feature = "memory", feature = "worker"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
-#[cfg(all(doctest, feature = "memory", feature = "worker", feature = "cron"))]
-#[doc = include_str!("../docs/jobs.md")]
-struct JobsPage;
-
-#[cfg(all(doctest, feature = "memory"))]
-#[doc = include_str!("../docs/groups.md")]
-struct GroupsPage;
-
-#[cfg(all(doctest, feature = "memory", feature = "tls"))]
-#[doc = include_str!("../docs/redis.md")]
-struct Redis;
