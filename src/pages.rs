@@ -27,3 +27,7 @@ struct Groups;
 #[cfg(all(feature = "memory", feature = "tls"))]
 #[doc = include_str!("../docs/redis.md")]
 struct Redis;
+
+#[cfg(feature = "memory")]
+#[doc = include_str!("../docs/migrating.md")]
+struct Migrating;

@@ -56,3 +56,18 @@ fn each_crate_has_a_readme_and_both_licences() {
         }
     }
 }
+
+/// The page about versions says what the code and the tests do.
+#[test]
+fn the_page_about_versions_is_about_this_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/versions.md")).expect("the page");
+    let layout = queue_kit::LAYOUT_VERSION;
+    let sentence = format!("The number is **{layout}** from 0.1.0\non.");
+    assert!(page.contains(&sentence), "{sentence}");
+    for stored in 1..=layout {
+        let file = format!("queue-redis/tests/stored/layout_{stored}.txt");
+        assert!(root.join(&file).exists(), "{file}");
+    }
+    assert!(page.contains("`tests/interface/`") && root.join("tests/interface").is_dir());
+}

@@ -71,6 +71,18 @@ impl Drop for Folder {
     }
 }
 
+/// Ends the server that a page started and did not end, because it failed before.
+impl Drop for Crate<'_> {
+    fn drop(&mut self) {
+        if self.folder.exists() {
+            shell(
+                "[ ! -f redis.pid ] || kill \"$(cat redis.pid)\"",
+                &self.folder,
+            );
+        }
+    }
+}
+
 /// The crate that a page builds. Its first command creates it.
 struct Crate<'a> {
     beside: &'a Path,

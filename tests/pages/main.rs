@@ -9,6 +9,10 @@ mod readme;
 #[test]
 #[ignore = "it builds crates from nothing: cargo test --test pages -- --ignored"]
 fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
+    let start = page::Page {
+        file: "start.md",
+        crate_name: "mails",
+    };
     let backend = page::Page {
         file: "write-your-own-backend.md",
         crate_name: "shelf",
@@ -24,7 +28,7 @@ fn the_pages_lead_from_an_empty_folder_to_where_they_say() {
     let folder = following::Folder::new();
     // One page builds while the other runs.
     std::thread::scope(|scope| {
-        for page in [logic, properties, backend] {
+        for page in [start, logic, properties, backend] {
             let folder = &folder;
             scope.spawn(move || folder.follow(page));
         }

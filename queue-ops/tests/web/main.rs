@@ -4,6 +4,7 @@
 
 mod browser;
 mod cost;
+mod deployed;
 mod driver;
 mod guarded;
 mod hostile;

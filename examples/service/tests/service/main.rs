@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod deployed;
 mod endpoints;
 mod killed;
 mod page;
