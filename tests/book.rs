@@ -53,10 +53,9 @@ fn tests() -> String {
     let mut tests = String::new();
     for folder in fs::read_dir(root()).expect("the workspace") {
         let folder = folder.expect("an entry").path();
-        if folder.join("Cargo.toml").exists()
-            || folder.ends_with("src")
-            || folder.ends_with("tests")
-        {
+        let of_tests = ["src", "tests", "examples"];
+        let of_tests = of_tests.iter().any(|name| folder.ends_with(name));
+        if folder.join("Cargo.toml").exists() || of_tests {
             for file in files(&folder, "rs") {
                 if !file.ends_with("tests/book.rs") {
                     tests += &fs::read_to_string(file).expect("a text");

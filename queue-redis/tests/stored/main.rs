@@ -14,7 +14,7 @@ mod shown;
 
 use std::{
     env, fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -62,8 +62,8 @@ fn file(layout: u32, ending: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/stored/layout_{layout}{ending}"))
 }
 
-fn read(path: PathBuf) -> String {
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// What the calls return of the data that was stored ten seconds before.
@@ -84,11 +84,11 @@ fn assert_same(name: &str, now: &str, before: &str) {
 async fn data_of_each_released_layout_is_read_as_it_was_stored() {
     for layout in LAYOUTS {
         let server = Server::start().expect("a server");
-        dump::load(&server, &read(file(layout, ".txt")));
+        dump::load(&server, &read(&file(layout, ".txt")));
         let clock = Clock::at_the_beginning();
         clock.advance(shop::TIME);
         let now = shown(&server, &clock).await;
-        let before = read(file(layout, ".shown.txt"));
+        let before = read(&file(layout, ".shown.txt"));
         assert_same(&format!("layout {layout}"), &now, &before);
     }
 }
@@ -105,7 +105,7 @@ async fn this_version_stores_what_the_newest_file_shows() {
         let shown = shown(&server, &clock).await;
         return fs::write(file(LAYOUT_VERSION, ".shown.txt"), shown).expect("writes");
     }
-    let file_of_now = read(file(LAYOUT_VERSION, ".txt"));
+    let file_of_now = read(&file(LAYOUT_VERSION, ".txt"));
     let keys = |text: &str| -> Vec<String> {
         let keys = text.lines().filter_map(|line| line.split(' ').nth(1));
         keys.map(str::to_owned).collect()
@@ -119,6 +119,6 @@ async fn this_version_stores_what_the_newest_file_shows() {
     assert_same(
         "this version",
         &now,
-        &read(file(LAYOUT_VERSION, ".shown.txt")),
+        &read(&file(LAYOUT_VERSION, ".shown.txt")),
     );
 }
