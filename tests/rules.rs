@@ -128,7 +128,7 @@ fn written(page: &str) -> String {
         let (heading, text) = part.split_once('\n').expect("a text");
         let rule = heading.split(' ').next().expect("a word");
         let title = rules.get(rule).map_or("", String::as_str);
-        // What follows the story is ours, up to a chapter that begins behind it.
+        // The lists follow the story. A chapter may begin behind them.
         let (text, next) = match text.split_once("\n## ") {
             Some((text, next)) => (text, format!("\n## {next}")),
             None => (text, String::new()),

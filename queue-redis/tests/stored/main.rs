@@ -1,8 +1,8 @@
 //! Data that earlier versions stored. `layout_N.txt` has what version 0.N.0 stored of the queues in `shop.rs`, and
 //! `layout_N.shown.txt` what its calls returned of that later. This version has to show the same.
 //!
-//! `STORED=write cargo test -p queue-redis --test stored` writes the files of this version's layout again. That is right
-//! until the layout is released, and never after.
+//! `STORED=write cargo test -p queue-redis --test stored` writes the files of this version's layout again. Do so
+//! only while the layout is not released.
 
 #![cfg(unix)]
 
@@ -66,7 +66,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What the calls return of the data that was stored ten seconds before.
+/// The results of all calls that read, ten seconds after the data was stored.
 async fn shown(server: &Server, clock: &Clock) -> String {
     clock.advance(Duration::from_secs(10));
     shown::shown(&connect(server, clock).await, clock).await

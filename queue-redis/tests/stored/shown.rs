@@ -1,5 +1,5 @@
-//! What the calls return of everything that is stored, as text: first without a change, then of all messages as they
-//! are handed out.
+//! The results of the calls on everything that is stored, as text: first of calls that change nothing, then of calls that
+//! hand out all messages.
 
 use std::{fmt::Write, sync::Arc, time::Duration};
 
@@ -166,7 +166,7 @@ async fn show_schedules(out: &mut String, backend: &Arc<dyn Backend>) {
     }
 }
 
-/// Hands everything out. Each message fails once, so what is stored of attempts counts.
+/// Hands everything out. Each message fails once, so stored attempts count.
 async fn drain(out: &mut String, name: &str, queue: &AnyQueue, clock: &Clock) {
     line!(out, "\n== {name}, handed out");
     if let AnyQueue::Rotating(ring) = queue {

@@ -56,7 +56,7 @@ fn the_files_name_what_the_program_reads() {
     }
     assert!(DOCKERFILE.contains("ENV ADDRESS=0.0.0.0:8080"));
     assert!(DOCKERFILE.contains("EXPOSE 8080") && KUBERNETES.contains("containerPort: 8080"));
-    // The workers of both wait for 10 seconds, and then for what is cut off.
+    // Longer than the 10 seconds for which both workers wait.
     for time in [
         "stop_grace_period: 30s",
         "terminationGracePeriodSeconds: 30",
