@@ -133,6 +133,9 @@ fn the_links_of_the_book_lead_somewhere() {
         if page.ends_with("404.html") {
             continue;
         }
+        // A reader may be without a network.
+        let loaded = attribute(html, "src").filter(|source| source.contains("://"));
+        dead.extend(loaded.map(|source| format!("{} loads {source}", page.display())));
         for link in attribute(html, "href").chain(attribute(html, "src")) {
             if link.is_empty() || link.contains(':') {
                 continue;
