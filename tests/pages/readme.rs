@@ -1,6 +1,6 @@
 //! README.md and docs/testing.md, in a crate with the dependencies that they add and no others.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use crate::following::{Folder, shell};
 
@@ -36,8 +36,9 @@ pub(crate) fn follow(folder: &Folder) {
     let (readme, testing) = (page("README.md"), page("docs/testing.md"));
     let (checkout, home) = (folder.path("queue-kit"), folder.path("home"));
     fs::create_dir(&home).expect("a folder");
+    symlink(checkout, home.join("queue-kit")).expect("a link");
     let install = commands(&readme).replace("~/", &format!("{}/", home.display()));
-    run(&install, &checkout);
+    run(&install, &home);
     let shop = home.join("shop");
     for folder in ["src/bin", "tests"] {
         fs::create_dir_all(shop.join(folder)).expect("a folder");
