@@ -221,7 +221,7 @@ pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>)
         let found = queue.find_one(pushed.id()).await.expect("finds");
         let is_leased = matches!(standing(found), Some(Standing::Leased { .. }));
         assert!(is_leased, "a key of {length} bytes");
-        let retry = Settlement::retry_because(leased.receipt, ms(1_000), "no paper");
+        let retry = Settlement::retry_because(leased.receipt, ms(3_600_000), "no paper");
         settle(&*queue, retry).await;
         let found = queue.find_one(pushed.id()).await.expect("finds");
         let Found::Present { failure, .. } = found else {
