@@ -80,6 +80,12 @@ pub async fn connect(url: &str) -> Result<Queues> {
         | "valkeys+sentinel" | "valkey+cluster" | "valkeys+cluster" | "valkey+unix" => {
             open_redis(scheme, url).await?
         }
+        // `localhost:6379`, though the number may also be somebody's password.
+        _ if rest.parse::<u16>().is_ok() => {
+            return Err(Error::invalid(
+                "the backend URL has a host and a port, it seems, and no scheme: write redis:// in front of it",
+            ));
+        }
         _ => {
             return Err(Error::invalid(format!(
                 "unknown scheme `{scheme}` in a backend URL: {KNOWN}"

@@ -106,6 +106,17 @@ async fn an_unknown_scheme_is_named_beside_the_known_ones() {
 }
 
 #[tokio::test]
+async fn a_host_and_a_port_get_the_scheme_that_is_missing() {
+    let error = refusal("localhost:6379").await;
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let text = error.to_string();
+    assert!(
+        text.contains("write redis://") && !text.contains("6379"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn texts_that_are_no_urls_are_refused() {
     for url in [
         "",

@@ -53,7 +53,10 @@ impl Calendar {
         match rule {
             Rule::Cron { expression, zone } => {
                 let cron = Cron::from_str(expression).map_err(|error| {
-                    Error::invalid(format!("the cron expression `{expression}`: {error}"))
+                    Error::invalid(format!(
+                        "the cron expression `{expression}`: {error} It has minute, hour, day of the month, month and \
+                         day of the week, such as `30 2 * * *`"
+                    ))
                 })?;
                 let time_zone = TimeZone::get(zone).map_err(|error| {
                     Error::invalid(format!(

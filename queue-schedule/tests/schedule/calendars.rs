@@ -88,3 +88,21 @@ async fn c5_every_hour_goes_on_through_both_changes() {
         );
     }
 }
+
+#[test]
+fn a_wrong_expression_or_zone_is_named_with_a_right_one() {
+    for (expression, zone, right) in [
+        ("61 * * * *", "Europe/Berlin", "`30 2 * * *`"),
+        ("every day", "Europe/Berlin", "`30 2 * * *`"),
+        ("0 3 * * *", "Europe/Berln", "Europe/Berlin"),
+    ] {
+        let error = Periodic::cron("daily", expression, zone).expect_err("it is refused");
+        let text = error.to_string();
+        let wrong = if zone == "Europe/Berln" {
+            zone
+        } else {
+            expression
+        };
+        assert!(text.contains(wrong) && text.contains(right), "{text}");
+    }
+}

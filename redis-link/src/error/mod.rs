@@ -11,7 +11,7 @@ use redis::{RedisError, ServerError};
 
 pub use self::{
     lack::Lack,
-    meaning::{CLUSTER, LOGIN, NO_CLUSTER, TOO_OLD},
+    meaning::{CLUSTER, LOGIN, NO_CLUSTER, NO_SERVER, TOO_OLD},
     refusal::{Refusal, SlotRefusal},
 };
 
@@ -131,6 +131,7 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
                 redis::ErrorKind::RESP3NotSupported => (ErrorKind::Configuration, TOO_OLD),
                 redis::ErrorKind::AuthenticationFailed => (ErrorKind::Configuration, LOGIN),
                 redis::ErrorKind::InvalidClientConfig => (ErrorKind::Configuration, ""),
+                _ if error.is_connection_refusal() => (ErrorKind::Unavailable, NO_SERVER),
                 _ => (ErrorKind::Unavailable, ""),
             };
             let cause = match error.detail() {
@@ -241,6 +242,10 @@ mod tests {
         }
         let error = cannot_connect((redis::ErrorKind::Io, "refused").into(), "here");
         assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let error = cannot_connect(refused.into(), "here");
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("startup_timeout"), "{error}");
         // This crate's own words are shown alone, and other words with all their details.
         let text =
             |kind| cannot_connect((kind, "what", "why".to_owned()).into(), "here").to_string();
