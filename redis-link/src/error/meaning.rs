@@ -219,7 +219,7 @@ pub const NO_CLUSTER: &str = "it is no node of a cluster: connect to it with red
 pub const TOO_OLD: &str = "it does not begin RESP3 by HELLO 3: it is older than Redis 6.2, which is the oldest supported, or \
                                   somebody renamed the command, or something between does not know it";
 /// The text for an address without a server.
-pub const NO_SERVER: &str =
+pub(super) const NO_SERVER: &str =
     "no server listens there; with startup_timeout=30s in the URL, connecting waits for one";
 /// The text for a refused login.
 pub const LOGIN: &str = "check the user and password, in the URL or of Builder::credentials";

@@ -11,7 +11,7 @@ use redis::{RedisError, ServerError};
 
 pub use self::{
     lack::Lack,
-    meaning::{CLUSTER, LOGIN, NO_CLUSTER, NO_SERVER, TOO_OLD},
+    meaning::{CLUSTER, LOGIN, NO_CLUSTER, TOO_OLD},
     refusal::{Refusal, SlotRefusal},
 };
 
@@ -131,7 +131,7 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
                 redis::ErrorKind::RESP3NotSupported => (ErrorKind::Configuration, TOO_OLD),
                 redis::ErrorKind::AuthenticationFailed => (ErrorKind::Configuration, LOGIN),
                 redis::ErrorKind::InvalidClientConfig => (ErrorKind::Configuration, ""),
-                _ if error.is_connection_refusal() => (ErrorKind::Unavailable, NO_SERVER),
+                _ if error.is_connection_refusal() => (ErrorKind::Unavailable, meaning::NO_SERVER),
                 _ => (ErrorKind::Unavailable, ""),
             };
             let cause = match error.detail() {
