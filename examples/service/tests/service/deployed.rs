@@ -1,5 +1,10 @@
 //! The files of `deploy/` fit the program: its variables, its port, the paths of its probes, and its end.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use real_redis::Server;
 
 use super::process::Process;
@@ -31,8 +36,19 @@ fn each_probe_of_the_service_answers_while_it_is_well() {
     let paths = probes("8080");
     assert_eq!(paths, ["/health", "/metrics"]);
     for path in paths {
-        let (status, body) = client.get(path).expect("an answer");
-        assert_eq!(status, 200, "{path}: {body}");
+        // The service listens before its workers have begun.
+        let begun = Instant::now();
+        loop {
+            let (status, body) = client.get(path).expect("an answer");
+            if status == 200 {
+                break;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{path}: {status}: {body}"
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
     }
     let (status, _) = process.terminate();
     assert!(status.success(), "a SIGTERM ends it well: {status}");
