@@ -1,6 +1,9 @@
 //! The book that `scripts/book` makes has each page of `docs/`, and its links lead to something.
 #![cfg(unix)]
 
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -8,23 +11,7 @@ use std::{
     process::Command,
 };
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// All files below a folder with this extension.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(files(&path, extension));
-        } else if path.extension().is_some_and(|own| own == extension) {
-            found.push(path);
-        }
-    }
-    found
-}
+use self::tree::{files, root};
 
 /// The values of an attribute in an HTML text.
 fn attribute<'a>(html: &'a str, name: &str) -> impl Iterator<Item = &'a str> {

@@ -1,11 +1,12 @@
 //! Tests that hold only where a feature is left out: `scripts/test` runs each, beside all those that it runs
 //! with all features.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+#[path = "support/tree.rs"]
+mod tree;
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use self::tree::{files, root};
 
 /// A test that exists only with some features, and without others.
 #[derive(Debug)]
@@ -82,20 +83,9 @@ fn bound(place: &str, program: Option<&str>, text: &str) -> Vec<Bound> {
     found
 }
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten() {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// The tests of all packages. This file is skipped, because it only mentions such tests.
 fn of_all() -> Vec<Bound> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let testing = fs::read_dir(root.join("testing")).expect("its folder");
     let packages = fs::read_dir(root).expect("the workspace").chain(testing);
     let packages = packages.map(|entry| entry.expect("an entry").path());
@@ -104,9 +94,7 @@ fn of_all() -> Vec<Bound> {
     for package in packages.chain([root.to_owned()]) {
         for folder in ["src", "tests"] {
             let folder = package.join(folder);
-            let mut paths = Vec::new();
-            files(&folder, &mut paths);
-            for path in paths {
+            for path in files(&folder, "rs") {
                 let below = path.strip_prefix(&folder).expect("it is in the folder");
                 let first = below.iter().next().expect("a name").to_string_lossy();
                 let program = first.strip_suffix(".rs").unwrap_or(&first);

@@ -1,35 +1,27 @@
 //! docs/rules.md has each rule of the contract, with the cases and the planted bugs that the code has for it.
 
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
-    path::Path,
 };
+
+use self::tree::{files, root};
 
 const PAGE: &str = "docs/rules.md";
 /// The environment variable by which the test writes the lists again.
 const WRITE: &str = "RULES";
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect("a text of the repository")
 }
 
-/// The texts of all Rust files below a folder.
-fn sources(folder: &Path) -> Vec<String> {
-    let mut texts = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            texts.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            texts.push(fs::read_to_string(path).expect("a text"));
-        }
-    }
-    texts
+/// The texts of all Rust files below a folder of the repository.
+fn sources(folder: &str) -> impl Iterator<Item = String> {
+    let paths = files(&root().join(folder), "rs").into_iter();
+    paths.map(|path| fs::read_to_string(path).expect("a text"))
 }
 
 /// `L4` of `l4_a_second_ack`, if it begins with a rule.
@@ -72,7 +64,7 @@ fn cases() -> Lists {
         "queue-conformance/src/cases",
         "queue-schedule/tests/schedule",
     ] {
-        for text in sources(&root().join(folder)) {
+        for text in sources(folder) {
             let names = text
                 .split("async fn ")
                 .skip(1)
@@ -91,7 +83,7 @@ fn cases() -> Lists {
 /// The planted bugs that a rule's check may find: `name: …, by "L4" | "L5";`.
 fn planted() -> Lists {
     let mut planted = Lists::new();
-    for text in sources(&root().join("queue-sim/tests/planted_bugs")) {
+    for text in sources("queue-sim/tests/planted_bugs") {
         for line in text.lines() {
             let Some((name, by)) = line.split_once(", by \"") else {
                 continue;

@@ -1,5 +1,5 @@
-//! Data that earlier versions stored. `layout_N.txt` has what version 0.N.0 stored of the queues in `shop.rs`, and
-//! `layout_N.shown.txt` what its calls returned of that later. This version has to show the same.
+//! Data that earlier versions stored. `layout_N.txt` has the queues of `shop.rs` in layout N, and `layout_N.shown.txt` the
+//! results of all calls on them. This version has to return the same.
 //!
 //! `STORED=write cargo test -p queue-redis --test stored` writes the files of this version's layout again. Do so
 //! only while the layout is not released.
@@ -26,9 +26,6 @@ use queue_core::{Backend, LAYOUT_VERSION, Timestamp};
 use real_redis::Server;
 
 use self::patient::patient;
-
-/// The layouts of the released versions, and of this one.
-const LAYOUTS: [u32; 1] = [LAYOUT_VERSION];
 
 /// A clock that a test moves, so that what is stored does not depend on when it is stored.
 #[derive(Clone)]
@@ -82,7 +79,7 @@ fn assert_same(name: &str, now: &str, before: &str) {
 
 #[tokio::test]
 async fn data_of_each_released_layout_is_read_as_it_was_stored() {
-    for layout in LAYOUTS {
+    for layout in 1..=LAYOUT_VERSION {
         let server = Server::start().expect("a server");
         dump::load(&server, &read(&file(layout, ".txt")));
         let clock = Clock::at_the_beginning();

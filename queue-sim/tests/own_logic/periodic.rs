@@ -6,7 +6,7 @@ use std::{
 };
 
 use queue_core::{
-    Json, Push, QueueName, ReliableConfig, Timestamp,
+    Json, Push, QueueName, ReliableConfig,
     call::{Answer, Call},
 };
 use queue_schedule::{
@@ -16,16 +16,15 @@ use queue_schedule::{
 use queue_sim::{
     history::CallEnd,
     sim::{BoxError, Drained, Rules, Run, RunRecord, Sim, check, sim},
+    world::EPOCH,
 };
 use queue_worker::Context;
 use serde::{Deserialize, Serialize};
 
 const SCHEDULERS: usize = 3;
 
-/// The beginning of every run, 2027-01-15 08:00 UTC, in milliseconds.
-const START: u64 = 1_800_000_000_000;
-
-/// Every 20 s for five minutes from the beginning of a run. The next slot is a year away, so a run comes to its end.
+/// Every 20 s for five minutes from the beginning of a run, which is 2027-01-15 08:00 UTC. The next slot is a year away,
+/// so a run comes to its end.
 const EXPRESSION: &str = "*/20 0-4 8 15 1 *";
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,7 +59,7 @@ async fn serve(run: &Run, periodic: Periodic) -> Result<(), BoxError> {
 
 /// The time until no scheduler runs any more. A run is over once its queue is empty after that.
 fn left(run: &Run) -> Duration {
-    let end = Timestamp::from_millis(START + 10 * 60_000);
+    let end = EPOCH.plus_millis(10 * 60_000);
     end.since(run.now())
 }
 

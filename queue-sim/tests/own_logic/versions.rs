@@ -1,15 +1,17 @@
 //! A rolling deploy: workers of two versions of a program on one queue, while producers of both push.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, pin::Pin, time::Duration};
 
 use queue_core::{Job, Json, Push, Reliable, ReliableConfig, ReliableQueueExt, Timestamp};
-use queue_sim::sim::{BoxError, Drained, Effects, Ledger, Rules, Run, RunRecord, Sim, check, sim};
-use queue_worker::{Backoff, Router, Worker};
+use queue_sim::{
+    sim::{BoxError, Drained, Effects, Ledger, Rules, Run, RunRecord, Sim, check, sim},
+    world::EPOCH,
+};
+use queue_worker::{Backoff, Context, Router, Worker};
 use serde::{Deserialize, Serialize};
 
 /// The time of each run at which the last worker of the old version ends, after the run's beginning.
 const DEPLOYED: Duration = Duration::from_secs(5 * 60);
-const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 /// With a back-off that doubles, more attempts than fit into the deploy; and some that faults may spend.
 const ATTEMPTS: u32 = 20;
 
@@ -25,12 +27,7 @@ mod old {
     }
 
     pub(super) fn router(sent: Ledger) -> Router {
-        Router::new().on(move |job: Welcome, _| {
-            let sent = sent.clone();
-            async move {
-                let _ = sent.apply_once(format!("welcome {}", job.user)).await;
-            }
-        })
+        Router::new().on(send(sent, |job: &Welcome| job.user))
     }
 }
 
@@ -58,20 +55,22 @@ mod new {
     }
 
     pub(super) fn router(sent: Ledger) -> Router {
-        let said = sent.clone();
         Router::new()
-            .on(move |job: Welcome, _| {
-                let sent = sent.clone();
-                async move {
-                    let _ = sent.apply_once(format!("welcome {}", job.user)).await;
-                }
-            })
-            .on(move |job: Goodbye, _| {
-                let said = said.clone();
-                async move {
-                    let _ = said.apply_once(format!("goodbye {}", job.user)).await;
-                }
-            })
+            .on(send(sent.clone(), |job: &Welcome| job.user))
+            .on(send(sent, |job: &Goodbye| job.user))
+    }
+}
+
+/// The handler of a job: sends a mail of its type to its user, once.
+fn send<J: Job + Send + 'static>(
+    sent: Ledger,
+    user: fn(&J) -> u64,
+) -> impl Fn(J, Context) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync + 'static {
+    move |job, _| {
+        let (sent, mail) = (sent.clone(), format!("{} {}", J::NAME, user(&job)));
+        Box::pin(async move {
+            let _ = sent.apply_once(mail).await;
+        })
     }
 }
 
@@ -110,7 +109,7 @@ async fn push<J: Job + Serialize + Sync>(jobs: &Reliable<()>, job: &J) -> Result
 
 fn deploy(name: &str, old_router: fn(Ledger) -> Router) -> Sim {
     let config = ReliableConfig::default().with_max_attempts(ATTEMPTS);
-    let deployed = START.plus_millis(DEPLOYED.as_millis() as u64);
+    let deployed = EPOCH.plus_millis(DEPLOYED.as_millis() as u64);
     sim(name)
         .reliable::<()>("jobs", config)
         .producer(|jobs| async move {

@@ -214,13 +214,14 @@ pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>)
             .await
             .expect("pushes");
         let leased = take_one(&*queue).await;
-        let standing = |found: Found| match found {
-            Found::Present { standing, .. } => Some(standing),
-            _ => None,
-        };
         let found = queue.find_one(pushed.id()).await.expect("finds");
-        let is_leased = matches!(standing(found), Some(Standing::Leased { .. }));
-        assert!(is_leased, "a key of {length} bytes");
+        let Found::Present {
+            standing: Standing::Leased { .. },
+            ..
+        } = found
+        else {
+            panic!("a key of {length} bytes: {found:?}")
+        };
         let retry = Settlement::retry_because(leased.receipt, ms(3_600_000), "no paper");
         settle(&*queue, retry).await;
         let found = queue.find_one(pushed.id()).await.expect("finds");
