@@ -109,7 +109,9 @@ async fn a_queue_under_load_has_no_findings() {
         .reliable::<u64>("orders")
         .await
         .unwrap();
-    let worker = queue_worker::Worker::new(orders.clone()).concurrency(8);
+    let worker = queue_worker::Worker::new(orders.clone())
+        .concurrency(8)
+        .holder("web 1");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let shutdown = async { stopped.await.unwrap_or_default() };
     let worker = tokio::spawn(worker.run_until(shutdown, |order: u64, _| async move {
@@ -128,16 +130,15 @@ async fn a_queue_under_load_has_no_findings() {
         tokio::time::sleep(Duration::from_millis(7)).await;
     }
     producer.abort();
-    // The worker waits for more, and says so under its name.
+    // The worker waits for more, and says so under its name, which has a blank.
     let begun = tokio::time::Instant::now();
-    while !said(&server.url(), &["consumers", "orders"])
-        .0
-        .contains("waits")
-    {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "the worker is not seen"
-        );
+    loop {
+        let (consumers, _) = said(&server.url(), &["consumers", "orders"]);
+        if consumers.lines().any(|row| fits(row, "web 1 …waits  0 …")) {
+            break;
+        }
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(60), "{consumers}");
     }
     stop.send(()).unwrap();
     worker.await.unwrap().unwrap();
@@ -394,6 +395,22 @@ fn a_server_that_is_not_there_is_named_and_no_secret_shown() {
         "{text}"
     );
     assert_eq!(status, 2);
+}
+
+/// Another server may be meant, so the answer names this one.
+#[test]
+fn a_server_without_queues_is_named() {
+    let server = Server::start().unwrap();
+    for command in ["ls", "why"] {
+        let (text, status) = said(&server.url(), &[command]);
+        let address = server.url();
+        let address = address.rsplit("//").next().unwrap();
+        assert!(
+            text.contains("no queues at") && text.contains(address),
+            "{text}"
+        );
+        assert_eq!(status, 0, "{text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -92,14 +92,14 @@ async fn waiting(
     Ok(Some(registered))
 }
 
-/// The channel of a registration. Behind a blank may follow the lease that the process wants: its length in
-/// milliseconds, and the holder's name.
+/// The channel of a registration. Behind a blank may follow the lease that the process wants: the registration's
+/// number, the lease's length in milliseconds, and the holder's name.
 fn channel(registration: &str) -> &str {
     registration.split(' ').next().unwrap_or_default()
 }
 
 fn holder(registration: &str) -> Option<String> {
-    registration.splitn(3, ' ').nth(2).map(str::to_owned)
+    registration.splitn(4, ' ').nth(3).map(str::to_owned)
 }
 
 /// Settings by which a server refuses writes.

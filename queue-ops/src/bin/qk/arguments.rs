@@ -37,6 +37,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Lists the queues, those with findings first.
+    #[command(visible_alias = "list")]
     Ls,
     /// Says why a queue stands still, or that it does not. Without a queue: each one that has findings.
     Why {
@@ -277,6 +278,7 @@ pub(crate) struct Chosen {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Dead {
     /// Lists dead letters.
+    #[command(visible_alias = "list")]
     Ls {
         queue: String,
         /// The most dead letters.

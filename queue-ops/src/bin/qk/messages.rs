@@ -115,9 +115,10 @@ pub(crate) async fn show(
                 .map(|failure| format!("; last failure: {}", one_line(failure)));
             let failure = failure.unwrap_or_default();
             format!(
-                "{}; pushed {} ago, {attempts} attempts{failure}",
+                "{}; pushed {} ago, {}{failure}",
                 standing(place),
-                words(*age)
+                words(*age),
+                counted((*attempts).into(), "attempt")
             )
         }
         Found::Dead {
@@ -130,7 +131,8 @@ pub(crate) async fn show(
                 .as_deref()
                 .map(|failure| format!(": {}", one_line(failure)));
             format!(
-                "dead after {attempts} attempts: {reason}{}",
+                "dead after {}: {reason}{}",
+                counted((*attempts).into(), "attempt"),
                 failure.unwrap_or_default()
             )
         }

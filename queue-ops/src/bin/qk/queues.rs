@@ -17,6 +17,7 @@ use crate::{
     arguments::Setting,
     open, open_leasing,
     output::{Output, clean, one_line, table, write_line},
+    server,
 };
 
 pub(crate) async fn list(backend: &dyn Backend, output: &Output) -> Outcome {
@@ -26,6 +27,11 @@ pub(crate) async fn list(backend: &dyn Backend, output: &Output) -> Outcome {
         is_paused.map_or(0, |paused| if paused { 1 } else { 2 })
     };
     queues.sort_by_key(rank);
+    if queues.is_empty() {
+        let nowhere = server::no_queues(backend).await?;
+        output.show(&queues, || nowhere);
+        return Ok(End::Well);
+    }
     output.show(&queues, || {
         let rows = queues.iter().map(|queue| {
             let mut row = vec![queue.name.to_string(), queue.kind.to_string()];
@@ -80,6 +86,11 @@ pub(crate) async fn why(
 pub(crate) async fn why_any(backend: &dyn Backend, output: &Output) -> Outcome {
     let mut sick = Vec::new();
     let queues = list_queues(backend, usize::MAX).await?;
+    if queues.is_empty() {
+        let nowhere = server::no_queues(backend).await?;
+        output.show(&queues, || nowhere);
+        return Ok(End::Well);
+    }
     for queue in &queues {
         let diagnosis = diagnose(backend, queue.name.as_str()).await?;
         if !diagnosis.is_healthy() {
@@ -89,7 +100,10 @@ pub(crate) async fn why_any(backend: &dyn Backend, output: &Output) -> Outcome {
     sick.sort_by_key(|diagnosis| diagnosis.findings[0].severity);
     output.show(&sick, || {
         if sick.is_empty() {
-            return format!("nothing is wrong with {} queues", queues.len());
+            return format!(
+                "nothing is wrong with {}",
+                counted(queues.len() as u64, "queue")
+            );
         }
         let lines = sick
             .iter()

@@ -13,6 +13,16 @@ use crate::{
 /// A name under which nothing is stored: the facts of a server need none.
 const NO_QUEUE: &str = "qk-check";
 
+/// What is said of a server without queues: which one it is, since another may be meant.
+pub(crate) async fn no_queues(backend: &dyn Backend) -> Result<String, Error> {
+    let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
+    let address = facts.server.map(|server| format!(" at {}", server.address));
+    let address = address.unwrap_or_default();
+    Ok(format!(
+        "no queues{address}; `--url` or QUEUE_URL names another server"
+    ))
+}
+
 /// Shows the server's problems, now and later. An error of connecting is a finding, too.
 pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output) -> Outcome {
     let backend = match backend {
