@@ -4,8 +4,7 @@
 use queue_core::ErrorKind;
 use queue_core::{Error, Queues, Result};
 
-const KNOWN: &str =
-    "known are memory:, redis://, rediss://, redis+sentinel://, redis+cluster:// and unix://";
+const KNOWN: &str = "known are memory:, redis://, redis+sentinel://, redis+cluster://, the same with rediss, and unix://";
 
 /// The URL for a program that was given none: `memory:` if that backend is compiled in, else a
 /// Redis server on this machine, `redis://127.0.0.1:6379`.
@@ -40,6 +39,7 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// | `redis+cluster://[user:password@]host[:port][,host…]` | the cluster that these servers belong to | `redis` |
 /// | `rediss+cluster://…` | the same through TLS | `tls` |
 /// | `unix:///path/to/socket[?db=…&user=…&pass=…&prefix=…]` | the Redis server at that socket | `redis` |
+/// | `valkey://…`, `valkeys://…` and the like | the same as `redis://…`, `rediss://…` | |
 ///
 /// Through TLS, this trusts the system's roots, or the roots in the file that `SSL_CERT_FILE` names. `Tls` has more
 /// settings, such as a certificate of your own.

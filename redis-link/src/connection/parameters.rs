@@ -151,12 +151,21 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn unknown(name: Option<&str>, known: ParameterNames) -> Error {
+    // Where a URL of this form has what was meant by the parameter.
+    let place = match name {
+        Some("db" | "database") if known == OF_HOSTS => {
+            "; the database stands behind the host: redis://host:6379/3"
+        }
+        Some("user" | "username" | "pass" | "password") if known != OF_SOCKETS => {
+            "; the login stands in front of the host: redis://user:password@host"
+        }
+        _ => "; the settings of RedisBackend::builder are no parameters",
+    };
     let known = known.join(", ");
     Error::invalid(match name {
-        Some(name) => format!(
-            "the Redis URL has an unknown parameter {name:?}: known are {known}; the settings of \
-             RedisBackend::builder are no parameters"
-        ),
+        Some(name) => {
+            format!("the Redis URL has an unknown parameter {name:?}: known are {known}{place}")
+        }
         None => format!(
             "the Redis URL has an unknown parameter, which may be part of a password: known are \
              {known}; write an & in a password as %26"

@@ -86,7 +86,11 @@ fn url_errors_name_the_fault_without_a_password() {
             "redis://a?perfix=shop",
             "\"perfix\": known are protocol, prefix",
         ),
-        ("redis://a?db=3", "\"db\": known are protocol, prefix"),
+        (
+            "redis://a?db=3",
+            "\"db\": known are protocol, prefix, client_name, startup_timeout; the database stands behind the host",
+        ),
+        ("redis://a?password=3", "the login stands in front"),
         ("redis://a?max_retries=3", "\"max_retries\": known are"),
         (
             "unix:///a?database=3",
