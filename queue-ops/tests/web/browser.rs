@@ -71,6 +71,18 @@ fn open(browser: &Browser, site: &Site, path: &str) {
     browser.goto(&format!("{}{path}", site.url));
 }
 
+/// Opens a page with its stylesheet, which a browser on a starved machine may give up.
+fn open_with_style(browser: &Browser, site: &Site, path: &str) {
+    let is_styled = "return Boolean(document.querySelector('link[rel=stylesheet]')?.sheet)";
+    for _ in 0..5 {
+        open(browser, site, path);
+        if browser.ask(is_styled) == true {
+            return;
+        }
+    }
+    panic!("{path} has no stylesheet");
+}
+
 /// The text of the page; nothing while the next page replaces it.
 fn text(browser: &Browser) -> String {
     let body = browser.find("body");
@@ -119,7 +131,7 @@ async fn each_page_can_be_read_on_a_desk_and_on_a_phone() {
                 sign_in(&browser, &site).await;
             }
             for path in PAGES {
-                open(&browser, &site, path);
+                open_with_style(&browser, &site, path);
                 let faults = browser.ask(FAULTS);
                 assert_eq!(
                     faults.as_array().map(Vec::len),
