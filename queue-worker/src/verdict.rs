@@ -195,6 +195,11 @@ impl<E: Display> From<E> for Failure {
 
 /// The return types of handlers: nothing, an [`Output`], a [`Verdict`], or a `Result` whose error is a [`Failure`]
 /// or any `Display` value.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot return `{Self}`",
+    note = "a handler returns `()`, an `Output`, a `Verdict`, or a `Result` of one of them whose error is a `Failure` \
+            or any value that implements `Display`"
+)]
 pub trait IntoVerdict {
     /// Converts into a verdict.
     fn into_verdict(self) -> Verdict;

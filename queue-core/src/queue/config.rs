@@ -239,7 +239,8 @@ pub(crate) fn same<V: PartialEq + fmt::Display>(what: &str, stored: V, asked: V)
     if stored == asked {
         return Ok(());
     }
-    let way_out = "open it with the stored value, change that by reconfigure, or use another name";
+    let way_out = "open it with the stored value, change that by Queues::reconfigure or `qk reconfigure`, or use \
+                   another name";
     Err(mismatch(what, stored, asked, way_out))
 }
 

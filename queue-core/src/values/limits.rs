@@ -332,8 +332,8 @@ fn too_large(entry: Option<usize>, size: usize, max_body: usize) -> Error {
         None => format!("a message of {size} bytes"),
     };
     Error::invalid(format!(
-        "{what} of body and headers: at most {max_body}, as the queue's max_body says; store large \
-         bodies elsewhere and push a reference"
+        "{what} of body and headers: at most {max_body}, as max_body says where this program opens the queue; \
+         raise it there by with_max_body, or store large bodies elsewhere and push a reference"
     ))
 }
 

@@ -186,8 +186,8 @@ impl Error {
         Self::new(
             ErrorKind::LeaseLost,
             format!(
-                "the lease on message {} is not held with token {}: it expired, was settled \
-                 before, or is somebody else's now",
+                "the lease on message {} is not held with token {}: it expired, was settled before, or is \
+                 somebody else's now; stop the work on it, and take a longer lease or extend it in time",
                 receipt.id, receipt.token
             ),
         )
