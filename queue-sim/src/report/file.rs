@@ -54,5 +54,10 @@ fn folder() -> Option<PathBuf> {
         .into_iter()
         .chain(above.map(|folder| folder.join("target")));
     let target = targets.find(|target| target.is_dir());
-    Some(target.unwrap_or_else(env::temp_dir).join("queue-sim"))
+    let pictures = target.unwrap_or_else(env::temp_dir).join("queue-sim");
+    // Crates of one workspace have one `target`, and may have tests of one name.
+    Some(match env::var_os("CARGO_PKG_NAME") {
+        Some(package) => pictures.join(package),
+        None => pictures,
+    })
 }
