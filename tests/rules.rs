@@ -12,7 +12,7 @@ use self::tree::{files, root};
 
 const PAGE: &str = "docs/rules.md";
 /// The environment variable by which the test writes the lists again.
-const WRITE: &str = "RULES";
+const WRITE: &str = "EXPECTED";
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect("a text of the repository")

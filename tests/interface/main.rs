@@ -31,7 +31,7 @@ fn the_interface_of_each_crate_is_the_reviewed_one() {
     let variable =
         |name: &str| env::var(name).unwrap_or_else(|_| panic!("scripts/interface sets {name}"));
     let folder = PathBuf::from(variable("INTERFACE_JSON"));
-    let write = env::var("INTERFACE").is_ok_and(|value| value == "write");
+    let write = env::var("EXPECTED").is_ok_and(|value| value == "write");
     let texts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interface");
     let packages = variable("INTERFACE_PACKAGES");
     let packages: Vec<&str> = packages.split_whitespace().collect();

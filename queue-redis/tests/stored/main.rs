@@ -1,7 +1,7 @@
 //! Data that earlier versions stored. `layout_N.txt` has the queues of `shop.rs` in layout N, and `layout_N.shown.txt` the
 //! results of all calls on them. This version has to return the same.
 //!
-//! `STORED=write cargo test -p queue-redis --test stored` writes the files of this version's layout again. Do so
+//! `EXPECTED=write cargo test -p queue-redis --test stored` writes the files of this version's layout again. Do so
 //! only while the layout is not released.
 
 #![cfg(unix)]
@@ -97,7 +97,7 @@ async fn this_version_stores_what_the_newest_file_shows() {
     let clock = Clock::at_the_beginning();
     shop::store(&connect(&server, &clock).await, &clock).await;
     let stored = dump::dump(&server);
-    if env::var("STORED").is_ok_and(|value| value == "write") {
+    if env::var("EXPECTED").is_ok_and(|value| value == "write") {
         fs::write(file(LAYOUT_VERSION, ".txt"), &stored).expect("writes");
         let shown = shown(&server, &clock).await;
         return fs::write(file(LAYOUT_VERSION, ".shown.txt"), shown).expect("writes");
