@@ -1,6 +1,6 @@
 //! When a schedule has its slots.
 
-use std::{iter::successors, str::FromStr, time::Duration};
+use std::{fmt, iter::successors, str::FromStr, time::Duration};
 
 use croner::Cron;
 use jiff::{Timestamp as Instant, Zoned, tz::TimeZone};
@@ -37,6 +37,35 @@ impl Rule {
     }
 }
 
+/// The fields of an expression; one of six has the seconds in front of them.
+const FIELDS: [&str; 5] = [
+    "minute",
+    "hour",
+    "day of the month",
+    "month",
+    "day of the week",
+];
+
+/// The error for an expression that cannot be read, which names the field if only one is wrong.
+fn unreadable(expression: &str, error: &impl fmt::Display) -> Error {
+    let fields: Vec<&str> = expression.split_whitespace().collect();
+    let is_wrong = |at: usize| {
+        let mut others = ["*"; 5];
+        others[at] = fields[at];
+        Cron::from_str(&others.join(" ")).is_err()
+    };
+    let wrong = match fields.len() {
+        5 => (0..5).find(|at| is_wrong(*at)),
+        _ => None,
+    };
+    let wrong = wrong.map(|at| format!("the {} `{}`: ", FIELDS[at], fields[at]));
+    Error::invalid(format!(
+        "the cron expression `{expression}`: {}{error} Its fields are {}, such as `30 2 * * *`",
+        wrong.unwrap_or_default(),
+        FIELDS.join(", ")
+    ))
+}
+
 /// A rule that has been read.
 #[derive(Debug, Clone)]
 pub(crate) enum Calendar {
@@ -52,12 +81,8 @@ impl Calendar {
     pub(crate) fn of(rule: &Rule) -> Result<Self> {
         match rule {
             Rule::Cron { expression, zone } => {
-                let cron = Cron::from_str(expression).map_err(|error| {
-                    Error::invalid(format!(
-                        "the cron expression `{expression}`: {error} It has minute, hour, day of the month, month and \
-                         day of the week, such as `30 2 * * *`"
-                    ))
-                })?;
+                let cron =
+                    Cron::from_str(expression).map_err(|error| unreadable(expression, &error))?;
                 let time_zone = TimeZone::get(zone).map_err(|error| {
                     Error::invalid(format!(
                         "the time zone `{zone}`: {error}; zones have names such as Europe/Berlin"

@@ -1,6 +1,6 @@
 //! The definition of a schedule.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use queue_core::{Error, Result, millis_ceil};
 use serde::{Deserialize, Serialize};
@@ -27,13 +27,25 @@ pub enum Missed {
 
 /// A schedule: a name, when it has slots, and what to do about missed ones.
 #[must_use = "it does nothing until a scheduler has it"]
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Periodic {
     pub(crate) name: String,
     pub(crate) rule: Rule,
     pub(crate) calendar: Calendar,
     pub(crate) missed: Missed,
     pub(crate) unless_running: bool,
+}
+
+impl fmt::Debug for Periodic {
+    /// Without what was read of the rule, which is long.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Periodic")
+            .field("name", &self.name)
+            .field("rule", &self.rule)
+            .field("missed", &self.missed)
+            .field("unless_running", &self.unless_running)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Periodic {

@@ -92,7 +92,9 @@ async fn c5_every_hour_goes_on_through_both_changes() {
 #[test]
 fn a_wrong_expression_or_zone_is_named_with_a_right_one() {
     for (expression, zone, right) in [
-        ("61 * * * *", "Europe/Berlin", "`30 2 * * *`"),
+        ("61 * * * *", "Europe/Berlin", "the minute `61`: "),
+        ("0 3 * jam *", "Europe/Berlin", "the month `jam`: "),
+        ("0 3 * *", "Europe/Berlin", "`30 2 * * *`"),
         ("every day", "Europe/Berlin", "`30 2 * * *`"),
         ("0 3 * * *", "Europe/Berln", "Europe/Berlin"),
     ] {
