@@ -219,7 +219,13 @@ pub(crate) use {leasing_setters, plain_checks};
 
 /// The error of an open that asks for another value than the stored one.
 pub fn config_mismatch(what: &str, stored: impl fmt::Display, asked: impl fmt::Display) -> Error {
-    let way_out = "open it with the stored value, or use another name";
+    let way_out = match what {
+        // A removal loses messages, so it is no way out of a layout that this version does not know.
+        "kind" => {
+            "open it as that, use another name, or remove it by Queues::remove or `qk remove`"
+        }
+        _ => "open it with the stored value, or use another name",
+    };
     mismatch(what, stored, asked, way_out)
 }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::in_json;
+
 /// The number of messages in each place at one instant.
 ///
 /// A message counts as ready from its deadline or due time on, reclaimed yet or not (L7).
@@ -81,8 +83,10 @@ pub struct Counters {
     /// How long the message at the head of the queue has been ready: since its push, its due time or the end
     /// of its retry delay. A release or an expired lease does not restart this time. Returned messages and
     /// each priority have a head of their own; the oldest head counts.
+    #[serde(default, rename = "oldest_ready_ms", with = "in_json::millis_if_any")]
     pub oldest_ready: Option<Duration>,
     /// The time until the queue's rate allows the next delivery (Q2); `None` if it allows one now, or has no rate.
+    #[serde(default, rename = "next_token_ms", with = "in_json::millis_if_any")]
     pub next_token: Option<Duration>,
     /// Whether the queue is paused.
     pub paused: bool,

@@ -13,6 +13,26 @@ pub(crate) fn millis<S: Serializer>(duration: &Duration, serializer: S) -> Resul
     serializer.serialize_u64(millis_ceil(*duration))
 }
 
+/// A time that may be missing, both ways.
+pub(crate) mod millis_if_any {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Duration, millis_ceil};
+
+    pub(crate) fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(millis_ceil).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_millis))
+    }
+}
+
 /// Writes JSON bytes as that JSON, other text as a string, and other bytes as `{"hex": "00ff"}`.
 pub(crate) fn bytes<S: Serializer>(bytes: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
     shown(bytes).serialize(serializer)

@@ -40,15 +40,14 @@ local function counters()
   if string.find(flags, 'l', 1, true) then
     --- @include "lib/limits"
     local _, millis = allow(1)
-    next_token = millis and { secs = math.floor(millis / 1000), nanos = millis % 1000 * 1000000 }
+    next_token = millis
   end
-  local age = since and whole(now - since)
   local reply = {
     depth = { ready = whole(ready), delayed = delayed, leased = leased, dead = call('ZCARD', DEAD) },
     dedup_marks = call('ZCARD', DEDUP),
     groups = count_groups and count_groups() or 0,
-    oldest_ready = age and { secs = math.floor(age / 1000), nanos = age % 1000 * 1000000 },
-    next_token = next_token,
+    oldest_ready_ms = since and whole(now - since),
+    next_token_ms = next_token,
     paused = string.find(flags, 'p', 1, true) ~= nil,
   }
   for k, name in ipairs(counted) do
