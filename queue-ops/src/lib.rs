@@ -52,5 +52,5 @@ pub use self::{
         ExportedBody, ExportedGroup, ExportedMessage, ExportedPlace, Transferred, export, import,
         move_messages,
     },
-    words::{counted, duration_in_words, standing_in_words},
+    words::{counted, duration_in_words, holder_in_words, standing_in_words},
 };

@@ -29,6 +29,14 @@ pub fn counted(count: u64, thing: &str) -> String {
     }
 }
 
+/// The name of a holder; who took a lease without one has none.
+pub fn holder_in_words(holder: &str) -> &str {
+    match holder {
+        "" => "(without a name)",
+        name => name,
+    }
+}
+
 /// Where a message is, in words. `shown` shows what others wrote: the holder's name, and the progress.
 pub fn standing_in_words(standing: &Standing, shown: impl Fn(&[u8]) -> String) -> String {
     match standing {
@@ -40,7 +48,7 @@ pub fn standing_in_words(standing: &Standing, shown: impl Fn(&[u8]) -> String) -
             progress,
             ..
         } => {
-            let holder = holder.as_ref().map_or("an unnamed holder", Holder::as_str);
+            let holder = holder_in_words(holder.as_ref().map_or("", Holder::as_str));
             let progress = progress
                 .as_ref()
                 .map(|progress| format!(", at {}", shown(progress)));

@@ -13,7 +13,7 @@ use crate::{
     consumers::leased_at,
     fingerprint::{fingerprint, group_failures},
     groups::{group_in_words, group_key},
-    words::{counted, duration_in_words as words, year},
+    words::{counted, duration_in_words as words, holder_in_words, year},
 };
 
 /// A message that is ready for longer than this should have been handed out.
@@ -24,6 +24,8 @@ const SLOW: Duration = Duration::from_secs(300);
 const LIMITED_LONG: Duration = Duration::from_secs(60);
 /// A lease that has longer to go is no lease that a heartbeat extends.
 const LONG_LEASE: Duration = Duration::from_secs(3_600);
+/// While messages wait for a consumer, a lease that has longer to go is worth a word: its holder may be dead.
+const LEASED_LONG: Duration = Duration::from_secs(60);
 /// Nobody means to schedule a message this far ahead.
 const TOO_FAR: Duration = Duration::from_secs(20 * 365 * 86_400);
 /// A delay within this time is plausible.
@@ -192,6 +194,9 @@ fn full(look: &Look, line: &Line) -> Option<Finding> {
         .with("occupied", occupied)
         .with("capacity", capacity)
         .with("waiting_for_room", look.facts.waiting_for_room);
+    if severity == Severity::Standstill {
+        return Some(finding.advise("start consumers: more room would be full soon, too"));
+    }
     Some(finding.remedy(
         "start consumers, or make it larger",
         format!("qk reconfigure {} capacity={}", look.name, capacity * 2),
@@ -294,7 +299,7 @@ fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
             finding.remedy(resume, format!("qk resume {queue} --group '{key}'"))
         }
         (false, Some(id)) => finding.remedy(
-            "mend the cause, or take the message away",
+            "mend the cause, or take the message away by `qk cancel`",
             format!("qk show {queue} {id}"),
         ),
         (false, None) => finding,
@@ -344,9 +349,14 @@ fn wrong_unit(look: &Look, line: &Line) -> Option<Finding> {
     let first = far.first()?;
     let due = look.now.plus_millis(millis_ceil(*first));
     // A due time in microseconds is refused by every backend, but a delay in milliseconds is a long one in seconds.
-    let guess = match *first / 1_000 < NEAR {
-        true => ": milliseconds taken for seconds?",
-        false => "",
+    // And a time of the clock, taken for a delay, is due as long after now as now is after 1970.
+    let now = Duration::from_millis(look.now.as_millis());
+    let guess = match *first {
+        delay if delay > now / 10 * 9 && delay < now / 10 * 11 => {
+            ": a time of the clock taken for a delay?"
+        }
+        delay if delay / 1_000 < NEAR => ": milliseconds taken for seconds?",
+        _ => "",
     };
     let count = far.len();
     let sentence = format!("{count} due in the year {}{guess}", year(due));
@@ -366,7 +376,7 @@ fn due_in(message: &Peeked) -> Option<Duration> {
     }
 }
 
-/// A lease: its holder, the time it has lasted, and the time it has to go.
+/// A lease: its holder, or no text without one; the time it has lasted, and the time it has to go.
 struct Held<'a> {
     holder: &'a str,
     since: Timestamp,
@@ -383,9 +393,7 @@ fn leases(line: &Line) -> impl Iterator<Item = Held<'_>> {
                 holder,
                 ..
             } => Some(Held {
-                holder: holder
-                    .as_ref()
-                    .map_or("an unnamed holder", |holder| holder.as_str()),
+                holder: holder.as_ref().map_or("", |holder| holder.as_str()),
                 since: leased_at(receipt.token),
                 left: *time_left,
             }),
@@ -394,9 +402,11 @@ fn leases(line: &Line) -> impl Iterator<Item = Held<'_>> {
 }
 
 fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
-    let long: Vec<Held<'_>> = leases(line)
-        .filter(|lease| lease.left > LONG_LEASE)
-        .collect();
+    let depth = line.counters.depth;
+    let age = line.counters.oldest_ready.unwrap_or_default();
+    let starves = depth.ready > 0 && age > LEASED_LONG && look.facts.waiting == Some(0);
+    let bound = if starves { LEASED_LONG } else { LONG_LEASE };
+    let long: Vec<Held<'_>> = leases(line).filter(|lease| lease.left > bound).collect();
     let longest = long.iter().max_by_key(|lease| lease.left)?;
     let by_holder = long
         .iter()
@@ -408,14 +418,19 @@ fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
     } else {
         String::new()
     };
+    let waits = match starves {
+        true => format!("; {} ready, and no consumer waits", depth.ready),
+        false => String::new(),
+    };
     let sentence = format!(
-        "{by_holder} leased by `{}` for {} more{others}, since {}",
-        longest.holder,
+        "{by_holder} leased by `{}` for {} more{others}, since {}{waits}",
+        holder_in_words(longest.holder),
         words(longest.left),
         words(look.now.since(longest.since))
     );
-    let depth = line.counters.depth;
-    let severity = match depth.ready == 0 && long.len() as u64 >= depth.leased {
+    // Nothing is handed out: there is nothing else, or nobody has come for it for long.
+    let stands = depth.ready == 0 || starves && age > SLOW;
+    let severity = match stands && long.len() as u64 >= depth.leased {
         true => Severity::Standstill,
         false => Severity::Trouble,
     };
@@ -424,7 +439,7 @@ fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
         .with("holder", longest.holder)
         .with("time_left_ms", millis_ceil(longest.left));
     Some(finding.remedy(
-        "if the holder hangs, release its messages",
+        "if the holder hangs or is dead, release its messages",
         format!("qk release {} --holder '{}'", look.name, longest.holder),
     ))
 }
@@ -505,18 +520,14 @@ fn failing(look: &Look, line: &Line) -> Option<Finding> {
             words(next)
         ),
     };
-    let depth = line.counters.depth;
-    let severity = match depth.ready == 0 && depth.leased == 0 {
-        true => Severity::Standstill,
-        false => Severity::Trouble,
-    };
-    let finding = Finding::new(Problem::Failing, severity, sentence)
+    // Nothing else waits for them, so they are no standstill.
+    let finding = Finding::new(Problem::Failing, Severity::Trouble, sentence)
         .with("messages", largest.len() as u64)
         .with("first", first.message.id.get())
         .with("attempts", first.attempts)
         .with("next_ms", millis_ceil(next));
     Some(finding.remedy(
-        "mend the cause, or take the message away",
+        "mend the cause, or take the message away by `qk cancel`",
         format!("qk show {} {}", look.name, first.message.id),
     ))
 }
@@ -549,12 +560,14 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
         shown if shown < dead => format!(" of the first {shown}"),
         _ => String::new(),
     };
-    let sentence = format!(
-        "{}; {}{among}: '{}'",
-        counted(dead, "dead letter"),
-        largest.count,
-        largest.example
-    );
+    let dead_letters = counted(dead, "dead letter");
+    let sentence = match largest.count {
+        all if all == dead => format!("{dead_letters}: '{}'", largest.example),
+        some if among.is_empty() => {
+            format!("{dead_letters}, {some} of them: '{}'", largest.example)
+        }
+        some => format!("{dead_letters}, {some}{among}: '{}'", largest.example),
+    };
     let severity = if new > 0 {
         Severity::Trouble
     } else {
@@ -572,7 +585,15 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
 fn too_slow(look: &Look, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready?;
-    if depth.ready == 0 || depth.leased == 0 || age < SLOW || limit(look, line).is_some() {
+    // Leases that nobody extends belong to no consumer that works.
+    let are_held =
+        look.facts.waiting == Some(0) && leases(line).all(|lease| lease.left > LEASED_LONG);
+    if depth.ready == 0
+        || depth.leased == 0
+        || age < SLOW
+        || limit(look, line).is_some()
+        || are_held
+    {
         return None;
     }
     let sentence = format!(
@@ -607,7 +628,16 @@ fn empty(line: &Line) -> Option<Finding> {
     }
     let sentence = match counters.accepted {
         0 => "empty: nothing was ever pushed".to_owned(),
-        pushed => format!("empty: {pushed} were pushed, {} are acked", counters.acked),
+        pushed => {
+            let dead = match counters.depth.dead {
+                0 => String::new(),
+                dead => format!(", {dead} are dead"),
+            };
+            format!(
+                "empty: {pushed} were pushed, {} are acked{dead}",
+                counters.acked
+            )
+        }
     };
     let finding =
         Finding::new(Problem::Empty, Severity::Note, sentence).with("accepted", counters.accepted);

@@ -195,14 +195,16 @@ pub fn config_finding(
     wanted: &QueueConfig,
     settings: &str,
 ) -> Option<Finding> {
-    let mismatch = wanted.check_stored(stored, false).err()?;
+    let mismatch = wanted.check_stored(stored, false).err()?.to_string();
+    // Its ways out are those of a program.
+    let sentence = mismatch.split(": ").next().unwrap_or_default();
     let finding = Finding::new(
         Problem::ConfigDiffers,
         Severity::Standstill,
-        mismatch.to_string(),
+        sentence.replace("this open asks", "a program asks"),
     );
     Some(finding.remedy(
-        "change the stored configuration, or the program's",
+        "change the program's configuration, or the stored one",
         format!("qk reconfigure {queue} {settings}"),
     ))
 }

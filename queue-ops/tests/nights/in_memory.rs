@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{LeasingExt, Overflow, Partitioned, Push, Queues, ReliableQueueExt, Timestamp};
 use queue_memory::MemoryBackend;
-use queue_ops::{Problem, diagnose};
+use queue_ops::{Problem, Severity, diagnose};
 use queue_worker::Worker;
 use tokio::time::{sleep, timeout};
 
@@ -110,6 +110,38 @@ async fn a_killed_worker_is_named() {
         ),
         "{line}"
     );
+}
+
+/// A worker that is not in the list of workers, and is killed under long leases.
+#[tokio::test(start_paused = true)]
+async fn messages_that_a_killed_holder_has_are_named_while_others_wait() {
+    let queues = Queues::new(MemoryBackend::starting_at(START));
+    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    orders.push_all(&[1, 2, 3]).await.unwrap();
+    let two = 2.try_into().unwrap();
+    let leased = orders.queue().settle_and_lease(&[], two, HOUR, None);
+    assert_eq!(leased.await.unwrap().1.deliveries.len(), 2);
+    let line = async || {
+        let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+        (diagnosis.is_healthy(), diagnosis.headline())
+    };
+    sleep(Duration::from_secs(50)).await;
+    assert!(line().await.0, "its handlers may be busy");
+    sleep(Duration::from_secs(70)).await;
+    assert_eq!(
+        line().await.1,
+        "2 leased by `(without a name)` for 58 min more, since 2 min; 1 ready, and no consumer waits: \
+         `qk release orders --holder ''`"
+    );
+    sleep(Duration::from_secs(200)).await;
+    let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
+    let stops: Vec<Problem> = diagnosis
+        .findings
+        .iter()
+        .filter(|one| one.severity == Severity::Standstill)
+        .map(|one| one.problem)
+        .collect();
+    assert_eq!(stops, [Problem::LongLeases], "consumers are not too slow");
 }
 
 /// The last ten gifts: full, and without a consumer, as it should be.

@@ -15,7 +15,7 @@ pub(crate) struct Night {
 }
 
 /// The nights of the queue `orders`. The caller waits until what is ready has been ready for long.
-pub(crate) const NIGHTS: [Night; 14] = [
+pub(crate) const NIGHTS: [Night; 15] = [
     Night {
         name: "paused",
         line: "paused; 7 ready wait",
@@ -42,9 +42,14 @@ pub(crate) const NIGHTS: [Night; 14] = [
         remedy: Some("qk peek orders delayed"),
     },
     Night {
+        name: "wrong clock",
+        line: "1 due in the year …: a time of the clock taken for a delay?",
+        remedy: Some("qk peek orders delayed"),
+    },
+    Night {
         name: "full",
         line: "full: 10 of 10, producers wait for room, no consumer",
-        remedy: Some("qk reconfigure orders capacity=20"),
+        remedy: None,
     },
     Night {
         name: "limited",
@@ -78,7 +83,7 @@ pub(crate) const NIGHTS: [Night; 14] = [
     },
     Night {
         name: "dead letters",
-        line: "4 dead letters; 3: 'buried: order 1: no article \"rose\"'",
+        line: "4 dead letters, 3 of them: 'buried: order 1: no article \"rose\"'",
         remedy: Some("qk dead groups orders"),
     },
     Night {
@@ -131,6 +136,12 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
                 let delay = Duration::from_secs(30 * 86_400 * 1_000);
                 orders.push(&order, delay).await.unwrap();
             }
+        }
+        "wrong clock" => {
+            let orders = queues.delay::<u64>("orders").await.unwrap();
+            let now = queues.backend().now().await.unwrap();
+            let since_1970 = Duration::from_millis(now.as_millis());
+            orders.push(&1, since_1970).await.unwrap();
         }
         "full" => {
             let orders = queues.bounded::<u64>("orders", 10).await.unwrap();

@@ -14,7 +14,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 #[derive(Debug, Parser)]
 #[command(name = "qk", version, about)]
 pub(crate) struct Arguments {
-    /// Where the queues are: redis://, rediss:// or unix:.
+    /// Where the queues are: redis:// or unix:, with +sentinel or +cluster, or rediss:// for TLS.
     #[arg(
         long,
         short,
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Lists the queues, those with findings first.
+    /// Lists the queues, paused ones first.
     #[command(visible_alias = "list")]
     Ls,
     /// Says why a queue stands still, or that it does not. Without a queue: each one that has findings.
@@ -48,6 +48,9 @@ pub(crate) enum Command {
         /// The name with which programs open their schedules.
         #[arg(long, default_value = "schedules")]
         schedules: String,
+        /// Status 1 only if a queue stands still, not for each finding: for an alarm.
+        #[arg(long)]
+        standstill: bool,
     },
     /// Shows a queue's counters.
     Stats { queue: String },
@@ -267,7 +270,7 @@ pub(crate) struct Chosen {
     pub(crate) queue: String,
     #[arg(required_unless_present = "holder")]
     pub(crate) ids: Vec<MessageId>,
-    /// All that this holder has, by the name that `qk peek QUEUE leased` shows.
+    /// All that this holder has, by the name that `qk consumers` shows; '' for leases without a name.
     #[arg(long, conflicts_with = "ids")]
     pub(crate) holder: Option<String>,
     /// Does it; without it, says what it would do.
@@ -321,7 +324,8 @@ pub(crate) struct DeadChoice {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Schedules {
-    /// Lists the schedules of a ring.
+    /// Lists the schedules.
+    #[command(visible_alias = "list")]
     Ls {
         #[command(flatten)]
         ring: Ring,

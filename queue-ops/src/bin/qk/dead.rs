@@ -45,11 +45,19 @@ async fn list(backend: &dyn Backend, queue: &str, limit: usize, output: &Output)
         let rows = page.entries.iter().map(|letter| {
             vec![
                 letter.id.to_string(),
-                one_line(&letter.why()),
+                letter.attempts.to_string(),
+                // The failure says more than that the attempts were over.
+                one_line(&match &letter.failure {
+                    Some(failure) => failure.clone(),
+                    None => letter.reason.to_string(),
+                }),
                 body(&letter.body),
             ]
         });
-        table(&["ID", "WHY", "BODY"], &rows.collect::<Vec<_>>())
+        table(
+            &["ID", "ATTEMPTS", "WHY", "BODY"],
+            &rows.collect::<Vec<_>>(),
+        )
     });
     Ok(End::Well)
 }
@@ -117,8 +125,19 @@ async fn chosen(leasing: &dyn Leasing, choice: &DeadChoice) -> Result<Vec<Messag
 
 /// Says what would be done, unless it was confirmed.
 fn is_confirmed(choice: &DeadChoice, verb: &str, ids: &[MessageId]) -> bool {
-    // Ids are named one by one.
-    if choice.yes || !choice.ids.is_empty() {
+    if ids.is_empty() {
+        let queue = &choice.queue;
+        write_line(&match &choice.reason {
+            Some(reason) => {
+                format!("no dead letter has '{reason}' in its reason: `qk dead groups {queue}`")
+            }
+            None => format!("{queue} has no dead letters"),
+        });
+        return false;
+    }
+    // A message that was revived in error can be buried again; one that was discarded is gone.
+    let named = !choice.ids.is_empty() && verb == "revive";
+    if choice.yes || named {
         return true;
     }
     let first: Vec<String> = ids.iter().take(5).map(|id| format!("#{id}")).collect();
@@ -144,7 +163,10 @@ async fn revive(
     let at_once = per_second.map_or(limits::MAX_BATCH, |most| most.get().min(limits::MAX_BATCH));
     let bar = progress(ids.len() as u64);
     for (nth, batch) in ids.chunks(at_once).enumerate() {
-        for one in leasing.revive(batch).await? {
+        for (id, one) in batch.iter().zip(leasing.revive(batch).await?) {
+            if !choice.ids.is_empty() && one != Revived::Revived && one != Revived::Full {
+                write_line(&format!("{id}: no dead letter has this id"));
+            }
             revived += usize::from(one == Revived::Revived);
             full += usize::from(one == Revived::Full);
         }

@@ -34,7 +34,7 @@ pub(crate) async fn pause(
 pub(crate) async fn resume(backend: &dyn Backend, queue: &str, group: &str) -> Outcome {
     let grouped = open_grouped(backend, &QueueName::new(queue)?).await?;
     grouped.resume_group(group.to_owned()).await?;
-    write_line(&format!("{group} is not paused"));
+    write_line(&format!("{queue} hands out messages of {group}"));
     Ok(End::Well)
 }
 

@@ -56,12 +56,9 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
     match &arguments.command {
         Command::Acl { prefix, cluster } => return server::acl(prefix, *cluster),
         Command::Completions { shell } => {
-            clap_complete::generate(
-                *shell,
-                &mut Arguments::command(),
-                "qk",
-                &mut std::io::stdout(),
-            );
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Arguments::command(), "qk", &mut script);
+            output::write_line(&String::from_utf8_lossy(&script));
             return Ok(End::Well);
         }
         Command::Man => {
@@ -81,17 +78,22 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
     };
     let backend = &*shared;
     match &arguments.command {
-        Command::Ls => queues::list(backend, output).await,
+        Command::Ls => queues::list(backend, arguments.recipe.is_some(), output).await,
         Command::Why {
             queue: Some(queue),
             expect,
             schedules,
+            standstill,
         } => {
             // A strategy's queues have no schedules.
             let schedules = arguments.recipe.is_none().then_some(&**schedules);
-            queues::why(&shared, queue, expect, schedules, output).await
+            queues::why(&shared, queue, expect, schedules, *standstill, output).await
         }
-        Command::Why { queue: None, .. } => queues::why_any(backend, output).await,
+        Command::Why {
+            queue: None,
+            standstill,
+            ..
+        } => queues::why_any(backend, arguments.recipe.is_some(), *standstill, output).await,
         Command::Stats { queue } => queues::stats(backend, queue, output).await,
         Command::Consumers { queue } => queues::consumers(backend, queue, output).await,
         Command::Pause {

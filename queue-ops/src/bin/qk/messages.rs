@@ -15,7 +15,7 @@ use crate::{
     End, Outcome,
     arguments::{Chosen, Push},
     open, open_leasing,
-    output::{Output, body, one_line, table, write_line},
+    output::{Output, body, clean, one_line, table, write_line},
 };
 
 pub(crate) async fn peek(
@@ -112,7 +112,7 @@ pub(crate) async fn show(
         } => {
             let failure = failure
                 .as_deref()
-                .map(|failure| format!("; last failure: {}", one_line(failure)));
+                .map(|failure| format!("; last failure: {}", clean(failure)));
             let failure = failure.unwrap_or_default();
             format!(
                 "{}; pushed {} ago, {}{failure}",
@@ -129,7 +129,7 @@ pub(crate) async fn show(
         } => {
             let failure = failure
                 .as_deref()
-                .map(|failure| format!(": {}", one_line(failure)));
+                .map(|failure| format!(": {}", clean(failure)));
             format!(
                 "dead after {}: {reason}{}",
                 counted((*attempts).into(), "attempt"),
@@ -223,8 +223,8 @@ async fn receipts(leasing: &dyn Leasing, chosen: &Chosen) -> Result<Vec<Receipt>
                 receipt, holder, ..
             } = &entry.standing
             {
-                let by_holder = chosen.holder.is_some()
-                    && chosen.holder.as_deref() == holder.as_ref().map(|holder| holder.as_str());
+                let name = holder.as_ref().map_or("", |holder| holder.as_str());
+                let by_holder = chosen.holder.as_deref() == Some(name);
                 if by_holder || chosen.ids.contains(&receipt.id) {
                     receipts.push(*receipt);
                 }
@@ -266,7 +266,17 @@ async fn settle(
     let leasing = open_leasing(backend, &chosen.queue).await?;
     let receipts = receipts(&*leasing, chosen).await?;
     if receipts.is_empty() {
-        write_line("no such message is leased");
+        let queue = &chosen.queue;
+        write_line(&match &chosen.holder {
+            Some(holder) => {
+                format!(
+                    "`{holder}` has no message of {queue}: `qk consumers {queue}` lists who has"
+                )
+            }
+            None => {
+                format!("no such message is leased: `qk peek {queue} leased` lists those that are")
+            }
+        });
         return Ok(End::Findings);
     }
     if !chosen.yes {

@@ -61,7 +61,10 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         let line: Vec<String> = padded.collect();
         format!("{}\n", line.join("  ").trim_end())
     };
-    let mut out = line(&mut head.iter().copied());
+    let mut out = String::new();
+    if head.iter().any(|heading| !heading.is_empty()) {
+        out = line(&mut head.iter().copied());
+    }
     for row in rows {
         out.push_str(&line(&mut row.iter().map(String::as_str)));
     }

@@ -7,8 +7,8 @@ use queue_core::{
     QueueName, Removal, RotatingConfig,
 };
 use queue_ops::{
-    Diagnosis, Severity, config_finding, counted, diagnose, duration_in_words, list_queues,
-    schedule_findings,
+    Diagnosis, Finding, Severity, config_finding, counted, diagnose, duration_in_words,
+    holder_in_words, list_queues, schedule_findings,
 };
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::{
     server,
 };
 
-pub(crate) async fn list(backend: &dyn Backend, output: &Output) -> Outcome {
+pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -> Outcome {
     let mut queues = list_queues(backend, usize::MAX).await?;
     let rank = |queue: &QueueInfo| {
         let is_paused = queue.counters.map(|counters| counters.paused);
@@ -28,7 +28,7 @@ pub(crate) async fn list(backend: &dyn Backend, output: &Output) -> Outcome {
     };
     queues.sort_by_key(rank);
     if queues.is_empty() {
-        let nowhere = server::no_queues(backend).await?;
+        let nowhere = server::no_queues(backend, recipe).await?;
         output.show(&queues, || nowhere);
         return Ok(End::Well);
     }
@@ -52,7 +52,7 @@ pub(crate) async fn list(backend: &dyn Backend, output: &Output) -> Outcome {
             row
         });
         let head = [
-            "QUEUE", "KIND", "READY", "OLDEST", "DELAYED", "LEASED", "DEAD", "",
+            "QUEUE", "KIND", "READY", "OLDEST", "DELAYED", "LEASED", "DEAD", "STATE",
         ];
         table(&head, &rows.collect::<Vec<_>>())
     });
@@ -64,6 +64,7 @@ pub(crate) async fn why(
     queue: &str,
     expected: &[Setting],
     schedules: Option<&str>,
+    standstill: bool,
     output: &Output,
 ) -> Outcome {
     let mut diagnosis = diagnose(&**backend, queue).await?;
@@ -80,14 +81,25 @@ pub(crate) async fn why(
         }
     }
     output.show(&diagnosis, || long(&diagnosis));
-    Ok(end(diagnosis.is_healthy()))
+    Ok(end(is_well(&diagnosis, standstill)))
 }
 
-pub(crate) async fn why_any(backend: &dyn Backend, output: &Output) -> Outcome {
+/// Whether there is nothing to wake somebody for: no finding, or none that stops the queue.
+fn is_well(diagnosis: &Diagnosis, standstill: bool) -> bool {
+    let stops = |finding: &Finding| finding.severity == Severity::Standstill;
+    diagnosis.is_healthy() || standstill && !diagnosis.findings.iter().any(stops)
+}
+
+pub(crate) async fn why_any(
+    backend: &dyn Backend,
+    recipe: bool,
+    standstill: bool,
+    output: &Output,
+) -> Outcome {
     let mut sick = Vec::new();
     let queues = list_queues(backend, usize::MAX).await?;
     if queues.is_empty() {
-        let nowhere = server::no_queues(backend).await?;
+        let nowhere = server::no_queues(backend, recipe).await?;
         output.show(&queues, || nowhere);
         return Ok(End::Well);
     }
@@ -105,12 +117,22 @@ pub(crate) async fn why_any(backend: &dyn Backend, output: &Output) -> Outcome {
                 counted(queues.len() as u64, "queue")
             );
         }
-        let lines = sick
-            .iter()
-            .map(|one| format!("{}: {}\n", one.queue, one.headline()));
+        let lines = sick.iter().map(|one| {
+            let mark = mark(one.findings[0].severity);
+            format!("{mark} {}: {}\n", one.queue, one.headline())
+        });
         lines.collect()
     });
-    Ok(end(sick.is_empty()))
+    Ok(end(sick.iter().all(|one| is_well(one, standstill))))
+}
+
+/// Stops the queue, stops some of its messages, or is worth knowing.
+const fn mark(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Standstill => "!!",
+        Severity::Trouble => "! ",
+        Severity::Note => "  ",
+    }
 }
 
 /// The first line, and what else was found.
@@ -118,12 +140,8 @@ fn long(diagnosis: &Diagnosis) -> String {
     let mut text = format!("{}\n", clean(&diagnosis.headline()));
     for finding in &diagnosis.findings {
         let is_first = !diagnosis.is_healthy() && std::ptr::eq(finding, &diagnosis.findings[0]);
-        let mark = match finding.severity {
-            Severity::Standstill => "!!",
-            Severity::Trouble => "! ",
-            Severity::Note => "  ",
-        };
         if !is_first {
+            let mark = mark(finding.severity);
             text.push_str(&format!("{mark} {}\n", clean(&finding.to_string())));
         }
         if let Some(remedy) = &finding.remedy {
@@ -194,11 +212,7 @@ pub(crate) async fn consumers(backend: &dyn Backend, queue: &str, output: &Outpu
         let words = |millis: u64| duration_in_words(Duration::from_millis(millis));
         let rows = consumers.iter().map(|one| {
             vec![
-                one_line(if one.holder.is_empty() {
-                    "(without a name)"
-                } else {
-                    &one.holder
-                }),
+                one_line(holder_in_words(&one.holder)),
                 if one.waits { "waits" } else { "" }.to_owned(),
                 one.leased.to_string(),
                 if one.leased > 0 {
@@ -326,6 +340,7 @@ pub(crate) async fn reconfigure(
     settings: &[Setting],
 ) -> Outcome {
     let (mut config, _) = open(backend, queue).await?;
+    let before = config.clone();
     for setting in settings {
         apply(&mut config, setting)?;
     }
@@ -339,7 +354,17 @@ pub(crate) async fn reconfigure(
             .or_else(ignore_mismatch)?;
     }
     let changed = backend.reconfigure(&name, &config).await?;
-    write_line(&format!("{queue}: {config:?}"));
+    let changes = settings.iter().map(|Setting { name, .. }| {
+        let (from, to) = (value(&before, name), value(&config, name));
+        format!("{name} {from} → {to}")
+    });
+    let changes = changes.collect::<Vec<_>>().join(", ");
+    write_line(&format!("{queue}: {changes}"));
+    if changed {
+        write_line(
+            "a program that opens it with another value gets ConfigMismatch: change that, too",
+        );
+    }
     Ok(end(changed))
 }
 
@@ -348,6 +373,27 @@ fn ignore_mismatch(error: Error) -> Result<(), Error> {
     match error.kind() {
         ErrorKind::ConfigMismatch => Ok(()),
         _ => Err(error),
+    }
+}
+
+/// A setting, as `apply` takes it.
+fn value(config: &QueueConfig, name: &str) -> String {
+    fn limit<T: ToString>(limit: Option<T>) -> String {
+        limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string())
+    }
+    let millis = |time: Option<Duration>| limit(time.map(|time| time.as_millis()));
+    let leasing = config.leasing();
+    match (name, config) {
+        ("capacity", QueueConfig::Bounded(config)) => config.capacity.to_string(),
+        ("pace_ms", QueueConfig::Rotating(config)) => millis(config.pace),
+        ("ageing_ms", QueueConfig::Priority(config)) => millis(config.ageing),
+        ("max_attempts", _) => limit(leasing.map(|config| config.max_attempts)),
+        ("dead_letter_cap", _) => limit(leasing.map(|config| config.dead_letter_cap)),
+        ("at_once", _) => limit(leasing.and_then(|config| config.at_once)),
+        _ => limit(leasing.and_then(|config| {
+            let rate = config.rate?;
+            Some(format!("{}/{}", rate.most, rate.per.as_millis()))
+        })),
     }
 }
 

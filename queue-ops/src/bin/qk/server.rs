@@ -13,8 +13,11 @@ use crate::{
 /// A name under which nothing is stored: the facts of a server need none.
 const NO_QUEUE: &str = "qk-check";
 
-/// What is said of a server without queues: which one it is, since another may be meant.
-pub(crate) async fn no_queues(backend: &dyn Backend) -> Result<String, Error> {
+/// The answer about a server without queues. It names the server, since another may be meant.
+pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool) -> Result<String, Error> {
+    if recipe {
+        return Ok("a published strategy keeps no list of its queues: name one".to_owned());
+    }
     let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
     let address = facts.server.map(|server| format!(" at {}", server.address));
     let address = address.unwrap_or_default();

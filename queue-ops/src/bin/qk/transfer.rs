@@ -178,6 +178,11 @@ fn not_an_export(path: &Path) -> Error {
 
 pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &Output) -> Outcome {
     let (from, to) = (&arguments.from, &arguments.to);
+    if from == to {
+        return Err(Error::invalid(format!(
+            "{from} to itself: name another queue"
+        )));
+    }
     let old = open_leasing(backend, from).await?;
     open_leasing(backend, to).await?;
     let depth = old.depth().await?;
