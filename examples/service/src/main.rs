@@ -5,7 +5,7 @@
 mod jobs;
 mod web;
 
-use std::{env, error::Error, num::NonZeroU32, time::Duration};
+use std::{env, error::Error, io, num::NonZeroU32, time::Duration};
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use queue_kit::{
@@ -16,11 +16,18 @@ use queue_kit::{
 
 use self::jobs::{Mail, Report, handlers, send};
 
+/// The program, as `qk workers` lists it.
+const PROGRAM: &str = concat!("service ", env!("CARGO_PKG_VERSION"));
+/// The buckets of histograms, which the dashboard of `docs/monitoring` asks for.
+const SECONDS: [f64; 8] = [0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let backend = env::var("QUEUE_URL").unwrap_or("memory:".to_owned());
     let address = env::var("ADDRESS").unwrap_or("127.0.0.1:8080".to_owned());
-    let metrics = PrometheusBuilder::new().install_recorder()?;
+    tracing_subscriber::fmt().with_writer(io::stderr).init();
+    let metrics = PrometheusBuilder::new().set_buckets(&SECONDS)?;
+    let metrics = metrics.install_recorder()?;
     let queues = queue_kit::connect(&backend).await?;
     let jobs = queues.delay_jobs("jobs").await?;
     let mails = queues.grouped::<Mail>("mails").await?;
@@ -37,19 +44,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let results = NonZeroU32::new(100_000).expect("more than 0");
     let worker = Worker::new(jobs.clone()).keep_results(Duration::from_secs(3600), results);
     let worker = worker.concurrency(32).lease(Duration::from_secs(5));
-    let worker = worker.register(&queues, concat!("service ", env!("CARGO_PKG_VERSION")));
+    let worker = worker.register(&queues, PROGRAM);
     let mailer = Worker::new(mails.clone()).concurrency(8);
-    let service = (jobs, mails, worker.health(), metrics);
+    let mailer = mailer.register(&queues, PROGRAM);
+    let health = [worker.health(), mailer.health()];
+    let service = (jobs, mails, health, metrics);
     let listener = tokio::net::TcpListener::bind(&address).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let (served, worked, mailed, scheduled) = tokio::join!(
-        axum::serve(listener, web::endpoints(service)).with_graceful_shutdown(shutdown()),
-        worker.router(handlers()).run_until(shutdown()),
-        mailer.run_until(shutdown(), send),
-        scheduler.run_until(shutdown()),
-    );
-    println!("{:?}", worked?.counts);
-    served?;
-    mailed?;
-    Ok(scheduled?)
+    let (_, report, ..) = tokio::try_join!(
+        part(axum::serve(listener, web::endpoints(service)).with_graceful_shutdown(shutdown())),
+        part(worker.router(handlers()).run_until(shutdown())),
+        part(mailer.run_until(shutdown(), send)),
+        part(scheduler.run_until(shutdown())),
+    )?;
+    println!("{:?}", report.counts);
+    Ok(())
+}
+
+/// A part of the service. The first error of any part ends the program.
+async fn part<T, E: Error + 'static>(
+    part: impl IntoFuture<Output = Result<T, E>>,
+) -> Result<T, Box<dyn Error>> {
+    Ok(part.await?)
 }

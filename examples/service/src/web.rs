@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 
 use crate::jobs::{CancelUnpaid, Export, Mail};
 
-pub(crate) type Service = (DelayJobs, Grouped<Mail>, Health, PrometheusHandle);
+/// The queues, the health of their workers, and the metrics.
+pub(crate) type Service = (DelayJobs, Grouped<Mail>, [Health; 2], PrometheusHandle);
 type It = State<Service>;
 type Reply = Result<Json<Value>, (StatusCode, String)>;
 
@@ -96,12 +97,11 @@ async fn revive(State((jobs, ..)): It, Path(id): Path<MessageId>) -> Reply {
     reply(jobs.queue().revive(&[id]).await)
 }
 
-async fn health(State((.., health, _)): It) -> (StatusCode, String) {
-    let sick = StatusCode::SERVICE_UNAVAILABLE;
-    let status = if health.is_healthy() {
-        StatusCode::OK
-    } else {
-        sick
+async fn health(State((.., health, _)): It) -> (StatusCode, Json<Value>) {
+    let [jobs, mails] = health.map(|worker| worker.is_healthy());
+    let status = match jobs && mails {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
     };
-    (status, format!("{health:?}"))
+    (status, Json(json!({ "jobs": jobs, "mails": mails })))
 }

@@ -34,7 +34,7 @@ fn each_probe_of_the_service_answers_while_it_is_well() {
     let mut process = Process::start(&url);
     let client = process.client();
     let paths = probes("8080");
-    assert_eq!(paths, ["/health", "/metrics"]);
+    assert_eq!(paths, ["/metrics", "/health", "/metrics"]);
     for path in paths {
         // The service listens before its workers have begun.
         let begun = Instant::now();
