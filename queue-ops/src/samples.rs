@@ -7,8 +7,10 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Backend, Counters, QueueInfo, QueueKind, QueueName, Result, Timestamp};
-use serde::Serialize;
+use queue_core::{
+    Backend, Counters, QueueInfo, QueueKind, QueueName, Result, Timestamp, millis_ceil,
+};
+use serde::{Serialize, Serializer};
 
 use crate::{
     diagnosis::{has_moved, is_shown_only},
@@ -56,7 +58,15 @@ pub struct Sample {
     /// The rates between its last samples, the latest last.
     pub rates: Vec<Rates>,
     /// How long messages have been ready while none was handed out or settled, as far as this sampler has seen.
+    #[serde(rename = "stands_for_ms", serialize_with = "in_millis")]
     pub stands_for: Duration,
+}
+
+fn in_millis<S: Serializer>(
+    time: &Duration,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_u64(millis_ceil(*time))
 }
 
 impl Sampler {

@@ -299,7 +299,7 @@ fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
             finding.remedy(resume, format!("qk resume {queue} --group '{key}'"))
         }
         (false, Some(id)) => finding.remedy(
-            "mend the cause, or take the message away by `qk cancel`",
+            "mend the cause, or cancel the message",
             format!("qk show {queue} {id}"),
         ),
         (false, None) => finding,
@@ -527,7 +527,7 @@ fn failing(look: &Look, line: &Line) -> Option<Finding> {
         .with("attempts", first.attempts)
         .with("next_ms", millis_ceil(next));
     Some(finding.remedy(
-        "mend the cause, or take the message away by `qk cancel`",
+        "mend the cause, or cancel the message",
         format!("qk show {} {}", look.name, first.message.id),
     ))
 }

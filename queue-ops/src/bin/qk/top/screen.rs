@@ -18,29 +18,48 @@ const HELP: &str = "j k   choose a queue\nenter say why it stands still\np     p
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Bars of a row.
 const BAR_COUNT: usize = 20;
+/// The width of the columns with the queue's name and with its state; the name takes what is left.
+const WIDTHS: (u16, u16) = (12, 16);
+/// The other columns with their widths, in their order, and the ranks by which a narrow terminal leaves them out.
+const COLUMNS: [(&str, u16, u8); 10] = [
+    ("KIND", 8, 2),
+    ("READY", 8, 9),
+    ("OLDEST", 9, 8),
+    ("DELAYED", 8, 3),
+    ("LEASED", 7, 6),
+    ("DEAD", 7, 5),
+    ("IN/S", 7, 4),
+    ("OUT/S", 7, 7),
+    ("FAILED/S", 8, 1),
+    ("OUT", BAR_COUNT as u16, 0),
+];
+
+/// The columns that fit, by their places in `COLUMNS`.
+fn columns(width: u16) -> Vec<usize> {
+    let mut kept: Vec<usize> = (0..COLUMNS.len()).collect();
+    let needs = |kept: &[usize]| {
+        let columns = kept.iter().map(|at| COLUMNS[*at].1 + 1);
+        WIDTHS.0 + 1 + WIDTHS.1 + columns.sum::<u16>()
+    };
+    while needs(&kept) > width && !kept.is_empty() {
+        let least = kept.iter().copied().min_by_key(|at| COLUMNS[*at].2);
+        kept.retain(|at| Some(*at) != least);
+    }
+    kept
+}
 
 pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
     let [list, foot] =
         Layout::vertical([Constraint::Min(3), Constraint::Length(1)]).areas(frame.area());
-    let head = [
-        "QUEUE", "KIND", "READY", "OLDEST", "DELAYED", "LEASED", "DEAD", "IN/S", "OUT/S",
-        "FAILED/S", "OUT", "",
-    ];
-    let rows = view.samples.iter().map(row);
-    let widths = [
-        Constraint::Min(12),
-        Constraint::Length(8),
-        Constraint::Length(8),
-        Constraint::Length(9),
-        Constraint::Length(8),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(7),
-        Constraint::Length(8),
-        Constraint::Length(BAR_COUNT as u16),
-        Constraint::Length(6),
-    ];
+    let columns = columns(list.width);
+    let head = columns.iter().map(|at| COLUMNS[*at].0);
+    let head = ["QUEUE"].into_iter().chain(head).chain(["STATE"]);
+    let widths = columns.iter().map(|at| Constraint::Length(COLUMNS[*at].1));
+    let widths = [Constraint::Min(WIDTHS.0)]
+        .into_iter()
+        .chain(widths)
+        .chain([Constraint::Length(WIDTHS.1)]);
+    let rows = view.samples.iter().map(|sample| row(sample, &columns));
     let table = Table::new(rows, widths)
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
@@ -48,7 +67,15 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
     frame.render_stateful_widget(table, list, &mut state);
     let foot_text = match &view.error {
         Some(error) => clean(error),
-        None => "? help   q quit".to_owned(),
+        None => {
+            // One row has the heading.
+            let fit = usize::from(list.height).saturating_sub(1);
+            let more = view.samples.len().saturating_sub(fit);
+            match more {
+                0 => "? help   q quit".to_owned(),
+                _ => format!("? help   q quit   {more} more queues: j, k"),
+            }
+        }
     };
     frame.render_widget(Line::from(foot_text), foot);
     match &view.front {
@@ -65,15 +92,16 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
     }
 }
 
-fn row(sample: &Sample) -> Row<'static> {
-    let mut cells = vec![sample.info.name.to_string(), sample.info.kind.to_string()];
+fn row(sample: &Sample, columns: &[usize]) -> Row<'static> {
+    let name = sample.info.name.to_string();
     let Some(counters) = &sample.info.counters else {
-        return Row::new(cells);
+        return Row::new([name]);
     };
     let depth = counters.depth;
     let oldest = counters.oldest_ready.filter(|_| depth.ready > 0);
     let last = sample.rates.last().copied().unwrap_or_default();
-    cells.extend([
+    let cells = [
+        sample.info.kind.to_string(),
         depth.ready.to_string(),
         oldest.map(words).unwrap_or_default(),
         depth.delayed.to_string(),
@@ -83,13 +111,14 @@ fn row(sample: &Sample) -> Row<'static> {
         rate(last.acked),
         rate(last.failed),
         bars(&sample.rates),
-        match counters.paused {
-            true => "paused".to_owned(),
-            false if sample.stands_for.is_zero() => String::new(),
-            false => format!("stands for {}", words(sample.stands_for)),
-        },
-    ]);
-    Row::new(cells)
+    ];
+    let state = match counters.paused {
+        true => "paused".to_owned(),
+        false if sample.stands_for.is_zero() => String::new(),
+        false => format!("stands {}", words(sample.stands_for)),
+    };
+    let shown = columns.iter().map(|at| cells[*at].clone());
+    Row::new([name].into_iter().chain(shown).chain([state]))
 }
 
 fn rate(rate: f64) -> String {
@@ -198,6 +227,21 @@ mod tests {
             screen.contains("4.0") && screen.contains("2.0") && screen.contains("███"),
             "{screen}"
         );
+        // A narrower terminal leaves columns out, and cuts no heading.
+        for (width, columns) in [(140, 12), (118, 11), (80, 8), (60, 5)] {
+            let screen = shown(&view, width);
+            let head = screen.lines().next().unwrap().trim_matches('"');
+            let head: Vec<&str> = head.split_whitespace().collect();
+            let is_whole = |name: &&str| COLUMNS.iter().any(|(heading, ..)| heading == name);
+            let inner = &head[1..head.len() - 1];
+            assert_eq!(
+                (head[0], head[head.len() - 1]),
+                ("QUEUE", "STATE"),
+                "{screen}"
+            );
+            assert!(inner.iter().all(|name| is_whole(name)), "{screen}");
+            assert_eq!(head.len(), columns, "{screen}");
+        }
         view.explained(diagnose(&*backend, "orders").await);
         assert!(shown(&view, 140).contains("paused; 12 ready wait: `qk resume orders`"));
         // A narrow terminal shows what fits, and does not fail.
