@@ -239,7 +239,7 @@ mod tests {
                 ("QUEUE", "STATE"),
                 "{screen}"
             );
-            assert!(inner.iter().all(|name| is_whole(name)), "{screen}");
+            assert!(inner.iter().all(is_whole), "{screen}");
             assert_eq!(head.len(), columns, "{screen}");
         }
         view.explained(diagnose(&*backend, "orders").await);
