@@ -401,10 +401,16 @@ fn leases(line: &Line) -> impl Iterator<Item = Held<'_>> {
         })
 }
 
+/// Whether messages have been ready for long, and no consumer waits for one.
+fn starves(look: &Look, line: &Line) -> bool {
+    let age = line.counters.oldest_ready.unwrap_or_default();
+    line.counters.depth.ready > 0 && age > LEASED_LONG && look.facts.waiting == Some(0)
+}
+
 fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready.unwrap_or_default();
-    let starves = depth.ready > 0 && age > LEASED_LONG && look.facts.waiting == Some(0);
+    let starves = starves(look, line);
     let bound = if starves { LEASED_LONG } else { LONG_LEASE };
     let long: Vec<Held<'_>> = leases(line).filter(|lease| lease.left > bound).collect();
     let longest = long.iter().max_by_key(|lease| lease.left)?;
@@ -586,8 +592,7 @@ fn too_slow(look: &Look, line: &Line) -> Option<Finding> {
     let depth = line.counters.depth;
     let age = line.counters.oldest_ready?;
     // Leases that nobody extends belong to no consumer that works.
-    let are_held =
-        look.facts.waiting == Some(0) && leases(line).all(|lease| lease.left > LEASED_LONG);
+    let are_held = starves(look, line) && leases(line).all(|lease| lease.left > LEASED_LONG);
     if depth.ready == 0
         || depth.leased == 0
         || age < SLOW

@@ -135,9 +135,7 @@ fn is_confirmed(choice: &DeadChoice, verb: &str, ids: &[MessageId]) -> bool {
         });
         return false;
     }
-    // A message that was revived in error can be buried again; one that was discarded is gone.
-    let named = !choice.ids.is_empty() && verb == "revive";
-    if choice.yes || named {
+    if choice.yes {
         return true;
     }
     let first: Vec<String> = ids.iter().take(5).map(|id| format!("#{id}")).collect();
@@ -156,7 +154,9 @@ async fn revive(
 ) -> Outcome {
     let leasing = open_leasing(backend, &choice.queue).await?;
     let ids = chosen(&*leasing, choice).await?;
-    if !is_confirmed(choice, "revive", &ids) {
+    // Ids are named one by one. A message that was revived in error can be buried again; one that was discarded is gone.
+    let named = !choice.ids.is_empty();
+    if !named && !is_confirmed(choice, "revive", &ids) {
         return Ok(End::Findings);
     }
     let (mut revived, mut full) = (0, 0);
@@ -164,7 +164,7 @@ async fn revive(
     let bar = progress(ids.len() as u64);
     for (nth, batch) in ids.chunks(at_once).enumerate() {
         for (id, one) in batch.iter().zip(leasing.revive(batch).await?) {
-            if !choice.ids.is_empty() && one != Revived::Revived && one != Revived::Full {
+            if named && one == Revived::NotFound {
                 write_line(&format!("{id}: no dead letter has this id"));
             }
             revived += usize::from(one == Revived::Revived);

@@ -28,9 +28,7 @@ pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -
     };
     queues.sort_by_key(rank);
     if queues.is_empty() {
-        let nowhere = server::no_queues(backend, recipe).await?;
-        output.show(&queues, || nowhere);
-        return Ok(End::Well);
+        return server::no_queues(backend, recipe, output).await;
     }
     output.show(&queues, || {
         let rows = queues.iter().map(|queue| {
@@ -99,9 +97,7 @@ pub(crate) async fn why_any(
     let mut sick = Vec::new();
     let queues = list_queues(backend, usize::MAX).await?;
     if queues.is_empty() {
-        let nowhere = server::no_queues(backend, recipe).await?;
-        output.show(&queues, || nowhere);
-        return Ok(End::Well);
+        return server::no_queues(backend, recipe, output).await;
     }
     for queue in &queues {
         let diagnosis = diagnose(backend, queue.name.as_str()).await?;

@@ -13,17 +13,18 @@ use crate::{
 /// A name under which nothing is stored: the facts of a server need none.
 const NO_QUEUE: &str = "qk-check";
 
-/// The answer about a server without queues. It names the server, since another may be meant.
-pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool) -> Result<String, Error> {
-    if recipe {
-        return Ok("a published strategy keeps no list of its queues: name one".to_owned());
-    }
-    let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
-    let address = facts.server.map(|server| format!(" at {}", server.address));
-    let address = address.unwrap_or_default();
-    Ok(format!(
-        "no queues{address}; `--url` or QUEUE_URL names another server"
-    ))
+/// Says that there are no queues. It names the server, since another may be meant.
+pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool, output: &Output) -> Outcome {
+    let text = if recipe {
+        "a published strategy keeps no list of its queues: name one".to_owned()
+    } else {
+        let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
+        let address = facts.server.map(|server| format!(" at {}", server.address));
+        let address = address.unwrap_or_default();
+        format!("no queues{address}; `--url` or QUEUE_URL names another server")
+    };
+    output.show(&json!([]), || text);
+    Ok(End::Well)
 }
 
 /// Shows the server's problems, now and later. An error of connecting is a finding, too.
