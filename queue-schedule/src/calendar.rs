@@ -3,17 +3,16 @@
 use std::{fmt, iter::successors, str::FromStr, time::Duration};
 
 use croner::Cron;
-use jiff::{Timestamp as Instant, Zoned, tz::TimeZone};
+use jiff::{Timestamp as Instant, civil::DateTime, tz::TimeZone};
 use queue_core::{Error, Result, Timestamp, in_millis};
 use serde::{Deserialize, Serialize};
+
+use super::expression::Expression;
 
 /// The shortest interval.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The longest interval: a hundred years.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-
-/// Longer than any change to daylight saving, in milliseconds.
-const LONGEST_CHANGE: u64 = 3 * 60 * 60 * 1_000;
 
 /// A rule for slots, as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +68,7 @@ fn unreadable(expression: &str, error: &impl fmt::Display) -> Error {
 /// A rule that has been read.
 #[derive(Debug, Clone)]
 pub(crate) enum Calendar {
-    Cron(Box<Cron>, TimeZone),
+    Cron(Box<Expression>),
     Every(u64),
 }
 
@@ -90,7 +89,7 @@ impl Calendar {
                 })?;
                 planted!(ZoneWithoutDaylightSaving => time_zone =
                     TimeZone::fixed(time_zone.to_offset(Instant::UNIX_EPOCH)));
-                let calendar = Self::Cron(Box::new(cron), time_zone);
+                let calendar = Self::Cron(Box::new(Expression::new(cron, time_zone)));
                 // The search ends with the year 5000.
                 if calendar.after(Timestamp::from_millis(0)).is_none() {
                     return Err(Error::invalid(format!(
@@ -113,69 +112,108 @@ impl Calendar {
     }
 
     /// The first slot after this time; none if there is no further one.
-    ///
-    /// A fixed time that a change to daylight saving skips has its slot at the first moment after the gap. A fixed time
-    /// that exists twice has its slot at the first of the two (C5). An expression with a `*` for the hour goes on through
-    /// both changes, hour by hour, as an interval does.
     pub(crate) fn after(&self, time: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Every(millis) => {
-                let next = (time.as_millis() / millis + 1) * millis;
+                let next = (time.as_millis() / millis + 1).checked_mul(*millis)?;
                 Some(Timestamp::from_millis(next))
             }
-            Self::Cron(cron, zone) => {
-                let next = cron.find_next_occurrence(&zoned(time, zone)?, false).ok()?;
-                timestamp(&next)
+            Self::Cron(expression) => timestamp(expression.after(instant(time)?)?),
+        }
+    }
+
+    /// The last slot that is not after this time; none if there is no earlier one.
+    fn before(&self, time: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Every(millis) => {
+                let last = time.as_millis() / millis * millis;
+                Some(Timestamp::from_millis(last))
             }
+            Self::Cron(expression) => timestamp(expression.before(instant(time)?)?),
         }
     }
 
     /// The latest slots after `done` and not after `now`, at most `most`, in order.
     pub(crate) fn latest(&self, done: Timestamp, now: Timestamp, most: usize) -> Vec<Timestamp> {
-        let begin = match self {
-            Self::Every(millis) => {
-                let last = now.as_millis() / millis * millis;
-                last.saturating_sub(millis.saturating_mul(most as u64))
-            }
-            Self::Cron(cron, zone) => {
-                let Some(mut begin) = zoned(now, zone) else {
-                    return Vec::new();
-                };
-                // The search backwards only finds where to begin: at a change to daylight saving it need not find the
-                // slots that the search forwards finds.
-                for _ in 0..=most {
-                    match cron.find_previous_occurrence(&begin, false) {
-                        Ok(earlier) => begin = earlier,
-                        Err(_) => break,
-                    }
-                }
-                let begin = timestamp(&begin).unwrap_or_default().as_millis();
-                begin.saturating_sub(LONGEST_CHANGE)
-            }
-        };
-        let first = self.after(Timestamp::from_millis(begin).max(done));
-        let slots = successors(first, |slot| self.after(*slot));
-        let mut slots: Vec<_> = slots.take_while(|slot| *slot <= now).collect();
-        slots.drain(..slots.len().saturating_sub(most));
+        let slots = successors(self.before(now), |slot| {
+            let earlier = slot.as_millis().checked_sub(1)?;
+            self.before(Timestamp::from_millis(earlier))
+        });
+        let mut slots: Vec<_> = slots.take_while(|slot| *slot > done).take(most).collect();
+        slots.reverse();
         slots
     }
 
     /// This time in the schedule's zone; in UTC for an interval.
-    pub(crate) fn local(&self, time: Timestamp) -> Option<Zoned> {
-        match self {
-            Self::Cron(_, zone) => zoned(time, zone),
-            Self::Every(_) => zoned(time, &TimeZone::UTC),
-        }
+    pub(crate) fn local(&self, time: Timestamp) -> Option<DateTime> {
+        let zone = match self {
+            Self::Cron(expression) => &expression.zone,
+            Self::Every(_) => &TimeZone::UTC,
+        };
+        Some(zone.to_datetime(instant(time)?))
     }
 }
 
-fn zoned(time: Timestamp, zone: &TimeZone) -> Option<Zoned> {
+fn instant(time: Timestamp) -> Option<Instant> {
     let millis = i64::try_from(time.as_millis()).ok()?;
-    let instant = Instant::from_millisecond(millis).ok()?;
-    Some(Zoned::new(instant, zone.clone()))
+    Instant::from_millisecond(millis).ok()
 }
 
-fn timestamp(time: &Zoned) -> Option<Timestamp> {
-    let millis = u64::try_from(time.timestamp().as_millisecond()).ok()?;
+fn timestamp(time: Instant) -> Option<Timestamp> {
+    let millis = u64::try_from(time.as_millisecond()).ok()?;
     Some(Timestamp::from_millis(millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two days around a change of each zone, every 13 minutes.
+    #[test]
+    fn the_latest_slots_are_the_last_ones_of_the_search_forwards() {
+        let zones = [
+            ("Europe/Berlin", "2026-03-29T01:00Z"),
+            ("Europe/Berlin", "2026-10-25T01:00Z"),
+            ("America/Santiago", "2026-09-06T04:00Z"),
+            ("Australia/Lord_Howe", "2026-04-04T15:00Z"),
+            ("Antarctica/Casey", "2020-03-07T16:00Z"),
+            ("Pacific/Apia", "2011-12-30T10:00Z"),
+        ];
+        let expressions = [
+            "0,30 2 * * *",
+            "0 0,2,23 * * *",
+            "*/20 * * * *",
+            "0 */2 * * *",
+            "0 3 30,31 * *",
+        ];
+        let hours = 3_600_000;
+        for ((zone, change), expression) in zones
+            .iter()
+            .flat_map(|zone| expressions.map(|one| (zone, one)))
+        {
+            let calendar = Calendar::of(&Rule::Cron {
+                expression: expression.to_owned(),
+                zone: (*zone).to_owned(),
+            });
+            let calendar = calendar.unwrap();
+            let change = timestamp(change.parse().unwrap()).unwrap().as_millis();
+            let begin = Timestamp::from_millis(change - 24 * hours);
+            let slots = successors(calendar.after(begin), |slot| calendar.after(*slot));
+            let end = change + 24 * hours;
+            let slots: Vec<_> = slots.take_while(|slot| slot.as_millis() <= end).collect();
+            for now in (change - 20 * hours..end).step_by(780_000) {
+                let now = Timestamp::from_millis(now);
+                let so_far = slots.iter().copied().take_while(|slot| *slot <= now);
+                let so_far: Vec<_> = so_far.collect();
+                for most in [1, 3, 100] {
+                    let expected = &so_far[so_far.len().saturating_sub(most)..];
+                    let latest = calendar.latest(begin, now, most);
+                    assert_eq!(
+                        latest, expected,
+                        "{expression} in {zone} at {now:?}, {most}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -51,7 +51,8 @@
 //! - **C4** Once a change, a removal or a disabling of a schedule has returned, no slot of the old one becomes ready. A
 //!   message that a worker has by then goes on.
 //! - **C5** A fixed time that a change to daylight saving skips comes at the first moment after the gap. A fixed
-//!   time that exists twice comes once, at the first. Intervals, and expressions with `*` for the hour, go on through both.
+//!   time that exists twice comes once, at the first. The times of an expression are fixed, unless `*` or `0-23` is in its
+//!   field for the hour. Intervals, and expressions whose times are not fixed, go on through both changes.
 //! - **C6** A schedule of which one may run at a time ([`Periodic::unless_running`]) skips a slot while the message of its
 //!   last one is ready, delayed or leased.
 //!
@@ -78,6 +79,7 @@ macro_rules! planted {
 }
 
 mod calendar;
+mod expression;
 mod periodic;
 #[cfg(feature = "planted")]
 pub mod planted;

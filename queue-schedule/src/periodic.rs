@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use queue_core::{Error, Result, millis_ceil};
+use queue_core::{Error, Result, Timestamp, millis_ceil};
 use serde::{Deserialize, Serialize};
 
 use super::calendar::{Calendar, Rule};
@@ -54,6 +54,8 @@ impl Periodic {
     /// The expression has five fields (minute, hour, day of the month, month, day of the week), or six with the
     /// seconds in front. A field is `*`, a list, a range or a step. Months and days may have names; `L` is the last, `#`
     /// the nth weekday, `W` the nearest one. The zone has a name of the IANA database, such as `Europe/Berlin` or `UTC`.
+    /// With a `*` in the field for the hour, the slots go on through changes to daylight saving; other times are fixed
+    /// (C5).
     ///
     /// # Errors
     ///
@@ -104,6 +106,11 @@ impl Periodic {
     pub const fn unless_running(mut self) -> Self {
         self.unless_running = true;
         self
+    }
+
+    /// The first slot after this time; none if there is no further one.
+    pub fn slot_after(&self, time: Timestamp) -> Option<Timestamp> {
+        self.calendar.after(time)
     }
 
     pub(crate) fn check(&self) -> Result<()> {

@@ -21,6 +21,8 @@ pub enum Bug {
     RunsWhileRunning,
     /// A zone has the offset that it had at the beginning of 1970 (C5).
     ZoneWithoutDaylightSaving,
+    /// Only an expression of one time a day has fixed times (C5).
+    OnlyOneTimeIsFixed,
 }
 
 thread_local! {

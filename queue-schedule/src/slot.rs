@@ -16,16 +16,16 @@ pub struct Slot {
 
 impl Slot {
     pub(crate) fn new(at: Timestamp, asked: bool, calendar: &Calendar) -> Self {
-        let zoned = calendar.local(at).unwrap_or_default();
+        let local = calendar.local(at).unwrap_or_default();
         Self {
             at,
             local: LocalTime {
-                year: zoned.year(),
-                month: zoned.month().unsigned_abs(),
-                day: zoned.day().unsigned_abs(),
-                hour: zoned.hour().unsigned_abs(),
-                minute: zoned.minute().unsigned_abs(),
-                second: zoned.second().unsigned_abs(),
+                year: local.year(),
+                month: local.month().unsigned_abs(),
+                day: local.day().unsigned_abs(),
+                hour: local.hour().unsigned_abs(),
+                minute: local.minute().unsigned_abs(),
+                second: local.second().unsigned_abs(),
             },
             asked,
         }

@@ -1,37 +1,18 @@
-//! A year of slots in zones with daylight saving, against a calendar that looks at every minute (C5).
+//! Slots in zones with daylight saving, against a calendar that looks at every minute (C5).
 
-use jiff::{Timestamp as Instant, civil::DateTime, tz::TimeZone};
+use std::collections::BTreeSet;
+
+use jiff::{Timestamp as Instant, ToSpan, civil::Date, tz::TimeZone};
 use queue_core::*;
 use queue_memory::MemoryBackend;
 use queue_schedule::*;
 use tokio::time::sleep;
 
-use crate::environment::*;
-
-/// The slots of a fixed time of day, by each minute of two years: the first minute of each local day that shows the
-/// time or a later one.
-fn naive(zone: &str, hour: i8, minute: i8, from: u64, to: u64) -> Vec<u64> {
-    let zone = TimeZone::get(zone).unwrap();
-    let mut slots = Vec::new();
-    let local = |at: u64| -> DateTime {
-        let instant = Instant::from_millisecond(at as i64).unwrap();
-        zone.to_datetime(instant)
-    };
-    let mut last = None;
-    // From a day before, so that the first day is whole.
-    let mut at = from - 86_400_000;
-    while at <= to {
-        let now = local(at);
-        let reached = (now.hour(), now.minute()) >= (hour, minute);
-        if reached && last != Some(now.date()) {
-            last = Some(now.date());
-            slots.push(at);
-        }
-        at += 60_000;
-    }
-    slots.retain(|slot| *slot > from);
-    slots
-}
+use crate::{
+    environment::*,
+    oracle::{Drawn, changes},
+    random::{Random, seeds},
+};
 
 async fn year(expression: &str, zone: &str) -> Vec<u64> {
     let backend = MemoryBackend::starting_at(Timestamp::from_millis(START));
@@ -55,25 +36,170 @@ async fn year(expression: &str, zone: &str) -> Vec<u64> {
     slots
 }
 
+/// From a change of a zone to the next day: the slots by the search, and by the oracle.
+fn check_change(random: &Random, zone: &TimeZone, change: Instant) {
+    let has_seconds = random.below(20) == 0;
+    let drawn = Drawn::new(random, zone.to_datetime(change), has_seconds);
+    let after = if has_seconds { 2.hours() } else { 26.hours() };
+    let (begin, end) = (change - 2.hours(), change + after);
+    let expected = drawn.slots(zone, begin, end);
+    let name = zone.iana_name().unwrap();
+    let found = slots(&drawn.text, name, begin, end);
+    let shown: Vec<String> = found.iter().map(Instant::to_string).collect();
+    assert_eq!(
+        found, expected,
+        "`{}` in {name}: {shown:?} at the change of {change}",
+        drawn.text
+    );
+}
+
+/// The slots of an expression after `begin`, to `end`.
+fn slots(expression: &str, zone: &str, begin: Instant, end: Instant) -> Vec<Instant> {
+    let periodic = Periodic::cron("random", expression, zone).unwrap();
+    let time = |instant: Instant| Timestamp::from_millis(instant.as_millisecond() as u64);
+    let slots = std::iter::successors(Some(time(begin)), |slot| periodic.slot_after(*slot));
+    let slots = slots.skip(1).take_while(|slot| *slot <= time(end));
+    let instant = |slot: Timestamp| Instant::from_millisecond(slot.as_millis() as i64).unwrap();
+    slots.map(instant).collect()
+}
+
+#[test]
+fn c5_random_expressions_have_the_slots_that_a_clock_shows_at_every_change() {
+    let changes = changes();
+    let random = Random::new(57);
+    let mut zones = BTreeSet::new();
+    for _ in 0..seeds(100) * 15 {
+        let (zone, change) = &changes[random.below(changes.len() as u64) as usize];
+        zones.insert(zone.iana_name());
+        check_change(&random, zone, *change);
+    }
+    assert!(zones.len() > 100, "only {} zones", zones.len());
+}
+
+/// Expressions at changes, with their slots from the local midnight before, in UTC.
+#[test]
+fn c5_fixed_times_come_once_and_others_go_on() {
+    let table = [
+        // The hour from 2 does not exist.
+        ("30 2 * * *", "Europe/Berlin", "2026-03-29", "01:00"),
+        ("0,30 2 * * *", "Europe/Berlin", "2026-03-29", "01:00"),
+        (
+            "0 2,3,14 * * *",
+            "Europe/Berlin",
+            "2026-03-29",
+            "01:00 12:00",
+        ),
+        ("@daily", "Europe/Berlin", "2026-03-29", "23:00"),
+        (
+            "0 1-22/7 * * *",
+            "Europe/Berlin",
+            "2026-03-29",
+            "00:00 06:00 13:00 20:00",
+        ),
+        (
+            "0 */2 1-31 * *",
+            "Europe/Berlin",
+            "2026-03-29",
+            "23:00 02:00 04:00 06:00 08:00 10:00 12:00 14:00 16:00 18:00 20:00",
+        ),
+        (
+            "0 0-23/8 * * *",
+            "Europe/Berlin",
+            "2026-03-29",
+            "23:00 06:00 14:00",
+        ),
+        // It exists twice.
+        ("0,30 2 * * *", "Europe/Berlin", "2026-10-25", "00:00 00:30"),
+        ("0 2,14 * * *", "Europe/Berlin", "2026-10-25", "00:00 13:00"),
+        ("0 0 2 * * *", "Europe/Berlin", "2026-10-25", "00:00"),
+        (
+            "0 1,*/6,2 * * *",
+            "Europe/Berlin",
+            "2026-10-25",
+            "22:00 23:00 00:00 01:00 05:00 11:00 17:00",
+        ),
+        (
+            "30 0-23 * * *",
+            "Europe/Berlin",
+            "2026-10-25",
+            "22:30 23:30 00:30 01:30 02:30 03:30 04:30 05:30 06:30 07:30 08:30 09:30 10:30 11:30 12:30 13:30 14:30 15:30 16:30 17:30 18:30 19:30 20:30 21:30 22:30",
+        ),
+        // Midnight does not exist; the hour from 23 exists twice.
+        (
+            "0 0,12 * * *",
+            "America/Santiago",
+            "2026-09-06",
+            "04:00 15:00",
+        ),
+        ("0 23 * * *", "America/Santiago", "2026-04-04", "02:00"),
+        // Half an hour from 2 does not exist.
+        (
+            "0,15,45 2 * * *",
+            "Australia/Lord_Howe",
+            "2026-10-04",
+            "15:30 15:45",
+        ),
+        // The whole day does not exist, and the next one has its own times.
+        (
+            "0 3,9 * * *",
+            "Pacific/Apia",
+            "2011-12-31",
+            "10:00 13:00 19:00",
+        ),
+        ("0 3 30 * *", "Pacific/Apia", "2011-12-31", "10:00"),
+        ("0 3 29 * *", "Pacific/Apia", "2011-12-31", ""),
+        // Three hours do not exist, and exist twice.
+        (
+            "0 3,4,5,7 * * *",
+            "Antarctica/Casey",
+            "2019-10-04",
+            "19:00 20:00",
+        ),
+        (
+            "0 0-3 * * *",
+            "Antarctica/Casey",
+            "2020-03-08",
+            "13:00 14:00 15:00 19:00",
+        ),
+    ];
+    for (expression, zone, date, expected) in table {
+        let date: Date = date.parse().unwrap();
+        let zoned = TimeZone::get(zone).unwrap();
+        let midnight = |date: Date| date.to_zoned(zoned.clone()).unwrap().timestamp();
+        let begin = midnight(date) - 1.second();
+        let end = midnight(date.tomorrow().unwrap()) - 1.second();
+        let found = slots(expression, zone, begin, end);
+        let found: Vec<String> = found
+            .iter()
+            .map(|slot| slot.strftime("%H:%M").to_string())
+            .collect();
+        assert_eq!(
+            found.join(" "),
+            expected,
+            "`{expression}` in {zone} on {date}"
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 pub(crate) async fn c5_a_fixed_time_comes_once_a_day_through_both_changes() {
-    let times = [
-        ("Europe/Berlin", 2, 30),
-        ("Europe/Berlin", 3, 0),
-        ("America/New_York", 1, 30),
-        ("America/New_York", 2, 30),
-        ("Australia/Lord_Howe", 1, 45),
-        ("Australia/Lord_Howe", 2, 15),
+    let expressions = [
+        ("Europe/Berlin", "30 2 * * *", 365),
+        ("Europe/Berlin", "0,30 2 * * *", 729),
+        ("Europe/Berlin", "0 2,14 * * *", 730),
+        ("America/New_York", "30 1 * * *", 365),
+        ("America/New_York", "*/20 2 * * *", 1_093),
+        ("America/Santiago", "0 0,12 * * *", 730),
+        ("Australia/Lord_Howe", "45 1 * * *", 365),
+        ("Australia/Lord_Howe", "15 2 * * *", 365),
     ];
-    for (zone, hour, minute) in times {
-        let expression = format!("{minute} {hour} * * *");
-        let expected = naive(zone, hour, minute, START, START + 365 * 86_400_000);
-        assert!((364..=366).contains(&expected.len()));
-        assert_eq!(
-            year(&expression, zone).await,
-            expected,
-            "{expression} in {zone}"
-        );
+    for (zone, expression, number) in expressions {
+        let found = year(expression, zone).await;
+        let instant = |at: u64| Instant::from_millisecond(at as i64).unwrap();
+        let (begin, end) = (instant(START), instant(START + 365 * 86_400_000));
+        let found: Vec<_> = found.into_iter().map(instant).collect();
+        assert_eq!(found, slots(expression, zone, begin, end), "{expression}");
+        assert_eq!(found.len(), number, "{expression} in {zone}");
     }
 }
 

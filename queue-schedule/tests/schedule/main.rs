@@ -2,7 +2,9 @@
 
 mod calendars;
 mod environment;
+mod oracle;
 #[cfg(feature = "planted")]
 mod planted;
+mod random;
 mod rules;
 mod storms;

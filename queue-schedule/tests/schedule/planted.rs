@@ -9,7 +9,7 @@ use crate::{calendars, rules, storms};
 #[test]
 fn each_planted_bug_is_found() {
     let storms: fn() = || storms::storms(0..100);
-    let found: [(Bug, fn()); 7] = [
+    let found: [(Bug, fn()); 8] = [
         (Bug::SlotWithoutAKey, storms),
         (
             Bug::SlotIsDueAtOnce,
@@ -30,6 +30,10 @@ fn each_planted_bug_is_found() {
         ),
         (
             Bug::ZoneWithoutDaylightSaving,
+            calendars::c5_a_fixed_time_comes_once_a_day_through_both_changes,
+        ),
+        (
+            Bug::OnlyOneTimeIsFixed,
             calendars::c5_a_fixed_time_comes_once_a_day_through_both_changes,
         ),
     ];

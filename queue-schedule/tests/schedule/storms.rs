@@ -20,27 +20,10 @@ use queue_memory::MemoryBackend;
 use queue_schedule::*;
 use tokio::time::sleep;
 
-use crate::environment::*;
-
-/// Random numbers (xorshift).
-#[derive(Debug, Clone)]
-struct Random(Arc<Mutex<u64>>);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(Arc::new(Mutex::new(
-            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-        )))
-    }
-
-    fn below(&self, end: u64) -> u64 {
-        let mut state = self.0.lock().unwrap();
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        (*state >> 16) % end
-    }
-}
+use crate::{
+    environment::*,
+    random::{Random, seeds},
+};
 
 /// Calls take time, stall, fail before they take effect, and lose their replies.
 #[derive(Debug)]
@@ -229,9 +212,7 @@ fn each_seed<Played: Future<Output = ()>>(seeds: Range<u64>, play: impl Fn(u64) 
 
 #[test]
 fn c1_c2_c4_hold_in_storms() {
-    let seeds = std::env::var("QUEUE_SCHEDULE_SEEDS").ok();
-    let seeds = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(100);
-    storms(0..seeds);
+    storms(0..seeds(100));
 }
 
 /// Schedulers of one schedule of which one may run at a time, and a consumer that holds each message for a while (C6).
