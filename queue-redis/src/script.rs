@@ -3,9 +3,12 @@
 //! A file says itself what it needs: the line `--- @include "lib/packs"` stands for the text of `lua/lib/packs.lua`,
 //! and `{kind}` in such a line for the script's kind of queue. Each text is in a script once, where it is included
 //! first. A line `--- @part "moves"` begins a part of a file, which the name `lib/packs#moves` stands for. Including a
-//! part includes the text before the file's first part, too.
+//! part includes the text before the file's first part, too. The line `--- @settings` stands for the list of
+//! [`settings`].
 
 use std::{collections::BTreeSet, fmt, ops::Deref, sync::OnceLock};
+
+use crate::queue::settings;
 
 macro_rules! files {
     ($($name:literal)+) => {
@@ -93,6 +96,11 @@ impl Expansion {
         for text in text_of(&name).split_inclusive('\n') {
             match directive(text, "include") {
                 Some(included) => self.include(included),
+                None if text.trim() == "--- @settings" => {
+                    let settings = settings::in_lua().split_inclusive('\n');
+                    let settings = settings.map(|line| (name.clone(), line));
+                    self.lines.extend(settings);
+                }
                 None => self.lines.push((name.clone(), text)),
             }
         }

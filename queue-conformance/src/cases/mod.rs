@@ -13,6 +13,7 @@ mod leasing;
 mod lines;
 mod once;
 mod priority;
+mod reconfiguring;
 mod reliable;
 mod removal;
 mod rotating;
@@ -502,6 +503,9 @@ macro_rules! __cases {
                 configuration_a_pace_is_stored,
                 r2_a_handle_that_confirms_nothing_makes_no_call,
             }
+            reconfiguring {
+                configuration_each_setting_changes_into_each_other_in_use (Stored),
+            }
             removal {
                 operators_a_removed_queue_is_gone [Removal],
                 operators_leased_messages_keep_a_queue [Removal],
@@ -561,7 +565,7 @@ macro_rules! __kinds {
         leasing $leasing:tt lines $lines:tt
         reliable $reliable:tt delay $delay:tt priority $priority:tt grouped $grouped:tt
         bounded $bounded:tt
-        rotating $rotating:tt backend $backend:tt removal $removal:tt once $once:tt
+        rotating $rotating:tt backend $backend:tt reconfiguring $reconfiguring:tt removal $removal:tt once $once:tt
     ) => {
         $crate::$then! {
             reliable: Some(QueueKind::Reliable) =>
@@ -574,7 +578,7 @@ macro_rules! __kinds {
             bounded: Some(QueueKind::Bounded) =>
                 { leasing $leasing lines $lines bounded $bounded }
             rotating: Some(QueueKind::Rotating) => { rotating $rotating }
-            backend: None => { backend $backend removal $removal }
+            backend: None => { backend $backend reconfiguring $reconfiguring removal $removal }
             once: None => { once $once }
         }
     };

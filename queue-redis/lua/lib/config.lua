@@ -11,31 +11,48 @@
 -- Returns, instead of the script's own result: `UNLISTED <token>` if the queue has the mark and the caller does not
 -- send it. Then nothing was done.
 -- Errors: QKDAMAGED  the stored configuration or the last id cannot be read. Nothing was done.
+--         QKCONFIG  the configuration has a setting of a newer version. Nothing was done.
 -- needs: META, meta
 -- gives: accepted, config, flags
 if meta[1] ~= ARGV[2] then
   if not meta[1] then
     return false
   end
-  local kind_and_layout = '^kind=%S+ layout=%S+'
+  local kind_and_layout = '^kind=%S+ layout=%S+ '
   local mark = ' unlisted=(%x+)$'
-  local function shape(text)
-    text = string.gsub(string.gsub(text, ' at_once=%d+', ''), ' rate=%d+/%d+', '') -- limits may be left out
-    return (string.gsub(string.gsub(string.gsub(text, mark, ''), '=%d+', '='), '=none', '='))
-  end
-  local listed = string.gsub(meta[1], mark, '')
-  local shown = string.gsub(sub(listed, 1, 200), '[^%w%p ]', '?') -- errors are one line of text
-  local found = string.match(meta[1], kind_and_layout)
-  if found and found ~= string.match(ARGV[2], kind_and_layout) then
+  local own = ARGV[2] .. ' '
+  local listed = string.gsub(meta[1], mark, '') .. ' '
+  local shown = string.gsub(sub(listed, 1, math.min(#listed - 1, 200)), '[^%w%p ]', '?') -- errors are one line of text
+  local found = string.match(listed, kind_and_layout)
+  if found and found ~= string.match(own, kind_and_layout) then
     return redis.error_reply('QKCONFIG the queue is stored as [' .. shown .. '], this handle was opened as ['
       .. ARGV[2] .. ']: open it again')
   end
   local token = string.match(meta[1], mark)
   if found and token and not string.match(ARGV[2], mark) then
     return redis.status_reply('UNLISTED ' .. token)
-  elseif not found or shape(meta[1]) ~= shape(ARGV[2]) then
+  end
+  -- Another handle may have added, changed or left out any setting. For each: its name, whether it may be left out, and
+  -- the patterns of its values.
+  local settings = {
+    --- @settings
+  }
+  local rest, damaged = sub(listed, #(found or ' ')), not found -- begins and ends with a space
+  for _, setting in ipairs(settings) do
+    local entry, times = ' ' .. setting[1] .. '=', 0
+    for k = 3, #setting do
+      local stripped, matches = string.gsub(rest, entry .. setting[k] .. '%f[ ]', '')
+      rest, times = stripped, times + matches
+    end
+    local is_missing = times == 0 and not setting[2] and string.find(own, entry, 1, true)
+    damaged = damaged or is_missing or times > 1 or string.find(rest, entry, 1, true)
+  end
+  if damaged or string.gsub(rest, ' [%l_]+=[%w/_.-]+%f[ ]', '') ~= ' ' then
     return redis.error_reply('QKDAMAGED the field config of ' .. META .. ' is [' .. shown
       .. '], which queue-kit did not write')
+  elseif rest ~= ' ' then
+    return redis.error_reply('QKCONFIG the queue is stored with' .. sub(rest, 1, -2)
+      .. ', which this version does not know: use a newer one, or have it reconfigure the queue without that')
   end
 end
 local config = meta[1] -- the stored configuration

@@ -1,11 +1,12 @@
 //! A queue's stored configuration: text that an operator can read and scripts can search.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::num::NonZeroUsize;
 
 use queue_core::{
-    Error, ErrorKind, GroupOrder, LAYOUT_VERSION, LeaseRate, OnDeath, QueueConfig, QueueKind,
-    Result, config_mismatch, millis_ceil,
+    Error, ErrorKind, LAYOUT_VERSION, QueueConfig, QueueKind, Result, config_mismatch,
 };
+
+use super::settings::SETTINGS;
 
 /// Precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know this text.
 const MARK: &str = " unlisted=";
@@ -62,31 +63,17 @@ impl Stored {
         let kind = kind.ok_or_else(|| self.unreadable("kind"))?;
         self.check_kind(kind)?;
         let mut config = QueueConfig::of(kind, 1);
-        if let Some(leasing) = config.leasing_mut() {
-            leasing.max_attempts = self.number("max_attempts")?;
-            leasing.dead_letter_cap = self.number("dead_letter_cap")?;
-            leasing.at_once = match self.find("at_once") {
-                Some(_) => Some(self.number("at_once")?),
-                None => None,
-            };
-            leasing.rate = self.rate()?;
-        }
-        match &mut config {
-            QueueConfig::Priority(config) => config.ageing = self.duration("ageing")?,
-            QueueConfig::Grouped(config) => {
-                config.per_group = self.number("per_group")?;
-                config.order = match self.number::<u8>("loose")? {
-                    0 => GroupOrder::Strict,
-                    _ => GroupOrder::Loose,
-                };
-                config.on_death = match self.find("on_death") {
-                    None => OnDeath::Continue,
-                    Some(_) => OnDeath::Park,
-                };
+        for setting in SETTINGS {
+            let is_due = !setting.optional && (setting.write)(&config).is_some();
+            let stored = self.find(setting.name);
+            let read = stored.and_then(|value| (setting.read)(&mut config, value));
+            // `check_understood` names optional ones.
+            if is_due && read.is_none() {
+                return Err(self.unreadable(setting.name));
             }
-            QueueConfig::Bounded(config) => config.capacity = self.capacity()?.get(),
-            QueueConfig::Rotating(config) => config.pace = self.duration("pace")?,
-            _ => {}
+        }
+        if let QueueConfig::Bounded(config) = &mut config {
+            config.capacity = self.capacity()?.get();
         }
         self.check_understood(&config)?;
         Ok(config)
@@ -113,27 +100,6 @@ impl Stored {
         capacity
             .and_then(NonZeroUsize::new)
             .ok_or_else(|| self.unreadable("capacity"))
-    }
-
-    fn duration(&self, name: &str) -> Result<Option<Duration>> {
-        match self.value(name)? {
-            "none" => Ok(None),
-            _ => Ok(Some(Duration::from_millis(self.number(name)?))),
-        }
-    }
-
-    fn number<N: std::str::FromStr>(&self, name: &str) -> Result<N> {
-        self.value(name)?.parse().map_err(|_| self.unreadable(name))
-    }
-
-    fn rate(&self) -> Result<Option<LeaseRate>> {
-        let Some(text) = self.find("rate") else {
-            return Ok(None);
-        };
-        let parts = text.split_once('/');
-        let read = parts.and_then(|(most, per)| Some((most.parse().ok()?, per.parse().ok()?)));
-        let (most, per) = read.ok_or_else(|| self.unreadable("rate"))?;
-        Ok(Some(LeaseRate::new(most, Duration::from_millis(per))))
     }
 
     fn value(&self, name: &str) -> Result<&str> {
@@ -167,43 +133,19 @@ pub(crate) fn kind_named(name: &str) -> Option<QueueKind> {
 /// A configuration as stored text, without a bounded queue's capacity.
 pub(crate) fn text(config: &QueueConfig) -> String {
     let mut text = format!("kind={} layout={LAYOUT_VERSION}", config.kind());
-    if let Some(leasing) = config.leasing() {
-        text.push_str(&format!(
-            " max_attempts={} dead_letter_cap={}",
-            leasing.max_attempts, leasing.dead_letter_cap
-        ));
-        // Limits are left out if there are none; the scripts look for both names.
-        if let Some(most) = leasing.at_once {
-            text.push_str(&format!(" at_once={most}"));
+    for setting in SETTINGS {
+        if let Some(value) = (setting.write)(config) {
+            text.push_str(&format!(" {}={value}", setting.name));
         }
-        if let Some(rate) = leasing.rate {
-            text.push_str(&format!(" rate={}/{}", rate.most, millis_ceil(rate.per)));
-        }
-    }
-    match config {
-        QueueConfig::Priority(config) => {
-            text.push_str(&format!(" ageing={}", millis(config.ageing)));
-        }
-        QueueConfig::Grouped(config) => {
-            let loose = u8::from(config.order == GroupOrder::Loose);
-            text.push_str(&format!(" per_group={} loose={loose}", config.per_group));
-            if config.on_death == OnDeath::Park {
-                text.push_str(" on_death=park");
-            }
-        }
-        QueueConfig::Rotating(config) => text.push_str(&format!(" pace={}", millis(config.pace))),
-        _ => {}
     }
     text
 }
 
-fn millis(duration: Option<Duration>) -> String {
-    duration.map_or_else(|| "none".to_owned(), |some| millis_ceil(some).to_string())
-}
-
 #[cfg(test)]
 mod tests {
-    use queue_core::{GroupedConfig, PriorityConfig, RotatingConfig};
+    use std::time::Duration;
+
+    use queue_core::{GroupedConfig, OnDeath, PriorityConfig, RotatingConfig};
 
     use super::*;
 

@@ -5,6 +5,7 @@ pub(crate) mod config;
 mod handle;
 pub(crate) mod listing;
 mod opening;
+pub(crate) mod settings;
 
 use std::sync::Arc;
 

@@ -80,7 +80,7 @@ impl LeasingModel {
         if let QueueConfig::Grouped(grouped) = config {
             let order = ReadyOrder::of_groups(grouped);
             let kept = |entry: &ModelEntry| entry.is_undelivered() || entry.deadline().is_some();
-            if order != self.order && self.entries.iter().any(kept) {
+            if !order.is_same_order(self.order) && self.entries.iter().any(kept) {
                 return Err(ErrorKind::Invalid);
             }
             self.order = order;

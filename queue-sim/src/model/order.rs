@@ -46,6 +46,21 @@ impl ReadyOrder {
         }
     }
 
+    /// Whether messages have the same places in both. The effect of a death changes no place.
+    pub(super) fn is_same_order(self, other: Self) -> bool {
+        match (self, other) {
+            (
+                Self::Groups { strict, most, .. },
+                Self::Groups {
+                    strict: other_strict,
+                    most: other_most,
+                    ..
+                },
+            ) => (strict, most) == (other_strict, other_most),
+            _ => self == other,
+        }
+    }
+
     pub(super) fn is_ready(self, entry: &ModelEntry, now: u64) -> bool {
         match entry.place {
             ModelPlace::Ready | ModelPlace::Returned => true,

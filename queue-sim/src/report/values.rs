@@ -2,7 +2,9 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Bytes, Counters, Depth, Insert, Message, Offered, QueueConfig, millis_ceil};
+use queue_core::{
+    Bytes, Counters, Depth, Insert, Message, Offered, OnDeath, QueueConfig, millis_ceil,
+};
 
 /// The longest body or key to show. A longer text loses its end, and longer bytes do not show.
 const LONGEST: usize = 24;
@@ -17,7 +19,13 @@ pub(super) fn reconfigure(config: &QueueConfig) -> String {
             let (attempts, cap) = (leasing.max_attempts, leasing.dead_letter_cap);
             let at_once = leasing.at_once.map(|most| format!(", {most} at once"));
             let rate = leasing.rate.map(|rate| format!(", {rate}"));
-            let limits = [at_once, rate].into_iter().flatten().collect::<String>();
+            let parks =
+                matches!(config, QueueConfig::Grouped(config) if config.on_death == OnDeath::Park);
+            let parks = parks.then(|| ", a death parks its group".to_owned());
+            let limits = [at_once, rate, parks]
+                .into_iter()
+                .flatten()
+                .collect::<String>();
             format!("reconfigure to {attempts} attempts, {cap} dead letters{limits}")
         }),
     }

@@ -88,7 +88,8 @@ async fn empty(driver: &Driver, any: &AnyQueue, queue: &dyn Leasing, limit: Inst
     let mut broken = None;
     let parks = matches!(
         &driver.workload.config,
-        QueueConfig::Grouped(config) if config.on_death == OnDeath::Park
+        QueueConfig::Grouped(config)
+            if config.on_death == OnDeath::Park || driver.workload.reconfigures()
     );
     let mut failure = resume(any, queue).await.err();
     for _ in 0..MOST_POLLS {

@@ -1,6 +1,6 @@
 //! Operators' calls to every queue that leases: about dead letters, the configuration, and pauses.
 
-use queue_core::{Feature, Leasing, Page, QueueConfig};
+use queue_core::{Feature, Leasing, OnDeath, Page, QueueConfig};
 use tokio::time;
 
 use super::{Size, actor::Actor, bounded, goals};
@@ -55,8 +55,8 @@ pub(super) async fn revive(actor: &Actor, queue: &dyn Leasing) {
     let _ = queue.revive(&ids).await;
 }
 
-/// Changes the attempts of a message, the cap of the dead letters, and the capacity. The attempts are no more than at
-/// first, so that the drain has the time that it needs.
+/// Changes the attempts of a message, the cap of the dead letters, the capacity, and the effect of a death on its group.
+/// The attempts are no more than at first, so that the drain has the time that it needs.
 pub(super) async fn reconfigure(actor: &Actor) {
     let guarantees = actor.backend.guarantees(actor.workload.kind);
     if !guarantees.has(Feature::Stored) {
@@ -71,8 +71,12 @@ pub(super) async fn reconfigure(actor: &Actor) {
             leasing.rate = super::RATES[actor.choose(super::RATES.len() as u32) as usize];
         }
     }
-    if let QueueConfig::Bounded(config) = &mut config {
-        config.capacity = bounded::capacity(actor).get();
+    match &mut config {
+        QueueConfig::Bounded(config) => config.capacity = bounded::capacity(actor).get(),
+        QueueConfig::Grouped(config) => {
+            config.on_death = [OnDeath::Continue, OnDeath::Park][actor.choose(2) as usize];
+        }
+        _ => {}
     }
     let _ = actor.backend.reconfigure(&actor.name, &config).await;
 }

@@ -5,7 +5,7 @@ mod messages;
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Offered, QueueKind,
+    Offered, OnDeath, QueueConfig, QueueKind,
     call::{Answer, Call},
 };
 
@@ -27,6 +27,7 @@ const GOALS: &[(&str, &[&str])] = &[
     ("enqueue", &["overtaken"]),
     ("offer", &["evicted", "full", "replaced", "revive refused"]),
     ("recent", &["recent"]),
+    ("change_group", &["reconfigured to park"]),
     (
         "resize",
         &["opened with another capacity", "resize dropped"],
@@ -181,6 +182,11 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
         }
         (_, Some(Answer::Counters(_))) => Some("counters read"),
         (Call::OpenOrResize(_), Some(_)) => Some("opened with another capacity"),
+        (Call::Reconfigure(QueueConfig::Grouped(config)), Some(_))
+            if config.on_death == OnDeath::Park =>
+        {
+            Some("reconfigured to park")
+        }
         (Call::Reconfigure(_), Some(_)) => Some("reconfigured"),
         (Call::Purge(_), Some(Answer::Count(1..))) => Some("purged"),
         (Call::Discard(_), Some(Answer::Count(1..))) => Some("discarded"),
