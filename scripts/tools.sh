@@ -70,6 +70,15 @@ need_redis_server() {
     echo "redis-server $version"
 }
 
+# The sources of locales, from which a test of queue-redis makes one.
+need_locales() {
+    has localedef && [ -e /usr/share/i18n/locales/en_US ] ||
+        install_package locales glibc-locale-source musl-locales glibc gettext || true
+    has localedef && [ -e /usr/share/i18n/locales/en_US ] ||
+        give_up "there is no localedef, or no source of the locale en_US, and they could not be installed: install" \
+            "the package locales, and run this again"
+}
+
 # Reads the Lua of queue-redis, by tests/lua.rs there.
 need_luacheck() {
     has luacheck || install_package lua-check luacheck luacheck luacheck luacheck || true

@@ -1,10 +1,13 @@
 //! The suite on a real Redis: every case in virtual time, under the names of other backends' cases. In
 //! `out_of_line`, they run again with every body stored out of line, as large bodies are. In `in_partitions`, the
 //! cases of leasing kinds run again on queues of several partitions. In `server_time`, the cases that need
-//! no exact clock run again by the server's own clock.
+//! no exact clock run again by the server's own clock. In `by_locale`, the cases of grouped queues run again on a server
+//! of another locale.
 
 #![cfg(unix)]
 
+#[path = "conformance/locale.rs"]
+mod by_locale;
 #[path = "conformance/server_time.rs"]
 mod by_server_time;
 #[path = "support/harness.rs"]

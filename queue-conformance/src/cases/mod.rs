@@ -358,6 +358,7 @@ macro_rules! __cases {
                 g2_the_order_is_stored_and_changes_while_the_queue_is_empty (Stored),
                 g3_groups_take_turns (Whole),
                 g3_one_call_takes_from_groups_in_turn (Whole),
+                g3_equal_turns_go_by_the_bytes_of_keys (Whole),
                 g3_a_new_group_neither_waits_nor_catches_up (Whole),
                 g3_a_busy_group_delays_no_quiet_one (Whole),
                 g2_a_death_parks_its_group [ExactClock] (TimeToLive),

@@ -64,8 +64,12 @@ if only_acks and wants == 1 and unattached and not for_several and acked_now <= 
   end
   local chosen = name
   if is_sound and freed_may_run then
-    local own = math.max(freed_turn, virtual)
-    if not name or own < turn or own == turn and freed < name then
+    local own, at = math.max(freed_turn, virtual), 1
+    -- Bytes decide, because `<` compares texts by the server's locale.
+    while name and own == turn and byte(freed, at) == byte(name, at) do
+      at = at + 1
+    end
+    if not name or own < turn or own == turn and (byte(freed, at) or 0) < (byte(name, at) or 0) then
       chosen, turn, held = freed, own, freed_held
       others = name
     end
@@ -418,6 +422,15 @@ local function plain_members(id)
   return name and { name .. '\1' .. id, name .. '\0' .. id } or {}
 end
 
+-- Whether the name of another group comes before `other` by its bytes: `<` compares texts by the server's locale.
+local function is_before(name, other)
+  local at = 1
+  while byte(name, at) == byte(other, at) do
+    at = at + 1
+  end
+  return (byte(name, at) or 0) < (byte(other, at) or 0)
+end
+
 -- The members of the next up to `max` messages that may be leased, in the turns of their groups; the names of their
 -- groups, by id; and what is known of the messages behind them:
 -- - is_ready  by name, whether the group has more ready messages; nil if this is not known
@@ -460,7 +473,7 @@ local function take_turns(max)
     if group.places > 0 and is_ready[group.name] ~= false then
       local at = first
       while next_ones[at] and (next_ones[at].turn < group.turn
-        or next_ones[at].turn == group.turn and next_ones[at].name < group.name) do
+        or next_ones[at].turn == group.turn and is_before(next_ones[at].name, group.name)) do
         next_ones[at - 1] = next_ones[at]
         at = at + 1
       end

@@ -41,7 +41,15 @@ impl VirtualTimeHarness {
     ///
     /// If there is no server.
     pub(crate) fn fresh() -> Self {
-        let place = fresh();
+        Self::at(fresh())
+    }
+
+    /// A new harness at this place.
+    ///
+    /// # Panics
+    ///
+    /// If the place's URL is not understood.
+    pub(crate) fn at(place: ServerPlace) -> Self {
         let connector = VirtualConnector::new(place.url());
         Self {
             connector: connector.expect("the place's URL is understood"),

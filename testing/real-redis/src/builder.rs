@@ -45,6 +45,7 @@ pub struct ServerBuilder {
     pub(crate) tcp: bool,
     pub(crate) password: Option<String>,
     pub(crate) lines: Vec<String>,
+    pub(crate) variables: Vec<(String, String)>,
     pub(crate) replica: bool,
     pub(crate) sentinel: bool,
     tls: Option<Certificate>,
@@ -115,6 +116,12 @@ impl ServerBuilder {
     /// Adds a line to the configuration, as `maxmemory 32mb`. A later line wins.
     pub fn with_line(mut self, line: impl Into<String>) -> Self {
         self.lines.push(line.into());
+        self
+    }
+
+    /// Sets a variable of the server's environment, as `LC_ALL` to a locale. Other variables are those of the test.
+    pub fn with_variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.variables.push((name.into(), value.into()));
         self
     }
 

@@ -11,7 +11,7 @@ use std::{
 
 use redis::{Client, Connection, RedisResult};
 
-use super::{ServerError, shared};
+use super::{Server, ServerError, shared};
 
 /// Distinguishes this run from others on the same existing server.
 static RUN: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(process::id()));
@@ -39,10 +39,18 @@ impl ServerPlace {
     ///
     /// If the shared server cannot be started, or the variables ask for something else.
     pub fn fresh() -> Result<Self, ServerError> {
-        let url = shared::url()?;
+        shared::url().map(Self::at)
+    }
+
+    /// A fresh prefix on this server, which has to outlive the place.
+    pub fn on(server: &Server) -> Self {
+        Self::at(server.url())
+    }
+
+    fn at(url: String) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("real-redis-{:016x}-{number}.", *RUN);
-        Ok(Self { url, prefix })
+        Self { url, prefix }
     }
 
     /// The server's URL.

@@ -31,6 +31,7 @@ impl Process {
     /// to the log.
     pub(super) fn start(
         program: &str,
+        variables: &[(String, String)],
         config: &Path,
         mode: Option<&str>,
         log: &Path,
@@ -46,6 +47,7 @@ impl Process {
             .args(["-c", GATE, "real-redis-gate", program])
             .arg(config)
             .args(mode)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(log.try_clone().map_err(tried)?)
             .stderr(log)

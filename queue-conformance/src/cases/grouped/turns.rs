@@ -39,6 +39,67 @@ pub(crate) async fn g3_one_call_takes_from_groups_in_turn(stage: &Stage<'_>) {
     );
 }
 
+/// Keys in the order of their turns: shorter ones first, then by their bytes. Each length has another order in most
+/// locales.
+fn keys_by_bytes() -> Vec<Vec<u8>> {
+    let long = |last: u8| [vec![7; limits::MAX_KEY - 1], vec![last]].concat();
+    let short: [&[u8]; 18] = [
+        b"\0",
+        b"-",
+        b"A",
+        b"B",
+        b"_",
+        b"a",
+        b"b",
+        b"\xff", // one byte
+        b"\0B",
+        b"\0a",
+        b"-b",
+        b"Aa",
+        b"a-",
+        b"aA",
+        b"ab",
+        b"z\0",
+        "\u{e9}".as_bytes(),
+        b"\xff\xfe",
+    ];
+    let short = short.into_iter().map(<[u8]>::to_vec);
+    short.chain([long(b'B'), long(b'a')]).collect()
+}
+
+pub(crate) async fn g3_equal_turns_go_by_the_bytes_of_keys(stage: &Stage<'_>) {
+    const ROUNDS: usize = 3;
+    let keys = keys_by_bytes();
+    let batch: Vec<Keyed> = keys
+        .iter()
+        .rev()
+        .flat_map(|key| vec![Keyed::new("x", key.clone()); ROUNDS])
+        .collect();
+    // The messages of the first key were pushed last.
+    let count_of = keys.len() as u64;
+    let first = |nth: u64| (count_of - 1 - nth) * ROUNDS as u64 + 1;
+    let expected: Vec<u64> = (0..ROUNDS as u64)
+        .flat_map(|round| (0..count_of).map(move |nth| first(nth) + round))
+        .collect();
+
+    let queue = stage.grouped_with(GroupedConfig::loose(9)).await;
+    queue.push_keyed(&batch).await.expect("is accepted");
+    let held = take(&*queue, batch.len()).await;
+    assert_eq!(ids(&held), expected, "in one call");
+
+    let strict = GroupedConfig::default();
+    let queue = stage.try_grouped("strict", &strict).await.expect("opens");
+    queue.push_keyed(&batch).await.expect("is accepted");
+    let (mut acks, mut delivered) = (Vec::new(), Vec::new());
+    for _ in 0..batch.len() {
+        let turn = queue.settle_and_lease(&acks, count(1), LONG, None).await;
+        let leased = turn.expect("settles and leases").1.deliveries;
+        acks = settlements(&leased, Settlement::ack);
+        delivered.extend(ids(&leased));
+    }
+    assert_eq!(delivered, expected, "one by one");
+}
+
 pub(crate) async fn g3_a_new_group_neither_waits_nor_catches_up(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     push(&*queue, &["busy"; 50]).await;

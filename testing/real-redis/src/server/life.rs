@@ -66,7 +66,9 @@ impl Server {
         let (config, log) = (self.config_path(), self.log_path());
         let program = self.settings.program();
         let mode = self.settings.sentinel.then_some("--sentinel");
-        let mut process = Process::start(&program, &config, mode, &log, &mut life.watchdog)?;
+        let variables = &self.settings.variables;
+        let mut process =
+            Process::start(&program, variables, &config, mode, &log, &mut life.watchdog)?;
         if let Err(error) = self.wait_until_ready(&mut process, &program) {
             process.kill();
             life.watchdog.release()?;
