@@ -92,7 +92,7 @@ pub fn leak_finder() -> &'static str {
 
 pub use self::{
     backend::{Builder, Health, RedisBackend},
-    rights::{access_rules, cluster_access_rules},
+    rights::{OptionalRight, access_rules, cluster_access_rules, optional_rights},
 };
 #[cfg(feature = "tls")]
 pub use redis_link::connection::Tls;

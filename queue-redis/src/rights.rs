@@ -15,8 +15,8 @@ const PLAIN: &[&str] = &[
     "ZMSCORE",
 ];
 
-/// The commands of the connection for waiting.
-const WAITING: &[&str] = &["subscribe", "publish", "pubsub|numsub"];
+/// The commands of the connection for waiting. The rules name the channels that they reach.
+const WAITING: &[&str] = &["subscribe", "publish"];
 
 const LATE: &str = "messages are noticed at the fall-back interval only";
 
@@ -42,24 +42,105 @@ pub(crate) fn needs(prefix: &str) -> Needs {
     }
 }
 
-/// Exactly the rights that a user of the server needs, as rules of `ACL SETUSER`: for queues with this
-/// [prefix](crate::Builder::prefix) of their keys.
+/// A right beyond [`access_rules`]: calls work without it, and it reaches more than the user's own keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OptionalRight {
+    /// The rule, for `ACL SETUSER`.
+    pub rule: &'static str,
+    /// The gain by the right.
+    pub gives: &'static str,
+    /// What the user can then read or do beyond the keys of the queues.
+    pub exposes: &'static str,
+}
+
+const fn right(rule: &'static str, gives: &'static str, exposes: &'static str) -> OptionalRight {
+    OptionalRight {
+        rule,
+        gives,
+        exposes,
+    }
+}
+
+/// The rights that [`access_rules`] leaves out.
+const OPTIONAL: &[OptionalRight] = &[
+    right(
+        "+pubsub|numsub",
+        "a push hands its message to a waiting consumer in one round trip",
+        "how many clients listen to a channel, for anybody who knows its name",
+    ),
+    right(
+        "+info",
+        "connecting checks eviction and persistence; the server's state is shown",
+        "the server's version, paths, memory and replicas, and how many keys and clients there are",
+    ),
+    right(
+        "+config|get",
+        "connecting warns of missing snapshots, and of limits of a request's size",
+        "each setting of the server, also the passwords in requirepass and masterauth",
+    ),
+    right(
+        "+acl|log",
+        "the calls that the server refused are shown",
+        "the names, addresses and refused keys of all users",
+    ),
+    right(
+        "+cluster|nodes",
+        "the node that a queue is moving to is shown",
+        "the addresses of all nodes of the cluster",
+    ),
+    right(
+        "+waitaof",
+        "confirmations that a write is on disk (`flushed`)",
+        "how many replicas have it on disk, too",
+    ),
+    right(
+        "+select",
+        "a database other than 0",
+        "the keys with the same prefix in all databases",
+    ),
+];
+
+/// The rights that [`access_rules`] leaves out, each with what it gives and what it exposes. Give one only to users who
+/// may see that.
+pub const fn optional_rights() -> &'static [OptionalRight] {
+    OPTIONAL
+}
+
+/// The rights that a user of the server needs, as rules of `ACL SETUSER`: for queues with this
+/// [prefix](crate::Builder::prefix) of their keys. They reach no other keys, no other channels, and no settings.
+/// [`optional_rights`] lists what they leave out.
 ///
-/// A user of a database other than 0 also needs `+select`.
+/// The prefix is taken literally: `*` and its like in it match no other character.
 ///
 /// ```
 /// let rules = queue_redis::access_rules("qk");
 /// println!("ACL SETUSER shop on >secret {rules}");
-/// # assert!(rules.starts_with("~qk:* resetchannels &qk:wake:* -@all +evalsha "));
+/// # assert!(rules.starts_with("resetkeys ~qk:* resetchannels &qk:wake:* -@all +evalsha "));
 /// ```
 pub fn access_rules(prefix: &str) -> String {
+    let prefix = &literal(prefix);
     let connections = CONNECTION_COMMANDS.iter().chain(WAITING).copied();
     let commands: Vec<_> = connections
         .chain(needs(prefix).commands)
         .map(|command| format!("+{}", command.to_lowercase()))
         .collect();
     let (channels, commands) = (keys::channels(prefix), commands.join(" "));
-    format!("~{prefix}:* resetchannels &{channels} -@all {commands}")
+    // A user who had more before has no more than this afterwards.
+    format!("resetkeys ~{prefix}:* resetchannels &{channels} -@all {commands}")
+}
+
+/// A pattern that matches this prefix alone. Blanks would end the rule, and no prefix has any.
+fn literal(prefix: &str) -> String {
+    let plain = |letter: &char| !letter.is_whitespace() && !letter.is_control();
+    let mut pattern = String::with_capacity(prefix.len());
+    for letter in prefix.chars().filter(plain) {
+        if matches!(letter, '*' | '?' | '[' | ']' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern
 }
 
 /// The same for a user of a [cluster](crate#cluster), on each node.

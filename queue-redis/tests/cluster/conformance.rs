@@ -19,7 +19,8 @@ use super::patient::patient;
 
 /// The cluster of all cases. It is never dropped; its servers' watchdogs end them when the process ends.
 static SHARED: LazyLock<Cluster> = LazyLock::new(|| {
-    let rules = cluster_access_rules("case-*.");
+    // The cases share one user, whose rules match the prefixes of them all.
+    let rules = cluster_access_rules("case.").replace("case.", "case-*.");
     let settings = Server::builder().with_user("worker", "secret", &rules);
     Cluster::start(3, 0, settings).unwrap_or_else(|error| panic!("{error}"))
 });

@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+mod climbing;
 mod commands;
 mod credentials;
 mod ending;

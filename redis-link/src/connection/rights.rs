@@ -10,15 +10,13 @@ use crate::{error::Lack, script::Script};
 /// Returns the commands that a user may not run.
 const REFUSED: &str = include_str!("../../lua/refused.lua");
 
-/// The commands that the connections of this crate send.
+/// The commands that the connections of this crate send, and that reach nothing beyond the keys of their user.
 pub const CONNECTION_COMMANDS: &[&str] = &[
     "evalsha",
     "eval",
     "script|exists",
     "script|load",
     "ping",
-    "info",
-    "config|get",
     "wait",
 ];
 

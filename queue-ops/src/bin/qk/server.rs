@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     End, Outcome,
-    output::{Output, write_line},
+    output::{Output, table, write_line},
 };
 
 /// A name under which nothing is stored: the facts of a server need none.
@@ -80,10 +80,19 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
     Ok(if clean { End::Well } else { End::Findings })
 }
 
-pub(crate) fn acl(prefix: &str, cluster: bool) -> Outcome {
-    write_line(&match cluster {
-        true => queue_redis::cluster_access_rules(prefix),
-        false => queue_redis::access_rules(prefix),
+pub(crate) fn acl(prefix: &str, cluster: bool, optional: bool) -> Outcome {
+    write_line(&match (optional, cluster) {
+        (true, _) => {
+            let rights = queue_redis::optional_rights().iter();
+            let rows = rights.map(|right| {
+                [right.rule, right.gives, right.exposes]
+                    .map(str::to_owned)
+                    .to_vec()
+            });
+            table(&["RIGHT", "GIVES", "EXPOSES"], &rows.collect::<Vec<_>>())
+        }
+        (false, true) => queue_redis::cluster_access_rules(prefix),
+        (false, false) => queue_redis::access_rules(prefix),
     });
     Ok(End::Well)
 }
