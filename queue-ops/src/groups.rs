@@ -29,9 +29,13 @@ pub async fn open_grouped(
 
 /// The key of a group, for people: other bytes than text are escaped.
 pub fn group_key(group: &Group) -> String {
-    match std::str::from_utf8(&group.key) {
+    key_in_words(&group.key)
+}
+
+pub(crate) fn key_in_words(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
         Ok(text) if !text.contains(char::is_control) => text.to_owned(),
-        _ => group.key.escape_ascii().to_string(),
+        _ => key.escape_ascii().to_string(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The actions of operators. Each is written down, also if it fails.
 
+use std::borrow::Cow;
+
 use axum::{
     Form, Json,
     extract::{Path, State},
@@ -7,21 +9,24 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use queue_core::{
-    Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Settlement, Token, limits,
+    Bytes, Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Revived, Settlement,
+    Token, limits,
 };
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
     Web,
+    access::Operator,
     api::{Answer, answer},
     audit::AuditEntry,
+    frame::Frame,
     groups,
-    guard::Operator,
-    pages::name,
+    hex::Hex,
+    pages::{InQueue, OfMessage, name},
     show::Failed,
 };
-use crate::{ids_of_failure, open::open_leasing};
+use crate::{groups::key_in_words, ids_of_failure, open::open_leasing};
 
 /// An action, as a form or as JSON.
 #[derive(Debug, Deserialize)]
@@ -31,67 +36,102 @@ pub(super) struct Action {
     token: Option<u64>,
     /// Of an action on a group: its key.
     group: Option<String>,
+    /// The same in hexadecimal digits: a form would change line breaks, and carries no bytes that are no text.
+    group_hex: Option<Hex>,
     /// Of an action on dead letters: the failure that they have in common.
     fingerprint: Option<String>,
+    /// The same in hexadecimal digits.
+    fingerprint_hex: Option<Hex>,
     /// Of an action on a message, by the API.
     id: Option<MessageId>,
+}
+
+impl Action {
+    fn group(&self) -> Option<Bytes> {
+        let text = || {
+            self.group
+                .as_ref()
+                .map(|key| Bytes::copy_from_slice(key.as_bytes()))
+        };
+        self.group_hex
+            .as_ref()
+            .map(|hex| Bytes::copy_from_slice(&hex.0))
+            .or_else(text)
+    }
+
+    fn fingerprint(&self) -> Option<Cow<'_, str>> {
+        let text = || self.fingerprint.as_deref().map(Cow::Borrowed);
+        self.fingerprint_hex
+            .as_ref()
+            .map(|hex| String::from_utf8_lossy(&hex.0))
+            .or_else(text)
+    }
 }
 
 type Done = Result<Response, Failed>;
 
 /// Back to the page that the form was on.
-fn back(to: String) -> Response {
+pub(super) fn back(to: String) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
 }
 
 pub(super) async fn on_queue(
     operator: Operator,
+    frame: Frame,
     State(web): State<Web>,
-    Path(queue): Path<String>,
+    Path(InQueue { queue }): Path<InQueue>,
     Form(action): Form<Action>,
 ) -> Done {
     let queue = name(&queue)?;
     web.act(&operator, &queue, None, &action).await?;
-    Ok(back(queue.to_string()))
+    Ok(back(frame.to(&["queues", queue.as_str()])))
 }
 
 pub(super) async fn on_dead(
     operator: Operator,
+    frame: Frame,
     State(web): State<Web>,
-    Path(queue): Path<String>,
+    Path(InQueue { queue }): Path<InQueue>,
     Form(action): Form<Action>,
 ) -> Done {
     let queue = name(&queue)?;
     web.act(&operator, &queue, None, &action).await?;
-    Ok(back("dead".to_owned()))
+    Ok(back(frame.to(&["queues", queue.as_str(), "dead"])))
 }
 
 pub(super) async fn on_groups(
     operator: Operator,
+    frame: Frame,
     State(web): State<Web>,
-    Path(queue): Path<String>,
+    Path(InQueue { queue }): Path<InQueue>,
     Form(action): Form<Action>,
 ) -> Done {
     let queue = name(&queue)?;
     web.act(&operator, &queue, None, &action).await?;
-    Ok(back("groups".to_owned()))
+    Ok(back(frame.to(&["queues", queue.as_str(), "groups"])))
 }
 
 pub(super) async fn on_message(
     operator: Operator,
+    frame: Frame,
     State(web): State<Web>,
-    Path((queue, id)): Path<(String, MessageId)>,
+    Path(OfMessage { queue, id }): Path<OfMessage>,
     Form(action): Form<Action>,
 ) -> Done {
     let queue = name(&queue)?;
     web.act(&operator, &queue, Some(id), &action).await?;
-    Ok(back(id.to_string()))
+    Ok(back(frame.to(&[
+        "queues",
+        queue.as_str(),
+        "messages",
+        &id.to_string(),
+    ])))
 }
 
 pub(super) async fn by_api(
     operator: Operator,
     State(web): State<Web>,
-    Path(queue): Path<String>,
+    Path(InQueue { queue }): Path<InQueue>,
     Json(action): Json<Action>,
 ) -> Answer {
     let done = async { web.act(&operator, &name(&queue)?, action.id, &action).await };
@@ -109,12 +149,9 @@ impl Web {
     ) -> Result<String, Error> {
         let done = self.try_to_act(queue, id, action).await;
         let message = id.map(|id| format!(" #{id}")).unwrap_or_default();
-        let group = action
-            .fingerprint
-            .as_ref()
-            .or(action.group.as_ref())
-            .map(|group| format!(" '{group}'"))
-            .unwrap_or_default();
+        let group = action.group().map(|key| key_in_words(&key));
+        let group = group.or_else(|| action.fingerprint().map(Cow::into_owned));
+        let group = group.map(|group| format!(" '{group}'")).unwrap_or_default();
         let what = format!("{} {queue}{message}{group}", action.action);
         self.note(operator, what, &done).await;
         done
@@ -140,7 +177,7 @@ impl Web {
         id: Option<MessageId>,
         action: &Action,
     ) -> Result<String, Error> {
-        if let Some(group) = &action.group {
+        if let Some(group) = action.group() {
             return groups::change(self, queue, &action.action, group).await;
         }
         let leasing = open_leasing(&*self.backend, queue).await?;
@@ -159,39 +196,43 @@ impl Web {
                 Ok(format!("{settled:?}"))
             }
             (verb @ ("revive" | "discard"), None, _) => {
-                let Some(group) = &action.fingerprint else {
+                let Some(failure) = action.fingerprint() else {
                     return Err(Error::invalid(format!(
                         "{verb} which dead letters? Name an id, or a fingerprint"
                     )));
                 };
-                on_group(&*leasing, verb, group).await
+                on_failure(&*leasing, verb, &failure).await
             }
             (other, ..) => Err(Error::invalid(format!("there is no action `{other}` here"))),
         }
     }
 }
 
-/// Revives or discards the dead letters of a failure: those of the first page, so that no action takes long.
-async fn on_group(leasing: &dyn Leasing, verb: &str, group: &str) -> Result<String, Error> {
-    let letters = leasing.dead_letters(Page::first(limits::MAX_PAGE)).await?;
-    let ids = ids_of_failure(&letters.entries, group);
-    let mut done = 0;
-    for ids in ids.chunks(limits::MAX_BATCH) {
-        done += match verb {
-            "revive" => {
-                let revived = leasing.revive(ids).await?;
-                revived
-                    .iter()
-                    .filter(|one| **one == queue_core::Revived::Revived)
-                    .count() as u64
-            }
-            _ => leasing.discard(ids).await?,
-        };
+/// Revives or discards all dead letters of a failure that are there now.
+async fn on_failure(leasing: &dyn Leasing, verb: &str, failure: &str) -> Result<String, Error> {
+    // Letters that die again meanwhile come last, and are left alone: an action ends.
+    let mut left = leasing.depth().await?.dead;
+    let (mut page, mut done, mut found) = (Page::first(limits::MAX_PAGE), 0, 0);
+    loop {
+        let mut letters = leasing.dead_letters(page).await?;
+        letters
+            .entries
+            .truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        left -= letters.entries.len() as u64;
+        let ids = ids_of_failure(&letters.entries, failure);
+        found += ids.len();
+        for ids in ids.chunks(limits::MAX_BATCH) {
+            done += match verb {
+                "revive" => {
+                    let revived = leasing.revive(ids).await?.into_iter();
+                    revived.filter(|one| *one == Revived::Revived).count() as u64
+                }
+                _ => leasing.discard(ids).await?,
+            };
+        }
+        match letters.next {
+            Some(next) if left > 0 => page = Page::after(next, limits::MAX_PAGE),
+            _ => return Ok(format!("{done} of {found} done")),
+        }
     }
-    let more = if letters.next.is_some() {
-        "; there may be more: repeat it"
-    } else {
-        ""
-    };
-    Ok(format!("{done} of {} done{more}", ids.len()))
 }

@@ -7,13 +7,13 @@ use axum::{
     extract::{Path, Query, State},
     http::StatusCode,
 };
-use queue_core::{Cursor, Error, LeasingExt, MessageId, Page};
+use queue_core::{Cursor, Error, LeasingExt, Page};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
     Web,
-    pages::{After, ROWS, name},
+    pages::{After, InQueue, OfMessage, ROWS, name},
     show::Failed,
 };
 use crate::{diagnose, group_as_json, open::open_leasing, open_grouped};
@@ -42,13 +42,16 @@ pub(super) async fn queues(
     answer(listed.await)
 }
 
-pub(super) async fn queue(State(web): State<Web>, Path(queue): Path<String>) -> Answer {
+pub(super) async fn queue(
+    State(web): State<Web>,
+    Path(InQueue { queue }): Path<InQueue>,
+) -> Answer {
     answer(diagnose(&*web.backend, &queue).await)
 }
 
 pub(super) async fn groups(
     State(web): State<Web>,
-    Path(queue): Path<String>,
+    Path(InQueue { queue }): Path<InQueue>,
     Query(After { after }): Query<After<u64>>,
 ) -> Answer {
     let listed = async {
@@ -66,7 +69,7 @@ pub(super) async fn groups(
 
 pub(super) async fn message(
     State(web): State<Web>,
-    Path((queue, id)): Path<(String, MessageId)>,
+    Path(OfMessage { queue, id }): Path<OfMessage>,
 ) -> Answer {
     let found = async {
         open_leasing(&*web.backend, &name(&queue)?)

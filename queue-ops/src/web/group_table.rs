@@ -3,18 +3,19 @@
 use maud::{Markup, html};
 use queue_core::{Group, Paged, QueueName};
 
-use super::show::act;
+use super::{frame::Frame, hex::hex, show::act};
 use crate::{duration_in_words as words, group_in_words, group_key, rule_in_words};
 
 /// The groups that the page of a queue shows.
 pub(super) const FIRST: usize = 10;
 
 /// The first groups, for the page of their queue.
-pub(super) fn section(queue: &QueueName, groups: &Paged<Group>, acts: bool) -> Markup {
+pub(super) fn section(frame: &Frame, queue: &QueueName, groups: &Paged<Group>) -> Markup {
+    let all = frame.to(&["queues", queue.as_str(), "groups"]);
     html! {
         h2 { "Groups" }
-        (table(&groups.entries, acts, queue.as_str()))
-        @if groups.next.is_some() { p { a href={ (queue) "/groups" } { "All groups" } } }
+        (table(&groups.entries, frame.acts(), &frame.to(&["queues", queue.as_str()])))
+        @if groups.next.is_some() { p { a href=(all) { "All groups" } } }
     }
 }
 
@@ -31,13 +32,12 @@ pub(super) fn table(groups: &[Group], acts: bool, to: &str) -> Markup {
                 td.number { (group.held) } td { (rule_in_words(group)) }
                 td {
                     (group_in_words(group))
-                    // A form sends text only.
-                    @if let (true, Ok(key)) = (acts, std::str::from_utf8(&group.key)) {
+                    @if acts {
                         @let (verb, what) = match group.is_paused() {
                             true => ("resume", "Resume"),
                             false => ("pause", "Pause for an hour"),
                         };
-                        (act(to, verb, what, &[("group", key.to_owned())]))
+                        (act(to, verb, what, &[("group_hex", hex(&group.key))]))
                     }
                 }
             } } }

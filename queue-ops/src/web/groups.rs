@@ -2,18 +2,15 @@
 
 use std::time::Duration;
 
-use axum::{
-    extract::{Path, Query, State},
-    http::HeaderMap,
-};
+use axum::extract::{Path, Query, State};
 use maud::{Markup, html};
-use queue_core::{Cursor, Error, GroupedQueueExt, Page, QueueName};
+use queue_core::{Bytes, Cursor, Error, GroupedQueueExt, Page, QueueName};
 
 use super::{
     Web,
+    frame::Frame,
     group_table::table,
-    guard,
-    pages::{After, ROWS, name},
+    pages::{After, InQueue, ROWS, name},
     show::{Failed, page},
 };
 use crate::{duration_in_words as words, open_grouped};
@@ -24,8 +21,8 @@ const PAUSE: Duration = Duration::from_secs(3_600);
 /// A page of groups: first those that may run, in their turns.
 pub(super) async fn list(
     State(web): State<Web>,
-    headers: HeaderMap,
-    Path(queue): Path<String>,
+    frame: Frame,
+    Path(InQueue { queue }): Path<InQueue>,
     Query(After { after }): Query<After<u64>>,
 ) -> Result<Markup, Failed> {
     let queue = name(&queue)?;
@@ -37,14 +34,16 @@ pub(super) async fn list(
         .await?
         .groups(asked)
         .await?;
-    let acts = guard::is_signed_in(&web, &headers);
+    let own = ["queues", queue.as_str(), "groups"];
     let content = html! {
-        (table(&groups.entries, acts, "groups"))
-        @if let Some(next) = groups.next { p { a href={ "?after=" (next.get()) } { "More groups" } } }
+        (table(&groups.entries, frame.acts(), &frame.to(&own)))
+        @if let Some(next) = groups.next {
+            p { a href=(frame.after(&own, &next.get().to_string())) { "More groups" } }
+        }
     };
     Ok(page(
+        &frame,
         &format!("{queue}: groups"),
-        "../../",
         &format!("qk groups {queue}"),
         &content,
     ))
@@ -55,10 +54,9 @@ pub(super) async fn change(
     web: &Web,
     queue: &QueueName,
     verb: &str,
-    group: &str,
+    group: Bytes,
 ) -> Result<String, Error> {
     let grouped = open_grouped(&*web.backend, queue).await?;
-    let group = group.to_owned();
     match verb {
         "pause" => {
             grouped.pause_group(group, PAUSE).await?;

@@ -1,26 +1,36 @@
-//! Access: hosts, tokens, and the origin of a request.
+//! What each request has to have, and what each response has: hosts, origins, sizes, times, and headers.
+
+use std::time::Duration;
 
 use axum::{
-    Form,
-    extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use serde::Deserialize;
+use tokio::time::timeout;
 
-use super::Web;
-
-/// The cookie that holds the token of whoever signed in.
-const COOKIE: &str = "qk-token";
+use super::{Web, access::reader, frame::Frame, hosts, show::FailedPage};
 
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+/// Bytes of the largest request: a form with a key of a group and a cause of death.
+const LARGEST: usize = 64 * 1024;
+/// The time within which all of a request has to arrive.
+const ARRIVAL: Duration = Duration::from_secs(10);
+
 /// Checks each request, and sets the headers of each response.
 pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
-    let mut response = match refused(&web, request.method(), request.headers()) {
-        Some(refused) => refused.into_response(),
-        None => next.run(request).await,
+    let mut response = match admitted(&web, request).await {
+        Ok((frame, request)) => {
+            let mut response = next.run(request).await;
+            match response.extensions_mut().remove::<FailedPage>() {
+                Some(failed) => failed.render(&frame),
+                None => response,
+            }
+        }
+        Err(refused) => refused.into_response(),
     };
     let headers = response.headers_mut();
     for (name, value) in [
@@ -35,98 +45,62 @@ pub(super) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     response
 }
 
-fn refused(web: &Web, method: &Method, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = text(header::HOST).unwrap_or_default();
-    if !web.hosts.is_empty() && !web.hosts.iter().any(|allowed| allowed == host) {
-        return Some((
-            StatusCode::MISDIRECTED_REQUEST,
-            "this host name is not served here",
-        ));
-    }
-    if method == Method::GET || method == Method::HEAD {
-        return None;
-    }
-    // A browser names the origin with each POST. A request of another program has none, and no cookie of the user's.
-    if let Some(origin) = text(header::ORIGIN) {
-        let from = origin.split_once("://").map(|(_, host)| host);
-        if from != Some(host) {
-            return Some((
-                StatusCode::FORBIDDEN,
-                "the request comes from another origin",
+type Refused = (StatusCode, &'static str);
+
+/// The request with its frame, once all of it has arrived.
+async fn admitted(web: &Web, request: Request) -> Result<(Frame, Request), Refused> {
+    let (mut parts, body) = request.into_parts();
+    check(web, &parts)?;
+    let body = match timeout(ARRIVAL, to_bytes(body, LARGEST)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            return Err((
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "a request has 64 KiB at most",
             ));
         }
-    }
-    None
-}
-
-/// Proof that a request has the token. Every action asks for it.
-pub(super) struct Operator(());
-
-impl FromRequestParts<Web> for Operator {
-    type Rejection = (StatusCode, &'static str);
-
-    async fn from_request_parts(parts: &mut Parts, web: &Web) -> Result<Self, Self::Rejection> {
-        match &web.token {
-            None => Err((
-                StatusCode::FORBIDDEN,
-                "this page is read-only: start it with `--token-file` to act",
-            )),
-            Some(_) if is_signed_in(web, &parts.headers) => Ok(Self(())),
-            Some(_) => Err((StatusCode::UNAUTHORIZED, "sign in first")),
+        Err(_) => {
+            return Err((
+                StatusCode::REQUEST_TIMEOUT,
+                "the request did not arrive within 10 s",
+            ));
         }
-    }
-}
-
-/// Whether a request has the token, in the header or in the cookie.
-pub(super) fn is_signed_in(web: &Web, headers: &HeaderMap) -> bool {
-    let Some(token) = &web.token else {
-        return false;
     };
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let bearer = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    let cookies = text(header::COOKIE).unwrap_or_default().split("; ");
-    let mut cookies = cookies.filter_map(|cookie| cookie.split_once('='));
-    let cookie = cookies
-        .find(|(name, _)| *name == COOKIE)
-        .map(|(_, value)| value);
-    bearer.is_some_and(|given| is_same(given, token))
-        || cookie.is_some_and(|given| is_same(given, token))
+    let frame = Frame::of(web, &parts, reader(web, &parts.headers));
+    parts.extensions.insert(frame.clone());
+    Ok((frame, Request::from_parts(parts, Body::from(body))))
 }
 
-/// Compares without telling by the time how much of the token was right.
-fn is_same(given: &str, token: &str) -> bool {
-    let (given, token) = (given.as_bytes(), token.as_bytes());
-    let differences = given
-        .iter()
-        .zip(token)
-        .fold(0, |all, (one, other)| all | (one ^ other));
-    given.len() == token.len() && differences == 0
-}
-
-#[derive(Deserialize)]
-pub(super) struct SignIn {
-    token: String,
-}
-
-/// Stores the token in a cookie that scripts do not see, and that no other site makes a browser send.
-pub(super) async fn sign_in(
-    State(web): State<Web>,
-    Form(SignIn { token }): Form<SignIn>,
-) -> Response {
-    match &web.token {
-        Some(right) if is_same(&token, right) => {
-            let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict");
-            (
-                StatusCode::SEE_OTHER,
-                [
-                    (header::SET_COOKIE, cookie),
-                    (header::LOCATION, "./".to_owned()),
-                ],
-            )
-                .into_response()
+fn check(web: &Web, parts: &Parts) -> Result<(), Refused> {
+    let host = hosts::of_request(&parts.uri, &parts.headers);
+    let is_public = |host: &str| web.public_url.as_ref().is_some_and(|url| url.host == host);
+    let served = host.filter(|host| is_public(host.as_str()) || hosts::is_served(&web.hosts, host));
+    let Some(host) = served else {
+        return Err((
+            StatusCode::MISDIRECTED_REQUEST,
+            "this host name is not served here: `Web::hosts`, or `--host` of `qk web`, adds it",
+        ));
+    };
+    if parts.method == Method::GET || parts.method == Method::HEAD {
+        return Ok(());
+    }
+    // A browser names the origin with each POST. A request of another program has none, and no cookie of the user's.
+    let mut origins = parts.headers.get_all(header::ORIGIN).iter();
+    let is_own = |origin: &HeaderValue| {
+        let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        match &web.public_url {
+            // The scheme counts, too: a page without TLS can be anybody's.
+            Some(url) if url.host == host.as_str() || origin == url.origin => origin == url.origin,
+            _ => ["http", "https"]
+                .iter()
+                .any(|scheme| origin == format!("{scheme}://{host}")),
         }
-        Some(_) => (StatusCode::UNAUTHORIZED, "that is not the token").into_response(),
-        None => (StatusCode::FORBIDDEN, "this page is read-only").into_response(),
+    };
+    match origins.all(is_own) {
+        true => Ok(()),
+        false => Err((
+            StatusCode::FORBIDDEN,
+            "the request comes from another origin",
+        )),
     }
 }

@@ -9,7 +9,11 @@ use axum::{
 };
 use queue_core::{Error, Page, QueueInfo, QueueKind, QueueName, limits};
 
-use super::{Web, pages::name, show::Failed};
+use super::{
+    Web,
+    pages::{InQueue, name},
+    show::Failed,
+};
 use crate::{list_queues, open::open_leasing, open_grouped};
 
 /// The gauge for how long messages of a queue have been ready while none was handed out or settled. `/metrics` has it if
@@ -130,7 +134,10 @@ fn render(web: &Web, queues: &[QueueInfo], shares: &[(QueueName, f64)]) -> Strin
 }
 
 /// The messages that want a consumer now: ready and leased ones. One number, for autoscalers.
-pub(super) async fn scale(State(web): State<Web>, Path(queue): Path<String>) -> Response {
+pub(super) async fn scale(
+    State(web): State<Web>,
+    Path(InQueue { queue }): Path<InQueue>,
+) -> Response {
     let wanted = async {
         let depth = open_leasing(&*web.backend, &name(&queue)?)
             .await?

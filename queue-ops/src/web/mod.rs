@@ -3,17 +3,25 @@
 //! It works without script. Reading changes nothing, and costs the backend a page of anything at most. Actions are off
 //! unless [`Web::writes`] gives a token.
 
+mod access;
 mod actions;
 mod api;
+mod attempts;
 mod audit;
+mod frame;
 mod group_table;
 mod groups;
 mod guard;
+mod hex;
+mod hosts;
 mod metrics;
 mod pages;
+mod public_url;
 #[cfg(feature = "schedules")]
 mod schedules;
+mod sessions;
 mod show;
+mod token;
 mod watch;
 
 use std::{sync::Arc, time::Duration};
@@ -22,9 +30,9 @@ use axum::{
     Router, middleware,
     routing::{get, post},
 };
-use queue_core::{Backend, Bytes, QueueName};
+use queue_core::{Backend, Bytes, Error, QueueName};
 
-use self::{audit::Audit, watch::Watch};
+use self::{access::Access, audit::Audit, public_url::PublicUrl, watch::Watch};
 pub use self::{
     audit::AuditEntry,
     metrics::{BUSIEST_GROUP_SHARE, GROUPS, STANDSTILL_SECONDS},
@@ -38,8 +46,9 @@ type OnAction = dyn Fn(&AuditEntry) + Send + Sync;
 #[derive(Clone)]
 pub struct Web {
     backend: Arc<dyn Backend>,
-    token: Option<Arc<str>>,
+    access: Option<Access>,
     hosts: Arc<[String]>,
+    public_url: Option<Arc<PublicUrl>>,
     redact: Option<Arc<Redact>>,
     on_action: Option<Arc<OnAction>>,
     audit: Arc<Audit>,
@@ -52,8 +61,9 @@ impl Web {
     pub fn new(backend: Arc<dyn Backend>) -> Self {
         Self {
             backend,
-            token: None,
+            access: None,
             hosts: Arc::default(),
+            public_url: None,
             redact: None,
             on_action: None,
             audit: Arc::default(),
@@ -63,13 +73,36 @@ impl Web {
     }
 
     /// Allows actions to whoever has this token: as `Authorization: Bearer`, or by signing in on the page.
-    pub fn writes(mut self, token: impl Into<Arc<str>>) -> Self {
-        self.token = Some(token.into());
-        self
+    ///
+    /// Signing in begins a session of 12 hours, whose random name is in a cookie; the token is not. Sessions end with the
+    /// process. Some wrong tokens from an address make the next one wait, up to 8 s. The address is axum's `ConnectInfo`;
+    /// without it, all wait together.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a token that is easily guessed, or that no header carries: it has 16 characters at least, 6 of them
+    /// different, all of them visible ASCII.
+    pub fn writes(mut self, token: impl Into<Arc<str>>) -> Result<Self, Error> {
+        self.access = Some(Access::new(token.into())?);
+        Ok(self)
+    }
+
+    /// The address under which browsers reach the page, behind a proxy: `https://ops.example.com/queues`. Its host is
+    /// served. If it has `https`, cookies are sent over TLS alone, and forms are taken from there alone. Its path precedes
+    /// each link, for a proxy that takes the path away. Without it, the page finds the path at which a router of yours
+    /// has it nested.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for a text that is no such address.
+    pub fn public_url(mut self, url: &str) -> Result<Self, Error> {
+        self.public_url = Some(Arc::new(PublicUrl::new(url)?));
+        Ok(self)
     }
 
     /// Answers requests to these hosts alone, so that no other name that leads here (DNS rebinding) makes a browser
-    /// send any: `127.0.0.1:7700`, `localhost:7700`. All hosts are answered by default.
+    /// send any: `ops.example.com` with any port, `10.0.0.7:7700` with this one. By default only this machine's own names
+    /// and addresses are answered: `localhost`, `127.0.0.1`, `[::1]`.
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = String>) -> Self {
         self.hosts = hosts.into_iter().collect();
         self
@@ -105,19 +138,23 @@ impl Web {
         self
     }
 
-    /// The router, for the root of a host or a port of its own. Put layers of yours around it, such as a login.
+    /// The router, for a host of its own, or nested in a router of yours. Put layers of yours around it, such as a login.
+    ///
+    /// A request has 64 KiB at most, and 10 s to arrive. Your server bounds the connections, and the time for headers.
     pub fn router(self) -> Router {
         if let Some(watch) = &self.watch {
             watch.start(Arc::clone(&self.backend));
         }
         let router = Router::new()
             .route("/", get(pages::queues))
+            .route("/queues", get(pages::queues))
             .route("/style.css", get(pages::style))
             .route("/live.js", get(pages::script))
             .route("/events", get(watch::events))
             .route("/dead", get(pages::all_dead))
             .route("/workers", get(pages::workers))
-            .route("/sign-in", get(pages::sign_in).post(guard::sign_in))
+            .route("/sign-in", get(pages::sign_in).post(access::sign_in))
+            .route("/sign-out", post(access::sign_out))
             .route("/server", get(pages::server))
             .route("/audit", get(pages::audit))
             .route("/queues/{queue}", get(pages::queue).post(actions::on_queue))
@@ -155,7 +192,7 @@ impl std::fmt::Debug for Web {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Web")
             .field("backend", &self.backend)
-            .field("writes", &self.token.is_some())
+            .field("writes", &self.access.is_some())
             .field("hosts", &self.hosts)
             .finish_non_exhaustive()
     }

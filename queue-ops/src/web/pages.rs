@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use axum::{
     extract::{Path, Query, State},
-    http::{HeaderMap, header},
+    http::header,
     response::IntoResponse,
 };
 use maud::{Markup, html};
@@ -15,7 +15,10 @@ use queue_core::{
 use serde::Deserialize;
 
 use super::{
-    Web, group_table, guard,
+    Web,
+    frame::{Frame, Reader},
+    group_table,
+    hex::hex,
     show::{Failed, act, finding, live_page, page, standing},
     watch::{Watch, chart, rate},
 };
@@ -32,6 +35,24 @@ type Shown = Result<Markup, Failed>;
 #[derive(Deserialize)]
 pub(super) struct After<T> {
     pub(super) after: Option<T>,
+}
+
+/// The parts of a path are taken by their names: a router that nests this one may have parts of its own before them.
+#[derive(Deserialize)]
+pub(super) struct InQueue {
+    pub(super) queue: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct InPlace {
+    queue: String,
+    place: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct OfMessage {
+    pub(super) queue: String,
+    pub(super) id: MessageId,
 }
 
 pub(super) async fn style() -> impl IntoResponse {
@@ -54,6 +75,7 @@ pub(super) fn name(queue: &str) -> Result<QueueName, Error> {
 
 pub(super) async fn queues(
     State(web): State<Web>,
+    frame: Frame,
     Query(After { after }): Query<After<String>>,
 ) -> Shown {
     let after = after.as_deref().map(name).transpose()?;
@@ -77,7 +99,7 @@ pub(super) async fn queues(
                 } }
                 tbody { @for queue in &queues { tr {
                     td { @if let Some(finding) = finding_of(&web, queue) { strong { (finding) } } }
-                    td.text { a href={ "queues/" (queue.name) } { (queue.name) } }
+                    td.text { a href=(frame.to(&["queues", queue.name.as_str()])) { (queue.name) } }
                     td { (queue.kind) }
                     @if let Some(counters) = queue.counters {
                         @let depth = counters.depth;
@@ -91,9 +113,9 @@ pub(super) async fn queues(
                 } } }
             } }
         }
-        @if let Some(next) = next { p { a href={ "?after=" (next) } { "More queues" } } }
+        @if let Some(next) = next { p { a href=(frame.after(&["queues"], &next)) { "More queues" } } }
     };
-    Ok(live_page(&web, "Queues", "", "qk ls", &content))
+    Ok(live_page(&web, &frame, "Queues", "qk ls", &content))
 }
 
 /// The finding that the counters and samples of a queue show. Its page has the diagnosis.
@@ -111,15 +133,15 @@ fn finding_of(web: &Web, queue: &QueueInfo) -> Option<String> {
 
 pub(super) async fn queue(
     State(web): State<Web>,
-    headers: HeaderMap,
-    Path(queue): Path<String>,
+    frame: Frame,
+    Path(InQueue { queue }): Path<InQueue>,
 ) -> Shown {
     let queue = name(&queue)?;
     let diagnosis = diagnose(&*web.backend, queue.as_str()).await?;
     let numbers = diagnosis.numbers.as_ref();
     let counters = numbers.and_then(|numbers| numbers.counters);
-    let path = queue.to_string();
-    let acts = guard::is_signed_in(&web, &headers);
+    let to = |page: &[&str]| frame.to(&[&["queues", queue.as_str()], page].concat());
+    let acts = frame.acts();
     let consumers = match numbers.filter(|numbers| numbers.counters.is_some()) {
         Some(numbers) => {
             let leasing = open_leasing(&*web.backend, &queue).await?;
@@ -149,9 +171,9 @@ pub(super) async fn queue(
             h2 { "Messages" }
             div.scroll { table { tbody {
                 @for (place, count) in [("ready", depth.ready), ("delayed", depth.delayed), ("leased", depth.leased)] {
-                    tr { th scope="row" { a href={ (path) "/in/" (place) } { (place) } } td.number { (count) } }
+                    tr { th scope="row" { a href=(to(&["in", place])) { (place) } } td.number { (count) } }
                 }
-                tr { th scope="row" { a href={ (path) "/dead" } { "dead" } } td.number { (depth.dead) } }
+                tr { th scope="row" { a href=(to(&["dead"])) { "dead" } } td.number { (depth.dead) } }
                 @for (what, count) in [
                     ("accepted", counters.accepted), ("acked", counters.acked), ("retried", counters.retried),
                     ("expired leases", counters.expired), ("died", counters.died),
@@ -162,7 +184,7 @@ pub(super) async fn queue(
                 h2 { "Rates" }
                 (chart(&rates, watch.every()))
             }
-            @if let Some(groups) = &groups { (group_table::section(&queue, groups, acts)) }
+            @if let Some(groups) = &groups { (group_table::section(&frame, &queue, groups)) }
             @if !consumers.is_empty() {
                 h2 { "Consumers" }
                 div.scroll { table {
@@ -175,14 +197,14 @@ pub(super) async fn queue(
             @if acts {
                 h2 { "Actions" }
                 @let (verb, what) = if counters.paused { ("resume", "Hand out messages again") } else { ("pause", "Stop handing out messages") };
-                (act(&path, verb, what, &[]))
+                (act(&to(&[]), verb, what, &[]))
             }
         }
     };
     Ok(live_page(
         &web,
+        &frame,
         queue.as_str(),
-        "../",
         &format!("qk why {queue}"),
         &content,
     ))
@@ -190,8 +212,8 @@ pub(super) async fn queue(
 
 pub(super) async fn place(
     State(web): State<Web>,
-    headers: HeaderMap,
-    Path((queue, place)): Path<(String, String)>,
+    frame: Frame,
+    Path(InPlace { queue, place }): Path<InPlace>,
     Query(After { after }): Query<After<u64>>,
 ) -> Shown {
     let queue = name(&queue)?;
@@ -213,7 +235,7 @@ pub(super) async fn place(
         .await?
         .peek(shown, page_asked)
         .await?;
-    let acts = guard::is_signed_in(&web, &headers);
+    let acts = frame.acts();
     let content = html! {
         div.scroll { table {
             thead { tr {
@@ -223,11 +245,12 @@ pub(super) async fn place(
             tbody { @for one in &peeked.entries {
                 @let id = one.message.id;
                 tr {
-                    td { a href={ "../messages/" (id) } { "#" (id) } }
+                    @let own = frame.to(&["queues", queue.as_str(), "messages", &id.to_string()]);
+                    td { a href=(own) { "#" (id) } }
                     td.text {
                         (standing(&one.standing))
                         @if let (true, Standing::Leased { receipt, .. }) = (acts, &one.standing) {
-                            (act(&format!("../messages/{id}"), "release", "Release", &[("token", receipt.token.to_string())]))
+                            (act(&own, "release", "Release", &[("token", receipt.token.to_string())]))
                         }
                     }
                     td.number { (one.attempts) } td { (words(one.age)) }
@@ -237,11 +260,11 @@ pub(super) async fn place(
                 }
             } }
         } }
-        @if let Some(next) = peeked.next { p { a href={ "?after=" (next.get()) } { "More messages" } } }
+        @if let Some(next) = peeked.next { p { a href=(frame.after(&["queues", queue.as_str(), "in", &place], &next.get().to_string())) { "More messages" } } }
     };
     Ok(page(
+        &frame,
         &format!("{queue}: {place}"),
-        "../../../",
         &format!("qk peek {queue} {place}"),
         &content,
     ))
@@ -249,15 +272,15 @@ pub(super) async fn place(
 
 pub(super) async fn message(
     State(web): State<Web>,
-    headers: HeaderMap,
-    Path((queue, id)): Path<(String, MessageId)>,
+    frame: Frame,
+    Path(OfMessage { queue, id }): Path<OfMessage>,
 ) -> Shown {
     let queue = name(&queue)?;
     let found = open_leasing(&*web.backend, &queue)
         .await?
         .find_one(id)
         .await?;
-    let acts = guard::is_signed_in(&web, &headers);
+    let acts = frame.acts();
     let (state, what_next) = match &found {
         Found::Present {
             standing: place,
@@ -313,25 +336,26 @@ pub(super) async fn message(
             "No message of this queue had this id.",
         ),
     };
+    let own = frame.to(&["queues", queue.as_str(), "messages", &id.to_string()]);
     let content = html! {
         p.text { strong { (state) } }
         p { (what_next) }
         @if acts {
             @match &found {
                 Found::Present { standing: Standing::Ready | Standing::Delayed { .. }, .. } => {
-                    (act(&id.to_string(), "cancel", "Cancel it", &[]))
+                    (act(&own, "cancel", "Cancel it", &[]))
                 }
                 Found::Dead { .. } => {
-                    (act(&id.to_string(), "revive", "Revive it", &[]))
-                    (act(&id.to_string(), "discard", "Discard it", &[]))
+                    (act(&own, "revive", "Revive it", &[]))
+                    (act(&own, "discard", "Discard it", &[]))
                 }
                 _ => {}
             }
         }
     };
     Ok(page(
+        &frame,
         &format!("{queue}: message #{id}"),
-        "../../../",
         &format!("qk show {queue} {id}"),
         &content,
     ))
@@ -339,8 +363,8 @@ pub(super) async fn message(
 
 pub(super) async fn dead(
     State(web): State<Web>,
-    headers: HeaderMap,
-    Path(queue): Path<String>,
+    frame: Frame,
+    Path(InQueue { queue }): Path<InQueue>,
     Query(After { after }): Query<After<u64>>,
 ) -> Shown {
     let queue = name(&queue)?;
@@ -353,17 +377,19 @@ pub(super) async fn dead(
         .dead_letters(page_asked)
         .await?;
     let groups = group_failures(&letters.entries);
-    let acts = guard::is_signed_in(&web, &headers);
+    let acts = frame.acts();
+    let own = frame.to(&["queues", queue.as_str(), "dead"]);
     let content = html! {
         h2 { "By failure, of this page" }
+        @if acts { p { "A button acts on all dead letters of its cause, also on other pages." } }
         div.scroll { table {
             thead { tr { th.number scope="col" { "Dead" } th scope="col" { "For example" } th scope="col" { "Actions" } } }
             tbody { @for group in &groups {
                 tr { td.number { (group.count) } td.text { (group.example) } td {
                     @if acts {
-                        @let fingerprint = [("fingerprint", group.fingerprint.clone())];
-                        (act("dead", "revive", "Revive these", &fingerprint))
-                        (act("dead", "discard", "Discard these", &fingerprint))
+                        @let fingerprint = [("fingerprint_hex", hex(group.fingerprint.as_bytes()))];
+                        (act(&own, "revive", "Revive these", &fingerprint))
+                        (act(&own, "discard", "Discard these", &fingerprint))
                     }
                 } }
             } }
@@ -372,16 +398,16 @@ pub(super) async fn dead(
         div.scroll { table {
             thead { tr { th scope="col" { "Message" } th scope="col" { "Why" } th scope="col" { "Body" } } }
             tbody { @for letter in &letters.entries { tr {
-                td { a href={ "messages/" (letter.id) } { "#" (letter.id) } }
+                td { a href=(frame.to(&["queues", queue.as_str(), "messages", &letter.id.to_string()])) { "#" (letter.id) } }
                 td.text { (letter.why()) }
                 td.text { code { (web.body(&queue, &letter.body)) } }
             } } }
         } }
-        @if let Some(next) = letters.next { p { a href={ "?after=" (next.get()) } { "More dead letters" } } }
+        @if let Some(next) = letters.next { p { a href=(frame.after(&["queues", queue.as_str(), "dead"], &next.get().to_string())) { "More dead letters" } } }
     };
     Ok(page(
+        &frame,
         &format!("{queue}: dead letters"),
-        "../../",
         &format!("qk dead groups {queue}"),
         &content,
     ))
@@ -390,7 +416,7 @@ pub(super) async fn dead(
 /// Queues whose dead letters the page of all dead letters reads.
 const DEAD_QUEUES: usize = 20;
 
-pub(super) async fn all_dead(State(web): State<Web>, headers: HeaderMap) -> Shown {
+pub(super) async fn all_dead(State(web): State<Web>, frame: Frame) -> Shown {
     let dead = |queue: &QueueInfo| queue.counters.map_or(0, |counters| counters.depth.dead);
     // The samples know many queues already.
     let mut queues = web.watch.as_ref().map(Watch::all).unwrap_or_default();
@@ -409,12 +435,12 @@ pub(super) async fn all_dead(State(web): State<Web>, headers: HeaderMap) -> Show
         groups.extend(found.map(|group| (&queue.name, group)));
     }
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group.count));
-    let acts = guard::is_signed_in(&web, &headers);
+    let acts = frame.acts();
     let content = html! {
         @if let Some(watch) = &web.watch { p { "Of the queues that had dead letters at the last sample (every " (words(watch.every())) ")." } }
         @if groups.is_empty() { p { "There are no dead letters." } }
         @else {
-            p { "The first " (ROWS) " of each queue, by failure." }
+            p { "The first " (ROWS) " of each queue, by failure." @if acts { " A button acts on all dead letters of its cause and queue." } }
             @if with_dead > queues.len() { p { "Of " (with_dead) " queues, these have the most." } }
             div.scroll { table {
                 thead { tr {
@@ -423,10 +449,10 @@ pub(super) async fn all_dead(State(web): State<Web>, headers: HeaderMap) -> Show
                 } }
                 tbody { @for (queue, group) in &groups { tr {
                     td.number { (group.count) }
-                    td.text { a href={ "queues/" (queue) "/dead" } { (queue) } }
+                    td.text { a href=(frame.to(&["queues", queue.as_str(), "dead"])) { (queue) } }
                     td.text { (group.example) }
                     @if acts { td {
-                        @let (to, fingerprint) = (format!("queues/{queue}/dead"), [("fingerprint", group.fingerprint.clone())]);
+                        @let (to, fingerprint) = (frame.to(&["queues", queue.as_str(), "dead"]), [("fingerprint_hex", hex(group.fingerprint.as_bytes()))]);
                         (act(&to, "revive", "Revive these", &fingerprint))
                         (act(&to, "discard", "Discard these", &fingerprint))
                     } }
@@ -434,10 +460,15 @@ pub(super) async fn all_dead(State(web): State<Web>, headers: HeaderMap) -> Show
             } }
         }
     };
-    Ok(page("Dead letters", "", "qk dead groups QUEUE", &content))
+    Ok(page(
+        &frame,
+        "Dead letters",
+        "qk dead groups QUEUE",
+        &content,
+    ))
 }
 
-pub(super) async fn workers(State(web): State<Web>) -> Shown {
+pub(super) async fn workers(State(web): State<Web>, frame: Frame) -> Shown {
     let mut workers = queue_core::workers(&*web.backend).await?;
     workers.sort_by_key(|worker| !worker.gone);
     let span = |millis| words(std::time::Duration::from_millis(millis));
@@ -458,10 +489,10 @@ pub(super) async fn workers(State(web): State<Web>) -> Shown {
             } }
         }
     };
-    Ok(live_page(&web, "Workers", "", "qk workers", &content))
+    Ok(live_page(&web, &frame, "Workers", "qk workers", &content))
 }
 
-pub(super) async fn server(State(web): State<Web>) -> Shown {
+pub(super) async fn server(State(web): State<Web>, frame: Frame) -> Shown {
     let facts = web.backend.facts(&name("qk-check")?).await?;
     let content = html! {
         @match facts.server {
@@ -481,10 +512,10 @@ pub(super) async fn server(State(web): State<Web>) -> Shown {
             }
         }
     };
-    Ok(page("Server", "", "qk check", &content))
+    Ok(page(&frame, "Server", "qk check", &content))
 }
 
-pub(super) async fn audit(State(web): State<Web>) -> Markup {
+pub(super) async fn audit(State(web): State<Web>, frame: Frame) -> Markup {
     let content = html! {
         p { "The last hundred actions since this page was started." }
         div.scroll { table {
@@ -494,20 +525,20 @@ pub(super) async fn audit(State(web): State<Web>) -> Markup {
             } } }
         } }
     };
-    page("Audit", "", "qk web", &content)
+    page(&frame, "Audit", "qk web", &content)
 }
 
-pub(super) async fn sign_in(State(web): State<Web>, headers: HeaderMap) -> Markup {
+pub(super) async fn sign_in(frame: Frame) -> Markup {
     let content = html! {
-        @if web.token.is_none() { p { "This page is read-only. Start it with " code { "--token-file" } " to act." } }
-        @else if guard::is_signed_in(&web, &headers) { p { "You are signed in." } }
-        @else {
-            form method="post" action="sign-in" {
+        @match frame.reader {
+            Reader::ReadOnly => p { "This page is read-only. Start it with " code { "--token-file" } " to act." },
+            Reader::SignedIn => p { "You are signed in." },
+            Reader::SignedOut => form method="post" action=(frame.to(&["sign-in"])) {
                 label for="token" { "Token " }
                 input id="token" name="token" type="password" autocomplete="current-password" required;
                 " " button { "Sign in" }
-            }
+            },
         }
     };
-    page("Sign in", "", "qk web --token-file FILE", &content)
+    page(&frame, "Sign in", "qk web --token-file FILE", &content)
 }

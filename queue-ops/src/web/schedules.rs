@@ -2,12 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Form,
-    extract::State,
-    http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::{Form, extract::State, response::Response};
 use maud::{Markup, html};
 use queue_core::{Backend, Error, Queues, Result};
 use queue_schedule::Schedules;
@@ -15,7 +10,9 @@ use serde::Deserialize;
 
 use super::{
     Web,
-    guard::{self, Operator},
+    access::Operator,
+    actions::back,
+    frame::Frame,
     pages::name,
     show::{Failed, act as form, page},
 };
@@ -35,13 +32,14 @@ async fn stored(web: &Web) -> Result<Option<Schedules>> {
     Schedules::open(&queues, &web.schedules).await.map(Some)
 }
 
-pub(super) async fn list(State(web): State<Web>, headers: HeaderMap) -> Result<Markup, Failed> {
+pub(super) async fn list(State(web): State<Web>, frame: Frame) -> Result<Markup, Failed> {
     let listed = match stored(&web).await? {
         Some(schedules) => schedules.list().await?,
         None => Vec::new(),
     };
     let now = web.backend.now().await?;
-    let acts = guard::is_signed_in(&web, &headers);
+    let acts = frame.acts();
+    let to = frame.to(&["schedules"]);
     let content = html! {
         @if listed.is_empty() { p { "There are no schedules under the name " code { (web.schedules) } "." } }
         @else {
@@ -52,19 +50,19 @@ pub(super) async fn list(State(web): State<Web>, headers: HeaderMap) -> Result<M
                 } }
                 tbody { @for one in &listed { tr {
                     td.text { (one.name) } td.text { (one.rule) }
-                    td.text { a href={ "queues/" (one.queue) } { (one.queue) } }
+                    td.text { a href=(frame.to(&["queues", &one.queue])) { (one.queue) } }
                     td { @match one.next { Some(next) => { "in " (words(next.since(now))) } None => strong { "disabled" } } }
                     @if acts { td {
                         @let (verb, what) = if one.enabled { ("disable", "Disable") } else { ("enable", "Enable") };
                         @let own = [("name", one.name.clone())];
-                        (form("schedules", verb, what, &own))
-                        (form("schedules", "run", "Run now", &own))
+                        (form(&to, verb, what, &own))
+                        (form(&to, "run", "Run now", &own))
                     } }
                 } } }
             } }
         }
     };
-    Ok(page("Schedules", "", "qk schedules ls", &content))
+    Ok(page(&frame, "Schedules", "qk schedules ls", &content))
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,6 +73,7 @@ pub(super) struct Action {
 
 pub(super) async fn act(
     operator: Operator,
+    frame: Frame,
     State(web): State<Web>,
     Form(action): Form<Action>,
 ) -> Result<Response, Failed> {
@@ -82,7 +81,7 @@ pub(super) async fn act(
     let what = format!("{} schedule {}", action.action, action.name);
     web.note(&operator, what, &done).await;
     done?;
-    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "schedules")]).into_response())
+    Ok(back(frame.to(&["schedules"])))
 }
 
 async fn do_it(web: &Web, Action { action, name }: &Action) -> Result<String> {

@@ -1,35 +1,43 @@
 //! The frame of each page, and the forms of values on it.
 
+use std::sync::Arc;
+
 use axum::{
+    Extension,
     http::StatusCode,
     response::{IntoResponse, Response},
 };
 use maud::{DOCTYPE, Markup, html};
 use queue_core::{Bytes, Error, ErrorKind, QueueName, Standing};
 
-use super::Web;
+use super::{
+    Web,
+    frame::{Frame, Reader},
+    hex::hex,
+};
 use crate::{Finding, Severity, standing_in_words};
 
 /// Bytes of a body that a page shows.
 const SHOWN: usize = 4_096;
 
-/// A page. `up` leads to the root, as `../` do.
-pub(super) fn page(title: &str, up: &str, command: &str, content: &Markup) -> Markup {
-    page_with(title, up, command, content, false)
+/// A page.
+pub(super) fn page(frame: &Frame, title: &str, command: &str, content: &Markup) -> Markup {
+    page_with(frame, title, command, content, false)
 }
 
 /// A page that reads itself again after each sample.
 pub(super) fn live_page(
     web: &Web,
+    frame: &Frame,
     title: &str,
-    up: &str,
     command: &str,
     content: &Markup,
 ) -> Markup {
-    page_with(title, up, command, content, web.watch.is_some())
+    page_with(frame, title, command, content, web.watch.is_some())
 }
 
-fn page_with(title: &str, up: &str, command: &str, content: &Markup, is_live: bool) -> Markup {
+fn page_with(frame: &Frame, title: &str, command: &str, content: &Markup, is_live: bool) -> Markup {
+    let to = |page: &str| frame.to(&[page]);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -37,31 +45,49 @@ fn page_with(title: &str, up: &str, command: &str, content: &Markup, is_live: bo
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) " – queues" }
-                link rel="stylesheet" href={ (up) "style.css" };
+                link rel="stylesheet" href=(to("style.css"));
             }
             body {
                 header {
-                    strong { a href={ (up) "./" } { "Queues" } }
-                    a href={ (up) "dead" } { "Dead letters" }
-                    a href={ (up) "workers" } { "Workers" }
-                    @if cfg!(feature = "schedules") { a href={ (up) "schedules" } { "Schedules" } }
-                    a href={ (up) "server" } { "Server" }
-                    a href={ (up) "audit" } { "Audit" }
-                    a href={ (up) "sign-in" } { "Sign in" }
+                    strong { a href=(to("queues")) { "Queues" } }
+                    a href=(to("dead")) { "Dead letters" }
+                    a href=(to("workers")) { "Workers" }
+                    @if cfg!(feature = "schedules") { a href=(to("schedules")) { "Schedules" } }
+                    a href=(to("server")) { "Server" }
+                    a href=(to("audit")) { "Audit" }
+                    @match frame.reader {
+                        Reader::ReadOnly => {}
+                        Reader::SignedOut => a href=(to("sign-in")) { "Sign in" },
+                        Reader::SignedIn => form method="post" action=(to("sign-out")) { button { "Sign out" } },
+                    }
                 }
                 main {
                     h1 { (title) }
                     (content)
                 }
                 footer { "The same in a terminal: " code { (command) } }
-                @if is_live { script src={ (up) "live.js" } data-events={ (up) "events" } {} }
+                @if is_live { script src=(to("live.js")) data-events=(to("events")) {} }
             }
         }
     }
 }
 
-/// An error as a page, with the status that fits it.
+/// An error that becomes a page, with the status that fits it.
 pub(super) struct Failed(pub(super) Error);
+
+/// An error on its way to the guard, which knows the frame of its page.
+#[derive(Clone)]
+pub(super) struct FailedPage(Arc<Failed>);
+
+impl FailedPage {
+    pub(super) fn render(self, frame: &Frame) -> Response {
+        let content = html! {
+            div.finding.standstill role="alert" { strong { (self.0.0.to_string()) } }
+        };
+        let page = page(frame, "It did not work", "qk check", &content);
+        (self.0.status(), page).into_response()
+    }
+}
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
@@ -90,11 +116,8 @@ impl Failed {
 
 impl IntoResponse for Failed {
     fn into_response(self) -> Response {
-        let status = self.status();
-        let content = html! {
-            div.finding.standstill role="alert" { strong { (self.0.to_string()) } }
-        };
-        (status, page("It did not work", "/", "qk check", &content)).into_response()
+        let failed = FailedPage(Arc::new(self));
+        (failed.0.status(), Extension(failed)).into_response()
     }
 }
 
@@ -137,7 +160,7 @@ impl Web {
             Err(error) if error.error_len().is_none() => {
                 String::from_utf8_lossy(&shown[..error.valid_up_to()]).into_owned()
             }
-            Err(_) => shown.iter().map(|byte| format!("{byte:02x}")).collect(),
+            Err(_) => hex(&shown),
         };
         if shown.len() < body.len() {
             text.push_str(&format!("… ({} bytes in all)", body.len()));

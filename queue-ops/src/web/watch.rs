@@ -9,20 +9,29 @@ use std::{
 
 use axum::{
     extract::State,
+    http::StatusCode,
     response::{
-        IntoResponse, Sse,
+        IntoResponse, Response, Sse,
         sse::{Event, KeepAlive},
     },
 };
 use maud::{Markup, html};
 use queue_core::{Backend, QueueInfo, QueueName};
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::{Instant, sleep, timeout_at},
+};
 
 use super::Web;
 use crate::{Rates, Sample, Sampler};
 
 /// Queues that are sampled.
 const SAMPLED: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
+
+/// Pages that are told of samples at a time: each keeps a connection.
+const STREAMS: usize = 128;
+/// The time for which a page is told of samples. Then it asks again by itself, and pages that nobody sees are gone.
+const STREAM: Duration = Duration::from_secs(600);
 
 /// The shortest interval between two samples.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -37,6 +46,7 @@ struct Inner {
     samples: RwLock<BTreeMap<QueueName, Sample>>,
     /// The number of samples so far.
     count: watch::Sender<u64>,
+    streams: Arc<Semaphore>,
 }
 
 impl Watch {
@@ -45,6 +55,7 @@ impl Watch {
             every: every.max(SHORTEST),
             samples: RwLock::default(),
             count: watch::Sender::new(0),
+            streams: Arc::new(Semaphore::new(STREAMS)),
         }))
     }
 
@@ -96,16 +107,26 @@ impl Watch {
 }
 
 /// An event after each sample, upon which the script of a page reads the page again.
-pub(super) async fn events(State(web): State<Web>) -> impl IntoResponse {
-    let count = web.watch.map(|watch| watch.0.count.subscribe());
-    let events = futures_util::stream::unfold(count, |count| async {
-        let mut count = count?;
-        count.changed().await.ok()?;
-        let number = *count.borrow_and_update();
-        let event = Event::default().data(number.to_string());
-        Some((Ok::<_, std::convert::Infallible>(event), Some(count)))
-    });
-    Sse::new(events).keep_alive(KeepAlive::default())
+pub(super) async fn events(State(web): State<Web>) -> Response {
+    let refused = |status: StatusCode, why: &'static str| (status, why).into_response();
+    let Some(watch) = web.watch else {
+        return refused(StatusCode::NOT_FOUND, "nothing is sampled here");
+    };
+    let Ok(permit) = Arc::clone(&watch.0.streams).try_acquire_owned() else {
+        let many = "too many pages are open: this one does not follow the queues";
+        return refused(StatusCode::SERVICE_UNAVAILABLE, many);
+    };
+    let (count, end) = (watch.0.count.subscribe(), Instant::now() + STREAM);
+    let events =
+        futures_util::stream::unfold((count, permit), move |(mut count, permit)| async move {
+            timeout_at(end, count.changed()).await.ok()?.ok()?;
+            let number = *count.borrow_and_update();
+            let event = Event::default().data(number.to_string());
+            Some((Ok::<_, std::convert::Infallible>(event), (count, permit)))
+        });
+    Sse::new(events)
+        .keep_alive(KeepAlive::default())
+        .into_response()
 }
 
 /// Width and height of a chart.

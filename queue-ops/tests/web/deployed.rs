@@ -1,17 +1,61 @@
 //! The paths in `deploy/` answer as probes and autoscalers expect.
 
+use std::process::Command;
+
+use real_redis::Server;
+
 use crate::site::Site;
 
 const KUBERNETES: &str = include_str!("../../../deploy/kubernetes.yml");
 const AUTOSCALER: &str = include_str!("../../../deploy/autoscaler.yml");
+const COMPOSE: &str = include_str!("../../../deploy/compose.yml");
 const DOCKERFILE: &str = include_str!("../../../deploy/Dockerfile");
+
+/// The arguments of `qk` in a file: a list that begins with `web`.
+fn arguments(file: &str) -> Vec<String> {
+    let lists = file.split('[').filter_map(|rest| rest.split_once(']'));
+    let words = |list: &str| -> Vec<String> {
+        let words = list.split(',').map(|word| word.trim().trim_matches('"'));
+        words.map(str::to_owned).collect()
+    };
+    let mut lists = lists.map(|(list, _)| words(list));
+    lists.find(|words| words[0] == "web").expect("the list")
+}
+
+/// Nothing is listened on before the hosts are known.
+#[test]
+fn to_listen_on_all_addresses_demands_hosts() {
+    let server = Server::start().expect("a server");
+    for listen in ["0.0.0.0:0", "[::]:0"] {
+        let qk = Command::new(env!("CARGO_BIN_EXE_qk"))
+            .args(["--url", &server.url(), "web", "--listen", listen])
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&qk.stderr);
+        assert!(said.contains("--host") && said.contains(listen), "{said}");
+        assert_eq!(qk.status.code(), Some(2), "{said}");
+    }
+}
 
 #[tokio::test]
 async fn the_probes_and_the_autoscaler_of_the_manifests_are_answered() {
-    // As in the container, but for the address.
-    assert!(KUBERNETES.contains("args: [web, --listen, \"0.0.0.0:7700\", --no-bodies]"));
-    assert!(DOCKERFILE.contains("CMD [\"web\", \"--listen\", \"0.0.0.0:7700\"]"));
-    let site = Site::start(&["--no-bodies"]).await;
+    // As in the container, but for the address: all of them are listened on, so the hosts have to be named.
+    let in_all = "0.0.0.0:7700";
+    for arguments in [
+        arguments(KUBERNETES),
+        arguments(COMPOSE),
+        arguments(DOCKERFILE),
+    ] {
+        let listens = arguments.windows(2).any(|two| two == ["--listen", in_all]);
+        assert!(
+            listens && arguments.iter().any(|one| one == "--host"),
+            "{arguments:?}"
+        );
+    }
+    let arguments = arguments(KUBERNETES);
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    assert_eq!(arguments[..3], ["web", "--listen", in_all]);
+    let site = Site::start_in_all(&arguments[3..]).await;
     site.orders().await;
     let page = KUBERNETES
         .split("\n---\n")
@@ -19,24 +63,29 @@ async fn the_probes_and_the_autoscaler_of_the_manifests_are_answered() {
     let probes = page
         .expect("the page's deployment")
         .split("httpGet: {path: ");
-    let paths: Vec<&str> = probes
-        .skip(1)
-        .filter_map(|rest| rest.split(',').next())
-        .collect();
-    assert_eq!(paths, ["/readyz", "/healthz"]);
-    for path in paths {
-        assert_eq!(site.get(path).0, 200, "{path}");
+    let probes: Vec<&str> = probes.skip(1).collect();
+    let of = |probe: &str, start: &str, end: char| {
+        let (_, rest) = probe.lines().next()?.split_once(start)?;
+        Some(rest.split(end).next()?.to_owned())
+    };
+    for (probe, path) in probes.iter().zip(["/readyz", "/healthz"]) {
+        assert!(probe.starts_with(path), "{probe}");
+        let host = of(probe, "{name: Host, value: ", '}').expect("a host");
+        assert_eq!(site.get_as(&host, path).0, 200, "{path}");
+        assert_eq!(site.get(path).0, 421, "another host");
     }
+    assert_eq!(probes.len(), 2);
 
     let url = AUTOSCALER
         .lines()
-        .find_map(|line| line.trim().strip_prefix("url: http://qk:7700"));
-    let path = url
-        .expect("the URL of the trigger")
-        .replace("jobs", "orders");
+        .find_map(|line| line.trim().strip_prefix("url: http://"));
+    let (host, path) = url
+        .and_then(|url| url.split_once('/'))
+        .expect("the URL of the trigger");
+    let path = format!("/{}", path.replace("jobs", "orders"));
     // Three are ready, and one is leased. A number alone is a whole JSON text.
     assert_eq!(
-        site.get(&path),
+        site.get_as(host, &path),
         (200.try_into().expect("a status"), "4".to_owned())
     );
 }

@@ -1,8 +1,8 @@
 //! A real browser, by the WebDriver protocol (<https://www.w3.org/TR/webdriver2>): the few commands that these tests need.
 
 use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+    io::{BufRead, BufReader, Read},
+    process::{Child, ChildStdout, Command, Stdio},
     time::Duration,
 };
 
@@ -16,9 +16,14 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// Chromium's driver.
 pub(crate) struct Driver {
     process: Child,
+    /// The driver would die of a word more that nobody takes.
+    _stdout: BufReader<ChildStdout>,
     agent: Agent,
     url: String,
 }
+
+/// Browsers that may fail to start, as they do on a starved machine: each start has a limit of time.
+const STARTS: usize = 5;
 
 impl Driver {
     pub(crate) fn start() -> Self {
@@ -31,8 +36,8 @@ impl Driver {
                 "chromedriver: {error}. Install the packages `chromium` and `chromium-driver`; `./scripts/test` does"
             )
         });
-        let stdout = BufReader::new(process.stdout.take().expect("a pipe"));
-        let port = stdout.lines().find_map(|line| {
+        let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
+        let port = stdout.by_ref().lines().find_map(|line| {
             let line = line.expect("text");
             let port = line.split("started successfully on port ").nth(1)?;
             Some(port.trim_end_matches('.').to_owned())
@@ -44,6 +49,7 @@ impl Driver {
             .new_agent();
         Self {
             process,
+            _stdout: stdout,
             agent,
             url: format!(
                 "http://127.0.0.1:{}",
@@ -69,7 +75,15 @@ impl Driver {
         let wanted =
             json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } });
         let session = format!("{}/session", self.url);
-        let made = send(self.agent.post(&session).send_json(&wanted)).expect("a browser");
+        let start = || send(self.agent.post(&session).send_json(&wanted));
+        let mut made = start();
+        for _ in 1..STARTS {
+            match &made {
+                Err(error) if error.starts_with("session not created") => made = start(),
+                _ => break,
+            }
+        }
+        let made = made.expect("a browser");
         let id = made["sessionId"].as_str().expect("an id");
         Browser {
             agent: self.agent.clone(),
@@ -166,11 +180,9 @@ impl Element<'_> {
         Ok(text.as_str().unwrap_or_default().to_owned())
     }
 
-    pub(crate) fn click(&self) {
+    pub(crate) fn click(&self) -> Result<(), String> {
         let command = format!("element/{}/click", self.id);
-        self.browser
-            .post(&command, &json!({}))
-            .expect("it can be pressed");
+        self.browser.post(&command, &json!({})).map(drop)
     }
 
     pub(crate) fn type_in(&self, text: &str) {

@@ -1,5 +1,10 @@
 //! The rights to read and to act.
 
+use std::{
+    io::{Read, Write},
+    time::Duration,
+};
+
 use serde_json::json;
 use ureq::http::StatusCode;
 
@@ -46,16 +51,24 @@ async fn an_action_needs_the_token_and_the_same_origin() {
         }
         status(request.send_form([("action", "pause")]))
     };
-    let cookie = |token: &str| ("cookie", format!("a=b; qk-token={token}; c=d"));
+    // Signing in makes a session. Neither the token nor another name of a session is one.
+    let sign_in = site.agent.post(format!("{}/sign-in", site.url));
+    let signed_in = sign_in.send_form([("token", TOKEN)]).unwrap();
+    assert_eq!(signed_in.status(), 303);
+    let set = signed_in.headers()["set-cookie"].to_str().unwrap();
+    let session = set.split(';').next().unwrap().split_once('=').unwrap().1;
+    assert!(!set.contains(TOKEN), "{set}");
+    let cookie = |session: &str| ("cookie", format!("a=b; qk-session={session}; c=d"));
     assert_eq!(pause(&[]), 401);
-    assert_eq!(pause(&[cookie("0123456789abcdef0124")]), 401);
-    assert_eq!(pause(&[cookie("")]), 401);
+    for none in [TOKEN, "", &session[1..], &format!("{session}0")] {
+        assert_eq!(pause(&[cookie(none)]), 401);
+    }
     // Another site makes a browser send a form; the browser says from where.
     let evil = ("origin", "http://evil.example".to_owned());
-    assert_eq!(pause(&[cookie(TOKEN), evil]), 403);
+    assert_eq!(pause(&[cookie(session), evil]), 403);
     // Another name that leads to this address.
     let rebound = ("host", "evil.example".to_owned());
-    assert_eq!(pause(&[cookie(TOKEN), rebound.clone()]), 421);
+    assert_eq!(pause(&[cookie(session), rebound.clone()]), 421);
     let read = site
         .agent
         .get(&site.url)
@@ -68,7 +81,7 @@ async fn an_action_needs_the_token_and_the_same_origin() {
     assert!(!paused().await);
 
     let origin = ("origin", site.url.clone());
-    assert_eq!(pause(&[cookie(TOKEN), origin]), 303);
+    assert_eq!(pause(&[cookie(session), origin]), 303);
     assert!(paused().await);
     let resume = site
         .agent
@@ -140,7 +153,7 @@ fn a_token_that_is_easily_guessed_is_refused() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("16 at least") && !said.contains("short"),
+        said.contains("16 at least") && said.contains("openssl rand") && !said.contains("short"),
         "{said}"
     );
     assert_eq!(output.status.code(), Some(2));
@@ -160,4 +173,96 @@ async fn the_program_ends_though_a_page_is_open() {
     std::io::Read::read_exact(&mut events.body_mut().as_reader(), &mut first).unwrap();
     assert_eq!(&first, b"data: ");
     assert!(site.ends().await.success());
+}
+
+/// A client that says half of a request, or nothing, keeps no connection.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_open_requests_end_and_do_not_keep_others_out() {
+    let site = Site::with_actions().await;
+    let connect = || std::net::TcpStream::connect(site.host()).unwrap();
+    let host = site.host();
+    let halves = [
+        String::new(),
+        format!("GET / HTTP/1.1\r\nhost: {host}\r\nx: "),
+        // A whole head, and the beginning of a body.
+        format!("POST /sign-in HTTP/1.1\r\nhost: {host}\r\ncontent-length: 100\r\n\r\ntoken="),
+        // A whole request, and no other one after it.
+        format!("GET /healthz HTTP/1.1\r\nhost: {host}\r\n\r\n"),
+    ];
+    let mut open: Vec<_> = (0..300)
+        .map(|nth| {
+            let mut stream = connect();
+            stream
+                .write_all(halves[nth % halves.len()].as_bytes())
+                .unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(site.get("/healthz").0, 200, "300 of them keep nobody out");
+    for (nth, stream) in open.iter_mut().enumerate() {
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        let mut said = String::new();
+        let ended = stream.read_to_string(&mut said);
+        assert!(ended.is_ok(), "{nth} is open after a minute: {ended:?}");
+        assert_eq!(said.contains("200 OK"), nth % halves.len() == 3, "{said}");
+        assert_eq!(said.contains(" 408 "), nth % halves.len() == 2, "{said}");
+    }
+}
+
+/// More connections than the page takes wait for room, and get it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_are_bounded_in_number() {
+    let site = Site::start(&[]).await;
+    let open: Vec<_> = (0..600)
+        .map(|_| std::net::TcpStream::connect(site.host()).unwrap())
+        .collect();
+    let pid = site.process_id();
+    let descriptors = || {
+        std::fs::read_dir(format!("/proc/{pid}/fd"))
+            .unwrap()
+            .count()
+    };
+    let begun = std::time::Instant::now();
+    while descriptors() < 512 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{}",
+            descriptors()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // Its own files and its server are some more.
+    assert!(descriptors() < 512 + 50, "{}", descriptors());
+    assert_eq!(
+        site.get("/healthz").0,
+        200,
+        "those that say nothing make room"
+    );
+    drop(open);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_of_events_are_bounded_in_number() {
+    let site = Site::start(&["--every-ms", "100"]).await;
+    let open = || {
+        site.agent
+            .get(format!("{}/events", site.url))
+            .call()
+            .unwrap()
+    };
+    let mut streams: Vec<_> = (0..128).map(|_| open()).collect();
+    assert!(streams.iter().all(|stream| stream.status() == 200));
+    assert_eq!(open().status(), 503);
+    assert_eq!(site.get("/").0, 200);
+    streams.truncate(100);
+    let begun = std::time::Instant::now();
+    while open().status() != 200 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "a page that is gone keeps its place"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }

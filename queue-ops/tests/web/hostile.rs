@@ -54,7 +54,7 @@ async fn markup_in_names_bodies_headers_and_reasons_is_text() {
         let (status, text) = site.get(&format!("/queues/markup{page}"));
         assert_eq!(status, 200, "{page}: {text}");
         // The script of the page itself has its own address, and no text.
-        let own = r#"<script src="../live.js" data-events="../events"></script>"#;
+        let own = r#"<script src="/live.js" data-events="/events"></script>"#;
         let text = text.replacen(own, "", 1);
         assert!(
             !text.contains("<script") && !text.contains("<img"),

@@ -34,8 +34,23 @@ impl Site {
         let backend = RedisBackend::connect(&server.url())
             .await
             .expect("it connects");
+        Self::listen(server, backend, "127.0.0.1:0", with)
+    }
+
+    /// On all addresses, as in a container.
+    pub(crate) async fn start_in_all(with: &[&str]) -> Self {
+        let server = Server::start().expect("a server");
+        let backend = RedisBackend::connect(&server.url())
+            .await
+            .expect("it connects");
+        let mut site = Self::listen(server, backend, "0.0.0.0:0", with);
+        site.url = site.url.replace("0.0.0.0", "127.0.0.1");
+        site
+    }
+
+    fn listen(server: Server, backend: RedisBackend, listen: &str, with: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_qk"))
-            .args(["--url", &server.url(), "web", "--listen", "127.0.0.1:0"])
+            .args(["--url", &server.url(), "web", "--listen", listen])
             .args(with)
             .stdout(Stdio::piped())
             .spawn()
@@ -73,6 +88,10 @@ impl Site {
         Self::start(&["--token-file", &token_file(TOKEN).display().to_string()]).await
     }
 
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Asks it to stop, as a service manager does, and waits for its end.
     pub(crate) async fn ends(&mut self) -> ExitStatus {
         let pid = rustix::process::Pid::from_child(&self.process);
@@ -88,9 +107,20 @@ impl Site {
     }
 
     pub(crate) fn get(&self, path: &str) -> (StatusCode, String) {
+        self.get_as(self.host(), path)
+    }
+
+    /// The host that a browser names.
+    pub(crate) fn host(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
+    /// Asks for a page under another name of the host.
+    pub(crate) fn get_as(&self, host: &str, path: &str) -> (StatusCode, String) {
         let mut response = self
             .agent
             .get(format!("{}{path}", self.url))
+            .header("host", host)
             .call()
             .expect("an answer");
         let text = response.body_mut().read_to_string().expect("text");

@@ -189,9 +189,14 @@ pub(crate) enum Command {
         /// The file with the token of those who may act. Without it, the page is read-only.
         #[arg(long)]
         token_file: Option<PathBuf>,
-        /// A name under which browsers reach the page, beside the address: ops.example.com.
+        /// A name under which browsers reach the page, beside the address: ops.example.com. Needed for all addresses
+        /// (0.0.0.0).
         #[arg(long)]
         host: Vec<String>,
+        /// The address under which browsers reach the page, behind a proxy: https://ops.example.com/queues. With https,
+        /// cookies are sent over TLS alone.
+        #[arg(long, value_name = "URL")]
+        public_url: Option<String>,
         /// Shows no bodies.
         #[arg(long)]
         no_bodies: bool,
@@ -214,6 +219,9 @@ pub(crate) enum Command {
         /// Of a cluster.
         #[arg(long)]
         cluster: bool,
+        /// Lists the rights that are left out instead: what each gives, and what it exposes.
+        #[arg(long)]
+        optional: bool,
     },
 }
 

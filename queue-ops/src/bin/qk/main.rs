@@ -3,6 +3,7 @@
 mod arguments;
 mod dead;
 mod groups;
+mod listener;
 mod messages;
 mod output;
 mod queues;
@@ -54,7 +55,11 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments, output: &Output) -> Outcome {
     match &arguments.command {
-        Command::Acl { prefix, cluster } => return server::acl(prefix, *cluster),
+        Command::Acl {
+            prefix,
+            cluster,
+            optional,
+        } => return server::acl(prefix, *cluster, *optional),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Arguments::command(), "qk", &mut script);
@@ -137,20 +142,21 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             listen,
             token_file,
             host,
+            public_url,
             no_bodies,
             every_ms,
             schedules,
         } => {
-            web::serve(
-                shared,
-                *listen,
-                token_file.as_deref(),
-                host,
-                *no_bodies,
-                *every_ms,
+            let settings = web::Settings {
+                listen: *listen,
+                token_file: token_file.as_deref(),
+                hosts: host,
+                public_url: public_url.as_deref(),
+                no_bodies: *no_bodies,
+                every: *every_ms,
                 schedules,
-            )
-            .await
+            };
+            web::serve(shared, settings).await
         }
         Command::Groups { queue, limit } => groups::list(backend, queue, *limit, output).await,
         Command::Workers => queues::workers(backend, output).await,

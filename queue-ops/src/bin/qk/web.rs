@@ -5,26 +5,31 @@ use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use queue_core::{Backend, Error, ErrorKind};
 use queue_ops::web::Web;
 
-use tokio::{net::TcpListener, sync::watch, time::sleep};
+use tokio::net::TcpListener;
 
-use crate::{End, Outcome, output::write_line};
+use crate::{End, Outcome, listener::serve_on, output::write_line};
 
-/// The time that requests have to end once the program was asked to stop.
-const LAST_REQUESTS: Duration = Duration::from_secs(2);
-/// Bytes of the shortest token.
-const SHORTEST: usize = 16;
+/// The settings of `qk web`.
+pub(crate) struct Settings<'a> {
+    pub(crate) listen: SocketAddr,
+    pub(crate) token_file: Option<&'a Path>,
+    pub(crate) hosts: &'a [String],
+    pub(crate) public_url: Option<&'a str>,
+    pub(crate) no_bodies: bool,
+    pub(crate) every: Duration,
+    pub(crate) schedules: &'a str,
+}
 
-pub(crate) async fn serve(
-    backend: Arc<dyn Backend>,
-    listen: SocketAddr,
-    token_file: Option<&Path>,
-    hosts: &[String],
-    no_bodies: bool,
-    every: Duration,
-    schedules: &str,
-) -> Outcome {
-    let page = Web::new(backend).sample_every(every);
-    let mut page = page.schedules(schedules).on_action(|entry| {
+pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> Outcome {
+    let Settings { listen, hosts, .. } = settings;
+    if listen.ip().is_unspecified() && hosts.is_empty() && settings.public_url.is_none() {
+        return Err(Error::invalid(format!(
+            "{listen} is reached under unknown names, and any site could send its visitors there: name the hosts that \
+             browsers use, as in --host ops.example.com, or --host localhost"
+        )));
+    }
+    let page = Web::new(backend).sample_every(settings.every);
+    let mut page = page.schedules(settings.schedules).on_action(|entry| {
         write_line(&format!(
             "{}: {}: {}",
             entry.at.as_millis(),
@@ -32,10 +37,13 @@ pub(crate) async fn serve(
             entry.outcome
         ));
     });
-    if let Some(file) = token_file {
-        page = page.writes(token(file)?);
+    if let Some(file) = settings.token_file {
+        page = page.writes(token(file)?)?;
     }
-    if no_bodies {
+    if let Some(url) = settings.public_url {
+        page = page.public_url(url)?;
+    }
+    if settings.no_bodies {
         page = page.redact(|_, _| None);
     }
     let failed = |what: &str, error: std::io::Error| {
@@ -51,48 +59,27 @@ pub(crate) async fn serve(
         .local_addr()
         .map_err(|error| failed("cannot listen on", error))?;
     let mut served: Vec<String> = hosts.to_vec();
-    served.push(address.to_string());
+    if !address.ip().is_unspecified() {
+        served.push(address.to_string());
+    }
     if address.ip().is_loopback() {
         served.push(format!("localhost:{}", address.port()));
     }
-    // A page on all addresses without a host is reached under unknown names.
-    if !address.ip().is_unspecified() || !hosts.is_empty() {
-        page = page.hosts(served);
+    // Without any of them there is a public address.
+    if served.is_empty() {
+        served.push(address.to_string());
     }
     write_line(&format!("listening on http://{address}"));
-    let (stop, stopped) = watch::channel(false);
-    tokio::spawn(async move {
-        asked_to_stop().await;
-        stop.send_replace(true);
-    });
-    let asked = |mut stopped: watch::Receiver<bool>| async move {
-        // The sender is there until it has sent.
-        let _ = stopped.wait_for(|stopped| *stopped).await;
-    };
-    let serving = axum::serve(listener, page.router());
-    let serving = serving.with_graceful_shutdown(asked(stopped.clone()));
-    // Open pages keep their connections for as long as they are shown.
-    let patience = async {
-        asked(stopped).await;
-        sleep(LAST_REQUESTS).await;
-    };
-    tokio::select! {
-        served = serving => served.map_err(|error| failed("cannot serve", error))?,
-        () = patience => {}
-    }
+    serve_on(listener, page.hosts(served).router(), asked_to_stop()).await;
     Ok(End::Well)
 }
 
 fn token(file: &Path) -> Result<String, Error> {
-    let place = file.display();
     let text = std::fs::read_to_string(file);
-    let text = text.map_err(|error| Error::invalid(format!("the token in {place}: {error}")))?;
-    let token = text.trim();
-    if token.len() < SHORTEST || !token.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        let rule = "letters and digits, 16 at least; `openssl rand -hex 16` makes one";
-        return Err(Error::invalid(format!("the token in {place}: {rule}")));
-    }
-    Ok(token.to_owned())
+    let text =
+        text.map_err(|error| Error::invalid(format!("the token in {}: {error}", file.display())))?;
+    // Editors end a file with a line break.
+    Ok(text.trim_end().to_owned())
 }
 
 async fn asked_to_stop() {

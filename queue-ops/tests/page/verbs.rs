@@ -1,0 +1,576 @@
+//! Each verb in each place, by form and by API: its outcome, what it changes, what it leaves alone, what is written down.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use queue_core::{
+    Backend, GroupedQueueExt, Leasing, LeasingExt, Page, Place, Queues, ReliableQueue, Settlement,
+    Standing,
+};
+use queue_memory::MemoryBackend;
+use queue_ops::web::{AuditEntry, Web};
+
+use crate::site::{Answer, HOUR, Site, TOKEN, bury, push, rows};
+
+/// Messages by place, and whether the queue is paused: ready, delayed, leased, dead.
+type State = (bool, [u64; 4]);
+
+const BEFORE: State = (false, [2, 1, 1, 3]);
+
+/// Two letters of one cause (1 and 2) and one of another (3), a leased message (4), a delayed one (5), two ready ones.
+async fn fill(site: &Site, name: &str) -> Arc<dyn ReliableQueue> {
+    let queue = site.reliable(name).await;
+    bury(&*queue, "one", "order 1: no article \"rose\"").await;
+    bury(&*queue, "two", "order 22: no article \"kite\"").await;
+    bury(&*queue, "three", "402: card declined").await;
+    push(&*queue, "four").await;
+    queue
+        .receive_one(HOUR, Duration::ZERO)
+        .await
+        .unwrap()
+        .unwrap();
+    push(&*queue, "five").await;
+    let five = queue
+        .receive_one(HOUR, Duration::ZERO)
+        .await
+        .unwrap()
+        .unwrap();
+    queue
+        .settle_one(Settlement::retry(five.receipt, HOUR))
+        .await
+        .unwrap();
+    push(&*queue, "six").await;
+    push(&*queue, "seven").await;
+    queue
+}
+
+async fn state(queue: &dyn ReliableQueue) -> State {
+    let counters = queue.counters().await.unwrap();
+    let depth = counters.depth;
+    (
+        counters.paused,
+        [depth.ready, depth.delayed, depth.leased, depth.dead],
+    )
+}
+
+/// The token of the lease of message 4.
+async fn token(queue: &dyn ReliableQueue) -> String {
+    let leased = queue
+        .peek(Place::Leased, Page::first(10))
+        .await
+        .unwrap()
+        .entries;
+    let Standing::Leased { receipt, .. } = &leased[0].standing else {
+        panic!("{leased:?}")
+    };
+    receipt.token.to_string()
+}
+
+const ARTICLE: &str = "buried: order #: no article '…'";
+
+type Fields = &'static [(&'static str, &'static str)];
+
+/// A verb, the message, its fields, the outcome (an error begins with `!`), and what there is afterwards.
+type Verb = (&'static str, Option<u64>, Fields, &'static str, State);
+
+#[rustfmt::skip]
+const VERBS: &[Verb] = &[
+    ("pause", None, &[], "paused", (true, BEFORE.1)),
+    ("resume", None, &[], "resumed", BEFORE),
+    ("cancel", Some(6), &[], "Cancelled", (false, [1, 1, 1, 3])),
+    ("cancel", Some(5), &[], "Cancelled", (false, [2, 0, 1, 3])),
+    ("cancel", Some(4), &[], "TooLate", BEFORE),
+    ("cancel", Some(1), &[], "TooLate", BEFORE),
+    ("cancel", Some(99), &[], "NeverWas", BEFORE),
+    ("revive", Some(2), &[], "[Revived]", (false, [3, 1, 1, 2])),
+    ("revive", Some(6), &[], "[NotFound]", BEFORE),
+    ("revive", Some(99), &[], "[NotFound]", BEFORE),
+    ("discard", Some(3), &[], "1 discarded", (false, [2, 1, 1, 2])),
+    ("discard", Some(6), &[], "0 discarded", BEFORE),
+    ("release", Some(4), &[("token", "TOKEN")], "Done", (false, [3, 1, 0, 3])),
+    ("release", Some(4), &[("token", "1")], "!is not held with token", BEFORE),
+    ("release", Some(6), &[("token", "TOKEN")], "!is not held with token", BEFORE),
+    ("revive", None, &[("fingerprint", ARTICLE)], "2 of 2 done", (false, [4, 1, 1, 1])),
+    ("revive", None, &[("fingerprint", "buried: #: card declined")], "1 of 1 done", (false, [3, 1, 1, 2])),
+    ("revive", None, &[("fingerprint", "no article")], "0 of 0 done", BEFORE),
+    ("revive", None, &[("fingerprint", "")], "0 of 0 done", BEFORE),
+    ("discard", None, &[("fingerprint", ARTICLE)], "2 of 2 done", (false, [2, 1, 1, 1])),
+    ("discard", None, &[("fingerprint_hex", "6275726965643a20233a2063617264206465636c696e6564")], "1 of 1 done", (false, [2, 1, 1, 2])),
+    ("discard", None, &[("fingerprint", "another")], "0 of 0 done", BEFORE),
+    // A message is named, so the cause does not count.
+    ("discard", Some(3), &[("fingerprint", ARTICLE)], "1 discarded", (false, [2, 1, 1, 2])),
+    ("revive", None, &[], "!revive which dead letters", BEFORE),
+    ("discard", None, &[], "!discard which dead letters", BEFORE),
+    ("release", Some(4), &[], "!there is no action `release`", BEFORE),
+    ("release", None, &[("token", "TOKEN")], "!there is no action `release`", BEFORE),
+    ("cancel", None, &[], "!there is no action `cancel`", BEFORE),
+    ("pause", Some(6), &[], "!there is no action `pause`", BEFORE),
+    ("resume", Some(6), &[], "!there is no action `resume`", BEFORE),
+    ("purge", None, &[], "!there is no action `purge`", BEFORE),
+    ("", None, &[], "!there is no action ``", BEFORE),
+    ("PAUSE", None, &[], "!there is no action `PAUSE`", BEFORE),
+    ("pause", None, &[("group", "a")], "!", BEFORE),
+];
+
+/// The status of an error.
+fn status(error: &str) -> u16 {
+    if error.contains("not held") { 409 } else { 400 }
+}
+
+fn json(verb: &str, id: Option<u64>, fields: &[(&str, String)]) -> String {
+    let mut body = serde_json::Map::new();
+    body.insert("action".into(), verb.into());
+    body.extend(id.map(|id| ("id".into(), id.into())));
+    for (name, value) in fields {
+        let number = value.parse::<u64>().ok().filter(|_| *name == "token");
+        let value = number.map_or_else(|| value.as_str().into(), serde_json::Value::from);
+        body.insert((*name).into(), value);
+    }
+    serde_json::Value::from(body).to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_verb_changes_what_it_names_and_nothing_else() {
+    for (verb, id, fields, outcome, after) in VERBS {
+        for (place, by_api) in [
+            ("", true),
+            ("", false),
+            ("/dead", false),
+            ("/groups", false),
+        ] {
+            if id.is_some() && !place.is_empty() {
+                continue;
+            }
+            let told: Arc<Mutex<Vec<AuditEntry>>> = Arc::default();
+            let hear = Arc::clone(&told);
+            let mut site = Site::with(|web| {
+                let web = web.writes(TOKEN).unwrap();
+                web.on_action(move |entry| hear.lock().unwrap().push(entry.clone()))
+            });
+            site.sign_in("").await;
+            let (queue, other) = (fill(&site, "jobs:mail").await, fill(&site, "other").await);
+            let token = token(&*queue).await;
+            let fields: Vec<(&str, String)> = fields
+                .iter()
+                .map(|(name, value)| (*name, value.replace("TOKEN", &token)))
+                .collect();
+            let case = format!("{verb} {id:?} {fields:?} at {place:?}, by API: {by_api}");
+            let error = outcome.strip_prefix('!');
+            if by_api {
+                let answer = site.api("jobs:mail", &json(verb, *id, &fields)).await;
+                let said: serde_json::Value = serde_json::from_str(&answer.text).expect("JSON");
+                assert_eq!(
+                    answer.status,
+                    error.map_or(200, status),
+                    "{case}: {answer:?}"
+                );
+                match error {
+                    Some(error) => assert!(
+                        said["error"].as_str().unwrap().contains(error),
+                        "{case}: {said}"
+                    ),
+                    None => assert_eq!(said, serde_json::json!({ "outcome": outcome }), "{case}"),
+                }
+            } else {
+                let own = match id {
+                    Some(id) => format!("/queues/jobs%3Amail/messages/{id}"),
+                    None => format!("/queues/jobs%3Amail{place}"),
+                };
+                let mut sent = vec![("action", *verb)];
+                sent.extend(fields.iter().map(|(name, value)| (*name, value.as_str())));
+                let answer = site.post(&own, &sent).await;
+                match error {
+                    Some(error) => {
+                        assert_eq!(answer.status, status(error), "{case}: {answer:?}");
+                        assert!(answer.words().contains(error), "{case}: {answer:?}");
+                    }
+                    None => {
+                        assert_eq!(
+                            (answer.status.as_u16(), answer.header("location")),
+                            (303, &*own),
+                            "{case}: {answer:?}"
+                        );
+                    }
+                }
+            }
+            assert_eq!(state(&*queue).await, *after, "{case}");
+            assert_eq!(state(&*other).await, BEFORE, "{case}: the other queue");
+
+            // Failed actions are written down, too.
+            let told = told.lock().unwrap().clone();
+            let [entry] = &told[..] else {
+                panic!("{case}: {told:?}")
+            };
+            let message = id.map(|id| format!(" #{id}")).unwrap_or_default();
+            let start = format!("{verb} jobs:mail{message}");
+            assert!(entry.action.starts_with(&start), "{case}: {entry:?}");
+            match error {
+                Some(error) => assert!(entry.outcome.contains(error), "{case}: {entry:?}"),
+                None => assert_eq!(entry.outcome, *outcome, "{case}"),
+            }
+            for (name, value) in &fields {
+                let is_named = entry.action.ends_with(&format!(" '{value}'"));
+                assert!(
+                    is_named || name.ends_with("_hex") || *name == "token",
+                    "{case}: {entry:?}"
+                );
+            }
+            let now = site.queues.backend().now().await.unwrap();
+            assert_eq!(entry.at, now);
+            let shown = rows(&site.page("/audit").await);
+            let collapsed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let expected = [
+                entry.at.as_millis().to_string(),
+                collapsed(&entry.action),
+                collapsed(&entry.outcome),
+            ];
+            assert_eq!(shown, [expected.to_vec()], "{case}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_action_at_all_is_refused() {
+    let site = Site::signed_in().await;
+    let queue = fill(&site, "orders").await;
+    for (path, fields) in [
+        ("/queues/orders", &[][..]),
+        ("/queues/orders", &[("verb", "pause")]),
+        (
+            "/queues/orders/dead",
+            &[("action", "discard"), ("fingerprint_hex", "2")],
+        ),
+        (
+            "/queues/orders/dead",
+            &[("action", "discard"), ("fingerprint_hex", "zz")],
+        ),
+        ("/queues/orders/messages/x", &[("action", "cancel")]),
+        (
+            "/queues/orders/messages/6",
+            &[("action", "release"), ("token", "x")],
+        ),
+        ("/queues/%7B%7D", &[("action", "pause")]),
+        ("/queues/none", &[("action", "pause")]),
+    ] {
+        let answer = site.post(path, fields).await;
+        assert!(
+            answer.status.is_client_error(),
+            "{path} {fields:?}: {answer:?}"
+        );
+    }
+    for body in [
+        "",
+        "{}",
+        "[]",
+        "{\"action\":7}",
+        "{\"action\":\"cancel\",\"id\":\"six\"}",
+    ] {
+        let answer = site.api("orders", body).await;
+        assert!(answer.status.is_client_error(), "{body}: {answer:?}");
+    }
+    assert_eq!(state(&*queue).await, BEFORE);
+    // Nothing is made by a name that is none.
+    assert!(
+        site.queues
+            .backend()
+            .open_stored(&"none".parse().unwrap())
+            .await
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_verb_for_a_group_changes_that_group_alone() {
+    const KEYS: [&[u8]; 5] = [b"a", b"b", b"line\nbreak", b"line\r\nbreak", b"\xff\0"];
+    for (at, key) in KEYS.iter().enumerate() {
+        for place in ["", "/groups"] {
+            let site = Site::signed_in().await;
+            let steps = site.grouped("steps", &KEYS).await;
+            let others = site.grouped("others", &KEYS).await;
+            let path = format!("/queues/steps{place}");
+            let press = async |button: &str| -> Answer {
+                let page = site.page(&path).await;
+                let forms = crate::site::Form::all(&page);
+                let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+                let own = |form: &&crate::site::Form| {
+                    form.button == button && form.fields.iter().any(|(_, value)| *value == hex)
+                };
+                let form = forms
+                    .iter()
+                    .find(own)
+                    .unwrap_or_else(|| panic!("{button}: {forms:?}"));
+                assert_eq!(form.to, path);
+                form.press(&site).await
+            };
+            let paused = async |queue: &dyn queue_core::GroupedQueue| -> Vec<bool> {
+                let groups = queue.groups(Page::first(10)).await.unwrap().entries;
+                let of = |key: &[u8]| groups.iter().find(|group| group.key == key).unwrap().paused;
+                KEYS.iter().map(|key| of(key).is_some()).collect()
+            };
+            let answer = press("Pause for an hour").await;
+            assert_eq!(
+                (answer.status.as_u16(), answer.header("location")),
+                (303, &*path)
+            );
+            let mut expected = [false; KEYS.len()];
+            expected[at] = true;
+            assert_eq!(paused(&*steps).await, expected);
+            assert_eq!(paused(&*others).await, [false; KEYS.len()]);
+            let groups = steps.groups(Page::first(10)).await.unwrap().entries;
+            let left = groups
+                .iter()
+                .find(|group| group.key == *key)
+                .unwrap()
+                .paused
+                .unwrap();
+            assert_eq!(left, HOUR);
+            let answer = press("Resume").await;
+            assert_eq!(answer.status, 303);
+            assert_eq!(paused(&*steps).await, [false; KEYS.len()]);
+            let audit = rows(&site.page("/audit").await);
+            assert_eq!(audit.len(), 2);
+            assert_eq!(
+                (&*audit[1][2], &*audit[0][2]),
+                ("paused for 60 min", "resumed")
+            );
+        }
+    }
+    let site = Site::signed_in().await;
+    let steps = site.grouped("steps", &KEYS).await;
+    for verb in ["park", "revive", "discard", "cancel", "", "Pause"] {
+        let answer = site
+            .post("/queues/steps/groups", &[("action", verb), ("group", "a")])
+            .await;
+        assert!(
+            answer.status == 400 && answer.words().contains("pause or resume"),
+            "{verb}: {answer:?}"
+        );
+    }
+    assert!(
+        site.post("/queues/steps", &[("action", "pause"), ("group", "b")])
+            .await
+            .status
+            == 303
+    );
+    let groups = steps.groups(Page::first(10)).await.unwrap().entries;
+    let paused: Vec<_> = groups
+        .iter()
+        .filter(|group| group.paused.is_some())
+        .map(|group| &group.key[..])
+        .collect();
+    assert_eq!(paused, [b"b"]);
+    // A queue of its own name is paused as a whole only without a group.
+    assert!(!steps.counters().await.unwrap().paused);
+    steps.resume_group("b").await.unwrap();
+}
+
+/// Causes that a form would change, or that are markup.
+#[tokio::test(start_paused = true)]
+async fn a_button_acts_on_its_cause_whatever_the_text_is() {
+    let causes = [
+        "plain",
+        "line\nbreak",
+        "line\r\nbreak",
+        "\"><script>alert(1)</script>",
+        "a&b=c+d%20e",
+        " blank ",
+        "ü – 日本",
+        "<input name=action value=revive>",
+        "\u{202e}back",
+        "tab\there",
+    ];
+    for button in ["Revive these", "Discard these"] {
+        for path in ["/dead", "/queues/orders/dead"] {
+            let site = Site::signed_in().await;
+            let orders = site.reliable("orders").await;
+            for cause in causes {
+                bury(&*orders, "body", cause).await;
+                bury(&*orders, "body", cause).await;
+            }
+            // Reasons are stored in one line, so some causes are one.
+            let mut left = 2 * causes.len();
+            while left > 0 {
+                let page = site.page(path).await;
+                let forms: Vec<_> = crate::site::Form::all(&page);
+                let form = forms
+                    .iter()
+                    .find(|form| form.button == button)
+                    .expect(button);
+                let audit = rows(&site.page("/audit").await).len();
+                assert_eq!(form.press(&site).await.status, 303);
+                let now = crate::site::dead(&*orders).await.len();
+                assert!(
+                    now < left && (left - now).is_multiple_of(2),
+                    "{form:?}: {left}, then {now}"
+                );
+                assert_eq!(rows(&site.page("/audit").await).len(), audit + 1);
+                left = now;
+            }
+            let ready = orders.depth().await.unwrap().ready;
+            assert_eq!(
+                ready,
+                if button == "Revive these" {
+                    2 * causes.len() as u64
+                } else {
+                    0
+                }
+            );
+        }
+    }
+}
+
+/// The last hundred actions, the latest first.
+#[tokio::test(start_paused = true)]
+async fn the_audit_keeps_the_last_hundred() {
+    let site = Site::signed_in().await;
+    site.reliable("orders").await;
+    for number in 0..103 {
+        site.post(
+            &format!("/queues/orders/messages/{number}"),
+            &[("action", "cancel")],
+        )
+        .await;
+    }
+    let shown: Vec<_> = rows(&site.page("/audit").await)
+        .into_iter()
+        .map(|row| row[1].clone())
+        .collect();
+    let expected: Vec<_> = (3..103)
+        .rev()
+        .map(|number| format!("cancel orders #{number}"))
+        .collect();
+    assert_eq!(shown, expected);
+}
+
+#[cfg(feature = "schedules")]
+#[tokio::test(start_paused = true)]
+async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
+    use queue_schedule::{Periodic, Scheduler, Schedules};
+
+    let queues = Queues::new(MemoryBackend::new());
+    let jobs = queues.reliable::<u64>("jobs:mail").await.unwrap();
+    let schedules = Schedules::open(&queues, "nightly").await.unwrap();
+    let mut scheduler = Scheduler::new(&schedules);
+    for name in ["a", "b \"<x>\"", "c:d"] {
+        let periodic = Periodic::every(name, 24 * HOUR).unwrap();
+        scheduler
+            .add_push(periodic, "jobs:mail", |_: &queue_schedule::Slot| {
+                Ok(queue_core::Push::new("1"))
+            })
+            .await
+            .unwrap();
+    }
+    let backend: Arc<dyn Backend> = Arc::clone(queues.backend());
+    let web = |name: &str| {
+        Web::new(Arc::clone(&backend))
+            .writes(TOKEN)
+            .unwrap()
+            .schedules(name)
+            .router()
+    };
+    let mut site = Site::of(queues.clone(), web("nightly"));
+    assert!(
+        !site.page("/schedules").await.contains("<form"),
+        "nobody is signed in"
+    );
+    site.sign_in("").await;
+    let enabled = async || -> Vec<bool> {
+        let list = schedules.list().await.unwrap();
+        list.iter().map(|one| one.enabled).collect()
+    };
+    let press = async |at: usize, button: &str| {
+        let page = site.page("/schedules").await;
+        let forms: Vec<_> = crate::site::Form::all(&page)
+            .into_iter()
+            .filter(|form| form.button == button)
+            .collect();
+        let answer = forms[at].press(&site).await;
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("location")),
+            (303, "/schedules"),
+            "{answer:?}"
+        );
+    };
+    let shown = rows(&site.page("/schedules").await);
+    let firsts: Vec<_> = shown.iter().map(|row| (&*row[0], &*row[2])).collect();
+    assert_eq!(
+        firsts,
+        [
+            ("a", "jobs:mail"),
+            ("b \"<x>\"", "jobs:mail"),
+            ("c:d", "jobs:mail")
+        ]
+    );
+    assert!(
+        shown.iter().all(|row| row[3].starts_with("in ")),
+        "{shown:?}"
+    );
+
+    press(1, "Disable").await;
+    assert_eq!(enabled().await, [true, false, true]);
+    assert_eq!(rows(&site.page("/schedules").await)[1][3], "disabled");
+    press(0, "Enable").await;
+    assert_eq!(enabled().await, [true; 3]);
+    press(2, "Run now").await;
+    let shutdown = tokio::time::sleep(Duration::from_secs(20));
+    scheduler.run_until(shutdown).await.unwrap();
+    assert_eq!(jobs.queue().depth().await.unwrap().ready, 1);
+    // The other name, and names and verbs that there are not.
+    for (action, name, error) in [
+        ("disable", "x", "there is no schedule `x`"),
+        ("run", "", "there is no schedule ``"),
+        ("remove", "a", "there is no action `remove`"),
+        ("", "a", "there is no action ``"),
+    ] {
+        let answer = site
+            .post("/schedules", &[("action", action), ("name", name)])
+            .await;
+        assert!(
+            answer.status == 400 && answer.words().contains(error),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(enabled().await, [true; 3]);
+    let audit: Vec<_> = rows(&site.page("/audit").await)
+        .into_iter()
+        .rev()
+        .map(|row| row[1..].join(": "))
+        .collect();
+    assert_eq!(
+        audit[..3],
+        [
+            "disable schedule b \"<x>\": done",
+            "enable schedule b \"<x>\": done",
+            "run schedule c:d: done"
+        ]
+    );
+    assert!(
+        audit.len() == 7 && audit[3..].iter().all(|line| line.contains("there is no")),
+        "{audit:?}"
+    );
+    // Under another name there are none, and looking makes none.
+    let mut other = Site::of(queues.clone(), web("weekly"));
+    other.sign_in("").await;
+    assert!(
+        other
+            .page("/schedules")
+            .await
+            .contains("There are no schedules under the name")
+    );
+    let answer = other
+        .post("/schedules", &[("action", "disable"), ("name", "a")])
+        .await;
+    assert_eq!(answer.status, 400);
+    assert!(
+        queues
+            .backend()
+            .open_stored(&"weekly".parse().unwrap())
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert_eq!(enabled().await, [true; 3]);
+}
