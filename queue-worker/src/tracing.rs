@@ -90,7 +90,7 @@ use ::tracing::{
     field::{Empty, display},
     info, warn,
 };
-use queue_core::{Disposition, Error, Headers, Settled, in_millis};
+use queue_core::{Disposition, Error, Headers, Settled, in_millis, sanitized};
 use tokio::time::Instant;
 
 use super::{
@@ -300,7 +300,7 @@ impl EventLog {
 fn log_failure(queue: &str, lease: &Lease, reason: &str, telling: FailureLog) {
     let (id, job) = (lease.receipt.id.get(), lease.job_name());
     let (attempt, outcome) = (lease.attempt, DeliveryOutcome::Retried.name());
-    let text = format!("attempt {attempt} failed: {reason}");
+    let text = format!("attempt {attempt} failed: {}", sanitized(reason));
     match telling {
         FailureLog::First => {
             warn!(target: TARGET, queue, id, job, attempt, outcome, reason, "{text}");
@@ -323,7 +323,8 @@ fn log_summary(sum: &FailureSummary) {
         queue,
         failures,
         reason,
-        "failed {failures} more {times} in {within}: {reason}"
+        "failed {failures} more {times} in {within}: {}",
+        sanitized(reason)
     );
 }
 
@@ -409,7 +410,7 @@ fn log_outcome(queue: &str, lease: &Lease, fate: DeliveryOutcome, reason: Option
         }
         DeliveryOutcome::Died => {
             let attempts = if attempt == 1 { "attempt" } else { "attempts" };
-            let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+            let why = reason.map_or_else(String::new, |reason| format!(": {}", sanitized(reason)));
             format!("died after {attempt} {attempts}{why}")
         }
         DeliveryOutcome::Lost => "not settled: the lease is lost".to_owned(),

@@ -11,6 +11,7 @@ pub mod limits;
 mod millis;
 mod name;
 mod page;
+mod sanitized;
 mod time;
 mod time_to_live;
 mod timestamps;
@@ -26,6 +27,7 @@ pub use self::{
     millis::{in_millis, millis_ceil},
     name::QueueName,
     page::{Cursor, Page, Paged},
+    sanitized::{is_unprintable, sanitized},
     time::{Due, Timestamp},
     time_to_live::{Outdated, TimeToLive},
     trace_parent::TraceParent,

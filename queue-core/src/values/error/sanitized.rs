@@ -1,26 +1,20 @@
 //! Text from elsewhere in one line: a server's words, a stored value, a user's input.
 
-use std::fmt::{self, Write};
+use std::fmt;
+
+use crate::sanitized;
 
 /// Longer than any text of ours.
 const LONGEST: usize = 900;
 
-/// Shows a text with blanks for its control characters, so that it is one line in a log. Leaves out the
-/// middle of a long text: the end has the way out.
+/// Shows a text as [`sanitized`] does. Leaves out the middle of a long text: the end has the way out.
 pub(crate) struct Sanitized<'a>(pub(crate) &'a str);
-
-impl Sanitized<'_> {
-    fn write(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-        text.chars()
-            .try_for_each(|c| f.write_char(if c.is_control() { ' ' } else { c }))
-    }
-}
 
 impl fmt::Display for Sanitized<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(text) = self;
         if text.len() <= LONGEST {
-            return Self::write(f, text);
+            return f.write_str(&sanitized(text));
         }
         let (mut start, mut end) = (LONGEST / 2, text.len() - LONGEST / 2);
         while !text.is_char_boundary(start) {
@@ -29,9 +23,9 @@ impl fmt::Display for Sanitized<'_> {
         while !text.is_char_boundary(end) {
             end += 1;
         }
-        Self::write(f, &text[..start])?;
+        f.write_str(&sanitized(&text[..start]))?;
         f.write_str(" … ")?;
-        Self::write(f, &text[end..])
+        f.write_str(&sanitized(&text[end..]))
     }
 }
 
