@@ -9,6 +9,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FailureGroup {
+    /// A short name of the cause, made of the fingerprint: it stays the same whatever else there is.
+    pub cause: String,
     /// The text that their reasons have in common, see [`fingerprint`].
     pub fingerprint: String,
     /// The reason of the first one.
@@ -58,6 +60,13 @@ pub fn fingerprint(reason: &str) -> String {
     out
 }
 
+/// The name of a cause: the FNV-1a hash of its fingerprint, in ten hexadecimal digits.
+fn cause(fingerprint: &str) -> String {
+    let mixed = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = fingerprint.bytes().fold(0xcbf2_9ce4_8422_2325, mixed);
+    format!("{:010x}", hash >> 24)
+}
+
 /// The failure of which a message died.
 fn reason(letter: &DeadLetter) -> String {
     match &letter.failure {
@@ -80,6 +89,7 @@ pub fn group_failures(letters: &[DeadLetter]) -> Vec<FailureGroup> {
         let reason = reason(letter);
         let fingerprint = fingerprint(&reason);
         let group = groups.entry(fingerprint.clone()).or_insert(FailureGroup {
+            cause: cause(&fingerprint),
             fingerprint,
             example: reason,
             count: 0,

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use queue_core::{AnyQueue, Backend, Error, Group, GroupedQueue, QueueName, Result, millis_ceil};
+use queue_core::{
+    AnyQueue, Backend, Error, Group, GroupedQueue, QueueName, Result, is_unprintable, millis_ceil,
+};
 use serde_json::{Value, json};
 
 use crate::words::duration_in_words;
@@ -27,15 +29,24 @@ pub async fn open_grouped(
     }
 }
 
-/// The key of a group, for people: other bytes than text are escaped.
+/// The key of a group, for people, see [`key_in_words`].
 pub fn group_key(group: &Group) -> String {
     key_in_words(&group.key)
 }
 
-pub(crate) fn key_in_words(key: &[u8]) -> String {
+/// The key of a group, for people: text as it is, escaped if it has unprintable characters or is no text.
+pub fn key_in_words(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
-        Ok(text) if !text.contains(char::is_control) => text.to_owned(),
+        Ok(text) if !text.contains(is_unprintable) => text.to_owned(),
         _ => key.escape_ascii().to_string(),
+    }
+}
+
+/// The key of a group as data: text as it is, escaped if it is no text.
+pub(crate) fn key_as_data(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) => text.to_owned(),
+        _ => key_in_words(key),
     }
 }
 
@@ -77,7 +88,7 @@ pub fn rule_in_words(group: &Group) -> String {
 /// A group as JSON, with times in milliseconds.
 pub fn group_as_json(group: &Group) -> Value {
     json!({
-        "key": group_key(group),
+        "key": key_as_data(&group.key),
         "ready": group.ready,
         "held": group.held,
         "oldest_ready_ms": group.oldest_ready.map(millis_ceil),

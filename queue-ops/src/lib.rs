@@ -22,7 +22,8 @@
 //! # }
 //! ```
 //!
-//! A diagnosis changes nothing, and reads a bounded amount: the counters, the facts, and one page of each place.
+//! A diagnosis changes nothing, and reads a bounded amount: the counters, the facts, and the first 10,000
+//! entries of each place.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -34,6 +35,7 @@ mod open;
 mod samples;
 #[cfg(feature = "schedules")]
 mod schedules;
+mod shell;
 mod transfer;
 #[cfg(feature = "web")]
 pub mod web;
@@ -45,9 +47,10 @@ pub use self::{
     consumers::{ConsumerInfo, consumers},
     diagnosis::{Diagnosis, Finding, Numbers, Problem, Remedy, Severity, config_finding, diagnose},
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
-    groups::{group_as_json, group_in_words, group_key, open_grouped, rule_in_words},
+    groups::{group_as_json, group_in_words, group_key, key_in_words, open_grouped, rule_in_words},
     open::list_queues,
     samples::{Rates, Sample, Sampler},
+    shell::ShellCommand,
     transfer::{
         ExportedBody, ExportedGroup, ExportedMessage, ExportedPlace, Transferred, export, import,
         move_messages,

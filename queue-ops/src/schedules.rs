@@ -5,7 +5,10 @@ use std::sync::Arc;
 use queue_core::{Backend, QueueName, Queues, Result};
 use queue_schedule::Schedules;
 
-use crate::{Finding, Problem, Severity};
+use crate::{Finding, Problem, Severity, ShellCommand};
+
+/// The ring of schedules that `qk` looks at without `--ring`.
+const USUAL_RING: &str = "schedules";
 
 /// The findings about the schedules that push to this queue, of those that are stored in this ring. Without such a ring
 /// there are none, and none is made.
@@ -25,16 +28,22 @@ pub async fn schedule_findings(
     let listed = schedules.list().await?.into_iter();
     let disabled = listed.filter(|schedule| schedule.queue == queue && !schedule.enabled);
     let findings = disabled.map(|schedule| {
+        let enable = ShellCommand::new("schedules enable");
         let sentence = format!(
             "the schedule `{}` ({}) is disabled",
             schedule.name, schedule.rule
         );
         Finding::new(Problem::ScheduleDisabled, Severity::Trouble, sentence)
             .with("schedule", schedule.name.clone())
-            .remedy(
-                "enable it",
-                format!("qk schedules enable {}", schedule.name),
-            )
+            .remedy("enable it", &with_ring(enable.value(&schedule.name), ring))
     });
     Ok(findings.collect())
+}
+
+/// A command about the schedules of this ring.
+pub(crate) fn with_ring(command: ShellCommand, ring: &str) -> ShellCommand {
+    match ring {
+        USUAL_RING => command,
+        other => command.option("ring", other),
+    }
 }

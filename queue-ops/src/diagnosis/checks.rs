@@ -6,13 +6,14 @@ use queue_core::{Group, Peeked, Standing, Timestamp, WorkerInfo, millis_ceil};
 
 use super::{
     Finding, Problem, Severity, is_shown_only,
-    look::{Line, Look},
+    look::{Line, Look, Sample},
     server,
 };
 use crate::{
+    ShellCommand,
     consumers::leased_at,
     fingerprint::{fingerprint, group_failures},
-    groups::{group_in_words, group_key},
+    groups::{group_in_words, group_key, key_as_data},
     words::{counted, duration_in_words as words, holder_in_words, year},
 };
 
@@ -44,7 +45,7 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
         .flat_map(server::findings)
         .collect();
     if let Some(line) = &look.line {
-        let one: [Option<Finding>; 16] = [
+        let one: [Option<Finding>; 20] = [
             paused(look, line),
             nobody_waits(look, line),
             full(look, line),
@@ -61,10 +62,23 @@ pub(super) fn all(look: &Look) -> Vec<Finding> {
             too_slow(look, line),
             all_due_later(line),
             empty(line),
+            sampled(&look.groups, "group", line.counters.groups),
+            sampled(&line.leased, "leased message", line.counters.depth.leased),
+            sampled(
+                &line.delayed,
+                "delayed message",
+                line.counters.depth.delayed,
+            ),
+            sampled(&line.dead, "dead letter", line.counters.depth.dead),
         ];
         findings.extend(one.into_iter().flatten());
     }
     findings
+}
+
+/// A command about the queue.
+fn on(look: &Look, verb: &'static str) -> ShellCommand {
+    ShellCommand::new(verb).value(look.name.as_str())
 }
 
 fn paused(look: &Look, line: &Line) -> Option<Finding> {
@@ -75,10 +89,7 @@ fn paused(look: &Look, line: &Line) -> Option<Finding> {
     let sentence = format!("paused; {ready} ready wait");
     let finding =
         Finding::new(Problem::Paused, Severity::Standstill, sentence).with("ready", ready);
-    Some(finding.remedy(
-        "hand out messages again",
-        format!("qk resume {}", look.name),
-    ))
+    Some(finding.remedy("hand out messages again", &on(look, "resume")))
 }
 
 /// Messages are ready, and nobody takes them.
@@ -150,8 +161,9 @@ fn holder_gone(look: &Look, line: &Line) -> Option<Finding> {
         .filter(|lease| lease.holder == last.holder)
         .count();
     let sentence = format!(
-        "{} leased by `{}`, which is gone for {}: the last lease ends in {}",
+        "{}{} leased by `{}`, which is gone for {}: the last lease ends in {}",
         counted(count as u64, "message"),
+        line.leased.among(),
         last.holder,
         words(Duration::from_millis(beat)),
         words(last.left)
@@ -162,7 +174,7 @@ fn holder_gone(look: &Look, line: &Line) -> Option<Finding> {
         .with("last_beat_ms", beat);
     Some(finding.remedy(
         "release its messages, so that others get them at once",
-        format!("qk release {} --holder '{}'", look.name, last.holder),
+        &on(look, "release").option("holder", last.holder),
     ))
 }
 
@@ -199,7 +211,7 @@ fn full(look: &Look, line: &Line) -> Option<Finding> {
     }
     Some(finding.remedy(
         "start consumers, or make it larger",
-        format!("qk reconfigure {} capacity={}", look.name, capacity * 2),
+        &on(look, "reconfigure").value(format!("capacity={}", capacity * 2)),
     ))
 }
 
@@ -249,7 +261,7 @@ fn limit_reached(look: &Look, line: &Line) -> Option<Finding> {
         .with("next_ms", next.map(millis_ceil));
     Some(finding.remedy(
         "if that is too little, raise the limit, or take it away by 0",
-        format!("qk reconfigure {} {setting}=0", look.name),
+        &on(look, "reconfigure").value(format!("{setting}=0")),
     ))
 }
 
@@ -276,7 +288,7 @@ fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
     let key = group_key(first);
     let others = match held.len() {
         1 => String::new(),
-        many => format!("; {many} groups in all"),
+        many => format!("; {many} groups{} in all", look.groups.among()),
     };
     let sentence = format!(
         "group `{key}`: {}; {} ready wait behind that, the oldest for {}{others}",
@@ -285,22 +297,21 @@ fn groups_held(look: &Look, line: &Line) -> Option<Finding> {
         words(age)
     );
     let finding = Finding::new(Problem::GroupsHeld, severity, sentence)
-        .with("group", &*key)
+        .with("group", key_as_data(&first.key))
         .with("ready", first.ready)
         .with("oldest_ready_ms", millis_ceil(age))
         .with("groups", held.len() as u64);
-    let queue = &look.name;
     Some(match (first.is_paused(), first.held_by) {
         (true, _) => {
             let resume = match first.parked {
                 true => "mend the cause of the death, then hand out the others",
                 false => "hand out its messages again",
             };
-            finding.remedy(resume, format!("qk resume {queue} --group '{key}'"))
+            finding.remedy(resume, &on(look, "resume").option("group", &first.key))
         }
         (false, Some(id)) => finding.remedy(
             "mend the cause, or cancel the message",
-            format!("qk show {queue} {id}"),
+            &on(look, "show").value(id.to_string()),
         ),
         (false, None) => finding,
     })
@@ -325,22 +336,25 @@ fn busy_group(look: &Look, line: &Line) -> Option<Finding> {
     }
     let key = group_key(busiest);
     let sentence = format!(
-        "group `{key}` has {most} of {leased} leases; {ready} ready of other groups wait, the oldest for {}",
+        "group `{key}` has {most} of {leased} leases; {ready} ready of other groups{} wait, the oldest for {}",
+        look.groups.among(),
         words(age)
     );
     let finding = Finding::new(Problem::BusyGroup, Severity::Trouble, sentence)
-        .with("group", &*key)
+        .with("group", key_as_data(&busiest.key))
         .with("held", most)
         .with("leased", leased)
         .with("ready", ready);
     let half = (leased / 2).max(1);
-    Some(finding.remedy(
-        "give it fewer at once for an hour, or pause it, or start more consumers",
-        format!(
-            "qk rule {} '{key}' --at-once {half} --for-ms 3600000",
-            look.name
+    Some(
+        finding.remedy(
+            "give it fewer at once for an hour, or pause it, or start more consumers",
+            &on(look, "rule")
+                .value(&busiest.key)
+                .option("at-once", half.to_string())
+                .option("for-ms", "3600000"),
         ),
-    ))
+    )
 }
 
 fn wrong_unit(look: &Look, line: &Line) -> Option<Finding> {
@@ -359,13 +373,14 @@ fn wrong_unit(look: &Look, line: &Line) -> Option<Finding> {
         _ => "",
     };
     let count = far.len();
-    let sentence = format!("{count} due in the year {}{guess}", year(due));
+    let among = line.delayed.among();
+    let sentence = format!("{count}{among} due in the year {}{guess}", year(due));
     let finding = Finding::new(Problem::WrongUnit, Severity::Standstill, sentence)
         .with("messages", count as u64)
         .with("due_ms", due.as_millis());
     Some(finding.remedy(
         "cancel them, and push them with the right due time",
-        format!("qk peek {} delayed", look.name),
+        &on(look, "peek").value("delayed"),
     ))
 }
 
@@ -429,14 +444,19 @@ fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
         false => String::new(),
     };
     let sentence = format!(
-        "{by_holder} leased by `{}` for {} more{others}, since {}{waits}",
+        "{by_holder}{} leased by `{}` for {} more{others}, since {}{waits}",
+        line.leased.among(),
         holder_in_words(longest.holder),
         words(longest.left),
         words(look.now.since(longest.since))
     );
     // Nothing is handed out: there is nothing else, or nobody has come for it for long.
     let stands = depth.ready == 0 || starves && age > SLOW;
-    let severity = match stands && long.len() as u64 >= depth.leased {
+    let looked_at = match line.leased.is_whole {
+        true => depth.leased,
+        false => line.leased.len() as u64,
+    };
+    let severity = match stands && long.len() as u64 >= looked_at {
         true => Severity::Standstill,
         false => Severity::Trouble,
     };
@@ -446,14 +466,14 @@ fn long_leases(look: &Look, line: &Line) -> Option<Finding> {
         .with("time_left_ms", millis_ceil(longest.left));
     Some(finding.remedy(
         "if the holder hangs or is dead, release its messages",
-        format!("qk release {} --holder '{}'", look.name, longest.holder),
+        &on(look, "release").option("holder", longest.holder),
     ))
 }
 
 /// Messages that failed, and wait for their next attempt, by the fingerprint of their failure.
 fn failures(line: &Line) -> BTreeMap<String, Vec<(&Peeked, &str)>> {
     let mut groups: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for message in &line.delayed {
+    for message in line.delayed.iter() {
         if let Some(failure) = &message.failure {
             groups
                 .entry(fingerprint(failure))
@@ -481,11 +501,15 @@ fn undecodable(line: &Line) -> Option<Finding> {
         .filter(|failure| failure.starts_with(UNDECODABLE))
         .collect();
     let first = all.first()?;
+    let among = match line.delayed.is_whole && line.dead.is_whole {
+        true => String::new(),
+        false => format!(" of the first {}", line.delayed.len() + line.dead.len()),
+    };
     let why = first
         .trim_start_matches(UNDECODABLE)
         .trim_start_matches(": ");
     let sentence = format!(
-        "{} cannot be decoded: {why}",
+        "{}{among} cannot be decoded: {why}",
         counted(all.len() as u64, "message")
     );
     let finding = Finding::new(Problem::Undecodable, Severity::Trouble, sentence)
@@ -522,7 +546,8 @@ fn failing(look: &Look, line: &Line) -> Option<Finding> {
             most.saturating_sub(first.attempts)
         ),
         many => format!(
-            "{many} failed: '{failure}', or alike; next try in {}",
+            "{many}{} failed: '{failure}', or alike; next try in {}",
+            line.delayed.among(),
             words(next)
         ),
     };
@@ -534,7 +559,7 @@ fn failing(look: &Look, line: &Line) -> Option<Finding> {
         .with("next_ms", millis_ceil(next));
     Some(finding.remedy(
         "mend the cause, or cancel the message",
-        format!("qk show {} {}", look.name, first.message.id),
+        &on(look, "show").value(first.message.id.to_string()),
     ))
 }
 
@@ -562,10 +587,7 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
         .iter()
         .filter(|letter| look.now.since(letter.died_at) < NEW_DEATHS)
         .count();
-    let among = match line.dead.len() as u64 {
-        shown if shown < dead => format!(" of the first {shown}"),
-        _ => String::new(),
-    };
+    let among = line.dead.among();
     let dead_letters = counted(dead, "dead letter");
     let sentence = match largest.count {
         all if all == dead => format!("{dead_letters}: '{}'", largest.example),
@@ -574,7 +596,8 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
         }
         some => format!("{dead_letters}, {some}{among}: '{}'", largest.example),
     };
-    let severity = if new > 0 {
+    // The oldest come first: those that were not looked at may be new.
+    let severity = if new > 0 || !line.dead.is_whole {
         Severity::Trouble
     } else {
         Severity::Note
@@ -584,7 +607,7 @@ fn dead_letters(look: &Look, line: &Line) -> Option<Finding> {
         .with("in_the_last_hour", new as u64);
     Some(finding.remedy(
         "look at one of each group before you revive them",
-        format!("qk dead groups {}", look.name),
+        &on(look, "dead groups"),
     ))
 }
 
@@ -647,4 +670,18 @@ fn empty(line: &Line) -> Option<Finding> {
     let finding =
         Finding::new(Problem::Empty, Severity::Note, sentence).with("accepted", counters.accepted);
     Some(finding.advise("if messages are missing, look at the producers"))
+}
+
+/// More is there than was read.
+fn sampled<T>(sample: &Sample<T>, thing: &str, all: u64) -> Option<Finding> {
+    if sample.is_whole {
+        return None;
+    }
+    let read = sample.len();
+    let sentence = format!(
+        "only the first {read} of {} were looked at",
+        counted(all, thing)
+    );
+    let finding = Finding::new(Problem::Sampled, Severity::Note, sentence);
+    Some(finding.with("looked_at", read as u64).with("all", all))
 }

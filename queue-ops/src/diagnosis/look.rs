@@ -1,17 +1,113 @@
 //! Reading a queue for its diagnosis.
 
-use std::num::NonZeroUsize;
+use std::{collections::BTreeSet, num::NonZeroUsize, ops::Deref, sync::Arc};
 
 use queue_core::{
-    AnyQueue, Backend, Counters, DeadLetter, ErrorKind, Facts, Group, Leasing, Page, Peeked, Place,
-    QueueConfig, QueueName, Result, Timestamp, WorkerInfo,
+    AnyQueue, Backend, Bytes, Counters, DeadLetter, ErrorKind, Facts, Group, GroupedQueue, Leasing,
+    Page, Paged, Peeked, Place, QueueConfig, QueueName, Result, Timestamp, WorkerInfo, limits,
 };
-use std::sync::Arc;
 
-/// Entries of a page.
-const PAGE: usize = 100;
-/// Groups that are read: each costs the server a few small commands.
-const GROUPS: usize = 200;
+/// Entries of a listing that are read, at most. The telling entries are often its last: the newest dead letters, the
+/// longest leases, the messages that are due in a thousand years, the groups that may not run.
+const MOST: usize = 10_000;
+/// Groups of a page: each costs the server a few small commands.
+const GROUPS: usize = 500;
+
+/// The first entries of a listing.
+#[derive(Debug)]
+pub(super) struct Sample<T> {
+    entries: Vec<T>,
+    pages: usize,
+    /// Whether these are all of them.
+    pub(super) is_whole: bool,
+}
+
+impl<T> Default for Sample<T> {
+    fn default() -> Self {
+        Self {
+            entries: Vec::new(),
+            pages: 0,
+            is_whole: true,
+        }
+    }
+}
+
+impl<T> Deref for Sample<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.entries
+    }
+}
+
+impl<T> Sample<T> {
+    /// Says behind a count that it is of a sample.
+    pub(super) fn among(&self) -> String {
+        match self.is_whole {
+            true => String::new(),
+            false => format!(" of the first {}", self.len()),
+        }
+    }
+
+    /// Adds a page that was asked for with this limit. Entries that moved meanwhile may be shown twice: `seen` has the
+    /// keys of those before. Returns the next page to read.
+    fn add<K: Ord>(
+        &mut self,
+        paged: Paged<T>,
+        limit: usize,
+        seen: &mut BTreeSet<K>,
+        key: impl Fn(&T) -> K,
+    ) -> Option<Page> {
+        let new = paged.entries.into_iter();
+        self.entries
+            .extend(new.filter(|entry| seen.insert(key(entry))));
+        self.pages += 1;
+        let next = paged.next?;
+        self.is_whole = self.pages * limit < MOST;
+        self.is_whole.then(|| Page::after(next, limit))
+    }
+}
+
+/// Reads the groups of a queue.
+async fn groups(queue: &dyn GroupedQueue) -> Result<Sample<Group>> {
+    let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
+    let mut page = Some(Page::first(GROUPS));
+    while let Some(asked) = page {
+        let paged = queue.groups(asked).await?;
+        page = sample.add(paged, GROUPS, &mut seen, |group| group.key.clone());
+    }
+    Ok(sample)
+}
+
+/// Reads the messages of a place, without their bodies. A page of nothing costs a call as well.
+async fn peeked(queue: &dyn Leasing, place: Place, count: u64) -> Result<Sample<Peeked>> {
+    let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
+    let mut page = (count > 0).then(|| Page::first(limits::MAX_PAGE));
+    while let Some(asked) = page {
+        let Some(mut paged) = lacking(queue.peek(place, asked).await)? else {
+            break;
+        };
+        let messages = paged.entries.iter_mut();
+        messages.for_each(|entry| entry.message.body = Bytes::new());
+        page = sample.add(paged, asked.limit, &mut seen, |entry| entry.message.id);
+    }
+    Ok(sample)
+}
+
+/// Reads the dead letters, without their bodies.
+async fn dead_letters(queue: &dyn Leasing, count: u64) -> Result<Sample<DeadLetter>> {
+    let (mut sample, mut seen) = (Sample::default(), BTreeSet::new());
+    let mut page = (count > 0).then(|| Page::first(limits::MAX_PAGE));
+    while let Some(asked) = page {
+        let Some(mut paged) = lacking(queue.dead_letters(asked).await)? else {
+            break;
+        };
+        let letters = paged.entries.iter_mut();
+        letters.for_each(|letter| letter.body = Bytes::new());
+        page = sample.add(paged, asked.limit, &mut seen, |letter| letter.id);
+    }
+    Ok(sample)
+}
 
 /// A queue, as it was read.
 #[derive(Debug)]
@@ -22,8 +118,8 @@ pub(super) struct Look {
     pub(super) facts: Facts,
     /// `None` of a ring.
     pub(super) line: Option<Line>,
-    /// The first groups, of a grouped queue.
-    pub(super) groups: Vec<Group>,
+    /// The groups, of a grouped queue.
+    pub(super) groups: Sample<Group>,
     /// The workers that register, and serve this queue.
     pub(super) workers: Vec<WorkerInfo>,
 }
@@ -33,9 +129,9 @@ pub(super) struct Look {
 pub(super) struct Line {
     pub(super) queue: Arc<dyn Leasing>,
     pub(super) counters: Counters,
-    pub(super) leased: Vec<Peeked>,
-    pub(super) delayed: Vec<Peeked>,
-    pub(super) dead: Vec<DeadLetter>,
+    pub(super) leased: Sample<Peeked>,
+    pub(super) delayed: Sample<Peeked>,
+    pub(super) dead: Sample<DeadLetter>,
 }
 
 impl Look {
@@ -50,8 +146,8 @@ impl Look {
             None => None,
         };
         let groups = match &stored.queue {
-            AnyQueue::Grouped(queue) => queue.groups(Page::first(GROUPS)).await?.entries,
-            _ => Vec::new(),
+            AnyQueue::Grouped(queue) => groups(&**queue).await?,
+            _ => Sample::default(),
         };
         // Without messages, no worker is missed.
         let is_empty = |line: &Line| line.counters.depth.ready + line.counters.depth.leased == 0;
@@ -97,23 +193,9 @@ impl Line {
             }
         };
         let depth = counters.depth;
-        // A page of nothing costs a call as well.
-        let page = async |place, count| match count {
-            0 => Ok(Vec::new()),
-            _ => match lacking(queue.peek(place, Page::first(PAGE)).await)? {
-                Some(page) => Ok(page.entries),
-                None => Ok(Vec::new()),
-            },
-        };
-        let leased = page(Place::Leased, depth.leased).await?;
-        let delayed = page(Place::Delayed, depth.delayed).await?;
-        let dead = match depth.dead {
-            0 => Vec::new(),
-            _ => {
-                let page = lacking(queue.dead_letters(Page::first(PAGE)).await)?;
-                page.map_or_else(Vec::new, |page| page.entries)
-            }
-        };
+        let leased = peeked(&*queue, Place::Leased, depth.leased).await?;
+        let delayed = peeked(&*queue, Place::Delayed, depth.delayed).await?;
+        let dead = dead_letters(&*queue, depth.dead).await?;
         Ok(Self {
             queue,
             counters,

@@ -8,13 +8,14 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use queue_core::{
     Backend, Counters, Facts, QueueConfig, QueueKind, QueueName, Result, Timestamp, WORKER_LIST,
+    sanitized,
 };
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::sleep;
 
 use self::look::Look;
-use crate::words::duration_in_words;
+use crate::{ShellCommand, words::duration_in_words};
 
 /// The time between two looks at a queue that seems to stand still.
 const AGAIN: Duration = Duration::from_millis(300);
@@ -53,7 +54,7 @@ pub struct Finding {
     pub problem: Problem,
     /// How bad it is.
     pub severity: Severity,
-    /// It in a sentence.
+    /// It in a sentence, on one line: names and reasons of others are [`sanitized`].
     pub sentence: String,
     /// The numbers that show it.
     pub evidence: BTreeMap<&'static str, Value>,
@@ -79,7 +80,7 @@ pub enum Severity {
 pub struct Remedy {
     /// The advice, in a sentence.
     pub what: String,
-    /// The command that does it.
+    /// The command that does it, to paste into a shell.
     pub command: Option<String>,
 }
 
@@ -138,11 +139,14 @@ pub enum Problem {
     AllDueLater,
     /// The queue is empty.
     Empty,
+    /// A place has more than is looked at: only its first entries were.
+    Sampled,
     /// A setting or state of the server that may do harm.
     ServerWarning,
 }
 
-/// Finds out why a queue stands still, or that it does not. Changes nothing, and reads a bounded amount. If the queue
+/// Finds out why a queue stands still, or that it does not. Changes nothing, and reads a bounded amount: the
+/// first 10,000 groups, leases, delayed messages and dead letters. If there are more, a finding says so. If the queue
 /// seems to stand still, it looks twice, 300 ms apart.
 ///
 /// # Errors
@@ -205,7 +209,10 @@ pub fn config_finding(
     );
     Some(finding.remedy(
         "change the program's configuration, or the stored one",
-        format!("qk reconfigure {queue} {settings}"),
+        &settings.split_whitespace().fold(
+            ShellCommand::new("reconfigure").value(queue),
+            ShellCommand::value,
+        ),
     ))
 }
 
@@ -301,10 +308,11 @@ impl fmt::Display for Finding {
 
 impl Finding {
     pub(crate) fn new(problem: Problem, severity: Severity, sentence: impl Into<String>) -> Self {
+        let sentence = sentence.into();
         Self {
             problem,
             severity,
-            sentence: sentence.into(),
+            sentence: sanitized(&sentence).into_owned(),
             evidence: BTreeMap::new(),
             remedy: None,
         }
@@ -324,11 +332,11 @@ impl Finding {
         self
     }
 
-    /// Adds advice with its command.
-    pub(crate) fn remedy(mut self, what: impl Into<String>, command: impl Into<String>) -> Self {
+    /// Adds advice with its command, if a shell can pass its values.
+    pub(crate) fn remedy(mut self, what: impl Into<String>, command: &ShellCommand) -> Self {
         self.remedy = Some(Remedy {
             what: what.into(),
-            command: Some(command.into()),
+            command: command.text(),
         });
         self
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use queue_core::{Error, ErrorKind, ServerFacts};
 
 use super::{Finding, Problem, Severity};
-use crate::words::duration_in_words as words;
+use crate::{ShellCommand, words::duration_in_words as words};
 
 /// A refusal of this time counts as new.
 const NEW: Duration = Duration::from_secs(3_600);
@@ -28,7 +28,7 @@ pub(super) fn no_such_queue(name: &str) -> Finding {
     let sentence = format!("there is no queue `{name}`");
     Finding::new(Problem::NoSuchQueue, Severity::Standstill, sentence).remedy(
         "look for its name among those there are; a program that opens it makes it",
-        "qk ls",
+        &ShellCommand::new("ls"),
     )
 }
 
@@ -67,7 +67,7 @@ fn refuses_writes(server: &ServerFacts) -> Option<Finding> {
         .with("server", server.address.clone())
         .with("memory", server.memory)
         .with("memory_limit", server.memory_limit);
-    Some(finding.remedy(advice, "qk check"))
+    Some(finding.remedy(advice, &ShellCommand::new("check")))
 }
 
 fn right_missing(server: &ServerFacts) -> Option<Finding> {
@@ -87,7 +87,10 @@ fn right_missing(server: &ServerFacts) -> Option<Finding> {
     let finding = Finding::new(Problem::RightMissing, severity, sentence)
         .with("user", latest.user.clone())
         .with("times", latest.times);
-    Some(finding.remedy("give the user the rights of the least list", "qk acl"))
+    Some(finding.remedy(
+        "give the user the rights of the least list",
+        &ShellCommand::new("acl"),
+    ))
 }
 
 fn moving(server: &ServerFacts) -> Option<Finding> {

@@ -11,7 +11,7 @@ use super::{
     frame::Frame,
     group_table::table,
     pages::{After, InQueue, ROWS, name},
-    show::{Failed, page},
+    show::{Failed, command, page},
 };
 use crate::{duration_in_words as words, open_grouped};
 
@@ -44,7 +44,7 @@ pub(super) async fn list(
     Ok(page(
         &frame,
         &format!("{queue}: groups"),
-        &format!("qk groups {queue}"),
+        &command("groups", &[queue.as_str()]),
         &content,
     ))
 }

@@ -19,7 +19,7 @@ use super::{
     frame::{Frame, Reader},
     group_table,
     hex::hex,
-    show::{Failed, act, finding, live_page, page, standing},
+    show::{Failed, act, command, finding, live_page, page, standing},
     watch::{Watch, chart, rate},
 };
 use crate::{
@@ -205,7 +205,7 @@ pub(super) async fn queue(
         &web,
         &frame,
         queue.as_str(),
-        &format!("qk why {queue}"),
+        &command("why", &[queue.as_str()]),
         &content,
     ))
 }
@@ -265,7 +265,7 @@ pub(super) async fn place(
     Ok(page(
         &frame,
         &format!("{queue}: {place}"),
-        &format!("qk peek {queue} {place}"),
+        &command("peek", &[queue.as_str(), &place]),
         &content,
     ))
 }
@@ -356,7 +356,7 @@ pub(super) async fn message(
     Ok(page(
         &frame,
         &format!("{queue}: message #{id}"),
-        &format!("qk show {queue} {id}"),
+        &command("show", &[queue.as_str(), &id.to_string()]),
         &content,
     ))
 }
@@ -408,7 +408,7 @@ pub(super) async fn dead(
     Ok(page(
         &frame,
         &format!("{queue}: dead letters"),
-        &format!("qk dead groups {queue}"),
+        &command("dead groups", &[queue.as_str()]),
         &content,
     ))
 }

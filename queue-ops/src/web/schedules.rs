@@ -16,7 +16,7 @@ use super::{
     pages::name,
     show::{Failed, act as form, page},
 };
-use crate::duration_in_words as words;
+use crate::{ShellCommand, duration_in_words as words, schedules::with_ring};
 
 /// The schedules that are stored, if there are any. Opening them would make their ring.
 async fn stored(web: &Web) -> Result<Option<Schedules>> {
@@ -62,7 +62,9 @@ pub(super) async fn list(State(web): State<Web>, frame: Frame) -> Result<Markup,
             } }
         }
     };
-    Ok(page(&frame, "Schedules", "qk schedules ls", &content))
+    let command = with_ring(ShellCommand::new("schedules ls"), &web.schedules);
+    let command = command.text().unwrap_or_default();
+    Ok(page(&frame, "Schedules", &command, &content))
 }
 
 #[derive(Debug, Deserialize)]

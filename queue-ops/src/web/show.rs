@@ -15,7 +15,7 @@ use super::{
     frame::{Frame, Reader},
     hex::hex,
 };
-use crate::{Finding, Severity, standing_in_words};
+use crate::{Finding, Severity, ShellCommand, standing_in_words};
 
 /// Bytes of a body that a page shows.
 const SHOWN: usize = 4_096;
@@ -70,6 +70,13 @@ fn page_with(frame: &Frame, title: &str, command: &str, content: &Markup, is_liv
             }
         }
     }
+}
+
+/// The command that shows the same as a page.
+pub(super) fn command(verb: &'static str, values: &[&str]) -> String {
+    let command = ShellCommand::new(verb);
+    let command = values.iter().fold(command, ShellCommand::value);
+    command.text().unwrap_or_default()
 }
 
 /// An error that becomes a page, with the status that fits it.

@@ -59,7 +59,7 @@ pub(crate) const NIGHTS: [Night; 15] = [
     Night {
         name: "one tenant takes everything",
         line: "group `big` has 4 of 4 leases; 3 ready of other groups wait, the oldest for …",
-        remedy: Some("qk rule orders 'big' --at-once 2 --for-ms 3600000"),
+        remedy: Some("qk rule orders big --at-once 2 --for-ms 3600000"),
     },
     Night {
         name: "a group waits",
@@ -69,12 +69,12 @@ pub(crate) const NIGHTS: [Night; 15] = [
     Night {
         name: "a paused group",
         line: "group `order-1`: paused for … min; 3 ready wait behind that, the oldest for …",
-        remedy: Some("qk resume orders --group 'order-1'"),
+        remedy: Some("qk resume orders --group order-1"),
     },
     Night {
         name: "a parked group",
         line: "group `order-1`: parked, because one of its messages died; 2 ready wait behind that, the oldest for …",
-        remedy: Some("qk resume orders --group 'order-1'"),
+        remedy: Some("qk resume orders --group order-1"),
     },
     Night {
         name: "undecodable",

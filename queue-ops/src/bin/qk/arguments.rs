@@ -1,9 +1,12 @@
 //! The command line.
 
-use std::{fmt, net::SocketAddr, num::NonZeroUsize, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    ffi::OsString, fmt, net::SocketAddr, num::NonZeroUsize, path::PathBuf, str::FromStr,
+    time::Duration,
+};
 
-use clap::{Args, Parser, Subcommand};
-use queue_core::{MessageId, Place};
+use clap::{Args, Parser, Subcommand, builder::OsStringValueParser, builder::TypedValueParser};
+use queue_core::{Bytes, MessageId, Place};
 
 use crate::recipe::Recipe;
 
@@ -60,8 +63,8 @@ pub(crate) enum Command {
     Groups {
         queue: String,
         /// The most groups.
-        #[arg(long, short = 'n', default_value_t = 20)]
-        limit: usize,
+        #[arg(long, short = 'n', default_value = "20")]
+        limit: NonZeroUsize,
     },
     /// Lists the workers that register, with their programs, queues and slots; those that are gone first.
     Workers,
@@ -72,8 +75,8 @@ pub(crate) enum Command {
         #[arg(value_parser = place)]
         place: Place,
         /// The most messages.
-        #[arg(long, short = 'n', default_value_t = 20)]
-        limit: usize,
+        #[arg(long, short = 'n', default_value = "20")]
+        limit: NonZeroUsize,
         /// Leaves the bodies out.
         #[arg(long)]
         no_bodies: bool,
@@ -117,8 +120,8 @@ pub(crate) enum Command {
     Pause {
         queue: String,
         /// The key of the group.
-        #[arg(long, requires = "for_ms")]
-        group: Option<String>,
+        #[arg(long, requires = "for_ms", value_parser = key())]
+        group: Option<Bytes>,
         /// The time for which the group is paused.
         #[arg(long, requires = "group", value_parser = millis)]
         for_ms: Option<Duration>,
@@ -127,8 +130,8 @@ pub(crate) enum Command {
     Resume {
         queue: String,
         /// The key of a group that is paused.
-        #[arg(long)]
-        group: Option<String>,
+        #[arg(long, value_parser = key())]
+        group: Option<Bytes>,
     },
     /// Gives a group of a grouped queue a rule for a time, in place of the one that it had; or ends it.
     Rule(Rule),
@@ -240,11 +243,11 @@ pub(crate) struct Push {
     #[arg(long, value_parser = millis)]
     pub(crate) delay_ms: Option<Duration>,
     /// The key of its group, on a grouped queue; `-` by default.
-    #[arg(long)]
-    pub(crate) group: Option<String>,
-    /// The priority, on a priority queue.
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
-    pub(crate) priority: i16,
+    #[arg(long, value_parser = key())]
+    pub(crate) group: Option<Bytes>,
+    /// The priority, on a priority queue; 0 by default.
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) priority: Option<i16>,
 }
 
 #[derive(Debug, Args)]
@@ -293,8 +296,8 @@ pub(crate) enum Dead {
     Ls {
         queue: String,
         /// The most dead letters.
-        #[arg(long, short = 'n', default_value_t = 20)]
-        limit: usize,
+        #[arg(long, short = 'n', default_value = "20")]
+        limit: NonZeroUsize,
     },
     /// Groups dead letters by their failure.
     Groups { queue: String },
@@ -316,9 +319,9 @@ pub(crate) struct DeadChoice {
     pub(crate) queue: String,
     #[arg(required_unless_present_any = ["group", "reason", "all"])]
     pub(crate) ids: Vec<MessageId>,
-    /// The dead letters of the group with this number, from 1, in the order of `qk dead groups`.
+    /// The dead letters of the group with this name, which `qk dead groups` shows: it stands for their cause.
     #[arg(long, conflicts_with_all = ["ids", "all"])]
-    pub(crate) group: Option<usize>,
+    pub(crate) group: Option<String>,
     /// Those whose reason has this text in it.
     #[arg(long, conflicts_with_all = ["ids", "group", "all"])]
     pub(crate) reason: Option<String>,
@@ -409,7 +412,8 @@ impl FromStr for Setting {
 pub(crate) struct Rule {
     pub(crate) queue: String,
     /// The key of the group.
-    pub(crate) group: String,
+    #[arg(value_parser = key())]
+    pub(crate) group: Bytes,
     /// The number of messages for each message of a group without a rule.
     #[arg(long, default_value_t = 1)]
     pub(crate) weight: u32,
@@ -422,6 +426,11 @@ pub(crate) struct Rule {
     /// Ends the group's rule.
     #[arg(long, conflicts_with_all = ["weight", "at_once", "for_ms"])]
     pub(crate) end: bool,
+}
+
+/// Reads the key of a group: its bytes need not be text.
+fn key() -> impl TypedValueParser<Value = Bytes> {
+    OsStringValueParser::new().map(|key: OsString| Bytes::from(key.into_encoded_bytes()))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -2,47 +2,43 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use queue_core::{Backend, DeadLetter, Error, Found, Leasing, MessageId, Page, Revived, limits};
-use queue_ops::{counted, group_failures, ids_of_failure};
+use queue_core::{Backend, DeadLetter, Error, Found, Leasing, MessageId, Revived, limits};
+use queue_ops::{ShellCommand, counted, group_failures, ids_of_failure};
 use serde_json::{Value, json};
 
 use crate::{
     End, Outcome,
     arguments::{Dead, DeadChoice},
     open_leasing,
-    output::{Output, body, one_line, progress, table, write_line},
+    output::{MORE, Output, add_bytes, body, one_line, progress, table, write_line},
+    paging::first,
 };
 
 pub(crate) async fn run(backend: &dyn Backend, command: &Dead, output: &Output) -> Outcome {
     match command {
-        Dead::Ls { queue, limit } => list(backend, queue, *limit, output).await,
+        Dead::Ls { queue, limit } => list(backend, queue, limit.get(), output).await,
         Dead::Groups { queue } => groups(backend, queue, output).await,
-        Dead::Revive { choice, per_second } => revive(backend, choice, *per_second).await,
-        Dead::Discard(choice) => discard(backend, choice).await,
+        Dead::Revive { choice, per_second } => revive(backend, choice, *per_second, output).await,
+        Dead::Discard(choice) => discard(backend, choice, output).await,
     }
 }
 
 async fn list(backend: &dyn Backend, queue: &str, limit: usize, output: &Output) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
-    let page = leasing
-        .dead_letters(Page::first(limit.min(limits::MAX_PAGE)))
-        .await?;
-    let values: Vec<Value> = page
-        .entries
-        .iter()
-        .map(|letter| {
-            json!({
-                "id": letter.id,
-                "attempts": letter.attempts,
-                "why": letter.why(),
-                "job": letter.headers.job(),
-                "died_at_ms": letter.died_at,
-                "body": body(&letter.body),
-            })
-        })
-        .collect();
-    output.show(&values, || {
-        let rows = page.entries.iter().map(|letter| {
+    let (letters, is_whole) = first(limit, async |page| leasing.dead_letters(page).await).await?;
+    let values = letters.iter().map(|letter| {
+        let mut value = json!({
+            "id": letter.id,
+            "attempts": letter.attempts,
+            "why": letter.why(),
+            "job": letter.headers.job(),
+            "died_at_ms": letter.died_at,
+        });
+        add_bytes(&mut value, "body", &letter.body);
+        value
+    });
+    output.show(&values.collect::<Vec<Value>>(), || {
+        let rows = letters.iter().map(|letter| {
             vec![
                 letter.id.to_string(),
                 letter.attempts.to_string(),
@@ -54,36 +50,27 @@ async fn list(backend: &dyn Backend, queue: &str, limit: usize, output: &Output)
                 body(&letter.body),
             ]
         });
-        table(
-            &["ID", "ATTEMPTS", "WHY", "BODY"],
-            &rows.collect::<Vec<_>>(),
-        )
-    });
+        let head = ["ID", "ATTEMPTS", "WHY", "BODY"];
+        let text = table(&head, &rows.collect::<Vec<_>>());
+        text + if is_whole { "" } else { MORE }
+    })?;
     Ok(End::Well)
 }
 
 /// All dead letters.
 async fn all(leasing: &dyn Leasing) -> Result<Vec<DeadLetter>, Error> {
-    let mut letters = Vec::new();
-    let mut page = Page::first(limits::MAX_PAGE);
-    loop {
-        let read = leasing.dead_letters(page).await?;
-        letters.extend(read.entries);
-        match read.next {
-            Some(next) => page = Page::after(next, limits::MAX_PAGE),
-            None => return Ok(letters),
-        }
-    }
+    let all = first(usize::MAX, async |page| leasing.dead_letters(page).await);
+    Ok(all.await?.0)
 }
 
 async fn groups(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
     let groups = group_failures(&all(&*leasing).await?);
     output.show(&groups, || {
-        let rows = groups.iter().enumerate().map(|(at, group)| {
+        let rows = groups.iter().map(|group| {
             let ids: Vec<String> = group.ids.iter().map(MessageId::to_string).collect();
             vec![
-                (at + 1).to_string(),
+                group.cause.clone(),
                 group.count.to_string(),
                 one_line(&group.example),
                 ids.join(" "),
@@ -93,12 +80,16 @@ async fn groups(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome 
             &["GROUP", "DEAD", "FOR EXAMPLE", "FIRST IDS"],
             &rows.collect::<Vec<_>>(),
         )
-    });
+    })?;
     Ok(End::Well)
 }
 
 /// The ids of the chosen dead letters.
-async fn chosen(leasing: &dyn Leasing, choice: &DeadChoice) -> Result<Vec<MessageId>, Error> {
+async fn chosen(
+    leasing: &dyn Leasing,
+    choice: &DeadChoice,
+    output: &Output,
+) -> Result<Vec<MessageId>, Error> {
     if !choice.ids.is_empty() {
         return Ok(choice.ids.clone());
     }
@@ -106,78 +97,85 @@ async fn chosen(leasing: &dyn Leasing, choice: &DeadChoice) -> Result<Vec<Messag
     if let Some(reason) = &choice.reason {
         letters.retain(|letter| letter.why().contains(reason));
     }
-    let Some(number) = choice.group else {
+    let Some(cause) = &choice.group else {
         return Ok(letters.iter().map(|letter| letter.id).collect());
     };
     let groups = group_failures(&letters);
-    let group = number
-        .checked_sub(1)
-        .and_then(|at| groups.get(at))
-        .ok_or_else(|| {
-            Error::invalid(format!(
-                "group {number}: `qk dead groups {}` has {}",
-                choice.queue,
-                groups.len()
-            ))
-        })?;
-    Ok(ids_of_failure(&letters, &group.fingerprint))
+    let found: Vec<_> = groups.iter().filter(|one| one.cause == *cause).collect();
+    match found[..] {
+        [group] => Ok(ids_of_failure(&letters, &group.fingerprint)),
+        _ => Err(Error::invalid(format!(
+            "no group of dead letters is called `{cause}`: {} lists them by the names of their causes",
+            output.command(&ShellCommand::new("dead groups").value(&choice.queue))
+        ))),
+    }
 }
 
 /// Says what would be done, unless it was confirmed.
-fn is_confirmed(choice: &DeadChoice, verb: &str, ids: &[MessageId]) -> bool {
+fn is_confirmed(
+    choice: &DeadChoice,
+    verb: &str,
+    ids: &[MessageId],
+    output: &Output,
+) -> Result<bool, Error> {
     if ids.is_empty() {
         let queue = &choice.queue;
+        let groups = ShellCommand::new("dead groups").value(queue);
         write_line(&match &choice.reason {
             Some(reason) => {
-                format!("no dead letter has '{reason}' in its reason: `qk dead groups {queue}`")
+                let groups = output.command(&groups);
+                format!("no dead letter has '{reason}' in its reason: {groups}")
             }
             None => format!("{queue} has no dead letters"),
-        });
-        return false;
+        })?;
+        return Ok(false);
     }
     if choice.yes {
-        return true;
+        return Ok(true);
     }
     let first: Vec<String> = ids.iter().take(5).map(|id| format!("#{id}")).collect();
     write_line(&format!(
         "would {verb} {} ({}): say --yes",
         counted(ids.len() as u64, "dead letter"),
         first.join(", ")
-    ));
-    false
+    ))?;
+    Ok(false)
 }
 
 async fn revive(
     backend: &dyn Backend,
     choice: &DeadChoice,
     per_second: Option<NonZeroUsize>,
+    output: &Output,
 ) -> Outcome {
     let leasing = open_leasing(backend, &choice.queue).await?;
-    let ids = chosen(&*leasing, choice).await?;
+    let ids = chosen(&*leasing, choice, output).await?;
     // Ids are named one by one. A message that was revived in error can be buried again; one that was discarded is gone.
     let named = !choice.ids.is_empty();
-    if !named && !is_confirmed(choice, "revive", &ids) {
+    if !named && !is_confirmed(choice, "revive", &ids, output)? {
         return Ok(End::Findings);
     }
-    let (mut revived, mut full) = (0, 0);
+    let (mut revived, mut full) = (Vec::new(), 0);
     let at_once = per_second.map_or(limits::MAX_BATCH, |most| most.get().min(limits::MAX_BATCH));
     let bar = progress(ids.len() as u64);
-    for (nth, batch) in ids.chunks(at_once).enumerate() {
+    for batch in ids.chunks(at_once) {
         for (id, one) in batch.iter().zip(leasing.revive(batch).await?) {
             if named && one == Revived::NotFound {
-                write_line(&format!("{id}: no dead letter has this id"));
+                write_line(&format!("{id}: no dead letter has this id"))?;
             }
-            revived += usize::from(one == Revived::Revived);
+            revived.extend((one == Revived::Revived).then_some(*id));
             full += usize::from(one == Revived::Full);
         }
         bar.inc(batch.len() as u64);
         let Some(rate) = per_second else { continue };
         let share = batch.len() as f64 / rate.get() as f64;
         tokio::time::sleep(Duration::from_secs_f64(share)).await;
-        // The last ones may not have been handled yet.
-        let done = (nth * at_once + batch.len()).min(ids.len());
-        let last = &ids[done.saturating_sub(limits::MAX_BATCH)..done];
-        let found = leasing.find(last).await?;
+        // The last ones may not have been handled yet. A letter without room is dead still, not again.
+        let last = &revived[revived.len().saturating_sub(limits::MAX_BATCH)..];
+        let found = match last {
+            [] => Vec::new(),
+            last => leasing.find(last).await?,
+        };
         let again = last.iter().zip(&found);
         let mut again = again.filter(|(_, found)| matches!(found, Found::Dead { .. }));
         if let Some((
@@ -190,10 +188,11 @@ async fn revive(
             bar.finish_and_clear();
             let why = failure.clone().unwrap_or_else(|| reason.to_string());
             write_line(&format!(
-                "stopped after {revived} of {}: #{id} died again: {}",
+                "stopped after {} of {}: #{id} died again: {}",
+                revived.len(),
                 ids.len(),
                 one_line(&why)
-            ));
+            ))?;
             return Ok(End::Findings);
         }
     }
@@ -203,24 +202,20 @@ async fn revive(
     } else {
         String::new()
     };
-    write_line(&format!("{revived} of {} revived{room}", ids.len()));
-    Ok(if revived == ids.len() {
-        End::Well
-    } else {
-        End::Findings
-    })
+    write_line(&format!("{} of {} revived{room}", revived.len(), ids.len()))?;
+    Ok(End::all(revived.len() == ids.len()))
 }
 
-async fn discard(backend: &dyn Backend, choice: &DeadChoice) -> Outcome {
+async fn discard(backend: &dyn Backend, choice: &DeadChoice, output: &Output) -> Outcome {
     let leasing = open_leasing(backend, &choice.queue).await?;
-    let ids = chosen(&*leasing, choice).await?;
-    if !is_confirmed(choice, "discard", &ids) {
+    let ids = chosen(&*leasing, choice, output).await?;
+    if !is_confirmed(choice, "discard", &ids, output)? {
         return Ok(End::Findings);
     }
     let mut discarded = 0;
     for ids in ids.chunks(limits::MAX_BATCH) {
         discarded += leasing.discard(ids).await?;
     }
-    write_line(&format!("{discarded} of {} discarded", ids.len()));
-    Ok(End::Well)
+    write_line(&format!("{discarded} of {} discarded", ids.len()))?;
+    Ok(End::all(discarded == ids.len() as u64))
 }

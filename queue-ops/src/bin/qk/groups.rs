@@ -3,47 +3,57 @@
 use std::time::Duration;
 
 use queue_core::{
-    Backend, Error, GroupOrder, GroupRule, GroupedQueueExt, Page, QueueConfig, QueueName,
+    Backend, Bytes, Error, GroupOrder, GroupRule, GroupedQueueExt, QueueConfig, QueueName,
 };
 use queue_ops::{
-    duration_in_words, group_as_json, group_in_words, group_key, open_grouped, rule_in_words,
+    ShellCommand, duration_in_words, group_as_json, group_in_words, group_key, key_in_words,
+    open_grouped, rule_in_words,
 };
 use serde_json::Value;
 
 use crate::{
     End, Outcome,
     arguments::Rule,
-    output::{Output, table, write_line},
+    output::{MORE, Output, table, write_line},
+    paging::first,
 };
 
 pub(crate) async fn pause(
     backend: &dyn Backend,
     queue: &str,
-    group: &str,
+    group: &Bytes,
     lasts: Duration,
+    output: &Output,
 ) -> Outcome {
     let grouped = open_grouped(backend, &QueueName::new(queue)?).await?;
-    grouped.pause_group(group.to_owned(), lasts).await?;
+    grouped.pause_group(group.clone(), lasts).await?;
+    let resume = ShellCommand::new("resume").value(queue);
     write_line(&format!(
-        "{group} is paused for {}, or until `qk resume {queue} --group '{group}'`",
-        duration_in_words(lasts)
-    ));
+        "{} is paused for {}, or until {}",
+        key_in_words(group),
+        duration_in_words(lasts),
+        output.command(&resume.option("group", group))
+    ))?;
     Ok(End::Well)
 }
 
-pub(crate) async fn resume(backend: &dyn Backend, queue: &str, group: &str) -> Outcome {
+pub(crate) async fn resume(backend: &dyn Backend, queue: &str, group: &Bytes) -> Outcome {
     let grouped = open_grouped(backend, &QueueName::new(queue)?).await?;
-    grouped.resume_group(group.to_owned()).await?;
-    write_line(&format!("{queue} hands out messages of {group}"));
+    grouped.resume_group(group.clone()).await?;
+    write_line(&format!(
+        "{queue} hands out messages of {}",
+        key_in_words(group)
+    ))?;
     Ok(End::Well)
 }
 
-pub(crate) async fn rule(backend: &dyn Backend, rule: &Rule) -> Outcome {
+pub(crate) async fn rule(backend: &dyn Backend, rule: &Rule, output: &Output) -> Outcome {
     let Rule { queue, group, .. } = rule;
+    let key = key_in_words(group);
     let grouped = open_grouped(backend, &QueueName::new(queue)?).await?;
     let Some(lasts) = rule.for_ms else {
         grouped.end_rule(group.clone()).await?;
-        write_line(&format!("{group} has no rule"));
+        write_line(&format!("{key} has no rule"))?;
         return Ok(End::Well);
     };
     let mut set = GroupRule::lasting(lasts).with_weight(rule.weight);
@@ -60,11 +70,17 @@ pub(crate) async fn rule(backend: &dyn Backend, rule: &Rule) -> Outcome {
     grouped.set_rule(group.clone(), set).await?;
     let at_once = rule.at_once.map(|most| format!(", at most {most} at once"));
     write_line(&format!(
-        "{group} has weight {}{} for {}, or until `qk rule {queue} '{group}' --end`",
+        "{key} has weight {}{} for {}, or until {}",
         rule.weight,
         at_once.unwrap_or_default(),
-        duration_in_words(lasts)
-    ));
+        duration_in_words(lasts),
+        output.command(
+            &ShellCommand::new("rule")
+                .value(queue)
+                .value(group)
+                .flag("end")
+        )
+    ))?;
     Ok(End::Well)
 }
 
@@ -74,13 +90,11 @@ pub(crate) async fn list(
     limit: usize,
     output: &Output,
 ) -> Outcome {
-    let page = open_grouped(backend, &QueueName::new(queue)?)
-        .await?
-        .groups(Page::first(limit))
-        .await?;
-    let values: Vec<Value> = page.entries.iter().map(group_as_json).collect();
+    let grouped = open_grouped(backend, &QueueName::new(queue)?).await?;
+    let (groups, is_whole) = first(limit, async |page| grouped.groups(page).await).await?;
+    let values: Vec<Value> = groups.iter().map(group_as_json).collect();
     output.show(&values, || {
-        let rows = page.entries.iter().map(|group| {
+        let rows = groups.iter().map(|group| {
             vec![
                 group_key(group),
                 group.ready.to_string(),
@@ -94,11 +108,8 @@ pub(crate) async fn list(
             ]
         });
         let head = ["GROUP", "READY", "OLDEST", "HELD", "RULE", "STATE"];
-        let mut text = table(&head, &rows.collect::<Vec<_>>());
-        if page.next.is_some() {
-            text.push_str("… and more: -n shows more of them\n");
-        }
-        text
-    });
+        let text = table(&head, &rows.collect::<Vec<_>>());
+        text + if is_whole { "" } else { MORE }
+    })?;
     Ok(End::Well)
 }

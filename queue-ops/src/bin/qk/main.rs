@@ -6,6 +6,9 @@ mod groups;
 mod listener;
 mod messages;
 mod output;
+mod paging;
+#[cfg(all(test, unix))]
+mod pasted;
 mod queues;
 mod recipe;
 mod schedules;
@@ -16,8 +19,9 @@ mod web;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum, parser::ValueSource};
 use queue_core::{AnyQueue, Backend, Error, ErrorKind, Leasing, QueueConfig, QueueName};
+use queue_ops::ShellCommand;
 use queue_redis::RedisBackend;
 use std::sync::Arc;
 
@@ -35,17 +39,37 @@ enum End {
     Findings,
 }
 
+impl End {
+    /// `Well` if all was done, or if nothing was found.
+    const fn all(is_well: bool) -> Self {
+        if is_well { Self::Well } else { Self::Findings }
+    }
+}
+
 type Outcome = Result<End, Error>;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let read = Arguments::command().try_get_matches();
+    let read = read.and_then(|matches| Ok((Arguments::from_arg_matches(&matches)?, matches)));
+    let (arguments, matches) = match read {
+        Ok(read) => read,
+        Err(other) => {
+            // Help, the version, or a line that is none.
+            let is_shown = output::written(other.print()).is_ok();
+            let status = if is_shown { other.exit_code() } else { 2 };
+            return ExitCode::from(u8::try_from(status).unwrap_or(2));
+        }
+    };
     let output = Output {
         json: arguments.json,
+        globals: globals(&arguments, &matches),
     };
     match run(&arguments, &output).await {
         Ok(End::Well) => ExitCode::SUCCESS,
         Ok(End::Findings) => ExitCode::from(1),
+        // The reader of an export has seen enough.
+        Err(error) if output::is_closed(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output.error(&error);
             ExitCode::from(2)
@@ -63,13 +87,13 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(*shell, &mut Arguments::command(), "qk", &mut script);
-            output::write_line(&String::from_utf8_lossy(&script));
+            output::write_text(&String::from_utf8_lossy(&script))?;
             return Ok(End::Well);
         }
         Command::Man => {
             let page = clap_mangen::Man::new(Arguments::command());
-            let written = page.render(&mut std::io::stdout());
-            return written.map(|()| End::Well).or(Ok(End::Findings));
+            output::written(page.render(&mut std::io::stdout()))?;
+            return Ok(End::Well);
         }
         _ => {}
     }
@@ -105,14 +129,14 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             queue,
             group: Some(group),
             for_ms: Some(lasts),
-        } => groups::pause(backend, queue, group, *lasts).await,
-        Command::Pause { queue, .. } => queues::pause(backend, queue).await,
+        } => groups::pause(backend, queue, group, *lasts, output).await,
+        Command::Pause { queue, .. } => queues::pause(backend, queue, output).await,
         Command::Resume {
             queue,
             group: Some(group),
         } => groups::resume(backend, queue, group).await,
         Command::Resume { queue, group: None } => queues::resume(backend, queue).await,
-        Command::Rule(rule) => groups::rule(backend, rule).await,
+        Command::Rule(rule) => groups::rule(backend, rule, output).await,
         Command::Purge { queue, yes } => queues::purge(backend, queue, *yes).await,
         Command::Remove {
             queue,
@@ -127,17 +151,17 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             place,
             limit,
             no_bodies,
-        } => messages::peek(backend, queue, *place, *limit, *no_bodies, output).await,
+        } => messages::peek(backend, queue, *place, limit.get(), *no_bodies, output).await,
         Command::Show { queue, id } => messages::show(backend, queue, *id, output).await,
         Command::Push(push) => messages::push(backend, push, output).await,
         Command::Cancel { queue, ids } => messages::cancel(backend, queue, ids).await,
-        Command::Release(chosen) => messages::release(backend, chosen).await,
-        Command::Ack(chosen) => messages::ack(backend, chosen).await,
-        Command::Retry { chosen, reason } => messages::retry(backend, chosen, reason).await,
-        Command::Bury { chosen, reason } => messages::bury(backend, chosen, reason).await,
+        Command::Release(chosen) => messages::release(backend, chosen, output).await,
+        Command::Ack(chosen) => messages::ack(backend, chosen, output).await,
+        Command::Retry { chosen, reason } => messages::retry(backend, chosen, reason, output).await,
+        Command::Bury { chosen, reason } => messages::bury(backend, chosen, reason, output).await,
         Command::Dead { command } => dead::run(backend, command, output).await,
         Command::Schedules { command } => schedules::run(&shared, command, output).await,
-        Command::Top { every_ms } => top::run(Arc::clone(&shared), *every_ms).await,
+        Command::Top { every_ms } => top::run(Arc::clone(&shared), *every_ms, output).await,
         Command::Web {
             listen,
             token_file,
@@ -158,7 +182,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             };
             web::serve(shared, settings).await
         }
-        Command::Groups { queue, limit } => groups::list(backend, queue, *limit, output).await,
+        Command::Groups { queue, limit } => groups::list(backend, queue, limit.get(), output).await,
         Command::Workers => queues::workers(backend, output).await,
         Command::Export { queue, output: to } => {
             transfer::export_to(backend, queue, to.as_deref(), output).await
@@ -169,6 +193,45 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
             Ok(End::Well)
         }
     }
+}
+
+/// The options of this call that lead to its queues, as a command that is pasted needs them. A login is left out.
+fn globals(arguments: &Arguments, matches: &ArgMatches) -> String {
+    let mut globals = ShellCommand::new("");
+    if matches.value_source("url") == Some(ValueSource::CommandLine) {
+        globals = globals.option("url", without_login(&arguments.url));
+    }
+    let recipe = arguments
+        .recipe
+        .and_then(|recipe| recipe.to_possible_value());
+    if let Some(recipe) = recipe {
+        globals = globals.option("recipe", recipe.get_name());
+    }
+    let text = globals.text().unwrap_or_default();
+    text.trim_start_matches("qk ").to_owned()
+}
+
+/// A URL without its user and password: a server that asks for them refuses the command, and harms nobody.
+fn without_login(url: &str) -> String {
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let start = place.find("://").map_or(0, |at| at + 3);
+    let end = place[start..]
+        .find('/')
+        .map_or(place.len(), |at| start + at);
+    let host = place[start..end]
+        .rfind('@')
+        .map_or(start, |at| start + at + 1);
+    let is_secret = |pair: &&str| {
+        let name = pair.split('=').next().unwrap_or_default();
+        name.contains("pass") || name.contains("user")
+    };
+    let kept: Vec<&str> = query.split('&').filter(|pair| !is_secret(pair)).collect();
+    let mut shown = [&place[..start], &place[host..]].concat();
+    if kept.iter().any(|pair| !pair.is_empty()) {
+        shown.push('?');
+        shown.push_str(&kept.join("&"));
+    }
+    shown
 }
 
 /// Opens a queue as it is stored.

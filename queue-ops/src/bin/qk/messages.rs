@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use queue_core::{
-    AnyQueue, Backend, BoundedQueueExt, Cancelled, DelayQueueExt, Due, Error, Found,
-    GroupedQueueExt, Headers, Keyed, Leasing, LeasingExt, MessageId, Offered, Overflow, Page,
-    Peeked, Place, PriorityQueueExt, Receipt, ReliableQueueExt, Settled, Settlement, Standing,
-    limits, millis_ceil,
+    AnyQueue, Backend, BoundedQueueExt, Bytes, Cancelled, DelayQueueExt, Due, Error, Found,
+    GroupedQueueExt, Headers, Keyed, Leasing, LeasingExt, MessageId, Offered, Overflow, Peeked,
+    Place, PriorityQueueExt, QueueKind, Receipt, ReliableQueueExt, Settled, Settlement, Standing,
+    limits, millis_ceil, sanitized,
 };
-use queue_ops::{counted, duration_in_words as words, standing_in_words};
+use queue_ops::{ShellCommand, counted, duration_in_words as words, standing_in_words};
 use serde_json::{Value, json};
 
 use crate::{
     End, Outcome,
     arguments::{Chosen, Push},
     open, open_leasing,
-    output::{Output, body, clean, one_line, table, write_line},
+    output::{MORE, Output, add_bytes, body, one_line, table, write_line},
+    paging::first,
 };
 
 pub(crate) async fn peek(
@@ -27,9 +28,7 @@ pub(crate) async fn peek(
     output: &Output,
 ) -> Outcome {
     let leasing = open_leasing(backend, queue).await?;
-    let page = leasing
-        .peek(place, Page::first(limit.min(limits::MAX_PAGE)))
-        .await?;
+    let (messages, is_whole) = first(limit, async |page| leasing.peek(place, page).await).await?;
     let shown = |message: &Peeked| {
         if no_bodies {
             String::new()
@@ -37,25 +36,28 @@ pub(crate) async fn peek(
             body(&message.message.body)
         }
     };
-    let values: Vec<Value> = page
-        .entries
-        .iter()
-        .map(|message| {
-            json!({
-                "id": message.message.id,
-                "attempts": message.attempts,
-                "age_ms": millis_ceil(message.age),
-                "failure": message.failure,
-                "priority": message.priority,
-                "group": message.group.as_deref().map(body),
-                "job": message.message.headers.job(),
-                "standing": message.standing,
-                "body": shown(message),
-            })
-        })
-        .collect();
-    output.show(&values, || {
-        let rows = page.entries.iter().map(|message| {
+    let values = messages.iter().map(|message| {
+        let mut value = json!({
+            "id": message.message.id,
+            "attempts": message.attempts,
+            "age_ms": millis_ceil(message.age),
+            "failure": message.failure,
+            "priority": message.priority,
+            "group": null,
+            "job": message.message.headers.job(),
+            "standing": message.standing,
+            "body": "",
+        });
+        if let Some(group) = &message.group {
+            add_bytes(&mut value, "group", group);
+        }
+        if !no_bodies {
+            add_bytes(&mut value, "body", &message.message.body);
+        }
+        value
+    });
+    output.show(&values.collect::<Vec<Value>>(), || {
+        let rows = messages.iter().map(|message| {
             vec![
                 message.message.id.to_string(),
                 words(message.age),
@@ -79,15 +81,12 @@ pub(crate) async fn peek(
                 shown(message),
             ]
         });
-        let mut text = table(
+        let text = table(
             &["ID", "AGE", "ATTEMPTS", "STATE", "JOB", "FAILURE", "BODY"],
             &rows.collect::<Vec<_>>(),
         );
-        if page.next.is_some() {
-            text.push_str("… and more: -n shows more of them\n");
-        }
-        text
-    });
+        text + if is_whole { "" } else { MORE }
+    })?;
     Ok(End::Well)
 }
 
@@ -112,7 +111,7 @@ pub(crate) async fn show(
         } => {
             let failure = failure
                 .as_deref()
-                .map(|failure| format!("; last failure: {}", clean(failure)));
+                .map(|failure| format!("; last failure: {}", sanitized(failure)));
             let failure = failure.unwrap_or_default();
             format!(
                 "{}; pushed {} ago, {}{failure}",
@@ -129,7 +128,7 @@ pub(crate) async fn show(
         } => {
             let failure = failure
                 .as_deref()
-                .map(|failure| format!(": {}", clean(failure)));
+                .map(|failure| format!(": {}", sanitized(failure)));
             format!(
                 "dead after {}: {reason}{}",
                 counted((*attempts).into(), "attempt"),
@@ -139,7 +138,7 @@ pub(crate) async fn show(
         Found::Done(result) => format!("done: {}", body(result)),
         Found::Gone => "gone: acked, cancelled or dropped, and no result is kept".to_owned(),
         Found::NeverWas => "never was: no message of this queue had this id".to_owned(),
-    });
+    })?;
     Ok(End::Well)
 }
 
@@ -158,39 +157,60 @@ pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) ->
         None => message,
     };
     let (_, opened) = open(backend, &push.queue).await?;
+    check_options(push, opened.kind())?;
     let id = match opened {
         AnyQueue::Reliable(queue) => queue.push_one(delayed(message)).await?.id(),
         AnyQueue::Delay(queue) => queue.schedule_one(message, due).await?.id(),
         AnyQueue::Priority(queue) => queue
-            .enqueue_one(delayed(message), push.priority)
+            .enqueue_one(delayed(message), push.priority.unwrap_or_default())
             .await?
             .id(),
         AnyQueue::Grouped(queue) => {
-            let key = push
-                .group
-                .as_deref()
-                .unwrap_or(Keyed::WITHOUT_KEY)
-                .to_owned();
+            let usual = || Bytes::from_static(Keyed::WITHOUT_KEY.as_bytes());
+            let key = push.group.clone().unwrap_or_else(usual);
             queue.push_keyed_one(delayed(message), key).await?.id()
         }
-        AnyQueue::Bounded(queue) => match queue.offer_one(message, Overflow::Reject).await? {
-            Offered::Full => {
-                write_line("full: nothing was pushed");
-                return Ok(End::Findings);
+        AnyQueue::Bounded(queue) => {
+            match queue.offer_one(delayed(message), Overflow::Reject).await? {
+                Offered::Full => {
+                    write_line("full: nothing was pushed")?;
+                    return Ok(End::Findings);
+                }
+                Offered::Accepted { id, .. }
+                | Offered::Replaced { id, .. }
+                | Offered::Duplicate(id) => id,
             }
-            Offered::Accepted { id, .. }
-            | Offered::Replaced { id, .. }
-            | Offered::Duplicate(id) => id,
-        },
-        AnyQueue::Rotating(_) => {
+        }
+        AnyQueue::Rotating(_) => return Err(ring(push)),
+    };
+    output.show(&json!({ "id": id }), || id.to_string())?;
+    Ok(End::Well)
+}
+
+fn ring(push: &Push) -> Error {
+    Error::invalid(format!(
+        "`{}` is a ring: its items come from its programs",
+        push.queue
+    ))
+}
+
+/// Each option that was given has to do something on a queue of this kind.
+fn check_options(push: &Push, kind: QueueKind) -> Result<(), Error> {
+    for (option, is_given, of) in [
+        ("--group", push.group.is_some(), QueueKind::Grouped),
+        ("--priority", push.priority.is_some(), QueueKind::Priority),
+    ] {
+        if is_given && kind == QueueKind::Rotating {
+            return Err(ring(push));
+        }
+        if is_given && kind != of {
             return Err(Error::invalid(format!(
-                "`{}` is a ring: its items come from its programs",
+                "`{}` is a {kind} queue, and {option} is for {of} queues: leave it out; nothing was pushed",
                 push.queue
             )));
         }
-    };
-    output.show(&json!({ "id": id }), || id.to_string());
-    Ok(End::Well)
+    }
+    Ok(())
 }
 
 pub(crate) async fn cancel(backend: &dyn Backend, queue: &str, ids: &[MessageId]) -> Outcome {
@@ -206,7 +226,7 @@ pub(crate) async fn cancel(backend: &dyn Backend, queue: &str, ids: &[MessageId]
             if cancelled != Cancelled::Cancelled {
                 well = End::Findings;
             }
-            write_line(&format!("{id}: {what}"));
+            write_line(&format!("{id}: {what}"))?;
         }
     }
     Ok(well)
@@ -214,44 +234,50 @@ pub(crate) async fn cancel(backend: &dyn Backend, queue: &str, ids: &[MessageId]
 
 /// The receipts of the chosen leased messages.
 async fn receipts(leasing: &dyn Leasing, chosen: &Chosen) -> Result<Vec<Receipt>, Error> {
+    let leased = first(usize::MAX, async |page| {
+        leasing.peek(Place::Leased, page).await
+    });
     let mut receipts = Vec::new();
-    let mut page = Page::first(limits::MAX_PAGE);
-    loop {
-        let leased = leasing.peek(Place::Leased, page).await?;
-        for entry in &leased.entries {
-            if let Standing::Leased {
-                receipt, holder, ..
-            } = &entry.standing
-            {
-                let name = holder.as_ref().map_or("", |holder| holder.as_str());
-                let by_holder = chosen.holder.as_deref() == Some(name);
-                if by_holder || chosen.ids.contains(&receipt.id) {
-                    receipts.push(*receipt);
-                }
+    for entry in leased.await?.0 {
+        if let Standing::Leased {
+            receipt, holder, ..
+        } = &entry.standing
+        {
+            let name = holder.as_ref().map_or("", |holder| holder.as_str());
+            let by_holder = chosen.holder.as_deref() == Some(name);
+            if by_holder || chosen.ids.contains(&receipt.id) {
+                receipts.push(*receipt);
             }
         }
-        match leased.next {
-            Some(next) => page = Page::after(next, limits::MAX_PAGE),
-            None => return Ok(receipts),
-        }
     }
+    Ok(receipts)
 }
 
-pub(crate) async fn release(backend: &dyn Backend, chosen: &Chosen) -> Outcome {
-    settle(backend, chosen, "release", Settlement::release).await
+pub(crate) async fn release(backend: &dyn Backend, chosen: &Chosen, output: &Output) -> Outcome {
+    settle(backend, chosen, output, "release", Settlement::release).await
 }
 
-pub(crate) async fn ack(backend: &dyn Backend, chosen: &Chosen) -> Outcome {
-    settle(backend, chosen, "ack", Settlement::ack).await
+pub(crate) async fn ack(backend: &dyn Backend, chosen: &Chosen, output: &Output) -> Outcome {
+    settle(backend, chosen, output, "ack", Settlement::ack).await
 }
 
-pub(crate) async fn retry(backend: &dyn Backend, chosen: &Chosen, reason: &str) -> Outcome {
+pub(crate) async fn retry(
+    backend: &dyn Backend,
+    chosen: &Chosen,
+    reason: &str,
+    output: &Output,
+) -> Outcome {
     let retried = |receipt| Settlement::retry_because(receipt, Duration::ZERO, reason);
-    settle(backend, chosen, "retry", retried).await
+    settle(backend, chosen, output, "retry", retried).await
 }
 
-pub(crate) async fn bury(backend: &dyn Backend, chosen: &Chosen, reason: &str) -> Outcome {
-    settle(backend, chosen, "bury", |receipt| {
+pub(crate) async fn bury(
+    backend: &dyn Backend,
+    chosen: &Chosen,
+    reason: &str,
+    output: &Output,
+) -> Outcome {
+    settle(backend, chosen, output, "bury", |receipt| {
         Settlement::bury(receipt, reason)
     })
     .await
@@ -260,6 +286,7 @@ pub(crate) async fn bury(backend: &dyn Backend, chosen: &Chosen, reason: &str) -
 async fn settle(
     backend: &dyn Backend,
     chosen: &Chosen,
+    output: &Output,
     verb: &str,
     settlement: impl Fn(Receipt) -> Settlement,
 ) -> Outcome {
@@ -269,15 +296,22 @@ async fn settle(
         let queue = &chosen.queue;
         write_line(&match &chosen.holder {
             Some(holder) => {
-                format!(
-                    "`{holder}` has no message of {queue}: `qk consumers {queue}` lists who has"
-                )
+                let consumers = output.command(&ShellCommand::new("consumers").value(queue));
+                let holder = sanitized(holder);
+                format!("`{holder}` has no message of {queue}: {consumers} lists who has")
             }
             None => {
-                format!("no such message is leased: `qk peek {queue} leased` lists those that are")
+                let peek = ShellCommand::new("peek").value(queue).value("leased");
+                let peek = output.command(&peek);
+                format!("no such message is leased: {peek} lists those that are")
             }
-        });
+        })?;
         return Ok(End::Findings);
+    }
+    let is_leased = |id: &&MessageId| receipts.iter().any(|receipt| receipt.id == **id);
+    let missing: Vec<_> = chosen.ids.iter().filter(|id| !is_leased(id)).collect();
+    for id in &missing {
+        write_line(&format!("{id}: not leased"))?;
     }
     if !chosen.yes {
         let first: Vec<String> = receipts
@@ -289,7 +323,7 @@ async fn settle(
             "would {verb} {} ({}), whose holders lose their leases: say --yes",
             counted(receipts.len() as u64, "leased message"),
             first.join(", ")
-        ));
+        ))?;
         return Ok(End::Findings);
     }
     let mut done = 0;
@@ -309,6 +343,6 @@ async fn settle(
     } else {
         ""
     };
-    write_line(&format!("{done} of {} done{rest}", receipts.len()));
-    Ok(End::Well)
+    write_line(&format!("{done} of {} done{rest}", receipts.len()))?;
+    Ok(End::all(done == receipts.len() && missing.is_empty()))
 }

@@ -7,8 +7,8 @@ use queue_core::{
     QueueName, Removal, RotatingConfig,
 };
 use queue_ops::{
-    Diagnosis, Finding, Severity, config_finding, counted, diagnose, duration_in_words,
-    holder_in_words, list_queues, schedule_findings,
+    Diagnosis, Finding, Severity, ShellCommand, config_finding, counted, diagnose,
+    duration_in_words, holder_in_words, list_queues, schedule_findings,
 };
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
     End, Outcome,
     arguments::Setting,
     open, open_leasing,
-    output::{Output, clean, one_line, table, write_line},
+    output::{Output, one_line, table, write_line},
     server,
 };
 
@@ -34,7 +34,8 @@ pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -
         let rows = queues.iter().map(|queue| {
             let mut row = vec![queue.name.to_string(), queue.kind.to_string()];
             let Some(counters) = queue.counters else {
-                row.push("cannot be read: `qk why` says why".to_owned());
+                let why = ShellCommand::new("why").value(queue.name.as_str());
+                row.push(format!("cannot be read: {} says why", output.command(&why)));
                 return row;
             };
             let depth = counters.depth;
@@ -53,7 +54,7 @@ pub(crate) async fn list(backend: &dyn Backend, recipe: bool, output: &Output) -
             "QUEUE", "KIND", "READY", "OLDEST", "DELAYED", "LEASED", "DEAD", "STATE",
         ];
         table(&head, &rows.collect::<Vec<_>>())
-    });
+    })?;
     Ok(End::Well)
 }
 
@@ -78,8 +79,9 @@ pub(crate) async fn why(
             diagnosis.add(schedule_findings(Arc::clone(backend), schedules, queue).await?);
         }
     }
-    output.show(&diagnosis, || long(&diagnosis));
-    Ok(end(is_well(&diagnosis, standstill)))
+    let diagnosis = output.complete(diagnosis);
+    output.show(&diagnosis, || long(&diagnosis))?;
+    Ok(End::all(is_well(&diagnosis, standstill)))
 }
 
 /// Whether there is nothing to wake somebody for: no finding, or none that stops the queue.
@@ -102,7 +104,7 @@ pub(crate) async fn why_any(
     for queue in &queues {
         let diagnosis = diagnose(backend, queue.name.as_str()).await?;
         if !diagnosis.is_healthy() {
-            sick.push(diagnosis);
+            sick.push(output.complete(diagnosis));
         }
     }
     sick.sort_by_key(|diagnosis| diagnosis.findings[0].severity);
@@ -118,8 +120,8 @@ pub(crate) async fn why_any(
             format!("{mark} {}: {}\n", one.queue, one.headline())
         });
         lines.collect()
-    });
-    Ok(end(sick.iter().all(|one| is_well(one, standstill))))
+    })?;
+    Ok(End::all(sick.iter().all(|one| is_well(one, standstill))))
 }
 
 /// Stops the queue, stops some of its messages, or is worth knowing.
@@ -133,12 +135,12 @@ const fn mark(severity: Severity) -> &'static str {
 
 /// The first line, and what else was found.
 fn long(diagnosis: &Diagnosis) -> String {
-    let mut text = format!("{}\n", clean(&diagnosis.headline()));
+    let mut text = format!("{}\n", diagnosis.headline());
     for finding in &diagnosis.findings {
         let is_first = !diagnosis.is_healthy() && std::ptr::eq(finding, &diagnosis.findings[0]);
         if !is_first {
             let mark = mark(finding.severity);
-            text.push_str(&format!("{mark} {}\n", clean(&finding.to_string())));
+            text.push_str(&format!("{mark} {finding}\n"));
         }
         if let Some(remedy) = &finding.remedy {
             text.push_str(&format!("   → {}\n", remedy.what));
@@ -147,15 +149,11 @@ fn long(diagnosis: &Diagnosis) -> String {
     text
 }
 
-const fn end(is_well: bool) -> End {
-    if is_well { End::Well } else { End::Findings }
-}
-
 pub(crate) async fn stats(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome {
     let (config, opened) = open(backend, queue).await?;
     let Some(leasing) = opened.leasing() else {
         let counters = opened.counters().await?;
-        output.show(&counters, || format!("{} items", counters.depth.ready));
+        output.show(&counters, || format!("{} items", counters.depth.ready))?;
         return Ok(End::Well);
     };
     let counters = match leasing.counters().await {
@@ -171,7 +169,7 @@ pub(crate) async fn stats(backend: &dyn Backend, queue: &str, output: &Output) -
             output.show(&depth, || {
                 let rows = shown.map(|(name, count)| vec![name.to_owned(), count.to_string()]);
                 table(&["", ""], &rows)
-            });
+            })?;
             return Ok(End::Well);
         }
         counters => counters?,
@@ -198,7 +196,7 @@ pub(crate) async fn stats(backend: &dyn Backend, queue: &str, output: &Output) -
         ];
         let rows = rows.map(|(name, value)| vec![name.to_owned(), one_line(&value)]);
         table(&["", ""], &rows)
-    });
+    })?;
     Ok(End::Well)
 }
 
@@ -227,12 +225,8 @@ pub(crate) async fn consumers(backend: &dyn Backend, queue: &str, output: &Outpu
             "THE NEXT ENDS IN",
         ];
         table(&head, &rows.collect::<Vec<_>>())
-    });
-    Ok(if consumers.is_empty() {
-        End::Findings
-    } else {
-        End::Well
-    })
+    })?;
+    Ok(End::all(!consumers.is_empty()))
 }
 
 pub(crate) async fn workers(backend: &dyn Backend, output: &Output) -> Outcome {
@@ -267,22 +261,23 @@ pub(crate) async fn workers(backend: &dyn Backend, output: &Output) -> Outcome {
             "LAST BEAT",
         ];
         table(&head, &rows.collect::<Vec<_>>())
-    });
+    })?;
     let gone = workers.iter().any(|worker| worker.gone);
-    Ok(end(!gone && !workers.is_empty()))
+    Ok(End::all(!gone && !workers.is_empty()))
 }
 
-pub(crate) async fn pause(backend: &dyn Backend, queue: &str) -> Outcome {
+pub(crate) async fn pause(backend: &dyn Backend, queue: &str, output: &Output) -> Outcome {
     open_leasing(backend, queue).await?.pause().await?;
     write_line(&format!(
-        "{queue} hands out nothing until `qk resume {queue}`"
-    ));
+        "{queue} hands out nothing until {}",
+        output.command(&ShellCommand::new("resume").value(queue))
+    ))?;
     Ok(End::Well)
 }
 
 pub(crate) async fn resume(backend: &dyn Backend, queue: &str) -> Outcome {
     open_leasing(backend, queue).await?.resume().await?;
-    write_line(&format!("{queue} hands out messages"));
+    write_line(&format!("{queue} hands out messages"))?;
     Ok(End::Well)
 }
 
@@ -292,11 +287,11 @@ pub(crate) async fn purge(backend: &dyn Backend, queue: &str, yes: bool) -> Outc
         let depth = leasing.depth().await?;
         let count = depth.ready + depth.delayed;
         let count = counted(count, "message");
-        write_line(&format!("would remove {count} of {queue}: say --yes"));
+        write_line(&format!("would remove {count} of {queue}: say --yes"))?;
         return Ok(End::Findings);
     }
     let purged = leasing.purge_all().await?;
-    write_line(&format!("{} removed", counted(purged, "message")));
+    write_line(&format!("{} removed", counted(purged, "message")))?;
     Ok(End::Well)
 }
 
@@ -314,7 +309,7 @@ pub(crate) async fn remove(
         write_line(&format!(
             "would remove {queue} with {count} messages, {} of them leased, and {} dead letters: say --yes",
             depth.leased, depth.dead
-        ));
+        ))?;
         return Ok(End::Findings);
     }
     let removal = match even_if_leased {
@@ -326,8 +321,8 @@ pub(crate) async fn remove(
         "removed"
     } else {
         "there was no such queue"
-    });
-    Ok(end(removed))
+    })?;
+    Ok(End::all(removed))
 }
 
 pub(crate) async fn reconfigure(
@@ -349,19 +344,19 @@ pub(crate) async fn reconfigure(
             .map(drop)
             .or_else(ignore_mismatch)?;
     }
-    let changed = backend.reconfigure(&name, &config).await?;
+    let changed = backend.reconfigure(&name, &config).await? && config != before;
     let changes = settings.iter().map(|Setting { name, .. }| {
         let (from, to) = (value(&before, name), value(&config, name));
         format!("{name} {from} → {to}")
     });
     let changes = changes.collect::<Vec<_>>().join(", ");
-    write_line(&format!("{queue}: {changes}"));
+    write_line(&format!("{queue}: {changes}"))?;
     if changed {
         write_line(
             "a program that opens it with another value gets ConfigMismatch: change that, too",
-        );
+        )?;
     }
-    Ok(end(changed))
+    Ok(End::all(changed))
 }
 
 /// Another setting than the capacity differs, too: `reconfigure` changes it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use queue_core::{Backend, Queues};
+use queue_core::{Backend, Queues, sanitized};
 use queue_ops::duration_in_words;
 
 use queue_schedule::Schedules as Stored;
@@ -44,10 +44,10 @@ pub(crate) async fn run(
         ),
     };
     match done {
-        true => write_line(&format!("{name}: {what}")),
-        false => write_line(&format!("there is no schedule `{name}`")),
+        true => write_line(&format!("{}: {what}", sanitized(name)))?,
+        false => write_line(&format!("there is no schedule `{}`", sanitized(name)))?,
     }
-    Ok(if done { End::Well } else { End::Findings })
+    Ok(End::all(done))
 }
 
 async fn list(backend: &Arc<dyn Backend>, stored: &Stored, output: &Output) -> Outcome {
@@ -79,6 +79,6 @@ async fn list(backend: &Arc<dyn Backend>, stored: &Stored, output: &Output) -> O
             &["NAME", "RULE", "QUEUE", "NEXT"],
             &rows.collect::<Vec<_>>(),
         )
-    });
+    })?;
     Ok(End::Well)
 }

@@ -23,7 +23,7 @@ pub(crate) async fn no_queues(backend: &dyn Backend, recipe: bool, output: &Outp
         let address = address.unwrap_or_default();
         format!("no queues{address}; `--url` or QUEUE_URL names another server")
     };
-    output.show(&json!([]), || text);
+    output.show(&json!([]), || text)?;
     Ok(End::Well)
 }
 
@@ -34,13 +34,13 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
         Err(error) => {
             output.show(&json!({ "problems": [error.to_string()] }), || {
                 format!("!! {error}")
-            });
+            })?;
             return Ok(End::Findings);
         }
     };
     let facts = backend.facts(&QueueName::new(NO_QUEUE)?).await?;
     let Some(server) = facts.server else {
-        write_line("the user may not call INFO, so nothing is known of the server: give it +info");
+        write_line("the user may not call INFO, so nothing is known of the server: give it +info")?;
         return Ok(End::Findings);
     };
     let mut problems = Vec::new();
@@ -76,7 +76,7 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
             text.push_str("nothing is wrong\n");
         }
         text
-    });
+    })?;
     Ok(if clean { End::Well } else { End::Findings })
 }
 
@@ -93,6 +93,6 @@ pub(crate) fn acl(prefix: &str, cluster: bool, optional: bool) -> Outcome {
         }
         (false, true) => queue_redis::cluster_access_rules(prefix),
         (false, false) => queue_redis::access_rules(prefix),
-    });
+    })?;
     Ok(End::Well)
 }

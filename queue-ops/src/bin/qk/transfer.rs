@@ -41,7 +41,7 @@ fn new_transfer(queue: &str) -> String {
 /// An error of this file.
 fn of(path: &Path) -> impl Fn(io::Error) -> Error {
     let path = path.display().to_string();
-    move |error| Error::new(ErrorKind::Invalid, format!("{path}: {error}"))
+    move |error| Error::new(ErrorKind::Invalid, format!("{path}: {error}")).with_source(error)
 }
 
 fn line(value: &impl Serialize) -> Result<String> {
@@ -85,7 +85,7 @@ pub(crate) async fn export_to(
                 false => "; the queue was not paused: what was acked meanwhile may be missing",
             };
             format!("{} exported{live}", counted(count, "message"))
-        });
+        })?;
     }
     Ok(End::Well)
 }
@@ -161,7 +161,7 @@ pub(crate) async fn import_from(
             }
         }
         said
-    });
+    })?;
     Ok(if all.full == 0 {
         End::Well
     } else {
@@ -193,7 +193,7 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
             counted(count, "message"),
             depth.leased,
             depth.dead
-        ));
+        ))?;
         return Ok(End::Findings);
     }
     old.pause().await?;
@@ -219,7 +219,7 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
             ));
         }
         said
-    });
+    })?;
     let is_done = moved.full == 0 && moved.in_both == 0;
     Ok(if is_done { End::Well } else { End::Findings })
 }

@@ -2,12 +2,16 @@
 
 use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
-use queue_core::{Backend, Error, ErrorKind};
+use queue_core::{Backend, Error, ErrorKind, sanitized};
 use queue_ops::web::Web;
 
 use tokio::net::TcpListener;
 
-use crate::{End, Outcome, listener::serve_on, output::write_line};
+use crate::{
+    End, Outcome,
+    listener::serve_on,
+    output::{note, write_line},
+};
 
 /// The settings of `qk web`.
 pub(crate) struct Settings<'a> {
@@ -30,12 +34,16 @@ pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> 
     }
     let page = Web::new(backend).sample_every(settings.every);
     let mut page = page.schedules(settings.schedules).on_action(|entry| {
-        write_line(&format!(
+        let line = format!(
             "{}: {}: {}",
             entry.at.as_millis(),
             entry.action,
             entry.outcome
-        ));
+        );
+        // An action that was done cannot be refused any more; the page has it, too.
+        if let Err(error) = write_line(&sanitized(&line)) {
+            note(&format!("qk: not written down: {error}"));
+        }
     });
     if let Some(file) = settings.token_file {
         page = page.writes(token(file)?)?;
@@ -69,7 +77,7 @@ pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> 
     if served.is_empty() {
         served.push(address.to_string());
     }
-    write_line(&format!("listening on http://{address}"));
+    write_line(&format!("listening on http://{address}"))?;
     serve_on(listener, page.hosts(served).router(), asked_to_stop()).await;
     Ok(End::Well)
 }

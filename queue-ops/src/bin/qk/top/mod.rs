@@ -12,12 +12,12 @@ use queue_ops::{Sampler, diagnose};
 use tokio::{sync::mpsc, time::interval};
 
 use self::view::{Asked, View};
-use crate::{End, Outcome, open_leasing};
+use crate::{End, Outcome, open_leasing, output::Output};
 
 /// Queues that are shown.
 const MOST: usize = 200;
 
-pub(crate) async fn run(backend: Arc<dyn Backend>, every: Duration) -> Outcome {
+pub(crate) async fn run(backend: Arc<dyn Backend>, every: Duration, output: &Output) -> Outcome {
     let most = NonZeroUsize::new(MOST).expect("more than 0");
     let mut sampler = Sampler::new(Arc::clone(&backend), most);
     // Errors of the server are shown before the screen changes.
@@ -53,7 +53,7 @@ pub(crate) async fn run(backend: Arc<dyn Backend>, every: Duration) -> Outcome {
             Asked::Quit => break Ok(End::Well),
             Asked::Why(queue) => {
                 let diagnosis = diagnose(&*backend, &queue).await;
-                view.explained(diagnosis);
+                view.explained(diagnosis.map(|diagnosis| output.complete(diagnosis)));
             }
             Asked::Pause(queue, pause) => {
                 let done = set_paused(&*backend, &queue, pause).await;

@@ -1,5 +1,6 @@
 //! The live view on the terminal.
 
+use queue_core::sanitized;
 use queue_ops::{Diagnosis, Rates, Sample, duration_in_words as words};
 use ratatui::{
     Frame,
@@ -10,7 +11,6 @@ use ratatui::{
 };
 
 use super::view::{Front, View};
-use crate::output::clean;
 
 const HELP: &str = "j k   choose a queue\nenter say why it stands still\np     pause it, or hand out messages again\nq     quit";
 
@@ -66,7 +66,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, view: &View) {
     let mut state = TableState::new().with_selected(Some(view.selected));
     frame.render_stateful_widget(table, list, &mut state);
     let foot_text = match &view.error {
-        Some(error) => clean(error),
+        Some(error) => sanitized(error).into_owned(),
         None => {
             // One row has the heading.
             let fit = usize::from(list.height).saturating_sub(1);
@@ -143,12 +143,12 @@ fn bars(rates: &[Rates]) -> String {
 fn why(diagnosis: &Diagnosis) -> Text<'static> {
     let mut lines = Vec::new();
     if diagnosis.is_healthy() {
-        lines.push(Line::from(clean(&diagnosis.headline())));
+        lines.push(Line::from(diagnosis.headline()));
     }
     for finding in &diagnosis.findings {
-        lines.push(Line::from(clean(&finding.to_string())));
+        lines.push(Line::from(finding.to_string()));
         if let Some(remedy) = &finding.remedy {
-            lines.push(Line::from(format!("  → {}", clean(&remedy.what))));
+            lines.push(Line::from(format!("  → {}", remedy.what.clone())));
         }
     }
     Text::from(lines)
