@@ -1,0 +1,186 @@
+//! Commands about groups.
+
+use std::time::Duration;
+
+use queue_core::*;
+use serde_json::json;
+
+use crate::site::Site;
+
+const HOSTILE: &str = "x'; touch F; echo '\u{202e}\n\u{9b}y";
+
+async fn group(site: &Site, queue: &str, key: &str) -> Option<Group> {
+    let open =
+        queue_ops::open_grouped(&**site.queues.backend(), &QueueName::new(queue).unwrap()).await;
+    let groups = open
+        .unwrap()
+        .groups(Page::first(100))
+        .await
+        .unwrap()
+        .entries;
+    groups
+        .into_iter()
+        .find(|group| &*group.key == key.as_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_is_paused_resumed_and_ruled_and_others_are_not() {
+    let site = Site::start().await;
+    let config = GroupedConfig::loose(9);
+    let orders = site
+        .queues
+        .grouped_with::<u64>("orders", &config)
+        .await
+        .unwrap();
+    for key in ["a", "b", "-c", HOSTILE] {
+        orders.push(&1, key).await.unwrap();
+    }
+    for (arguments, words, paused) in [
+        (
+            &["pause", "orders", "--group", "a", "--for-ms", "3600000"][..],
+            "a is paused for 60 min, or until `qk resume orders --group a`",
+            Some("a"),
+        ),
+        (
+            &["resume", "orders", "--group", "a"],
+            "orders hands out messages of a",
+            None,
+        ),
+        (
+            &["pause", "orders", "--group=-c", "--for-ms", "3600000"],
+            "-c is paused for 60 min, or until `qk resume orders --group=-c`",
+            Some("-c"),
+        ),
+        (
+            &["resume", "orders", "--group=-c"],
+            "orders hands out messages of -c",
+            None,
+        ),
+        (
+            &["pause", "orders", "--group", HOSTILE, "--for-ms", "3600000"],
+            "x\\'; touch F; echo \\'\\xe2\\x80\\xae\\n\\xc2\\x9by is paused for 60 min, or until `qk resume orders --group \
+             \"$(printf 'x\\047\\073 touch F\\073 echo \\047\\342\\200\\256\\012\\302\\233y')\"`",
+            Some(HOSTILE),
+        ),
+        (
+            &["resume", "orders", "--group", HOSTILE],
+            "orders hands out messages of x\\'; touch F; echo \\'\\xe2\\x80\\xae\\n\\xc2\\x9by",
+            None,
+        ),
+    ] {
+        let said = site.qk(arguments);
+        assert_eq!(
+            (said.all().as_str(), said.status),
+            (words, 0),
+            "{arguments:?}"
+        );
+        for key in ["a", "b", "-c", HOSTILE] {
+            let is_paused = group(&site, "orders", key).await.unwrap().is_paused();
+            assert_eq!(is_paused, paused == Some(key), "{arguments:?}: {key:?}");
+        }
+        assert!(
+            !site.state("orders").await.unwrap().paused,
+            "the queue goes on"
+        );
+    }
+    let said = site.qk(&[
+        "rule",
+        "orders",
+        "a",
+        "--weight",
+        "3",
+        "--at-once",
+        "2",
+        "--for-ms",
+        "3600000",
+    ]);
+    let words = "a has weight 3, at most 2 at once for 60 min, or until `qk rule orders a --end`";
+    assert_eq!((said.all().as_str(), said.status), (words, 0));
+    let ruled = group(&site, "orders", "a").await.unwrap();
+    assert_eq!((ruled.weight, ruled.at_once), (3, 2));
+    let said = site.qk(&["rule", "orders", "--for-ms", "3600000", "--", "-c"]);
+    let words = "-c has weight 1 for 60 min, or until `qk rule --end -- orders -c`";
+    assert_eq!((said.all().as_str(), said.status), (words, 0));
+    let other = group(&site, "orders", "b").await.unwrap();
+    assert_eq!((other.weight, other.at_once, other.rule_ends), (1, 9, None));
+    let said = site.run("rule orders a --end");
+    assert_eq!((said.all().as_str(), said.status), ("a has no rule", 0));
+    let freed = group(&site, "orders", "a").await.unwrap();
+    assert_eq!((freed.weight, freed.at_once, freed.rule_ends), (1, 9, None));
+    for command in [
+        "pause orders --group a",
+        "pause orders --for-ms 5",
+        "rule orders a",
+        "rule orders a --end --weight 2",
+        "rule orders a --end --for-ms 5",
+        "rule orders a --weight 0 --for-ms 5",
+    ] {
+        assert_eq!(site.run(command).status, 2, "{command}");
+    }
+    assert_eq!(group(&site, "orders", "a").await.unwrap().rule_ends, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_number_at_once_is_refused_in_strict_order_and_groups_on_other_kinds() {
+    let site = Site::start().await;
+    let orders = site.queues.grouped::<u64>("orders").await.unwrap();
+    orders.push(&1, "a").await.unwrap();
+    let said = site.run("rule orders a --at-once 2 --for-ms 5000");
+    assert!(
+        said.err.contains("2 at once, in strict order") && said.status == 2,
+        "{said:?}"
+    );
+    assert_eq!(group(&site, "orders", "a").await.unwrap().rule_ends, None);
+    site.queues.reliable::<u64>("plain").await.unwrap();
+    for command in [
+        "groups plain",
+        "pause plain --group a --for-ms 5",
+        "resume plain --group a",
+        "rule plain a --end",
+    ] {
+        let said = site.run(command);
+        let words = "qk: `plain` is a reliable queue: only grouped queues have groups";
+        assert_eq!((said.all().as_str(), said.status), (words, 2), "{command}");
+    }
+}
+
+/// Keys are data in JSON, and one line in a table.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn groups_are_listed_with_their_keys_as_they_are() {
+    let site = Site::start().await;
+    let orders = site.queues.grouped::<u64>("orders").await.unwrap();
+    orders
+        .push_all(&[(1, HOSTILE), (2, HOSTILE), (3, "b")])
+        .await
+        .unwrap();
+    orders
+        .queue()
+        .pause_group("b", Duration::from_secs(3_600))
+        .await
+        .unwrap();
+    let said = site.run("--json groups orders");
+    assert!(!said.out.trim_end().contains(is_unprintable));
+    let shown = said.json();
+    assert_eq!(
+        (&shown[0]["key"], &shown[0]["ready"], &shown[0]["may_run"]),
+        (&json!(HOSTILE), &json!(2), &json!(true))
+    );
+    assert_eq!(
+        (&shown[1]["key"], &shown[1]["ready"], &shown[1]["may_run"]),
+        (&json!("b"), &json!(1), &json!(false))
+    );
+    let said = site.run("groups orders");
+    assert_eq!(said.out.lines().count(), 3);
+    assert!(
+        said.out.lines().all(|line| !line.contains(is_unprintable)),
+        "{said:?}"
+    );
+    let ready = site.run("--json peek orders ready").json();
+    assert!(
+        ready
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| one["group"] == HOSTILE)
+    );
+}

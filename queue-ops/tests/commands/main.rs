@@ -1,0 +1,13 @@
+//! Each command of `qk` with each of its options: its words, its status, what it changes, and what stays as it was.
+
+#![cfg(all(unix, feature = "cli"))]
+
+mod dead;
+mod groups;
+mod output;
+mod paging;
+mod push;
+mod reading;
+mod schedules;
+mod site;
+mod verbs;

@@ -1,0 +1,145 @@
+//! Commands about periodic jobs.
+
+use queue_core::*;
+use queue_schedule::{Periodic, Scheduler, Schedules};
+
+use crate::site::{HOUR, Site};
+
+/// Two schedules in each of two rings.
+async fn make(site: &Site, ring: &str) -> Schedules {
+    site.queues.reliable::<u64>("orders").await.unwrap();
+    let schedules = Schedules::open(&site.queues, ring).await.unwrap();
+    let mut scheduler = Scheduler::new(&schedules);
+    for name in ["nightly", "hourly"] {
+        let periodic = Periodic::every(name, HOUR).unwrap();
+        let added = scheduler.add_push(periodic, "orders", |_| Ok(Push::new("1")));
+        added.await.unwrap();
+    }
+    schedules
+}
+
+/// The names of the schedules, and whether each is enabled.
+async fn state(schedules: &Schedules) -> Vec<(String, bool)> {
+    let listed = schedules.list().await.unwrap();
+    listed
+        .into_iter()
+        .map(|one| (one.name, one.enabled))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schedule_is_changed_in_its_ring_and_others_are_not() {
+    let site = Site::start().await;
+    let (usual, own) = (make(&site, "schedules").await, make(&site, "own").await);
+    let both = |hourly, nightly| {
+        vec![
+            ("hourly".to_owned(), hourly),
+            ("nightly".to_owned(), nightly),
+        ]
+    };
+    for (command, words, status, after) in [
+        (
+            "schedules disable nightly --ring own",
+            "nightly: disabled: no slot becomes ready",
+            0,
+            both(true, false),
+        ),
+        (
+            "schedules disable nightly --ring own",
+            "nightly: disabled: no slot becomes ready",
+            0,
+            both(true, false),
+        ),
+        (
+            "schedules run nightly --ring own",
+            "nightly: runs within a scheduler's poll interval",
+            0,
+            both(true, false),
+        ),
+        (
+            "schedules enable nightly --ring own",
+            "nightly: enabled",
+            0,
+            both(true, true),
+        ),
+        (
+            "schedules enable weekly --ring own",
+            "there is no schedule `weekly`",
+            1,
+            both(true, true),
+        ),
+        (
+            "schedules disable weekly --ring own",
+            "there is no schedule `weekly`",
+            1,
+            both(true, true),
+        ),
+        (
+            "schedules run weekly --ring own",
+            "there is no schedule `weekly`",
+            1,
+            both(true, true),
+        ),
+        (
+            "schedules remove weekly --ring own",
+            "there is no schedule `weekly`",
+            1,
+            both(true, true),
+        ),
+        (
+            "schedules remove hourly --ring own",
+            "hourly: removed",
+            0,
+            vec![("nightly".to_owned(), true)],
+        ),
+    ] {
+        let said = site.run(command);
+        assert_eq!(
+            (said.all().as_str(), said.status),
+            (words, status),
+            "{command}"
+        );
+        assert_eq!(state(&own).await, after, "{command}");
+        assert_eq!(state(&usual).await, both(true, true), "{command}");
+    }
+    let said = site.run("schedules disable hourly");
+    assert_eq!(said.status, 0);
+    assert_eq!(state(&usual).await, both(false, true));
+    let listed = site.run("--json schedules ls").json();
+    assert_eq!(listed[0]["name"], "hourly");
+    assert_eq!(
+        (&listed[0]["enabled"], &listed[1]["enabled"]),
+        (&false.into(), &true.into())
+    );
+    let text = site.run("schedules ls --ring own").out;
+    assert!(
+        text.contains("nightly") && !text.contains("hourly"),
+        "{text}"
+    );
+    // The ring that a diagnosis was asked for is in its command.
+    own.disable("nightly").await.unwrap();
+    let said = site.run("why orders --schedules own");
+    assert!(
+        said.out
+            .contains("`qk schedules enable nightly --ring own`")
+            && said.status == 1,
+        "{said:?}"
+    );
+    let said = site.run("why orders");
+    assert!(
+        said.out.contains("`qk schedules enable hourly`") && !said.out.contains("nightly"),
+        "{said:?}"
+    );
+    let said = site.run("schedules ls --ring nothing");
+    assert_eq!(said.status, 2, "{said:?}");
+    let none = QueueName::new("nothing").unwrap();
+    assert!(
+        site.queues
+            .backend()
+            .open_stored(&none)
+            .await
+            .unwrap()
+            .is_none(),
+        "none was made"
+    );
+}

@@ -1,0 +1,111 @@
+//! Findings about the server.
+
+use std::time::Duration;
+
+use queue_core::*;
+use queue_ops::{Finding, Problem, Severity};
+
+use crate::told::{Site, Told};
+
+/// The findings about a server, on an empty queue.
+async fn about(change: impl FnOnce(&mut ServerFacts)) -> Vec<Finding> {
+    let mut server = ServerFacts::default();
+    server.address = "127.0.0.1:6379".to_owned();
+    change(&mut server);
+    let mut backend = Told::new();
+    backend.server = Some(server);
+    let site = Site::on(backend);
+    site.queues.reliable::<u64>("orders").await.unwrap();
+    let found = site.why().await.findings.into_iter();
+    found.filter(|one| one.problem != Problem::Empty).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_well_has_no_finding() {
+    assert_eq!(about(|_| {}).await, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_memory_is_told_from_another_refusal() {
+    for (memory, limit, said) in [
+        (
+            99,
+            Some(100),
+            "the server refuses writes: it is loading: `qk check`",
+        ),
+        (
+            100,
+            Some(100),
+            "the server refuses pushes: it is loading; consumers can drain it: `qk check`",
+        ),
+        (
+            101,
+            Some(100),
+            "the server refuses pushes: it is loading; consumers can drain it: `qk check`",
+        ),
+        (
+            101,
+            None,
+            "the server refuses writes: it is loading: `qk check`",
+        ),
+    ] {
+        let found = about(|server| {
+            server.memory = memory;
+            server.memory_limit = limit;
+            server.refuses_writes = Some("it is loading".to_owned());
+        });
+        let found = found.await;
+        assert_eq!(found[0].to_string(), said);
+        assert_eq!(found[0].severity, Severity::Standstill);
+        assert_eq!(found.len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_new_for_an_hour_and_the_latest_counts() {
+    for (millis, severity) in [
+        (3_599_999, Severity::Standstill),
+        (3_600_000, Severity::Note),
+    ] {
+        let denied = |user: &str, age| Denied::new(user.to_owned(), "ZREM".to_owned(), 3, age);
+        let found = about(|server| {
+            let old = Duration::from_secs(86_400 * 3);
+            let latest = denied("shop", Duration::from_millis(millis));
+            server.denied = vec![latest, denied("other", old)];
+        });
+        let found = found.await;
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, severity, "{millis}");
+        let said = "user `shop` lacks the right to ZREM (refused 3 ×, last 59 min ago): `qk acl`";
+        assert_eq!(found[0].to_string().replace("60 min", "59 min"), said);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_move_and_each_warning_are_named_the_worst_first() {
+    let found = about(|server| {
+        server.warnings = vec!["no appendonly".to_owned(), "it swaps".to_owned()];
+        server.moving_to = Some("127.0.0.1:7001".to_owned());
+        server.refuses_writes = Some("it is loading".to_owned());
+    });
+    let found: Vec<_> = found
+        .await
+        .into_iter()
+        .map(|one| (one.problem, one.severity, one.sentence))
+        .collect();
+    let note = |text: &str| (Problem::ServerWarning, Severity::Note, text.to_owned());
+    let stop = |problem, text: &str| (problem, Severity::Standstill, text.to_owned());
+    let moving = "its slot is moving to 127.0.0.1:7001: calls wait while its keys move";
+    assert_eq!(
+        found,
+        [
+            stop(Problem::Moving, moving),
+            stop(
+                Problem::RefusesWrites,
+                "the server refuses writes: it is loading"
+            ),
+            note("no appendonly"),
+            note("it swaps"),
+        ]
+    );
+}
