@@ -103,11 +103,11 @@ impl<K: Kind> LeasingState<K> {
 
     /// Changes the number of attempts and the cap of the dead letters.
     pub(super) fn reconfigure_leasing(&mut self, now: Timestamp, config: &LeasingConfig) {
-        self.begin(now);
+        let now = self.begin(now);
         let attempts = config.max_attempts;
         planted!(AttemptsStay => attempts = self.max_attempts.max(config.max_attempts));
         self.max_attempts = attempts;
-        self.limits.change(config);
+        self.limits.change(now, config);
         self.counters.trimmed += self.dead.keep(config.dead_letter_cap);
     }
 

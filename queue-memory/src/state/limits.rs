@@ -28,14 +28,15 @@ impl Limits {
         }
     }
 
-    /// Takes other limits. A rate that stays the same keeps its bucket.
-    pub(super) fn change(&mut self, config: &LeasingConfig) {
+    /// Takes other limits. A rate that stays the same keeps its bucket. With another rate, the bucket is as full as
+    /// before.
+    pub(super) fn change(&mut self, now: Timestamp, config: &LeasingConfig) {
         let bucket = config.rate.map(Bucket::full);
-        let kept = self.bucket.zip(bucket);
-        let is_same = kept.is_some_and(|(old, new)| (old.most, old.per) == (new.most, new.per));
-        if !is_same {
-            self.bucket = bucket;
-        }
+        self.bucket = match (self.bucket, bucket) {
+            (Some(old), Some(new)) if (old.most, old.per) == (new.most, new.per) => Some(old),
+            (Some(old), Some(new)) => Some(new.as_full_as(old, now)),
+            (_, new) => new,
+        };
         self.at_once = config.at_once;
     }
 
@@ -82,6 +83,17 @@ impl Bucket {
             per: millis_ceil(rate.per),
             used: 0,
             at: Timestamp::default(),
+        }
+    }
+
+    /// The same rate, with this share of the bucket used. All backends count in these numbers.
+    fn as_full_as(self, other: Self, now: Timestamp) -> Self {
+        let size = |bucket: &Self| (bucket.most * bucket.per) as f64;
+        let used = other.used_at(now) as f64 / size(&other) * size(&self);
+        Self {
+            used: used.ceil() as u64,
+            at: now,
+            ..self
         }
     }
 

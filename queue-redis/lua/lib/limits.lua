@@ -44,11 +44,12 @@ local function spend(count)
 end
 
 --- @part "change"
--- needs: ARRIVALS, META, config, flags, store_flags, wake_up
+-- needs: ARRIVALS, META, allow, config, flags, most, per, spent, store_flags, wake_up
 -- gives: change_config
 --- @include "lib/config#store_flags"
 
--- Stores another configuration, with its limits. A rate that stays the same keeps its bucket.
+-- Stores another configuration, with its limits. A rate that stays the same keeps its bucket. With another rate, the
+-- bucket is as full as before.
 local function change_config(text)
   local function limits_of(of)
     return string.match(of, ' at_once=%d+') or '', string.match(of, ' rate=%d+/%d+') or ''
@@ -61,7 +62,14 @@ local function change_config(text)
     return
   end
   if old_rate ~= new_rate then
-    call('HDEL', META, 'rate_used', 'rate_at')
+    local new_most, new_per = string.match(new_rate, '(%d+)/(%d+)')
+    if most and new_most then
+      allow(0) -- reads the bucket
+      local used = math.ceil(spent / (most * per) * (new_most * new_per))
+      call('HSET', META, 'rate_used', string.format('%d', used), 'rate_at', now_text)
+    else
+      call('HDEL', META, 'rate_used', 'rate_at')
+    end
   end
   flags = string.gsub(flags, 'l', '') .. (new_at_once .. new_rate ~= '' and 'l' or '')
   store_flags(flags)

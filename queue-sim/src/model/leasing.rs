@@ -3,8 +3,8 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    DeathReason, Delivery, Disposition, Extended, Extension, Holder, Leased, LeasingConfig,
-    Receipt, Settled, Settlement, Timestamp, Token, limits::MAX_REASON,
+    DeathReason, Delivery, Disposition, Extended, Extension, Holder, LeaseRate, Leased,
+    LeasingConfig, Receipt, Settled, Settlement, Timestamp, Token, limits::MAX_REASON,
 };
 
 use super::{
@@ -314,6 +314,21 @@ impl LeasingModel {
         );
         let (level, at) = self.bucket.unwrap_or((full, now));
         (level + now.saturating_sub(at) * most).min(full)
+    }
+
+    /// From now on uses this rate. The same share of the bucket is used as before.
+    pub(super) fn change_rate(&mut self, now: u64, rate: Option<LeaseRate>) {
+        if self.config.rate == rate {
+            return;
+        }
+        let size = |rate: LeaseRate| u64::from(rate.most) * limits::millis(rate.per);
+        let sizes = self.config.rate.map(size).zip(rate.map(size));
+        let used = sizes.map(|(old, new)| {
+            let share = (old - self.level(now)) as f64 / old as f64;
+            (new, (share * new as f64).ceil() as u64)
+        });
+        self.bucket = used.map(|(new, used)| (new - used, now));
+        self.config.rate = rate;
     }
 
     /// The time until the next token, if there is none now.

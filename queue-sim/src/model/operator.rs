@@ -89,10 +89,7 @@ impl LeasingModel {
             self.config.max_attempts = leasing.max_attempts;
             self.config.dead_letter_cap = leasing.dead_letter_cap;
             self.config.at_once = leasing.at_once;
-            if self.config.rate != leasing.rate {
-                self.config.rate = leasing.rate;
-                self.bucket = None;
-            }
+            self.change_rate(now.as_millis(), leasing.rate);
         }
         while self.dead().len() as u64 > self.config.dead_letter_cap {
             let oldest = self.dead()[0];

@@ -68,7 +68,9 @@ pub(super) async fn reconfigure(actor: &Actor) {
         leasing.dead_letter_cap = [0, 1, 3, 10_000][actor.choose(4) as usize];
         if actor.workload.is_limited() && actor.flip(50) {
             leasing.at_once = [None, Some(1), Some(2)][actor.choose(3) as usize];
-            leasing.rate = super::RATES[actor.choose(super::RATES.len() as u32) as usize];
+            // No rate, or one of the three.
+            let rates = &super::RATES[super::RATES.len() - 4..];
+            leasing.rate = rates[actor.choose(rates.len() as u32) as usize];
         }
     }
     match &mut config {

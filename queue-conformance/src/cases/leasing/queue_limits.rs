@@ -173,7 +173,7 @@ pub(crate) async fn q2_a_redelivery_takes_a_token_and_no_settlement_gives_one_ba
     );
 }
 
-pub(crate) async fn q2_a_changed_rate_begins_with_a_full_bucket(stage: &Stage<'_>) {
+pub(crate) async fn q2_with_another_rate_the_bucket_is_as_full_as_before(stage: &Stage<'_>) {
     let queue = stage.leasing_with(three_in_60).await;
     queue.put_numbered(20).await;
     assert_eq!(taken(&*queue, 9).await.0, 3);
@@ -184,11 +184,20 @@ pub(crate) async fn q2_a_changed_rate_begins_with_a_full_bucket(stage: &Stage<'_
     stage.reconfigure_leasing(change).await;
     assert_eq!(taken(&*queue, 9).await, (0, Some(20)), "the same rate");
     let slower = |config: &mut LeasingConfig| config.rate = Some(LeaseRate::new(2, ms(100)));
+    for _ in 0..3 {
+        stage.reconfigure_leasing(slower).await;
+        assert_eq!(taken(&*queue, 9).await, (0, Some(50)), "as empty as before");
+        stage.reconfigure_leasing(three_in_60).await;
+        assert_eq!(taken(&*queue, 9).await, (0, Some(20)), "and back");
+    }
+    stage.advance(40).await;
     stage.reconfigure_leasing(slower).await;
-    assert_eq!(taken(&*queue, 9).await.0, 2);
-    assert_eq!(taken(&*queue, 9).await, (0, Some(50)));
+    assert_eq!(taken(&*queue, 9).await.0, 1, "two thirds of two tokens");
+    assert_eq!(taken(&*queue, 9).await, (0, Some(34)), "a third is left");
     stage.reconfigure_leasing(|_| {}).await;
     assert_eq!(taken(&*queue, 9).await.0, 9, "no rate at all");
+    stage.reconfigure_leasing(three_in_60).await;
+    assert_eq!(taken(&*queue, 9).await.0, 3, "a new rate begins full");
 }
 
 pub(crate) async fn q2_a_waiter_gets_the_next_token_in_time(stage: &Stage<'_>) {
