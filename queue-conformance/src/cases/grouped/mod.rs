@@ -4,12 +4,13 @@ mod groups;
 mod order;
 mod rules;
 mod turns;
+mod wakes;
 
 use std::sync::Arc;
 
 use queue_core::*;
 
-pub(super) use self::{groups::*, order::*, rules::*, turns::*};
+pub(super) use self::{groups::*, order::*, rules::*, turns::*, wakes::*};
 use crate::stage::{Stage, openers};
 
 openers!(open_grouped: grouped_with, try_grouped, GroupedConfig, GroupedQueue);

@@ -111,29 +111,6 @@ pub(crate) async fn g6_a_waiter_learns_of_the_end_of_a_later_pause(stage: &Stage
     assert_eq!(came.id(), id(1));
 }
 
-pub(crate) async fn g6_a_resumed_group_wakes_who_waits(stage: &Stage<'_>) {
-    let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
-    push(&*queue, &["a", "a"]).await;
-    queue.pause_group("a", ms(1_000_000)).await.expect("pauses");
-    take_nothing(&*queue).await;
-    for raised in [false, true] {
-        let waits = Arc::clone(&queue);
-        let waiting = stage
-            .start(async move { waits.receive_one(ms(1_000_000), ms(2_000_000)).await })
-            .await;
-        match raised {
-            false => queue.resume_group("a").await.expect("resumes"),
-            true => {
-                let two = GroupRule::lasting(ms(1_000_000)).with_at_once(2);
-                queue.set_rule("a", two).await.expect("changes");
-            }
-        }
-        let came = stage.prompt("a message of the group", waiting).await;
-        let came = came.expect("receives").expect("a message");
-        assert_eq!(came.id(), id(1 + u64::from(raised)));
-    }
-}
-
 pub(crate) async fn g5_a_rule_without_messages_ends_and_leaves_nothing(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     let rule = GroupRule::lasting(ms(100)).with_weight(4);

@@ -1,4 +1,4 @@
-//! G3, G4, G6: the turns of the groups, and their arrivals.
+//! G3, G4: the turns of the groups.
 
 use queue_core::*;
 
@@ -153,65 +153,5 @@ pub(crate) async fn g4_a_group_that_may_not_run_holds_up_no_other(stage: &Stage<
     settle(&*queue, Settlement::retry(held[0].receipt, ms(1_000_000))).await;
     // A leased group and a waiting group do not hold up the third.
     assert_eq!(ids(&take(&*queue, 9).await).len(), 1);
-    take_nothing(&*queue).await;
-}
-
-pub(crate) async fn g6_a_settlement_wakes_who_waits(stage: &Stage<'_>) {
-    let queue = stage.grouped().await;
-    push(&*queue, &["a", "a", "a", "a", "a"]).await;
-    for (number, way) in [(1, 0), (2, 1), (3, 2), (4, 3)] {
-        let held = take_one(&*queue).await;
-        assert_eq!(held.id(), id(number));
-        let (waits, after) = (std::sync::Arc::clone(&queue), ms(1_000_000));
-        let waiting = stage
-            .start(async move { waits.wait_for_arrival(after).await.expect("waits") })
-            .await;
-        let settlement = match way {
-            0 => Settlement::ack(held.receipt),
-            1 => Settlement::bury(held.receipt, "dead"),
-            2 => Settlement::release(held.receipt),
-            _ => Settlement::retry(held.receipt, after),
-        };
-        settle(&*queue, settlement).await;
-        if way == 3 {
-            cancel(&*queue, &[number]).await;
-        }
-        stage.prompt("a wait for the group", waiting).await;
-        if way == 2 {
-            assert_eq!(next(&*queue, 1).await, [number]);
-        }
-    }
-    assert_eq!(drain(&*queue).await, [5]);
-}
-
-pub(crate) async fn g6_the_end_of_a_message_that_waits_comes_in_time(stage: &Stage<'_>) {
-    let queue = stage.grouped().await;
-    let short = Push::new("x").with_time_to_live(TimeToLive::drop_after(ms(60)));
-    queue.push_keyed_one(short, "a").await.expect("is accepted");
-    push(&*queue, &["a"]).await;
-    let held = take_one(&*queue).await;
-    let waits = std::sync::Arc::clone(&queue);
-    let waiting = stage
-        .start(async move { waits.receive_one(ms(1_000_000), ms(1_000_000)).await })
-        .await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(500_000))).await;
-    let next = stage.within("the next message", ms(60), waiting).await;
-    let next = next.expect("receives").expect("a message");
-    assert_eq!(next.id(), id(2));
-    take_nothing(&*queue).await;
-}
-
-pub(crate) async fn g6_a_retry_that_is_over_comes_in_time(stage: &Stage<'_>) {
-    let queue = stage.grouped().await;
-    push(&*queue, &["a", "a"]).await;
-    let held = take_one(&*queue).await;
-    let waits = std::sync::Arc::clone(&queue);
-    let waiting = stage
-        .start(async move { waits.receive_one(ms(1_000_000), ms(1_000_000)).await })
-        .await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(60))).await;
-    let again = stage.within("the retried message", ms(60), waiting).await;
-    let again = again.expect("receives").expect("a message");
-    assert_eq!((again.id(), again.attempt), (id(1), 2));
     take_nothing(&*queue).await;
 }
