@@ -29,9 +29,8 @@ use crate::{
 /// lost wake-up shows.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// Settings that spare the server work at each command: it logs no slow commands, and does not check within a script
-/// whether the script has run for too long. The wire gives up on a script first.
-const LINES: [&str; 2] = ["slowlog-log-slower-than -1", "lua-time-limit 0"];
+/// A setting that spares the server work at each command: it logs no slow commands.
+const LINE: &str = "slowlog-log-slower-than -1";
 
 /// The server reads its file at each start, so it rewrites the file early, without the data of
 /// earlier runs.
@@ -140,10 +139,7 @@ impl RedisEnvironmentBuilder {
     ///
     /// If the server does not come up, or does not compile a replaced script.
     pub fn start(self) -> Result<RedisEnvironment, ServerError> {
-        let mut server = ServerBuilder::default();
-        for line in LINES {
-            server = server.with_line(line);
-        }
+        let mut server = ServerBuilder::default().with_line(LINE);
         if self.durable {
             server = server.with_aof(Aof::BySystem).with_line(FORGET);
         }

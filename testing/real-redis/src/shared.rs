@@ -32,13 +32,25 @@ pub(super) fn url() -> Result<String, ServerError> {
 }
 
 impl SharedServer {
+    fn in_container() -> Result<Self, ServerError> {
+        let container = Container::start()?;
+        let tried = |error| ServerError::tried("cannot configure the server", error);
+        let client = redis::Client::open(container.url()).map_err(tried)?;
+        let mut connection = client.get_connection().map_err(tried)?;
+        // As in the configuration of a process.
+        let mut limit = redis::cmd("CONFIG");
+        limit.arg("SET").arg("lua-time-limit").arg(0);
+        limit.exec(&mut connection).map_err(tried)?;
+        Ok(Self::Container(container))
+    }
+
     fn choose() -> Result<Self, ServerError> {
         let named =
             |variable| env::var_os(variable).map(|value| value.to_string_lossy().into_owned());
         match (named(EXISTING), named(WHERE)) {
             (Some(url), None) => Ok(Self::Existing(url)),
             (None, None) => Server::start().map(Self::Process),
-            (None, Some(place)) if place == IN_CONTAINER => Container::start().map(Self::Container),
+            (None, Some(place)) if place == IN_CONTAINER => Self::in_container(),
             (None, Some(place)) => Err(ServerError::new(format!(
                 "{WHERE}={place}: say {WHERE}={IN_CONTAINER}, or leave it out for a process"
             ))),

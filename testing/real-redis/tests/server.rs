@@ -164,6 +164,28 @@ fn a_frozen_server_answers_when_thawed() -> Test {
     Ok(())
 }
 
+/// A script that a machine's stall falls into seems to run for long; a server refuses other calls then, by default from
+/// 5 s on.
+#[test]
+fn a_script_in_a_stall_makes_no_other_call_fail() -> Test {
+    let server = Server::start()?;
+    let mut connection = server.connect()?;
+    let script = thread::spawn(move || {
+        let mut script = redis::cmd("EVAL");
+        script.arg("local n = 0 for k = 1, 2e8 do n = n + k end return 1");
+        script.arg(0).query::<u32>(&mut connection)
+    });
+    let mut other = server.connect()?;
+    thread::sleep(Duration::from_millis(100));
+    server.freeze()?;
+    thread::sleep(Duration::from_millis(5_100));
+    server.thaw()?;
+    let answer: String = redis::cmd("PING").query(&mut other)?;
+    assert_eq!(answer, "PONG");
+    assert_eq!(script.join().map_err(|_| "it panicked")??, 1);
+    Ok(())
+}
+
 #[test]
 fn a_port_is_its_own() -> Test {
     let one = Server::builder().with_tcp().start()?;
