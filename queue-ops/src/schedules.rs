@@ -1,9 +1,9 @@
-//! Why nothing new comes: a schedule that pushes to the queue is disabled.
+//! Why nothing new comes: a schedule that pushes to the queue is disabled, or cannot be read.
 
 use std::sync::Arc;
 
 use queue_core::{Backend, QueueName, Queues, Result};
-use queue_schedule::Schedules;
+use queue_schedule::{ScheduleInfo, Schedules};
 
 use crate::{Finding, Problem, Severity, ShellCommand};
 
@@ -25,7 +25,14 @@ pub async fn schedule_findings(
         return Ok(Vec::new());
     }
     let schedules = Schedules::open(&Queues::from(backend), ring).await?;
-    let listed = schedules.list().await?.into_iter();
+    let listed = schedules.list().await?;
+    let bad = listed
+        .iter()
+        .filter_map(|schedule| unreadable(schedule, queue));
+    let bad: Vec<Finding> = bad.collect();
+    let listed = listed
+        .into_iter()
+        .filter(|schedule| schedule.problem.is_none());
     let disabled = listed.filter(|schedule| schedule.queue == queue && !schedule.enabled);
     let findings = disabled.map(|schedule| {
         let enable = ShellCommand::new("schedules enable");
@@ -37,7 +44,21 @@ pub async fn schedule_findings(
             .with("schedule", schedule.name.clone())
             .remedy("enable it", &with_ring(enable.value(&schedule.name), ring))
     });
-    Ok(findings.collect())
+    Ok(findings.chain(bad).collect())
+}
+
+/// The finding about a schedule with a problem that pushes to the queue, or may do so.
+fn unreadable(schedule: &ScheduleInfo, queue: &str) -> Option<Finding> {
+    let problem = schedule.problem.as_ref()?;
+    let severity = match &*schedule.queue {
+        own if own == queue => Severity::Trouble,
+        // Its queue cannot be read, either.
+        "" => Severity::Note,
+        _ => return None,
+    };
+    let sentence = format!("the schedule `{}` does not run: {problem}", schedule.name);
+    let finding = Finding::new(Problem::ScheduleUnreadable, severity, sentence);
+    Some(finding.with("schedule", schedule.name.clone()))
 }
 
 /// A command about the schedules of this ring.

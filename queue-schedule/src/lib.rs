@@ -46,7 +46,7 @@
 //!
 //! - **C1** One message for each slot, whatever number of schedulers, crashes, restarts and cut connections. A scheduler
 //!   that stands still for more than six days between a claim and its push may push a second one.
-//! - **C2** No slot comes early, by the backend's clock.
+//! - **C2** No slot comes early, by the backend's clock. A time to live of its message counts from the slot.
 //! - **C3** Slots that passed while no scheduler ran are skipped, run once, or run up to a number, by [`Missed`].
 //! - **C4** Once a change, a removal or a disabling of a schedule has returned, no slot of the old one becomes ready. A
 //!   message that a worker has by then goes on.
@@ -55,6 +55,9 @@
 //!   field for the hour. Intervals, and expressions whose times are not fixed, go on through both changes.
 //! - **C6** A schedule of which one may run at a time ([`Periodic::unless_running`]) skips a slot while the message of its
 //!   last one is ready, delayed or leased.
+//! - **C7** A schedule whose record, rule or message is bad holds up no other. A slot whose message cannot be made is given
+//!   up and reported.
+//! - **C8** A run that an operator asks for comes once, whatever changes meanwhile, unless the schedule is removed.
 //!
 //! **Storage.** Each record is an item of a ring (T2), a rotating queue of the name that [`Schedules::open`] gets. An
 //! item's key has the number of its version, so of two schedulers that change a record, one wins. This needs no more of

@@ -23,6 +23,30 @@ pub enum Bug {
     ZoneWithoutDaylightSaving,
     /// Only an expression of one time a day has fixed times (C5).
     OnlyOneTimeIsFixed,
+    /// A time to live counts from the push, which is ahead of the slot (C2).
+    TimeToLiveCountsFromThePush,
+    /// A record that cannot be read fails every reading (C7).
+    OneBadRecordStopsAll,
+    /// A rule that cannot be read fails the listing (C7).
+    OneBadRuleEndsTheListing,
+    /// A record that cannot be read is neither disabled nor removed (C7).
+    UnreadableStays,
+    /// A slot whose message cannot be made is tried again for ever (C7).
+    BadSlotIsKept,
+    /// An error is reported at each try (C7).
+    ErrorsAreRepeated,
+    /// A panic in the function that makes messages ends the scheduler (C7).
+    PanicEndsTheScheduler,
+    /// A write on which others have built counts as not written (C8).
+    LaterWriteHidesAnEarlier,
+    /// If it cannot be seen whether a write took effect, the error says that it did not (C8).
+    FailedLookSaysNotApplied,
+    /// A change takes the runs away that were claimed (C8).
+    ChangeLosesRuns,
+    /// A change asks again for runs whose messages were pushed (C8).
+    ChangeRepeatsRuns,
+    /// Two runs of one millisecond have one key (C8).
+    RunsShareAKey,
 }
 
 thread_local! {

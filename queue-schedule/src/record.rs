@@ -1,12 +1,14 @@
 //! The stored record of a schedule.
 
 use queue_core::{Error, ErrorKind, MessageId, Result, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use super::{Missed, Periodic, calendar::Rule};
 
 /// A program's definition of a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Definition {
     pub(crate) rule: Rule,
     pub(crate) missed: Missed,
@@ -37,15 +39,17 @@ impl Definition {
 }
 
 /// A slot of which somebody pushes the message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ClaimedSlot {
     pub(crate) at: u64,
     /// An operator asked for it.
     pub(crate) asked: bool,
 }
 
-/// A schedule as it is stored.
+/// A schedule as it is stored. A field that this version does not know makes it unreadable: this version would drop it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Record {
     pub(crate) definition: Definition,
     pub(crate) state: State,
@@ -57,6 +61,9 @@ pub(crate) struct Record {
     pub(crate) claims: Vec<ClaimedSlot>,
     /// Times at which an operator asked for a run.
     pub(crate) asked: Vec<u64>,
+    /// The latest time for which a run was asked for: each run has a time of its own, and so a key.
+    #[serde(default)]
+    pub(crate) last_asked: u64,
     /// The message that was pushed last, if one may run at a time.
     #[serde(default)]
     pub(crate) last: Option<MessageId>,
@@ -75,6 +82,7 @@ pub(crate) enum State {
 
 /// The definition and state that a change gives to a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     pub(crate) definition: Definition,
     pub(crate) state: State,
@@ -90,6 +98,7 @@ impl Record {
             done: now.as_millis(),
             claims: Vec::new(),
             asked: Vec::new(),
+            last_asked: 0,
             last: None,
             change: None,
         }
@@ -121,8 +130,41 @@ impl Record {
         serde_json::from_slice(body).map_err(|error| {
             Error::new(
                 ErrorKind::Codec,
-                format!("the stored schedule `{name}` cannot be read: {error}"),
+                format!(
+                    "the stored schedule `{name}` cannot be read: {error}. It is damaged, or a later version of its \
+                     program wrote it: use that version, or remove it, or replace it by `change_job`"
+                ),
             )
         })
     }
+
+    /// The readable parts of an unreadable record, as a disabled schedule.
+    pub(crate) fn salvage(body: &[u8], now: Timestamp) -> Self {
+        let whole: Value = serde_json::from_slice(body).unwrap_or_default();
+        let unknown = || "?".to_owned();
+        Self {
+            definition: Definition {
+                rule: part(&whole, "/definition/rule").unwrap_or_else(|| Rule::Cron {
+                    expression: unknown(),
+                    zone: unknown(),
+                }),
+                missed: part(&whole, "/definition/missed").unwrap_or_default(),
+                queue: part(&whole, "/definition/queue").unwrap_or_default(),
+                unless_running: part(&whole, "/definition/unless_running").unwrap_or_default(),
+            },
+            state: State::Disabled,
+            // Higher than any number of changes, so that keys are new.
+            epoch: part(&whole, "/epoch").unwrap_or(now.as_millis()),
+            done: part(&whole, "/done").unwrap_or_default(),
+            claims: part(&whole, "/claims").unwrap_or_default(),
+            asked: Vec::new(),
+            last_asked: part(&whole, "/last_asked").unwrap_or_default(),
+            last: None,
+            change: None,
+        }
+    }
+}
+
+fn part<Part: DeserializeOwned>(whole: &Value, path: &str) -> Option<Part> {
+    Part::deserialize(whole.pointer(path)?).ok()
 }

@@ -1,16 +1,17 @@
 //! The loop that pushes the slots of the schedules that a program has.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::Arc,
     task::Poll,
     time::Duration,
 };
 
-use queue_core::{Error, Job, Json, MessageId, Push, Result, Timestamp};
+use queue_core::{Error, ErrorKind, Job, Json, MessageId, Push, Result, Timestamp, limits};
 
 use super::{
     Missed, Periodic, Schedules, Slot,
@@ -50,6 +51,17 @@ struct Served {
     calendar: Calendar,
     make: Make,
     target: Option<Target>,
+    /// The errors that were reported since the last step without an error.
+    reported: BTreeSet<About>,
+}
+
+/// The subject of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    /// A claimed slot.
+    Slot(ClaimedSlot),
+    /// A version of the record.
+    Version(u64),
 }
 
 impl Scheduler {
@@ -70,8 +82,13 @@ impl Scheduler {
         self
     }
 
-    /// Calls `report` with the name of a schedule and an error of it: a queue that was removed, a job that cannot be
-    /// encoded, an outage of the backend. The scheduler tries again after a second.
+    /// Calls `report` with the name of a schedule and an error of it; without a name, with an error of the backend. A
+    /// schedule's error is reported once for a slot, and does not concern other schedules.
+    ///
+    /// A slot whose message cannot be made, whose function panics, or which the queue refuses for its size is given up:
+    /// the schedule goes on with the next one. After an outage of the backend, and while the
+    /// queue is missing or the record cannot be read, the scheduler tries again each second. The slot comes when the cause
+    /// is gone.
     pub fn on_error(mut self, report: impl Fn(&str, &Error) + Send + Sync + 'static) -> Self {
         self.on_error = Some(Arc::new(report));
         self
@@ -127,7 +144,8 @@ impl Scheduler {
     }
 
     /// As [`add_job`](Self::add_job), for messages of any form: of a queue without a router, with headers, or in
-    /// another codec. A dedup key or a due time of the message is replaced.
+    /// another codec. A dedup key or a due time of the message is replaced. A time to live counts from the slot; for a
+    /// slot that is pushed after its time, from the push.
     ///
     /// # Errors
     ///
@@ -159,7 +177,7 @@ impl Scheduler {
                 "two schedules `{name}` in one scheduler: give each its own name"
             )));
         }
-        Target::open(&*self.schedules.backend, queue).await?;
+        Target::open(&self.schedules.backend, queue).await?;
         Ok(Definition::of(periodic, queue))
     }
 
@@ -169,6 +187,7 @@ impl Scheduler {
             calendar: periodic.calendar,
             make,
             target: None,
+            reported: BTreeSet::new(),
         };
         self.served.insert(periodic.name, served);
     }
@@ -199,30 +218,46 @@ impl Scheduler {
     }
 
     async fn work(&mut self) {
+        let mut is_down = false;
         loop {
-            let pause = self.look().await;
+            let pause = match self.schedules.register.read().await {
+                Ok(records) => {
+                    is_down = false;
+                    self.look(records).await
+                }
+                Err(error) => {
+                    if !std::mem::replace(&mut is_down, true) {
+                        report(self.on_error.as_ref(), "", &error);
+                    }
+                    PAUSE.min(self.poll)
+                }
+            };
             tokio::time::sleep(pause).await;
         }
     }
 
     /// Does what is to do for each schedule. Returns the time until there may be more.
-    async fn look(&mut self) -> Duration {
-        let mut records = match self.schedules.register.read().await {
-            Ok(records) => records,
-            Err(error) => {
-                report(self.on_error.as_ref(), "", &error);
-                return PAUSE.min(self.poll);
-            }
-        };
+    async fn look(&mut self, mut records: BTreeMap<String, Versioned>) -> Duration {
         let mut pause = self.poll;
         for (name, served) in &mut self.served {
             let Some(read) = records.remove(name) else {
                 continue;
             };
-            match served.step(&self.schedules, name, read).await {
-                Ok(longest) => pause = pause.min(longest.unwrap_or(Duration::MAX)),
-                Err(error) => {
-                    report(self.on_error.as_ref(), name, &error);
+            let report = |error: &Error| report(self.on_error.as_ref(), name, error);
+            let version = About::Version(read.version);
+            match served.step(&self.schedules, name, read, &report).await {
+                Ok(longest) => {
+                    served.reported.clear();
+                    pause = pause.min(longest.unwrap_or(Duration::MAX));
+                }
+                Err((about, error)) => {
+                    // The queue may be another one by now.
+                    served.target = None;
+                    let is_new = served.reported.insert(about.map_or(version, About::Slot));
+                    planted!(ErrorsAreRepeated => is_new = true);
+                    if is_new {
+                        report(&error);
+                    }
                     pause = pause.min(PAUSE);
                 }
             }
@@ -272,28 +307,38 @@ enum Next {
 
 impl Served {
     /// One step. Returns the time until the next one; none if only a change of the record leads to one.
+    ///
+    /// # Errors
+    ///
+    /// An error, with the slot that it is about if it is about one.
     async fn step(
         &mut self,
         schedules: &Schedules,
         name: &str,
         read: Versioned,
-    ) -> Result<Option<Duration>> {
-        if read.record.change.is_some() {
-            schedules.complete(name, read).await?;
+        report: &(dyn Fn(&Error) + Sync),
+    ) -> Result<Option<Duration>, (Option<ClaimedSlot>, Error)> {
+        let of_record = |error| (None, error);
+        if read.is_changing() {
+            schedules.complete(name, &read).await.map_err(of_record)?;
             return Ok(Some(Duration::ZERO));
         }
-        let record = &read.record;
+        let record = read
+            .record
+            .as_ref()
+            .map_err(|error| (None, error.clone()))?;
         // Another program has changed or removed it: this one no longer knows how to make its messages.
         if record.definition != self.definition || record.state == State::Removed {
             return Ok(None);
         }
         let next = if record.claims.is_empty() {
-            let now = schedules.backend.now().await?;
+            let now = schedules.backend.now().await.map_err(of_record)?;
             match self.next(record, now) {
                 Next::Claim(claims) => {
                     let asked = claims.iter().any(|slot| slot.asked);
                     let claimed = claimed(record, claims);
-                    if !asked && self.is_running(schedules, record).await? {
+                    let runs = self.is_running(schedules, record);
+                    if !asked && runs.await.map_err(of_record)? {
                         pushed(&claimed, record.last)
                     } else {
                         claimed
@@ -303,10 +348,23 @@ impl Served {
                 Next::Nothing => return Ok(None),
             }
         } else {
-            let last = self.push(schedules, name, record).await?;
+            let mut last = record.last;
+            for claimed in &record.claims {
+                let about = |error| (Some(*claimed), error);
+                match self.push(schedules, name, record, *claimed).await {
+                    Ok(id) => last = Some(id),
+                    Err(Failure::Passing(error)) => return Err(about(error)),
+                    Err(Failure::OfTheMessage(error)) => {
+                        if self.reported.insert(About::Slot(*claimed)) {
+                            report(&given_up(*claimed, &error));
+                        }
+                    }
+                }
+            }
             pushed(record, last.filter(|_| self.definition.unless_running))
         };
-        schedules.register.write(name, Some(&read), &next).await?;
+        let written = schedules.register.write(name, Some(&read), &next).await;
+        written.map_err(of_record)?;
         Ok(Some(Duration::ZERO))
     }
 
@@ -371,7 +429,7 @@ impl Served {
         if let Some(target) = &self.target {
             return Ok(target.clone());
         }
-        let target = Target::open(&*schedules.backend, &self.definition.queue).await?;
+        let target = Target::open(&schedules.backend, &self.definition.queue).await?;
         Ok(self.target.insert(target).clone())
     }
 
@@ -385,30 +443,65 @@ impl Served {
         }
     }
 
-    /// Pushes the claimed slots. Returns the last one's message.
+    /// Pushes a claimed slot. Returns its message.
     async fn push(
         &mut self,
         schedules: &Schedules,
         name: &str,
         record: &Record,
-    ) -> Result<Option<MessageId>> {
-        let target = self.target(schedules).await?;
-        let mut last = None;
-        for claimed in &record.claims {
-            let at = Timestamp::from_millis(claimed.at);
-            let slot = Slot::new(at, claimed.asked, &self.calendar);
-            let push = (self.make)(&slot)?;
-            let headers = push
-                .headers
-                .clone()
-                .with("schedule", name)
-                .with("slot", claimed.at.to_string());
-            let key = record.key(&schedules.name, name, *claimed);
-            let pushed = target.push(push.with_headers(headers), key, at).await?;
-            last = Some(pushed.id());
+        claimed: ClaimedSlot,
+    ) -> Result<MessageId, Failure> {
+        let target = self.target(schedules).await.map_err(Failure::Passing)?;
+        let at = Timestamp::from_millis(claimed.at);
+        let slot = Slot::new(at, claimed.asked, &self.calendar);
+        let made = self.make(&slot).map_err(Failure::OfTheMessage);
+        planted!(BadSlotIsKept => made = self.make(&slot).map_err(Failure::Passing));
+        let mut push = made?;
+        push.headers = push
+            .headers
+            .with("schedule", name)
+            .with("slot", claimed.at.to_string());
+        if let Some(time_to_live) = &mut push.time_to_live {
+            time_to_live.check(None).map_err(Failure::OfTheMessage)?;
+            let now = schedules.backend.now().await.map_err(Failure::Passing)?;
+            let ahead = at.since(now);
+            planted!(TimeToLiveCountsFromThePush => ahead = Duration::ZERO);
+            time_to_live.limit = (time_to_live.limit + ahead).min(limits::MAX_DELAY);
         }
-        Ok(last)
+        let key = record.key(&schedules.name, name, claimed);
+        let pushed = target.push(push, key, at).await;
+        let pushed = pushed.map_err(|error| match error.kind() {
+            ErrorKind::Invalid | ErrorKind::Codec => Failure::OfTheMessage(error),
+            _ => Failure::Passing(error),
+        });
+        Ok(pushed?.id())
     }
+
+    /// Makes a slot's message. A panic is an error, because it would end all schedules of the program.
+    fn make(&self, slot: &Slot) -> Result<Push> {
+        let make = || (self.make)(slot);
+        let made = catch_unwind(AssertUnwindSafe(make));
+        planted!(PanicEndsTheScheduler => made = Ok(made.unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+        made.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| panic.downcast_ref::<String>().map(|text| &**text));
+            let message = format!("making it panicked: {}", text.unwrap_or("without a text"));
+            Err(Error::new(ErrorKind::Internal, message))
+        })
+    }
+}
+
+/// Why a slot's message is not pushed.
+enum Failure {
+    /// Another try may push it.
+    Passing(Error),
+    /// No try will.
+    OfTheMessage(Error),
+}
+
+fn given_up(slot: ClaimedSlot, error: &Error) -> Error {
+    let message = format!("the slot {} is given up: {error}", slot.at);
+    Error::new(error.kind(), message).with_source(error.clone())
 }
 
 /// Makes a job's message in JSON.

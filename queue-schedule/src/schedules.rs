@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use queue_core::{Backend, Error, ErrorKind, QueueName, Queues, Result, RotatingConfig, Timestamp};
+use queue_core::{
+    AnyQueue, Backend, Error, ErrorKind, Outcome, QueueName, Queues, Result, RotatingConfig,
+    RotatingQueue, StoredQueue, Timestamp,
+};
 
 use super::{
     calendar::Calendar,
     record::{Change, ClaimedSlot, Definition, Record, State},
-    register::{Register, Versioned},
-    target::Target,
+    register::{Register, Versioned, Written, unsure},
+    target::{Target, Voided},
 };
 
 /// The schedules that are stored under a name: to list them, and to disable, enable, run and remove them. Cloning copies
@@ -36,21 +39,25 @@ pub struct ScheduleInfo {
     pub enabled: bool,
     /// The next slot; none while it is disabled.
     pub next: Option<Timestamp>,
+    /// The reason why its stored record or its rule cannot be read. The other fields then have the readable parts. A later
+    /// version may have written the record, or it is damaged.
+    pub problem: Option<String>,
 }
 
 impl Schedules {
     /// Opens the schedules of this name, creating their ring if it does not exist.
     ///
+    /// A ring is not divided into partitions. So open the schedules once on the backend itself before you open them on a
+    /// [`Partitioned`](queue_core::Partitioned) one, which finds their ring then.
+    ///
     /// # Errors
     ///
     /// `Invalid` for a bad name. `ConfigMismatch` if the name is that of a queue of another kind. `Configuration` if the
-    /// backend has no rings or does not tell its time. Errors of the backend.
+    /// backend has no rings, divides its queues and has not got the ring yet, or does not tell its time. Errors of the
+    /// backend.
     pub async fn open(queues: &Queues, name: &str) -> Result<Self> {
         let backend = Arc::clone(queues.backend());
-        let config = RotatingConfig::default();
-        let ring = backend
-            .open_rotating(&QueueName::new(name)?, &config)
-            .await?;
+        let ring = ring(&*backend, &QueueName::new(name)?).await?;
         backend.now().await?;
         Ok(Self {
             backend,
@@ -59,44 +66,23 @@ impl Schedules {
         })
     }
 
-    /// All schedules, by name.
+    /// All schedules, by name. An unreadable schedule is listed with its [problem](ScheduleInfo::problem).
     ///
     /// # Errors
     ///
     /// Errors of the backend.
     pub async fn list(&self) -> Result<Vec<ScheduleInfo>> {
         let now = self.backend.now().await?;
-        let mut listed = Vec::new();
-        for (name, Versioned { record, .. }) in self.register.read().await? {
-            let (definition, state) = match record.change {
-                Some(Change { definition, state }) => (definition, state),
-                None => (record.definition, record.state),
-            };
-            if state == State::Removed {
-                continue;
-            }
-            let enabled = state == State::Enabled;
-            // The slot that was pushed ahead, or the next one.
-            let done = Timestamp::from_millis(record.done);
-            let next = match enabled {
-                true if done > now => Some(done),
-                true => Calendar::of(&definition.rule)?.after(now),
-                false => None,
-            };
-            listed.push(ScheduleInfo {
-                name,
-                rule: definition.rule.text(),
-                queue: definition.queue,
-                unless_running: definition.unless_running,
-                enabled,
-                next,
-            });
-        }
-        Ok(listed)
+        let records = self.register.read().await?.into_iter();
+        let listed = records.filter_map(|(name, read)| info(name, read, now));
+        let listed: Result<Vec<ScheduleInfo>> = Ok(listed.collect());
+        planted!(OneBadRuleEndsTheListing => listed = listed.and_then(without_problems));
+        listed
     }
 
     /// Disables a schedule: it has no slots until it is enabled, and keeps its place. Once this has returned, no slot
-    /// of it becomes ready (C4). Returns true if there is such a schedule.
+    /// of it becomes ready (C4). Returns true if there is such a schedule. Of a record that cannot be read, this keeps what
+    /// can be read.
     ///
     /// # Errors
     ///
@@ -111,13 +97,14 @@ impl Schedules {
     ///
     /// # Errors
     ///
-    /// The errors of [`disable`](Self::disable).
+    /// The errors of [`disable`](Self::disable), and `Codec` if its record cannot be read.
     pub async fn enable(&self, name: &str) -> Result<bool> {
         self.set(name, State::Enabled).await
     }
 
     /// Removes a schedule. Once this has returned, no slot of it becomes ready (C4). Schedulers that have added it go
-    /// on without it; the next one that adds it makes it again. Returns true if there was such a schedule.
+    /// on without it; the next one that adds it makes it again. Returns true if there was such a schedule. Of a record
+    /// that cannot be read, the slot that was pushed ahead is taken away only if its time can be read.
     ///
     /// # Errors
     ///
@@ -128,46 +115,73 @@ impl Schedules {
 
     /// Asks for a run at once, beside the slots. A scheduler that has added the schedule pushes its message within its
     /// [poll interval](crate::Scheduler::poll), also while the schedule is disabled. Returns true if there is such a
-    /// schedule.
+    /// schedule: then the run comes once, by the definition that is stored when it comes, unless the schedule is removed
+    /// before.
     ///
     /// # Errors
     ///
-    /// Errors of the backend.
+    /// `Codec` if the schedule's record cannot be read. Errors of the backend: after one of unknown outcome, the run may
+    /// come.
     pub async fn run_now(&self, name: &str) -> Result<bool> {
         let now = self.backend.now().await?.as_millis();
         loop {
             let Some(read) = self.find(name).await? else {
                 return Ok(false);
             };
-            let mut record = read.record.clone();
-            if !record.asked.contains(&now) {
-                record.asked.push(now);
-            }
-            if self.register.write(name, Some(&read), &record).await? {
-                return Ok(true);
+            let mut record = read.record.clone()?;
+            let at = now.max(record.last_asked + 1);
+            planted!(RunsShareAKey => at = now);
+            record.last_asked = at;
+            record.asked.push(at);
+            match self.register.write(name, Some(&read), &record).await? {
+                Written::Own => return Ok(true),
+                // It may be the record of another call, which has asked for its own run.
+                Written::Perhaps => return Err(unsure(name)),
+                Written::No => {}
             }
         }
     }
 
     async fn set(&self, name: &str, state: State) -> Result<bool> {
+        // A removal that was perhaps written leaves nothing to find.
+        let mut was_there = false;
         loop {
             let Some(read) = self.find(name).await? else {
-                return Ok(false);
+                return Ok(was_there);
             };
-            let definition = read.record.definition.clone();
-            if self
-                .change(name, read, Change { definition, state })
-                .await?
-            {
-                return Ok(true);
+            let refused = state == State::Enabled;
+            planted!(UnreadableStays => refused = true);
+            let record = match read.record.clone() {
+                Err(error) if refused => return Err(error),
+                Err(_) => Record::salvage(&read.body, self.backend.now().await?),
+                Ok(record) => record,
+            };
+            let definition = record.definition.clone();
+            let change = Change { definition, state };
+            match self.change(name, &read, record, change).await? {
+                Written::Own => return Ok(true),
+                Written::Perhaps => was_there = true,
+                Written::No => {}
+            }
+        }
+    }
+
+    /// The record of this name. Completes a change of it that has begun.
+    async fn current(&self, name: &str) -> Result<Option<Versioned>> {
+        loop {
+            let read = self.register.read().await?.remove(name);
+            match read {
+                Some(read) if read.is_changing() => self.complete(name, &read).await?,
+                read => return Ok(read),
             }
         }
     }
 
     /// The schedule, unless it was removed.
     async fn find(&self, name: &str) -> Result<Option<Versioned>> {
-        let read = self.register.read().await?.remove(name);
-        Ok(read.filter(|read| read.record.state != State::Removed || read.record.change.is_some()))
+        let is_removed = |record: &Record| record.state == State::Removed;
+        let read = self.current(name).await?;
+        Ok(read.filter(|read| !read.record.as_ref().is_ok_and(is_removed)))
     }
 
     /// Stores a schedule if there is none, and returns whether its definition is the stored one.
@@ -177,77 +191,82 @@ impl Schedules {
         definition: &Definition,
     ) -> Result<Result<(), Definition>> {
         loop {
-            let mut stored = self.register.read().await?;
-            let Some(read) = stored.remove(name) else {
+            let Some(read) = self.current(name).await? else {
                 let now = self.backend.now().await?;
                 let record = Record::new(definition.clone(), now);
-                if self.register.write(name, None, &record).await? {
+                if self.register.write(name, None, &record).await? == Written::Own {
                     return Ok(Ok(()));
                 }
                 continue;
             };
-            let (present, state) = match &read.record.change {
-                Some(change) => (&change.definition, change.state),
-                None => (&read.record.definition, read.record.state),
-            };
-            match state {
-                State::Removed => {
-                    let change = Change {
-                        definition: definition.clone(),
-                        state: State::Enabled,
-                    };
-                    if self.change(name, read, change).await? {
-                        return Ok(Ok(()));
-                    }
+            let record = read.record.clone()?;
+            if record.state == State::Removed {
+                let change = Change {
+                    definition: definition.clone(),
+                    state: State::Enabled,
+                };
+                if self.change(name, &read, record, change).await? == Written::Own {
+                    return Ok(Ok(()));
                 }
-                _ if present == definition => return Ok(Ok(())),
-                _ => return Ok(Err(present.clone())),
+            } else if record.definition == *definition {
+                return Ok(Ok(()));
+            } else {
+                return Ok(Err(record.definition));
             }
         }
     }
 
     /// Replaces the definition of a schedule, whatever it is.
     pub(crate) async fn redefine(&self, name: &str, definition: &Definition) -> Result<()> {
-        while let Err(_other) = self.define(name, definition).await? {
-            let Some(read) = self.find(name).await? else {
-                continue;
+        loop {
+            let read = self.find(name).await?;
+            let (read, record, state) = match read.map(|read| (read.record.clone(), read)) {
+                None => match self.define(name, definition).await? {
+                    Ok(()) => return Ok(()),
+                    Err(_other) => continue,
+                },
+                Some((Ok(record), _)) if record.definition == *definition => return Ok(()),
+                Some((Ok(record), read)) => (read, record.clone(), record.state),
+                Some((Err(_), read)) => {
+                    let record = Record::salvage(&read.body, self.backend.now().await?);
+                    (read, record, State::Enabled)
+                }
             };
             let change = Change {
                 definition: definition.clone(),
-                state: read.record.state,
+                state,
             };
-            if self.change(name, read, change).await? {
+            if self.change(name, &read, record, change).await? == Written::Own {
                 return Ok(());
             }
         }
-        Ok(())
     }
 
-    /// Begins a change and completes it. Returns false if another writer was first.
-    async fn change(&self, name: &str, read: Versioned, change: Change) -> Result<bool> {
-        if read.record.change.is_some() {
-            self.complete(name, read).await?;
-            return Ok(false);
+    /// Begins a change of this record and completes it. A change that was perhaps written can be repeated.
+    async fn change(
+        &self,
+        name: &str,
+        read: &Versioned,
+        mut record: Record,
+        change: Change,
+    ) -> Result<Written> {
+        record.change = Some(change);
+        let written = self.register.write(name, Some(read), &record).await?;
+        if written != Written::Own {
+            return Ok(written);
         }
-        let mut record = read.record.clone();
-        record.change = Some(change.clone());
-        if !self.register.write(name, Some(&read), &record).await? {
-            return Ok(false);
-        }
-        // Others may complete it first, and change it again.
-        let wanted = |read: &Versioned| read.record.change.as_ref() == Some(&change);
-        let begun = self.register.read().await?.remove(name);
-        if let Some(begun) = begun.filter(wanted) {
-            self.complete(name, begun).await?;
-        }
-        Ok(true)
+        // Others may complete it first.
+        let completed = self.current(name).await;
+        completed.map_err(|error| error.with_outcome(Outcome::Unknown))?;
+        Ok(Written::Own)
     }
 
     /// Completes a change that has begun. No scheduler has claimed a slot since. So the claimed slots, and the slot that
-    /// was pushed ahead, are all slots that have to go (C4).
-    pub(crate) async fn complete(&self, name: &str, read: Versioned) -> Result<()> {
-        let record = &read.record;
-        let Some(change) = &record.change else {
+    /// was pushed ahead, are all slots that have to go (C4). A run that was asked for, and was not pushed, is asked for
+    /// again.
+    pub(crate) async fn complete(&self, name: &str, read: &Versioned) -> Result<()> {
+        let record = read.record.clone()?;
+        let Some(change) = record.change.clone() else {
             return Ok(());
         };
         let now = self.backend.now().await?;
@@ -260,32 +279,56 @@ impl Schedules {
         let claims = &record.claims;
         planted!(ChangeLeavesTheClaimed => claims = &Vec::new());
         let old: Vec<ClaimedSlot> = claims.iter().copied().chain(ahead).collect();
-        if !old.is_empty() {
-            let queue = QueueName::new(&*record.definition.queue)?;
-            // A queue that was removed has taken its slots along.
-            if let Some(target) = Target::find(&*self.backend, &queue).await? {
-                for slot in old {
-                    target.void(record.key(&self.name, name, slot), now).await?;
+        // A queue that was removed has taken its slots along; a name that cannot be read never had any.
+        let target = match QueueName::new(&*record.definition.queue) {
+            Ok(queue) if !old.is_empty() => Target::find(&self.backend, &queue).await?,
+            _ => None,
+        };
+        let mut asked = Vec::new();
+        let mut last = record.last;
+        let mut markers = Vec::new();
+        for slot in old {
+            let voided = match &target {
+                Some(target) => {
+                    let key = record.key(&self.name, name, slot);
+                    target.void(key, slot, now).await?
                 }
+                None => Voided::Nothing,
+            };
+            match voided {
+                Voided::Pushed(id) if record.definition.unless_running => last = Some(id),
+                Voided::Marked(marker) => markers.push(marker),
+                Voided::Pushed(_) | Voided::Nothing => {}
+            }
+            let was_pushed = matches!(voided, Voided::Pushed(_));
+            planted!(ChangeRepeatsRuns => was_pushed = false);
+            if slot.asked && !was_pushed {
+                asked.push(slot.at);
             }
         }
+        planted!(ChangeLosesRuns => asked = Vec::new());
+        let asked = match change.state {
+            State::Removed => Vec::new(),
+            _ => asked.into_iter().chain(record.asked).collect(),
+        };
         let changed = Record {
-            definition: change.definition.clone(),
             state: change.state,
             epoch: record.epoch + 1,
             done: now.as_millis(),
             claims: Vec::new(),
-            asked: record.asked.clone(),
-            last: record
-                .last
-                .filter(|_| record.definition.queue == change.definition.queue),
+            asked,
+            last_asked: record.last_asked,
+            last: last.filter(|_| record.definition.queue == change.definition.queue),
+            definition: change.definition,
             change: None,
         };
         // If another was first, it has completed the same change.
-        self.register
-            .write(name, Some(&read), &changed)
-            .await
-            .map(drop)
+        self.register.write(name, Some(read), &changed).await?;
+        // Until here they have shown to others, who complete the same change, that the runs were not pushed.
+        if let Some(target) = &target {
+            target.cancel(&markers).await;
+        }
+        Ok(())
     }
 
     pub(crate) fn mismatch(&self, name: &str, stored: &Definition, given: &Definition) -> Error {
@@ -301,4 +344,66 @@ impl Schedules {
             Err(_) => error,
         }
     }
+}
+
+/// The ring of the schedules.
+async fn ring(backend: &dyn Backend, name: &QueueName) -> Result<Arc<dyn RotatingQueue>> {
+    let opened = backend
+        .open_rotating(name, &RotatingConfig::default())
+        .await;
+    match opened {
+        // A backend that divides its queues opens an undivided one that exists.
+        Err(error) if error.kind() == ErrorKind::Configuration => {
+            match backend.open_stored(name).await? {
+                Some(StoredQueue {
+                    queue: AnyQueue::Rotating(ring),
+                    ..
+                }) => Ok(ring),
+                _ => Err(error),
+            }
+        }
+        opened => opened,
+    }
+}
+
+#[cfg(feature = "planted")]
+fn without_problems(listed: Vec<ScheduleInfo>) -> Result<Vec<ScheduleInfo>> {
+    let problem = listed.iter().find_map(|one| one.problem.clone());
+    problem.map_or(Ok(listed), |problem| Err(Error::invalid(problem)))
+}
+
+/// A record as operators read it; none if its schedule was removed.
+fn info(name: String, read: Versioned, now: Timestamp) -> Option<ScheduleInfo> {
+    let (record, problem) = match read.record {
+        Ok(record) => (record, None),
+        Err(error) => (Record::salvage(&read.body, now), Some(error)),
+    };
+    let (definition, state) = match record.change {
+        Some(Change { definition, state }) => (definition, state),
+        None => (record.definition, record.state),
+    };
+    if state == State::Removed {
+        return None;
+    }
+    let enabled = state == State::Enabled;
+    // The slot that was pushed ahead, or the next one.
+    let done = Timestamp::from_millis(record.done);
+    let calendar = Calendar::of(&definition.rule);
+    let next = match &calendar {
+        _ if !enabled => None,
+        _ if done > now => Some(done),
+        Ok(calendar) => calendar.after(now),
+        Err(_) => None,
+    };
+    Some(ScheduleInfo {
+        name,
+        rule: definition.rule.text(),
+        queue: definition.queue,
+        unless_running: definition.unless_running,
+        enabled,
+        next,
+        problem: problem
+            .or(calendar.err())
+            .map(|problem| problem.to_string()),
+    })
 }

@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Backend, Error, Result};
+use crate::{Backend, Error, QueueConfig, Result};
 
 /// A backend whose queues are divided into partitions, so that one queue uses a whole cluster. Each partition
 /// is a queue of another backend. The slots of a Redis Cluster are divided evenly among the partitions, and
@@ -134,6 +134,12 @@ impl Partitioned {
             partitions,
             first,
         })
+    }
+
+    /// How many partitions a queue has, by the configuration that the undivided backend has stored under its name;
+    /// `None` if that queue is not divided.
+    pub fn partitions_of(stored: &QueueConfig) -> Option<usize> {
+        record::partitions(stored)
     }
 
     /// Begins each handle's round at `partition` (counted from 0, modulo the number of partitions) in place

@@ -119,6 +119,8 @@ pub enum Problem {
     ConfigDiffers,
     /// A schedule that pushes to the queue is disabled.
     ScheduleDisabled,
+    /// The record of a schedule that pushes to the queue, or may do so, cannot be read.
+    ScheduleUnreadable,
     /// Messages are due in thousands of years.
     WrongUnit,
     /// Messages are leased by a worker that is gone.

@@ -51,12 +51,20 @@ pub(super) async fn list(State(web): State<Web>, frame: Frame) -> Result<Markup,
                 tbody { @for one in &listed { tr {
                     td.text { (one.name) } td.text { (one.rule) }
                     td.text { a href=(frame.to(&["queues", &one.queue])) { (one.queue) } }
-                    td { @match one.next { Some(next) => { "in " (words(next.since(now))) } None => strong { "disabled" } } }
+                    td { @match (&one.problem, one.next) {
+                        (Some(problem), _) => strong { (problem) },
+                        (None, Some(next)) => { "in " (words(next.since(now))) },
+                        (None, None) => strong { (if one.enabled { "never" } else { "disabled" }) },
+                    } }
                     @if acts { td {
-                        @let (verb, what) = if one.enabled { ("disable", "Disable") } else { ("enable", "Enable") };
+                        @let (verb, what) = match (&one.problem, one.enabled) {
+                            (Some(_), _) => ("remove", "Remove"),
+                            (None, true) => ("disable", "Disable"),
+                            (None, false) => ("enable", "Enable"),
+                        };
                         @let own = [("name", one.name.clone())];
                         (form(&to, verb, what, &own))
-                        (form(&to, "run", "Run now", &own))
+                        @if one.problem.is_none() { (form(&to, "run", "Run now", &own)) }
                     } }
                 } } }
             } }
@@ -92,6 +100,7 @@ async fn do_it(web: &Web, Action { action, name }: &Action) -> Result<String> {
     let done = match &**action {
         "enable" => schedules.enable(name).await?,
         "disable" => schedules.disable(name).await?,
+        "remove" => schedules.remove(name).await?,
         "run" => schedules.run_now(name).await?,
         other => return Err(Error::invalid(format!("there is no action `{other}` here"))),
     };

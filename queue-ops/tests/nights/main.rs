@@ -6,5 +6,7 @@
 mod in_memory;
 #[cfg(feature = "cli")]
 mod on_redis;
+#[cfg(feature = "cli")]
+mod schedules;
 mod setups;
 mod under_load;

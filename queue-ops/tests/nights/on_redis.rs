@@ -20,7 +20,7 @@ fn qk(url: &str, arguments: &[&str]) -> Output {
 }
 
 /// The output of a `qk` command, and its status.
-fn said(url: &str, arguments: &[&str]) -> (String, i32) {
+pub(crate) fn said(url: &str, arguments: &[&str]) -> (String, i32) {
     let output = qk(url, arguments);
     let text = [&*output.stdout, &*output.stderr].concat();
     let text = String::from_utf8(text).expect("text");

@@ -2,9 +2,11 @@
 
 mod calendars;
 mod environment;
+mod isolation;
 mod oracle;
 #[cfg(feature = "planted")]
 mod planted;
 mod random;
 mod rules;
+mod runs;
 mod storms;

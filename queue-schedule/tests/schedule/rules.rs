@@ -1,9 +1,6 @@
 //! The rules C1 to C4, one scheduler or a few, without faults.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use queue_core::*;
 use queue_schedule::*;
@@ -14,11 +11,16 @@ use crate::environment::*;
 #[tokio::test(start_paused = true)]
 async fn c1_each_slot_comes_once_whatever_number_of_schedulers() {
     let environment = Environment::new().await;
+    let minutely = || minutely().missed(Missed::RunAll(3));
     let run = || environment.run(minutely(), 10 * MINUTE + SECOND);
-    tokio::join!(run(), run(), run());
+    tokio::join!(run(), run(), run(), run());
+    // Four find the same missed slots.
+    sleep(150 * SECOND).await;
+    let run = || environment.run(minutely(), 30 * SECOND);
+    tokio::join!(run(), run(), run(), run());
     assert_eq!(
         environment.fired().await,
-        (1..=10).map(|n| n * 60).collect::<Vec<_>>()
+        (1..=13).map(|n| n * 60).collect::<Vec<_>>()
     );
 }
 
@@ -48,6 +50,54 @@ async fn c2_a_slot_that_is_far_away_is_pushed_a_day_ahead() {
     };
     scheduler.run_until(depth).await.unwrap();
     assert_eq!(environment.fired().await, [13 * 86_400]);
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn c2_a_time_to_live_counts_from_the_slot() {
+    for (limit, wait, comes) in [
+        (MINUTE, Duration::ZERO, true),
+        (MINUTE, MINUTE - SECOND, true),
+        (MINUTE, MINUTE + SECOND, false),
+        (limits::MAX_DELAY, DAY, true),
+    ] {
+        let environment = Environment::new().await;
+        let mut scheduler = Scheduler::new(&environment.schedules);
+        let daily = Periodic::cron("daily", "0 3 * * *", "UTC").unwrap();
+        let make = move |slot: &Slot| {
+            let push = Push::of_job(&report(slot), &Json)?;
+            Ok(push.with_time_to_live(TimeToLive::drop_after(limit)))
+        };
+        scheduler.add_push(daily, "jobs", make).await.unwrap();
+        scheduler.run_until(sleep(3 * HOUR)).await.unwrap();
+        sleep(wait).await;
+        let expected: &[i64] = if comes { &[3 * 3600] } else { &[] };
+        assert_eq!(environment.fired().await, expected, "{limit:?} {wait:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c2_a_time_to_live_counts_from_the_push_of_a_late_slot() {
+    let environment = Environment::new().await;
+    let hourly = || {
+        Periodic::every("hourly", HOUR)
+            .unwrap()
+            .missed(Missed::RunOnce)
+    };
+    for make_late in [false, true] {
+        let mut scheduler = Scheduler::new(&environment.schedules);
+        let make = |slot: &Slot| {
+            let push = Push::of_job(&report(slot), &Json)?;
+            Ok(push.with_time_to_live(TimeToLive::drop_after(2 * MINUTE)))
+        };
+        scheduler.add_push(hourly(), "jobs", make).await.unwrap();
+        if make_late {
+            scheduler.run_until(sleep(MINUTE)).await.unwrap();
+        } else {
+            drop(scheduler);
+            sleep(90 * MINUTE).await;
+        }
+    }
+    assert_eq!(environment.fired().await, [3600]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,6 +194,49 @@ async fn c4_a_removed_schedule_leaves_nothing_and_may_be_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn schedules_are_listed_by_name_with_what_each_is() {
+    let environment = Environment::new().await;
+    environment.queues.delay_jobs("delay").await.unwrap();
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    let nightly = Periodic::cron("nightly", "0 3 * * *", "Europe/Berlin").unwrap();
+    let b = Periodic::every("b", HOUR).unwrap().unless_running();
+    let a = Periodic::every("a", MINUTE).unwrap();
+    scheduler.add_job(nightly, "delay", report).await.unwrap();
+    scheduler.add_job(b, "jobs", report).await.unwrap();
+    scheduler.add_job(a, "jobs", report).await.unwrap();
+    assert!(environment.schedules.disable("b").await.unwrap());
+    let listed = environment.schedules.list().await.unwrap();
+    let shown: Vec<_> = listed
+        .iter()
+        .map(|one| {
+            let next = one.next.map(|next| (next.as_millis() - START) / 1_000);
+            (
+                &*one.name,
+                &*one.rule,
+                &*one.queue,
+                one.unless_running,
+                one.enabled,
+                next,
+            )
+        })
+        .collect();
+    let expected = [
+        ("a", "every 60000 ms", "jobs", false, true, Some(60)),
+        ("b", "every 3600000 ms", "jobs", true, false, None),
+        (
+            "nightly",
+            "0 3 * * * (Europe/Berlin)",
+            "delay",
+            false,
+            true,
+            Some(2 * 3600),
+        ),
+    ];
+    assert_eq!(shown, expected);
+    assert!(listed.iter().all(|one| one.problem.is_none()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_schedule_that_another_program_has_differently_is_refused_with_both() {
     let environment = Environment::new().await;
     let _stored = environment.scheduler(minutely()).await;
@@ -156,26 +249,6 @@ async fn a_schedule_that_another_program_has_differently_is_refused_with_both() 
         text.contains("every 60000 ms") && text.contains("every 3600000 ms"),
         "{text}"
     );
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_operator_asks_for_a_run_beside_the_slots() {
-    let environment = Environment::new().await;
-    let scheduler = environment.scheduler(minutely()).await;
-    let schedules = environment.schedules.clone();
-    let ask = async {
-        sleep(10 * SECOND).await;
-        assert!(schedules.run_now("minutely").await.unwrap());
-        assert!(!schedules.run_now("another").await.unwrap());
-        sleep(10 * SECOND).await;
-        assert_eq!(environment.fired().await, [10]);
-        schedules.disable("minutely").await.unwrap();
-        sleep(10 * SECOND).await;
-        schedules.run_now("minutely").await.unwrap();
-        sleep(MINUTE).await;
-        assert_eq!(environment.fired().await, [30]);
-    };
-    scheduler.run_until(ask).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -245,32 +318,6 @@ async fn bad_schedules_are_refused_with_the_way_out() {
             .unwrap_err();
         assert!(error.to_string().contains(says), "{error}");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn errors_are_reported_and_do_not_end_the_scheduler() {
-    let environment = Environment::new().await;
-    let errors = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&errors);
-    let mut scheduler = Scheduler::new(&environment.schedules)
-        .on_error(move |name, error| log.lock().unwrap().push(format!("{name}: {error}")));
-    let broken = Periodic::every("broken", MINUTE).unwrap();
-    let make = |_: &Slot| Err(Error::new(ErrorKind::Codec, "no body today"));
-    scheduler.add_push(broken, "jobs", make).await.unwrap();
-    scheduler.add_job(minutely(), "jobs", report).await.unwrap();
-    scheduler
-        .run_until(sleep(2 * MINUTE + SECOND))
-        .await
-        .unwrap();
-    assert_eq!(environment.fired().await, [60, 120]);
-    let errors = errors.lock().unwrap();
-    assert!(
-        !errors.is_empty()
-            && errors
-                .iter()
-                .all(|error| error.contains("broken: no body today")),
-        "{errors:?}"
-    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::{
     ops::Range,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
 };
@@ -158,14 +158,16 @@ pub(crate) async fn storm(seed: u64) {
                 continue;
             }
             _ => {
-                schedules.disable("storm").await.unwrap();
+                // Without a schedule, there is none to disable: a scheduler may add it meanwhile.
+                let is_disabled = schedules.disable("storm").await.unwrap();
                 check(ready(&queue).await, &gone, now().await);
                 sleep(Duration::from_millis(random.below(60_000))).await;
                 let quiet = ready(&queue).await;
                 assert!(
-                    quiet.is_empty(),
+                    quiet.is_empty() || !is_disabled,
                     "C4, seed {seed}: {quiet:?} of a disabled schedule"
                 );
+                check(quiet, &gone, now().await);
                 *current.lock().unwrap() = old;
                 schedules.enable("storm").await.unwrap();
                 continue;
@@ -213,6 +215,138 @@ fn each_seed<Played: Future<Output = ()>>(seeds: Range<u64>, play: impl Fn(u64) 
 #[test]
 fn c1_c2_c4_hold_in_storms() {
     storms(0..seeds(100));
+}
+
+/// Runs that are asked for over bad connections, beside schedulers that come and go, changes of the definition, and
+/// disabling (C8).
+async fn storm_of_runs(seed: u64) {
+    let random = Random::new(seed);
+    let memory = MemoryBackend::starting_at(Timestamp::from_millis(START));
+    let calm = Arc::new(AtomicBool::new(false));
+    let weather = Weather {
+        random: random.clone(),
+        calm: Arc::clone(&calm),
+    };
+    let plain = Queues::new(memory.clone());
+    let stormy = Queues::new(Layered::new(weather, Arc::new(memory)));
+    let queue = Arc::clone(plain.reliable_jobs("jobs").await.unwrap().queue());
+    let schedules = Schedules::open(&plain, "schedules").await.unwrap();
+    // A long interval: nearly all messages are runs.
+    let definition = |number: u64| {
+        let periodic = Periodic::every("storm", HOUR + SECOND * number as u32).unwrap();
+        let make = move |slot: &Slot| {
+            let (at, asked) = (slot.at().as_millis(), slot.is_asked_for());
+            Ok(Push::new(format!("{number} {at} {asked}")))
+        };
+        (periodic, make)
+    };
+    let change = async |number| {
+        let mut scheduler = Scheduler::new(&schedules);
+        let (periodic, make) = definition(number);
+        scheduler.change_push(periodic, "jobs", make).await.unwrap();
+        scheduler
+    };
+    drop(change(0).await);
+    let current = Arc::new(Mutex::new(0));
+    let schedulers = async |current: Arc<Mutex<u64>>| {
+        while !calm.load(SeqCst) {
+            let number = *current.lock().unwrap();
+            let run = async {
+                let schedules = Schedules::open(&stormy, "schedules").await?;
+                let mut scheduler = Scheduler::new(&schedules);
+                let (periodic, make) = definition(number);
+                scheduler.add_push(periodic, "jobs", make).await?;
+                // Half of them end in the middle of what they do.
+                let life = Duration::from_millis(random.below(60_000));
+                scheduler.run_until(sleep(life)).await
+            };
+            let _ = run.await;
+            sleep(Duration::from_millis(random.below(5_000))).await;
+        }
+    };
+    let (sure, perhaps) = (AtomicU64::new(0), AtomicU64::new(0));
+    let asker = async || {
+        let schedules = Schedules::open(&stormy, "schedules").await.unwrap();
+        while !calm.load(SeqCst) {
+            sleep(Duration::from_millis(random.below(8_000))).await;
+            match schedules.run_now("storm").await {
+                Ok(there) => {
+                    assert!(there, "C8, seed {seed}: no schedule");
+                    sure.fetch_add(1, SeqCst);
+                }
+                Err(error) if error.outcome() == Outcome::Unknown => {
+                    perhaps.fetch_add(1, SeqCst);
+                }
+                Err(_) => {}
+            }
+        }
+    };
+    let mut runs = BTreeSet::new();
+    let mut collect = async |gone: u64| {
+        while let Some(delivery) = queue.receive_one(MINUTE, Duration::ZERO).await.unwrap() {
+            let body = String::from_utf8(delivery.body.to_vec()).unwrap();
+            let number: u64 = body.split(' ').next().unwrap().parse().unwrap();
+            assert!(number >= gone, "C4, seed {seed}: {body} of a changed one");
+            if body.ends_with("true") {
+                let slot = delivery.headers.get("slot").map(str::to_owned);
+                assert!(runs.insert(slot), "C8, seed {seed}: {body} twice");
+            }
+            queue.ack(delivery.receipt).await.unwrap();
+        }
+    };
+    let operator = async {
+        let mut gone = 0;
+        for step in 1..=6 {
+            for _ in 0..10 {
+                sleep(Duration::from_millis(random.below(6_000))).await;
+                collect(gone).await;
+            }
+            match random.below(3) {
+                0 => {
+                    let old = std::mem::replace(&mut *current.lock().unwrap(), step);
+                    assert!(old < step);
+                    drop(change(step).await);
+                    // Messages that are ready by now were ready before the change returned.
+                    collect(gone).await;
+                    gone = step;
+                }
+                1 => {
+                    schedules.disable("storm").await.unwrap();
+                    sleep(Duration::from_millis(random.below(20_000))).await;
+                    schedules.enable("storm").await.unwrap();
+                }
+                _ => {
+                    for _ in 0..5 {
+                        schedules.disable("storm").await.unwrap();
+                        schedules.enable("storm").await.unwrap();
+                    }
+                }
+            }
+        }
+        calm.store(true, SeqCst);
+    };
+    let again = || schedulers(Arc::clone(&current));
+    tokio::join!(again(), again(), asker(), asker(), operator);
+    let number = *current.lock().unwrap();
+    let last = change(number).await;
+    last.run_until(sleep(5 * MINUTE)).await.unwrap();
+    collect(0).await;
+    let (sure, perhaps) = (sure.into_inner(), perhaps.into_inner());
+    let came = runs.len() as u64;
+    assert!(
+        (sure..=sure + perhaps).contains(&came),
+        "C8, seed {seed}: {came} runs, {sure} surely asked for, {perhaps} perhaps"
+    );
+}
+
+/// Plays storms of runs until one breaks a rule.
+pub(crate) fn storms_of_runs(seeds: Range<u64>) {
+    each_seed(seeds, storm_of_runs);
+}
+
+#[test]
+fn c8_each_run_comes_once_in_storms() {
+    storms_of_runs(0..seeds(100));
 }
 
 /// Schedulers of one schedule of which one may run at a time, and a consumer that holds each message for a while (C6).

@@ -58,16 +58,18 @@ async fn list(backend: &Arc<dyn Backend>, stored: &Stored, output: &Output) -> O
         .map(|one| {
             json!({
                 "name": one.name, "rule": one.rule, "queue": one.queue, "enabled": one.enabled,
-                "unless_running": one.unless_running, "next_ms": one.next,
+                "unless_running": one.unless_running, "next_ms": one.next, "problem": one.problem,
             })
         })
         .collect();
     output.show(&values, || {
         let rows = schedules.iter().map(|one| {
-            let next = one
-                .next
-                .map(|next| format!("in {}", duration_in_words(next.since(now))));
-            let next = next.unwrap_or_else(|| "disabled".to_owned());
+            let next = match (&one.problem, one.next) {
+                (Some(problem), _) => one_line(problem),
+                (None, Some(next)) => format!("in {}", duration_in_words(next.since(now))),
+                (None, None) if one.enabled => "never".to_owned(),
+                (None, None) => "disabled".to_owned(),
+            };
             vec![
                 one_line(&one.name),
                 one_line(&one.rule),
