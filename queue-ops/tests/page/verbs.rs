@@ -448,6 +448,7 @@ async fn the_audit_keeps_the_last_hundred() {
 #[cfg(feature = "schedules")]
 #[tokio::test(start_paused = true)]
 async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
+    use queue_core::{Insert, RotatingConfig, RotatingQueueExt};
     use queue_schedule::{Periodic, Scheduler, Schedules};
 
     let queues = Queues::new(MemoryBackend::new());
@@ -522,7 +523,7 @@ async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
     for (action, name, error) in [
         ("disable", "x", "there is no schedule `x`"),
         ("run", "", "there is no schedule ``"),
-        ("remove", "a", "there is no action `remove`"),
+        ("delete", "a", "there is no action `delete`"),
         ("", "a", "there is no action ``"),
     ] {
         let answer = site
@@ -551,6 +552,24 @@ async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
         audit.len() == 7 && audit[3..].iter().all(|line| line.contains("there is no")),
         "{audit:?}"
     );
+    // A record that cannot be read is shown with its problem, and can only be removed.
+    let ring = "nightly".parse().unwrap();
+    let config = RotatingConfig::default();
+    let ring = backend.open_rotating(&ring, &config);
+    let headers = [("schedule", "torn"), ("version", "1")];
+    let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let torn = Insert::new("{").with_headers(headers.into_iter().collect());
+    ring.await.unwrap().insert_one(torn).await.unwrap();
+    let shown = rows(&site.page("/schedules").await);
+    assert!(shown[3][3].contains("cannot be read"), "{shown:?}");
+    let remove = crate::site::Form::all(&site.page("/schedules").await);
+    let remove: Vec<_> = remove
+        .iter()
+        .filter(|form| form.button == "Remove")
+        .collect();
+    assert_eq!(remove.len(), 1);
+    remove[0].press(&site).await;
+    assert_eq!(enabled().await, [true; 3]);
     // Under another name there are none, and looking makes none.
     let mut other = Site::of(queues.clone(), web("weekly"));
     other.sign_in("").await;
