@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use queue_core::{
     DeadLetter, DeathReason, Delivery, Due, Found, Headers, Holder, Message, MessageId, Outdated,
-    Peeked, Place, Receipt, Standing, Timestamp, Token, millis_ceil,
+    Peeked, Place, Receipt, Standing, TimeToLive, Timestamp, Token, millis_ceil,
 };
 
 #[cfg(test)]
@@ -214,6 +214,7 @@ pub(crate) struct Shown {
     pub(crate) frame: Frame,
     age: Duration,
     priority: i16,
+    time_to_live: Option<TimeToLive>,
     standing: Standing,
 }
 
@@ -252,9 +253,26 @@ impl Shown {
         Some(Self {
             age: now.since(frame.pushed),
             priority,
+            time_to_live: None,
             frame,
             standing,
         })
+    }
+
+    /// With the end of its time to live, as `lua/lib/attachments.lua` describes it. A damaged one is left out: the message
+    /// has no end.
+    pub(crate) fn with_end(self, mut end: Bytes, now: Timestamp) -> Self {
+        let limit = narrow(&mut end).map(|end| Timestamp::from_millis(end).since(now));
+        let then = match &end[..] {
+            [b'd'] => Some(Outdated::Drop),
+            [b'b'] => Some(Outdated::Bury),
+            _ => None,
+        };
+        let time_to_live = limit.zip(then);
+        Self {
+            time_to_live: time_to_live.map(|(limit, then)| TimeToLive { limit, then }),
+            ..self
+        }
     }
 
     /// The attempts, including the one under way.
@@ -277,6 +295,7 @@ impl Shown {
             failure,
             priority: self.priority,
             group,
+            time_to_live: self.time_to_live,
             standing: self.standing,
         })
     }
@@ -295,6 +314,7 @@ fn priority(frame: &[u8], head: usize) -> i16 {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dead {
     pub(crate) frame: Frame,
+    priority: i16,
     reason: DeathReason,
     died_at: Timestamp,
 }
@@ -322,6 +342,7 @@ impl Dead {
                         group: None,
                         content: Content::Damaged(bytes),
                     },
+                    priority: 0,
                     reason: DeathReason::Buried(DAMAGED.to_owned()),
                     died_at,
                 });
@@ -333,6 +354,7 @@ impl Dead {
             _ => return None,
         };
         Some(Self {
+            priority: priority(&bytes, head),
             frame: Frame::read(bytes, head)?,
             reason,
             died_at,
@@ -343,6 +365,7 @@ impl Dead {
     pub(crate) fn letter(self) -> DeadLetter {
         let Self {
             frame,
+            priority,
             reason,
             died_at,
         } = self;
@@ -363,6 +386,8 @@ impl Dead {
             reason,
             failure: frame.failure,
             attempts: frame.attempts,
+            priority,
+            group: frame.group,
             pushed_at: frame.pushed,
             died_at,
         }

@@ -24,6 +24,10 @@ pub struct DeadLetter<B = Bytes> {
     pub failure: Option<String>,
     /// How many attempts it had.
     pub attempts: u32,
+    /// Its priority on a priority queue; 0 on queues of other kinds.
+    pub priority: i16,
+    /// The key of its group on a grouped queue. A damaged message (see `body`) has none.
+    pub group: Option<Bytes>,
     /// When it was pushed, by the backend's clock. A revival does not change it.
     pub pushed_at: Timestamp,
     /// When it died, by the backend's clock.

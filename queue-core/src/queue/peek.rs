@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 
-use crate::{Holder, Message, Receipt, values::in_json};
+use crate::{Holder, Message, Receipt, TimeToLive, values::in_json};
 
 /// The place of messages that a peek shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,6 +38,9 @@ pub struct Peeked<B = Bytes> {
     pub priority: i16,
     /// The key of its group on a grouped queue.
     pub group: Option<Bytes>,
+    /// If the message has a time to live (L17): the time that is left, and how the message ends then. It is zero
+    /// while a live lease holds an outdated message.
+    pub time_to_live: Option<TimeToLive>,
     /// The message's place.
     pub standing: Standing,
 }

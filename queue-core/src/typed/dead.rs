@@ -29,6 +29,8 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
             reason: letter.reason,
             failure: letter.failure,
             attempts: letter.attempts,
+            priority: letter.priority,
+            group: letter.group,
             pushed_at: letter.pushed_at,
             died_at: letter.died_at,
         };

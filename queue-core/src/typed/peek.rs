@@ -22,6 +22,7 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
             failure: peeked.failure,
             priority: peeked.priority,
             group: peeked.group,
+            time_to_live: peeked.time_to_live,
             standing: peeked.standing,
         };
         Ok(Paged {

@@ -5,6 +5,7 @@ use std::{
     ops::Bound::{Excluded, Unbounded},
 };
 
+use bytes::Bytes;
 use queue_core::{Cursor, DeadLetter, DeathReason, MessageId, Page, Paged, Timestamp, limits};
 
 use super::entry::{Key, StoredMessage};
@@ -23,7 +24,6 @@ pub(crate) struct DeadLetters {
 #[derive(Debug)]
 pub(crate) struct Dead {
     pub(crate) letter: DeadLetter,
-    pub(crate) priority: i16,
     /// The name of its group, on a grouped queue.
     pub(crate) group: Option<Key>,
 }
@@ -52,7 +52,13 @@ impl DeadLetters {
     }
 
     /// Adds a message that died; returns how many letters it dropped to keep to the cap.
-    pub(crate) fn add(&mut self, entry: StoredMessage, reason: DeathReason, now: Timestamp) -> u64 {
+    pub(crate) fn add(
+        &mut self,
+        entry: StoredMessage,
+        group: Option<Bytes>,
+        reason: DeathReason,
+        now: Timestamp,
+    ) -> u64 {
         if self.cap == 0 {
             return 1;
         }
@@ -65,6 +71,8 @@ impl DeadLetters {
             headers: entry.headers,
             reason,
             attempts: entry.attempts,
+            priority: entry.priority,
+            group,
             pushed_at,
             died_at: now,
         };
@@ -72,7 +80,6 @@ impl DeadLetters {
         self.numbers.insert(letter.id, self.last);
         let dead = Dead {
             letter,
-            priority: entry.priority,
             group: entry.key,
         };
         self.letters.insert(self.last, dead);

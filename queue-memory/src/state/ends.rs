@@ -96,6 +96,13 @@ impl Ends {
         self.by_id.get(&id).map(|(_, then)| *then)
     }
 
+    /// The rest of this message's time to live, if it has one.
+    pub(crate) fn left(&self, id: MessageId, now: Timestamp) -> Option<TimeToLive> {
+        let (end, then) = *self.by_id.get(&id)?;
+        let limit = end.since(now);
+        Some(TimeToLive { limit, then })
+    }
+
     /// How many messages have a time to live, and how many of those are undelivered.
     #[cfg(test)]
     pub(crate) fn len(&self) -> (usize, usize) {

@@ -242,7 +242,8 @@ impl<K: Kind> LeasingState<K> {
         self.backlog.dies(&self.entries[slot]);
         let entry = self.forget(slot);
         self.counters.died += 1;
-        self.counters.trimmed += self.dead.add(entry, reason, now);
+        let group = K::group(&entry);
+        self.counters.trimmed += self.dead.add(entry, group, reason, now);
     }
 
     /// `holder` is the name that the leases carry.

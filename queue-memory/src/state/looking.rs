@@ -88,6 +88,7 @@ impl<K: Kind> LeasingState<K> {
             failure: entry.failure(),
             priority: entry.priority,
             group: K::group(entry),
+            time_to_live: self.ends.left(entry.id, now),
             standing: self.standing(entry, place, now),
         }
     }

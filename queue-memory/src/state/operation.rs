@@ -61,12 +61,7 @@ impl<K: Kind> LeasingState<K> {
         if is_full {
             return Revived::Full;
         }
-        let Some(Dead {
-            letter,
-            priority,
-            group,
-        }) = self.dead.take(id)
-        else {
+        let Some(Dead { letter, group }) = self.dead.take(id) else {
             return Revived::NotFound;
         };
         let mut entry = StoredMessage::with(id, letter.body, letter.headers, now);
@@ -75,7 +70,7 @@ impl<K: Kind> LeasingState<K> {
             failure: None,
         }));
         planted!(RevivalKeepsWhy => entry.failed(letter.failure.as_deref()));
-        entry.priority = priority;
+        entry.priority = letter.priority;
         entry.key = group;
         planted!(RevivalLosesPriority => entry.priority = 0);
         planted!(RevivalKeepsAttempts => entry.attempts = letter.attempts);

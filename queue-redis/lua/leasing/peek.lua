@@ -6,9 +6,10 @@
 -- ARGV[5] lined: the number of members of the other keys that were shown; of LEASES, before these leased messages
 -- ARGV[6] limit: the number of messages at most
 -- Returns {now, ARGV[4] of the next page or -1 at the end, ARGV[5] of the next page}. Behind them, for each message:
--- frame, due time or deadline (0 if ready), and of a lease the token (7 bytes) and the holder with the progress.
--- needs: DELAYED, FRAMES, LEASES, RUNS, acked_of, delayed_from, fits, frames_of, has_index, has_large, id_in
--- needs: is_valid, reclaim, show, show_ready, size_of, writable
+-- frame, due time or deadline (0 if ready), and of a lease the token (7 bytes) and the holder with the progress; then
+-- the end of its time to live and its fate, as `lib/attachments` describes them, or ''.
+-- needs: DELAYED, FRAMES, LEASES, RUNS, acked_of, delayed_from, fields_of, fits, frames_of, has_index, has_large
+-- needs: has_ttl, id_in, id_of, is_valid, reclaim, show, show_ready, size_of, writable
 --- @include "lib/call"
 --- @include "{kind}/queue"
 --- @include "lib/call#read_only"
@@ -92,7 +93,7 @@ local function peek()
     reclaim()
   end
   local limit, listed, lined = tonumber(ARGV[6]), tonumber(ARGV[4]), tonumber(ARGV[5])
-  local reply, frames, raw = { now, -1, 0 }, {}, 0
+  local reply, frames, ids, raw = { now, -1, 0 }, {}, {}, 0
 
   local function take(frame, time, lease)
     frames[#frames + 1] = frame
@@ -103,7 +104,8 @@ local function peek()
     local at = #reply
     -- A damaged time is shown as the latest possible time.
     reply[at + 1], reply[at + 2] = frame, math.max(math.min(tonumber(time), 9007199254740991), 0)
-    reply[at + 3] = lease or ''
+    reply[at + 3], reply[at + 4] = lease or '', ''
+    ids[#ids + 1] = id_of(frame)
     return true
   end
 
@@ -120,6 +122,12 @@ local function peek()
     next_lined = next_lined and next_lined - ready
   else
     next_listed, next_lined = show_leased(listed, lined, take)
+  end
+  for first = 1, has_ttl and #ids or 0, CHUNK do
+    local some = { unpack(ids, first, math.min(first + CHUNK - 1, #ids)) }
+    for k, kept in ipairs(call('HMGET', FRAMES, unpack(fields_of('e', some)))) do
+      reply[3 + 4 * (first + k - 1)] = kept or ''
+    end
   end
   reply[2], reply[3] = next_listed or -1, next_lined or 0
   return reply

@@ -182,6 +182,8 @@ pub(super) fn buried(id: MessageId, body: Bytes) -> DeadLetter {
         reason: DeathReason::Buried(String::new()),
         failure: None,
         attempts: 1,
+        priority: 0,
+        group: None,
         pushed_at: Timestamp::default(),
         died_at: Timestamp::default(),
     }

@@ -254,12 +254,14 @@ impl<K: LeasingKind> Leasing for Queue<K> {
             let now = Timestamp::from_millis(reply.count()?);
             let listed = u64::try_from(reply.number()?).ok();
             let lined = reply.count()?;
-            let mut shown = Vec::with_capacity(reply.len() / 3);
+            let mut shown = Vec::with_capacity(reply.len() / 4);
             while reply.len() > 0 {
                 let (frame, time, lease) = (reply.bytes()?, reply.count()?, reply.bytes()?);
                 let time = Timestamp::from_millis(time);
                 // Damaged messages are skipped; a lease buries them.
-                shown.extend(Shown::read(frame, K::HEAD, place, now, time, lease));
+                let message = Shown::read(frame, K::HEAD, place, now, time, lease);
+                let end = reply.bytes()?;
+                shown.extend(message.map(|message| message.with_end(end, now)));
             }
             let next = listed.map(|listed| shown_by_now(listed, lined));
             Ok((shown, next.transpose()?))

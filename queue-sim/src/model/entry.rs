@@ -50,6 +50,10 @@ impl ModelEntry {
         }
     }
 
+    pub(super) fn group(&self) -> Option<Bytes> {
+        (!self.key.is_empty()).then(|| self.key.clone())
+    }
+
     /// The deadline of its lease, live or expired.
     pub(super) fn deadline(&self) -> Option<u64> {
         match self.place {

@@ -317,6 +317,8 @@ fn letter(entry: &ModelEntry) -> Option<DeadLetter> {
         reason: death.reason.clone(),
         failure: entry.failure.clone(),
         attempts: entry.attempts,
+        priority: entry.priority,
+        group: entry.group(),
         pushed_at: Timestamp::from_millis(entry.pushed),
         died_at: Timestamp::from_millis(death.at),
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, Timestamp};
+use queue_core::{Cursor, Page, Paged, Peeked, Receipt, Standing, TimeToLive, Timestamp};
 
 use super::{
     LeasingModel, ModelResult,
@@ -80,7 +80,11 @@ fn peeked(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Peeked {
         age: Duration::from_millis(now.saturating_sub(entry.pushed)),
         failure: entry.failure.clone(),
         priority: entry.priority,
-        group: (!entry.key.is_empty()).then(|| entry.key.clone()),
+        group: entry.group(),
+        time_to_live: entry.outdates.map(|(end, then)| TimeToLive {
+            limit: Duration::from_millis(end.saturating_sub(now)),
+            then,
+        }),
         standing: standing(entry, place, now),
     }
 }

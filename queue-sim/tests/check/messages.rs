@@ -235,6 +235,8 @@ fn l13_a_letter_has_another_reason() {
         reason: DeathReason::Buried("yes".to_owned()),
         failure: None,
         attempts: 1,
+        priority: 0,
+        group: None,
         pushed_at: queue_sim::world::EPOCH,
         died_at: queue_sim::world::EPOCH,
     };

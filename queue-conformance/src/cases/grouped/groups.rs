@@ -243,3 +243,22 @@ pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>)
         );
     }
 }
+
+pub(crate) async fn l13_a_dead_letter_keeps_its_group(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["b", "a"]).await;
+    let odd = Bytes::from_static(b"\xff\0");
+    queue
+        .push_keyed_one("m", odd.clone())
+        .await
+        .expect("pushes");
+    for _ in 0..3 {
+        let held = take_one(&*queue).await;
+        settle(&*queue, Settlement::retry(held.receipt, ms(0))).await;
+        bury_next(&*queue, "dead").await;
+    }
+    let mut letters = dead(&*queue).await;
+    letters.sort_by_key(|letter| letter.id);
+    let groups: Vec<_> = letters.into_iter().map(|one| one.group).collect();
+    assert_eq!(groups, [Some("b".into()), Some("a".into()), Some(odd)]);
+}

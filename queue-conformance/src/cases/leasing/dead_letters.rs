@@ -28,6 +28,9 @@ pub(crate) async fn l13_a_dead_letter_tells_what_why_and_when(stage: &Stage<'_>)
     assert_eq!((letter.id, letter.attempts), (id(1), 2));
     assert_eq!((&letter.body, &letter.headers), (&body, &headers));
     assert_eq!(letter.reason, DeathReason::Buried("no such order".into()));
+    assert_eq!(letter.priority, 0);
+    let group = (queue.kind() == QueueKind::Grouped).then(|| "-".into());
+    assert_eq!(letter.group, group);
     // A token begins with the time of its lease.
     let died_at = second.receipt.token.get() / Token::PER_MILLI + 1_500;
     assert_eq!(letter.died_at.as_millis(), died_at, "when it died");

@@ -72,6 +72,7 @@ pub(crate) async fn l16_a_ready_message_is_shown_as_it_is(stage: &Stage<'_>) {
         failure: None,
         priority: 0,
         group: (queue.kind() == QueueKind::Grouped).then(|| "-".into()),
+        time_to_live: None,
         standing: Standing::Ready,
     };
     assert_eq!(peek(&*queue, Place::Ready).await, [expected]);
@@ -221,4 +222,45 @@ pub(crate) async fn l16_a_peek_changes_nothing(stage: &Stage<'_>) {
     assert_eq!(ids(&deliveries), [2, 3]);
     assert!(deliveries.iter().all(|delivery| delivery.attempt == 1));
     ack(&*queue, &held).await;
+}
+
+pub(crate) async fn l16_the_rest_of_a_time_to_live_is_shown(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    queue.put(dropped_after(1_000)).await;
+    queue.put_due(buried_after(5_000), ms(3_000)).await;
+    let rest = async |place| {
+        let peeked = peek(&*queue, place).await.into_iter();
+        peeked
+            .map(|one| (one.message.id.get(), one.time_to_live))
+            .collect::<Vec<_>>()
+    };
+    let drop_after = |millis| Some(TimeToLive::drop_after(ms(millis)));
+    let bury_after = |millis| Some(TimeToLive::bury_after(ms(millis)));
+    stage.advance(400).await;
+    assert_eq!(rest(Place::Ready).await, [(1, drop_after(600))]);
+    assert_eq!(rest(Place::Delayed).await, [(2, bury_after(4_600))]);
+    let held = take_one(&*queue).await;
+    assert_eq!(rest(Place::Leased).await, [(1, drop_after(600))]);
+    settle(&*queue, Settlement::release(held.receipt)).await;
+    stage.advance(50).await;
+    assert_eq!(rest(Place::Ready).await, [(1, drop_after(550))]);
+    let held = take_one(&*queue).await;
+    settle(&*queue, Settlement::defer(held.receipt, ms(100))).await;
+    assert_eq!(
+        rest(Place::Delayed).await,
+        [(1, drop_after(550)), (2, bury_after(4_550))]
+    );
+    queue.put_numbered(1).await;
+    assert_eq!(rest(Place::Ready).await, [(3, None)]);
+    stage.advance(100).await;
+    let deliveries = take_for(&*queue, 2, ms(1_000)).await;
+    stage.advance(460).await;
+    let mut leased = rest(Place::Leased).await;
+    leased.sort_unstable_by_key(|(id, _)| *id);
+    assert_eq!(leased, [(1, drop_after(0)), (3, None)], "its lease goes on");
+    for delivery in deliveries {
+        settle(&*queue, Settlement::bury(delivery.receipt, "dead")).await;
+    }
+    queue.revive(&[id(1)]).await.expect("revives");
+    assert_eq!(rest(Place::Ready).await, [(1, None)], "revived without one");
 }

@@ -278,3 +278,21 @@ pub(crate) async fn p2_enqueue_all_splits_and_keeps_the_order(stage: &Stage<'_>)
     );
     assert_eq!(drain(&*queue).await, (1..=300).collect::<Vec<u64>>());
 }
+
+pub(crate) async fn l13_a_dead_letter_keeps_its_priority(stage: &Stage<'_>) {
+    let queue = stage.priority().await;
+    enqueue(&queue, &[-7, i16::MAX, i16::MIN]).await;
+    let late = buried_after(1_000_000).with_header("tenant", "acme");
+    queue.enqueue_one(late, 4).await.expect("pushes");
+    for _ in 0..2 {
+        bury_next(&*queue, "dead").await;
+    }
+    let held = take_one(&*queue).await;
+    settle(&*queue, Settlement::retry(held.receipt, ms(0))).await;
+    bury_next(&*queue, "dead").await;
+    bury_next(&*queue, "dead").await;
+    let letters = dead(&*queue).await.into_iter();
+    let mut priorities: Vec<_> = letters.map(|one| one.priority).collect();
+    priorities.sort_unstable();
+    assert_eq!(priorities, [i16::MIN, -7, 4, i16::MAX]);
+}

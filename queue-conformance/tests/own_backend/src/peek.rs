@@ -54,6 +54,10 @@ impl State {
             failure: stored.failure.clone(),
             priority: 0,
             group: None,
+            time_to_live: stored.end.map(|(end, then)| TimeToLive {
+                limit: end.since(now),
+                then,
+            }),
             standing: self.standing(place, id, left),
         }
     }

@@ -181,6 +181,8 @@ impl State {
             reason,
             failure: stored.failure,
             attempts: stored.attempts,
+            priority: 0,
+            group: None,
             pushed_at: stored.pushed,
             died_at: now,
         };
