@@ -4,7 +4,11 @@ use bytes::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::ser::{Formatter, Serializer};
 
-use super::{Codec, failed, finite::Finite};
+use super::{
+    Codec, failed,
+    finite::{Finite, Unfit},
+    refusal::Refusal,
+};
 use crate::Result;
 
 /// Room for a small value: growing bit by bit costs more than writing it.
@@ -49,11 +53,15 @@ impl Json {
         let has_null = Cell::new(false);
         let mut json = Serializer::with_formatter(&mut body, NullSpotter(&has_null));
         let written = value.serialize(&mut json);
-        written.map_err(|error| failed("JSON", "encode", type_name::<T>(), error))?;
+        let refused = |why| failed("JSON", "encode", type_name::<T>(), why);
+        written.map_err(|error| refused(Refusal::of_json(&error)))?;
         // Only a `null` can stand for such a float. So most values are serialized once.
         if has_null.get() {
             let passed = value.serialize(Finite);
-            passed.map_err(|unfit| failed("JSON", "encode", type_name::<T>(), unfit))?;
+            passed.map_err(|unfit| match unfit {
+                Unfit::NoNumber(_) => refused(Refusal::new(unfit.to_string())),
+                Unfit::Said(message) => refused(Refusal::of_serde(&message)),
+            })?;
         }
         Ok(body.into())
     }
@@ -64,8 +72,10 @@ impl Json {
     ///
     /// `Codec` if the bytes are not such a value.
     pub fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T> {
-        serde_json::from_slice(body)
-            .map_err(|error| failed("JSON", "decode", type_name::<T>(), error))
+        serde_json::from_slice(body).map_err(|error| {
+            let why = Refusal::of_json(&error);
+            failed("JSON", "decode", type_name::<T>(), why)
+        })
     }
 }
 

@@ -5,6 +5,7 @@ mod json;
 #[cfg(feature = "msgpack")]
 mod msgpack;
 mod raw;
+mod refusal;
 
 use std::fmt::Debug;
 
@@ -12,10 +13,14 @@ use bytes::Bytes;
 
 #[cfg(feature = "msgpack")]
 pub use self::msgpack::MessagePack;
+use self::refusal::Refusal;
 pub use self::{json::Json, raw::Raw};
 use crate::{Error, ErrorKind, Result};
 
 /// How a [`Typed`](crate::Typed) handle writes and reads its values.
+///
+/// The errors of this crate's codecs name the place and what was expected there, and never the value: an error goes to
+/// logs and operators, and into the reason of a dead letter. A codec of your own should do the same.
 pub trait Codec<T>: Debug + Send + Sync + 'static {
     /// The body for this value.
     ///
@@ -32,15 +37,10 @@ pub trait Codec<T>: Debug + Send + Sync + 'static {
     fn decode(&self, body: &Bytes) -> Result<T>;
 }
 
-fn failed(
-    codec: &str,
-    action: &str,
-    type_name: &str,
-    source: impl std::error::Error + Send + Sync + 'static,
-) -> Error {
+fn failed(codec: &str, action: &str, type_name: &str, why: Refusal) -> Error {
     Error::new(
         ErrorKind::Codec,
-        format!("{codec} cannot {action} a {type_name}: {source}"),
+        format!("{codec} cannot {action} a {type_name}: {why}"),
     )
-    .with_source(source)
+    .with_source(why)
 }

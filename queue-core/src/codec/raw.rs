@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-use super::{Codec, failed};
+use super::{Codec, failed, refusal::Refusal};
 use crate::Result;
 
 /// The bytes as they are, for `Bytes`, `Vec<u8>` and `String`.
@@ -43,6 +43,7 @@ impl Codec<String> for Raw {
     }
 
     fn decode(&self, body: &Bytes) -> Result<String> {
-        String::from_utf8(body.to_vec()).map_err(|error| failed("Raw", "decode", "String", error))
+        let text = std::str::from_utf8(body).map(str::to_owned);
+        text.map_err(|error| failed("Raw", "decode", "String", Refusal::new(error.to_string())))
     }
 }

@@ -1,5 +1,8 @@
 //! Codecs: a value survives the round trip, and a body of another kind is a codec error.
 
+mod depth;
+mod secrets;
+
 use queue_core::{Bytes, Codec, ErrorKind, Json, Raw};
 use serde::{Deserialize, Serialize};
 
