@@ -52,8 +52,8 @@ pub use self::{
     samples::{Rates, Sample, Sampler},
     shell::ShellCommand,
     transfer::{
-        ExportedBody, ExportedGroup, ExportedMessage, ExportedPlace, Transferred, export, import,
-        move_messages,
+        Exported, ExportedBody, ExportedGroup, ExportedMessage, ExportedPlace, ExportedTimeToLive,
+        Transferred, export, import, move_messages,
     },
     words::{counted, duration_in_words, holder_in_words, standing_in_words},
 };

@@ -7,11 +7,12 @@ use std::{
     path::Path,
 };
 
-use queue_core::{Backend, Error, ErrorKind, QueueKind, Result, limits};
+use queue_core::{Backend, Error, ErrorKind, Json, QueueKind, Result, limits};
 use queue_ops::{
     ExportedMessage, ExportedPlace, Transferred, counted, export, import, move_messages,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::{
     End, Outcome,
@@ -75,19 +76,28 @@ pub(crate) async fn export_to(
         bar.inc(1);
         put(&line(&message)?)
     };
-    let count = export(backend, queue, &mut write).await?;
+    let done = export(backend, queue, &mut write).await?;
     file.flush().map_err(of(path))?;
     bar.finish_and_clear();
+    let missing = match (done.missing, counters.paused) {
+        (0, _) => String::new(),
+        (count, true) => format!("; {count} left the queue meanwhile, and are missing"),
+        (count, false) => format!(
+            "; {count} left the queue meanwhile, and are missing: pause {queue} for an exact copy"
+        ),
+    };
     if to.is_some() {
-        output.show(&serde_json::json!({ "exported": count }), || {
-            let live = match counters.paused {
-                true => "",
-                false => "; the queue was not paused: what was acked meanwhile may be missing",
-            };
-            format!("{} exported{live}", counted(count, "message"))
+        output.show(&done, || {
+            format!("{} exported{missing}", counted(done.exported, "message"))
         })?;
+    } else if done.missing > 0 {
+        // The standard output has the messages.
+        eprintln!("{} exported{missing}", counted(done.exported, "message"));
     }
-    Ok(End::Well)
+    Ok(match done.missing {
+        0 => End::Well,
+        _ => End::Findings,
+    })
 }
 
 pub(crate) async fn import_from(
@@ -117,8 +127,9 @@ pub(crate) async fn import_from(
         let is_last = next.is_none();
         if let Some((text, number)) = next {
             let text = text.map_err(of(path))?;
-            bar.inc(text.len() as u64 + 1);
-            let message: ExportedMessage = serde_json::from_str(&text).map_err(|error| {
+            let length = text.len();
+            bar.inc(length as u64 + 1);
+            let message = Json::read::<ExportedMessage>(&text.into()).map_err(|error| {
                 Error::invalid(format!(
                     "{}, line {number}: {error}; lines before it may be imported already, and importing the mended \
                      file pushes none of them twice",
@@ -129,7 +140,7 @@ pub(crate) async fn import_from(
                 ExportedPlace::Leased if !arguments.leased => left += 1,
                 ExportedPlace::Dead if !arguments.dead => left += 1,
                 _ => {
-                    bytes += text.len();
+                    bytes += length;
                     batch.push(message);
                 }
             }
@@ -143,7 +154,13 @@ pub(crate) async fn import_from(
         }
     }
     bar.finish_and_clear();
-    output.show(&all, || {
+    let told = json!({
+        "pushed": all.pushed,
+        "pushed_before": all.pushed_before,
+        "full": all.full,
+        "left_in_file": left,
+    });
+    output.show(&told, || {
         let mut said = format!("{} imported", counted(all.pushed, "message"));
         for (count, what) in [
             (all.pushed_before, "were imported before"),
@@ -185,11 +202,14 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
     }
     let old = open_leasing(backend, from).await?;
     open_leasing(backend, to).await?;
+    let (new_config, _) = open(backend, to).await?;
+    let (old_config, _) = open(backend, from).await?;
+    let lost = lost_between(old_config.kind(), new_config.kind());
     let depth = old.depth().await?;
     let count = depth.ready + depth.delayed;
     if !arguments.yes {
         write_line(&format!(
-            "would pause {from}, and move {} to {to}; {} leased and {} dead stay: say --yes",
+            "would pause {from}, and move {} to {to}, without {lost}; {} leased and {} dead stay: say --yes",
             counted(count, "message"),
             depth.leased,
             depth.dead
@@ -206,7 +226,10 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
     bar.finish_and_clear();
     output.show(&moved, || {
         let count = moved.pushed + moved.pushed_before;
-        let mut said = format!("{} moved; {from} is paused", counted(count, "message"));
+        let mut said = format!(
+            "{} moved, without {lost}; {from} is paused",
+            counted(count, "message")
+        );
         if moved.full > 0 {
             said.push_str(&format!(
                 "; {to} is full: make room, and repeat it with --transfer '{transfer}'"
@@ -218,8 +241,28 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
                 moved.in_both
             ));
         }
+        if moved.stay > 0 {
+            said.push_str(&format!(
+                "; {} stay, because their groups are paused or parked, or a message of theirs is leased: `qk groups {from}`",
+                moved.stay
+            ));
+        }
         said
     })?;
-    let is_done = moved.full == 0 && moved.in_both == 0;
+    let is_done = moved.full == 0 && moved.in_both == 0 && moved.stay == 0;
     Ok(if is_done { End::Well } else { End::Findings })
+}
+
+/// What a message loses on the way from a queue of one kind to a queue of another.
+fn lost_between(old: QueueKind, new: QueueKind) -> String {
+    let mut lost = "attempts, reasons, ages, dedup marks".to_owned();
+    lost.push_str(match old {
+        // No peek shows them.
+        QueueKind::Bounded => ", distinct keys",
+        QueueKind::Priority if new != old => ", priorities",
+        QueueKind::Grouped if new != old => ", groups",
+        QueueKind::Grouped => ", rules of groups",
+        _ => "",
+    });
+    lost
 }
