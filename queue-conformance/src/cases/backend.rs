@@ -41,6 +41,8 @@ pub(crate) async fn limits_a_bad_name_is_refused(_stage: &Stage<'_>) {
         "ümlaut",
         "a/b",
         "a*b",
+        ".",
+        "..",
     ] {
         refused(QueueName::new(wrong), &format!("{wrong:?}"));
     }
@@ -54,6 +56,9 @@ pub(crate) async fn limits_every_allowed_name_is_its_own_queue(stage: &Stage<'_>
         "a:",
         "a:b",
         "a.b",
+        "...",
+        ".a",
+        "a..",
         "a-b",
         "a_b",
         "0",

@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 const MOST: usize = 127;
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Lists(Vec<Lists>);
+struct Lists(Vec<Self>);
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Maps(BTreeMap<String, Maps>);
+struct Maps(BTreeMap<String, Self>);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Linked {
-    next: Option<Box<Linked>>,
+    next: Option<Box<Self>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Chain {
     End,
-    More(Box<Chain>),
+    More(Box<Self>),
 }
 
 /// Its unknown fields are skipped.

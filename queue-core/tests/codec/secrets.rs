@@ -333,7 +333,7 @@ fn no_error_tells_anything_of_any_value() {
         ]
         .into_iter()
         .flatten()
-        .map(|error| assert_tells_nothing(&error).len())
+        .filter(|error| !assert_tells_nothing(error).is_empty())
         .count()
     }
     check_property(3_000, secret_values(), |value| {

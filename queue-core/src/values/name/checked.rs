@@ -10,8 +10,8 @@ impl QueueName {
     ///
     /// # Errors
     ///
-    /// [`Invalid`](crate::ErrorKind::Invalid), showing the name, if it is empty, too long, or has
-    /// another character in it.
+    /// [`Invalid`](crate::ErrorKind::Invalid), showing the name, if it is empty, too long, has another
+    /// character in it, or is `.` or `..`.
     pub fn new(name: impl AsRef<str>) -> Result<Self> {
         let name = name.as_ref();
         if name.is_empty() {
@@ -29,6 +29,11 @@ impl QueueName {
         if let Some(wrong) = name.chars().find(|&c| !is_allowed(c)) {
             return Err(Error::invalid(format!(
                 "the queue name {name:?} has {wrong:?} in it: use A-Z a-z 0-9 . _ : - only"
+            )));
+        }
+        if matches!(name, "." | "..") {
+            return Err(Error::invalid(format!(
+                "the queue name {name:?} is a directory in every path and link: use another name"
             )));
         }
         Ok(Self(name.into()))

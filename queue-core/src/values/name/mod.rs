@@ -6,10 +6,10 @@ use std::{borrow::Borrow, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-/// A queue's name: 1 to 128 of the characters `A-Z a-z 0-9 . _ : -`.
+/// A queue's name: 1 to 128 of the characters `A-Z a-z 0-9 . _ : -`, but not `.` or `..`.
 ///
 /// The set leaves out what Redis keys, hash tags, shells and log lines treat specially, so that
-/// a name reads the same wherever it turns up. Cloning copies a pointer.
+/// a name reads the same wherever it turns up. In a path, `.` and `..` are no names. Cloning copies a pointer.
 ///
 /// ```
 /// use queue_core::QueueName;
