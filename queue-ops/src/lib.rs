@@ -32,6 +32,7 @@ mod diagnosis;
 mod fingerprint;
 mod groups;
 mod open;
+mod redaction;
 mod samples;
 #[cfg(feature = "schedules")]
 mod schedules;
@@ -49,6 +50,7 @@ pub use self::{
     fingerprint::{FailureGroup, fingerprint, group_failures, ids_of_failure},
     groups::{group_as_json, group_in_words, group_key, key_in_words, open_grouped, rule_in_words},
     open::list_queues,
+    redaction::redacted,
     samples::{Rates, Sample, Sampler},
     shell::ShellCommand,
     transfer::{

@@ -268,7 +268,7 @@ fn messagepack_errors_name_the_place_and_what_was_expected() {
             b"\x81\xa6number\xa84111 s3c",
             "a value of another type, FixStr at byte 9",
         ),
-        (b"\x82\xa6number\x01\xa4text\xa7s3cret\xff", "at byte 21"),
+        (b"\x82\xa6number\x01\xa4text\xa7s3cret\xff", "at byte 22"),
     ] {
         let said = error_of::<Card>(&MessagePack, &Bytes::copy_from_slice(body));
         assert!(said.contains(expected), "{body:?}: {said}");

@@ -38,7 +38,6 @@ pub use self::{
     metrics::{BUSIEST_GROUP_SHARE, GROUPS, STANDSTILL_SECONDS},
 };
 
-type Redact = dyn Fn(&QueueName, &Bytes) -> Option<Bytes> + Send + Sync;
 type OnAction = dyn Fn(&AuditEntry) + Send + Sync;
 
 /// The page, before it is a router.
@@ -49,7 +48,6 @@ pub struct Web {
     access: Option<Access>,
     hosts: Arc<[String]>,
     public_url: Option<Arc<PublicUrl>>,
-    redact: Option<Arc<Redact>>,
     on_action: Option<Arc<OnAction>>,
     audit: Arc<Audit>,
     watch: Option<Watch>,
@@ -64,7 +62,6 @@ impl Web {
             access: None,
             hosts: Arc::default(),
             public_url: None,
-            redact: None,
             on_action: None,
             audit: Arc::default(),
             watch: None,
@@ -108,13 +105,14 @@ impl Web {
         self
     }
 
-    /// Shows of each body what this function returns, and nothing of it if that is `None`. All of a body is shown by
-    /// default, up to 4 KiB.
+    /// Shows of each body and result what this function returns, and nothing of it if that is `None`. It hides the other
+    /// texts of users, too: reasons, progress and keys of groups, see [`redacted`](crate::redacted). All is shown by default,
+    /// of a body up to 4 KiB.
     pub fn redact(
         mut self,
         redact: impl Fn(&QueueName, &Bytes) -> Option<Bytes> + Send + Sync + 'static,
     ) -> Self {
-        self.redact = Some(Arc::new(redact));
+        self.backend = crate::redacted(self.backend, redact);
         self
     }
 

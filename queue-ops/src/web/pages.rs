@@ -19,7 +19,7 @@ use super::{
     frame::{Frame, Reader},
     group_table,
     hex::hex,
-    show::{Failed, act, command, finding, live_page, page, standing},
+    show::{Failed, act, body, command, finding, live_page, page, standing},
     watch::{Watch, chart, rate},
 };
 use crate::{
@@ -256,7 +256,7 @@ pub(super) async fn place(
                     td.number { (one.attempts) } td { (words(one.age)) }
                     td.text { (one.message.headers.job().unwrap_or_default()) }
                     td.text { (one.failure.as_deref().unwrap_or_default()) }
-                    td.text { code { (web.body(&queue, &one.message.body)) } }
+                    td.text { code { (body(&one.message.body)) } }
                 }
             } }
         } }
@@ -324,7 +324,7 @@ pub(super) async fn message(
             )
         }
         Found::Done(result) => (
-            format!("done: {}", web.body(&queue, result)),
+            format!("done: {}", body(result)),
             "Its result goes when its time is over.",
         ),
         Found::Gone => (
@@ -400,7 +400,7 @@ pub(super) async fn dead(
             tbody { @for letter in &letters.entries { tr {
                 td { a href=(frame.to(&["queues", queue.as_str(), "messages", &letter.id.to_string()])) { "#" (letter.id) } }
                 td.text { (letter.why()) }
-                td.text { code { (web.body(&queue, &letter.body)) } }
+                td.text { code { (body(&letter.body)) } }
             } } }
         } }
         @if let Some(next) = letters.next { p { a href=(frame.after(&["queues", queue.as_str(), "dead"], &next.get().to_string())) { "More dead letters" } } }

@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use maud::{DOCTYPE, Markup, html};
-use queue_core::{Bytes, Error, ErrorKind, QueueName, Standing};
+use queue_core::{Bytes, Error, ErrorKind, Standing};
 
 use super::{
     Web,
@@ -150,32 +150,22 @@ pub(super) fn standing(standing: &Standing) -> String {
     standing_in_words(standing, |text| String::from_utf8_lossy(text).into_owned())
 }
 
-impl Web {
-    /// A body as the host lets it be seen: text, or hexadecimal; up to 4 KiB.
-    pub(super) fn body(&self, queue: &QueueName, body: &Bytes) -> String {
-        let body = match &self.redact {
-            Some(redact) => match redact(queue, body) {
-                Some(body) => body,
-                None => return "(not shown)".to_owned(),
-            },
-            None => body.clone(),
-        };
-        let shown = body.slice(..body.len().min(SHOWN));
-        let mut text = match std::str::from_utf8(&shown) {
-            Ok(text) => text.to_owned(),
-            // The cut may be within a character.
-            Err(error) if error.error_len().is_none() => {
-                String::from_utf8_lossy(&shown[..error.valid_up_to()]).into_owned()
-            }
-            Err(_) => hex(&shown),
-        };
-        if shown.len() < body.len() {
-            text.push_str(&format!("… ({} bytes in all)", body.len()));
+/// A body: text, or hexadecimal; up to 4 KiB.
+pub(super) fn body(body: &Bytes) -> String {
+    let shown = body.slice(..body.len().min(SHOWN));
+    let mut text = match std::str::from_utf8(&shown) {
+        Ok(text) => text.to_owned(),
+        // The cut may be within a character.
+        Err(error) if error.error_len().is_none() => {
+            String::from_utf8_lossy(&shown[..error.valid_up_to()]).into_owned()
         }
-        text
+        Err(_) => hex(&shown),
+    };
+    if shown.len() < body.len() {
+        text.push_str(&format!("… ({} bytes in all)", body.len()));
     }
+    text
 }
-
 /// A form with one button.
 pub(super) fn act(to: &str, verb: &str, what: &str, fields: &[(&str, String)]) -> Markup {
     html! {

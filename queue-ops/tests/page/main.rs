@@ -6,6 +6,7 @@ mod doors;
 mod large;
 mod links;
 mod machines;
+mod redacted;
 mod shown;
 mod site;
 mod verbs;

@@ -37,6 +37,66 @@ fn to_listen_on_all_addresses_demands_hosts() {
     }
 }
 
+/// Each pod reaches what it needs, and is reached at its own port alone.
+#[test]
+fn the_manifests_give_each_pod_no_token_and_a_network_policy() {
+    let parts: Vec<&str> = KUBERNETES.split("\n---\n").collect();
+    let of_kind = |kind: &str| -> Vec<&str> {
+        let kind = format!("kind: {kind}\n");
+        parts
+            .iter()
+            .copied()
+            .filter(|part| part.contains(&kind))
+            .collect()
+    };
+    let deployments = of_kind("Deployment");
+    let policies = of_kind("NetworkPolicy");
+    assert_eq!((deployments.len(), policies.len()), (2, 2));
+    for (app, port, from) in [
+        ("service", 8080, "[ingress-nginx, monitoring]"),
+        ("qk", 7700, "[ingress-nginx, monitoring, keda]"),
+    ] {
+        let own = |parts: &[&str]| -> String {
+            let name = format!("  name: {app}\n");
+            let mut own = parts.iter().filter(|part| part.contains(&name));
+            own.next().unwrap_or_else(|| panic!("of {app}")).to_string()
+        };
+        let pod = own(&deployments);
+        assert!(
+            pod.contains("      automountServiceAccountToken: false\n"),
+            "{app}"
+        );
+        assert!(pod.contains(&format!("containerPort: {port}}}")), "{app}");
+        let policy = own(&policies);
+        assert!(policy.contains("policyTypes: [Ingress, Egress]"), "{app}");
+        assert!(
+            policy.contains(&format!("matchLabels: {{app: {app}}}")),
+            "{app}"
+        );
+        let (ingress, egress) = policy.split_once("  egress:\n").expect("both ways");
+        let ports = |part: &str| -> Vec<String> {
+            let ports = part.split("{port: ").skip(1);
+            ports
+                .filter_map(|rest| Some(rest.split_once('}')?.0.to_owned()))
+                .collect()
+        };
+        assert_eq!(ports(ingress), [format!("{port}, protocol: TCP")], "{app}");
+        assert!(ingress.contains(&format!("values: {from}")), "{app}");
+        let needed = [
+            "53, protocol: UDP",
+            "53, protocol: TCP",
+            "6379, protocol: TCP",
+        ];
+        assert_eq!(ports(egress), needed, "{app}");
+        // Neither rule is open to all.
+        assert_eq!(egress.matches("    - to:\n").count(), 2, "{app}");
+        assert!(
+            egress.contains("{app: redis}") && egress.contains("kube-system"),
+            "{app}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn the_probes_and_the_autoscaler_of_the_manifests_are_answered() {
     // As in the container, but for the address: all of them are listened on, so the hosts have to be named.

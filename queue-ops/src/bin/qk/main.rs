@@ -105,6 +105,12 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Some(recipe) => recipe::backend(redis?, recipe),
         None => Arc::new(redis?),
     };
+    let shared = match &arguments.command {
+        Command::Peek {
+            no_bodies: true, ..
+        } => queue_ops::redacted(shared, |_, _| None),
+        _ => shared,
+    };
     let backend = &*shared;
     match &arguments.command {
         Command::Ls => queues::list(backend, arguments.recipe.is_some(), output).await,

@@ -1,0 +1,169 @@
+//! Who must not see what is in the messages sees nothing of it, on any surface.
+
+use std::{sync::Arc, time::Duration};
+
+use queue_core::{
+    Backend, Bytes, Extension, Group, GroupedConfig, GroupedQueue, GroupedQueueExt, Json,
+    KeptResult, Leasing, LeasingExt, OnDeath, Page, Push, Queues, Settlement,
+};
+use queue_memory::MemoryBackend;
+use queue_ops::web::Web;
+
+use crate::site::{HOUR, Site};
+
+const SECRET: &str = "s3cret";
+
+/// A queue with a secret in each text that a user writes.
+async fn with_secrets(queues: &Queues) -> Arc<dyn GroupedQueue> {
+    let config = GroupedConfig::loose(10).with_on_death(OnDeath::Park);
+    let queue = queues
+        .backend()
+        .open_grouped(&"orders".parse().expect("a name"), &config)
+        .await
+        .expect("opens");
+    let push = || {
+        let body = Json::write(&SECRET).expect("a text");
+        Push::new(body)
+            .with_header("tenant", SECRET)
+            .with_header("job", "mail")
+    };
+    let secret = |what: &str| format!("{what} of customer {SECRET} failed");
+    for number in 0..5 {
+        let key = format!("{SECRET} {}", number / 4);
+        queue.push_keyed_one(push(), key).await.expect("pushes");
+    }
+    let mut held = queue
+        .receive(4, HOUR, Duration::ZERO)
+        .await
+        .expect("leases");
+    let mut next = || held.remove(0).receipt;
+    let retry = Settlement::retry_because(next(), HOUR, secret("retry"));
+    let dead = Settlement::bury(next(), secret("burial"));
+    let result = KeptResult::new(SECRET, HOUR);
+    let done = Settlement::ack_with(next(), result);
+    queue.settle(&[retry, dead, done]).await.expect("settles");
+    let progress = Extension::with_progress(next(), SECRET);
+    queue.extend(&[progress], HOUR).await.expect("extends");
+    queue
+}
+
+/// The paths of all pages, and of the same as JSON.
+fn paths() -> Vec<String> {
+    let mut paths: Vec<String> = [
+        "/",
+        "/dead",
+        "/workers",
+        "/audit",
+        "/metrics",
+        "/queues/orders",
+        "/queues/orders/dead",
+        "/queues/orders/in/ready",
+        "/queues/orders/in/delayed",
+        "/queues/orders/in/leased",
+        "/api/queues",
+        "/api/queues/orders",
+        "/api/queues/orders/groups",
+    ]
+    .map(str::to_owned)
+    .into();
+    for id in 1..=5 {
+        paths.push(format!("/queues/orders/messages/{id}"));
+        paths.push(format!("/api/queues/orders/messages/{id}"));
+    }
+    paths
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_of_what_users_wrote_is_on_any_surface() {
+    let all = Site::new();
+    with_secrets(&all.queues).await;
+    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let tells = |text: &str| text.contains(SECRET) || text.contains(&hex);
+    let mut telling = 0;
+    for path in paths() {
+        telling += usize::from(tells(&all.get(&path).await.text));
+    }
+    assert!(telling > 10, "the secrets are there: {telling}");
+    let mut hidden = Site::with(|web| {
+        web.writes(crate::site::TOKEN)
+            .expect("a token")
+            .redact(|_, _| None)
+    });
+    with_secrets(&hidden.queues).await;
+    hidden.sign_in("").await;
+    for path in paths() {
+        let answer = hidden.get(&path).await;
+        assert!(answer.status.is_success(), "{path}: {answer:?}");
+        assert!(!tells(&answer.text), "{path}: {}", answer.text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_acts_on_failures_and_groups_that_are_hidden() {
+    let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
+    let queues = Queues::from(Arc::clone(&backend));
+    let queue = with_secrets(&queues).await;
+    let hidden = queue_ops::redacted(Arc::clone(&backend), |_, body| {
+        Some(body.slice(..body.len().min(2)))
+    });
+    let seen = queue_ops::open_grouped(&*hidden, &"orders".parse().expect("a name"))
+        .await
+        .expect("opens");
+    let letters = seen.dead_letters(Page::first(9)).await.expect("lists");
+    assert_eq!(
+        letters.entries[0].body, "\"s",
+        "as the program lets it be seen"
+    );
+    assert_eq!(letters.entries[0].headers.job(), Some("mail"));
+    let groups = |groups: Vec<Group>| -> Vec<Bytes> {
+        let parked = groups.into_iter().filter(Group::is_paused);
+        parked.map(|group| group.key).collect()
+    };
+    let shown = groups(seen.groups(Page::first(9)).await.expect("lists").entries);
+    assert_eq!(shown.len(), 1);
+    assert_eq!(
+        letters.entries[0].group.as_ref(),
+        Some(&shown[0]),
+        "one text, one name"
+    );
+    seen.resume_group(shown[0].clone()).await.expect("resumes");
+    let parked = groups(queue.groups(Page::first(9)).await.expect("lists").entries);
+    assert_eq!(parked, [""; 0], "the group itself was resumed");
+    // One cause stays one cause.
+    let same = ["order 7: no paper", "order 8: no paper", "order 8: no ink"];
+    for why in same {
+        let held = queue
+            .receive_one(HOUR, Duration::ZERO)
+            .await
+            .expect("leases");
+        let Some(held) = held else {
+            queue.push_keyed_one("m", "k").await.expect("pushes");
+            let held = queue
+                .receive_one(HOUR, Duration::ZERO)
+                .await
+                .expect("leases");
+            let held = held.expect("it is ready");
+            queue
+                .settle(&[Settlement::bury(held.receipt, why)])
+                .await
+                .expect("buries");
+            queue.resume_group("k").await.expect("resumes");
+            continue;
+        };
+        queue
+            .settle(&[Settlement::bury(held.receipt, why)])
+            .await
+            .expect("buries");
+    }
+    let letters = seen
+        .dead_letters(Page::first(9))
+        .await
+        .expect("lists")
+        .entries;
+    let counts: Vec<u64> = queue_ops::group_failures(&letters)
+        .iter()
+        .map(|group| group.count)
+        .collect();
+    assert_eq!(counts, [2, 1, 1]);
+    let _ = Web::new(hidden);
+}
