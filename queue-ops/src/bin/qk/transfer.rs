@@ -9,7 +9,8 @@ use std::{
 
 use queue_core::{Backend, Error, ErrorKind, Json, QueueKind, Result, limits};
 use queue_ops::{
-    ExportedMessage, ExportedPlace, Transferred, counted, export, import, move_messages,
+    ExportedMessage, ExportedPlace, ShellCommand, Transferred, counted, export, import,
+    move_messages,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -219,7 +220,10 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
     old.pause().await?;
     let transfer = arguments.transfer.clone();
     let transfer = transfer.unwrap_or_else(|| new_transfer(from));
-    eprintln!("if this breaks, repeat it with --transfer '{transfer}'");
+    let again = ShellCommand::new("move").value(from).value(to);
+    let again = again.option("transfer", &transfer).flag("yes");
+    let again = output.command(&again);
+    eprintln!("if this breaks, repeat it: {again}");
     let bar = progress(count);
     let mut show = |done| bar.set_position(done);
     let moved = move_messages(backend, from, to, &transfer, &mut show).await?;
@@ -232,7 +236,7 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
         );
         if moved.full > 0 {
             said.push_str(&format!(
-                "; {to} is full: make room, and repeat it with --transfer '{transfer}'"
+                "; {to} is full: make room, and repeat it: {again}"
             ));
         }
         if moved.in_both > 0 {
@@ -243,8 +247,9 @@ pub(crate) async fn move_all(backend: &dyn Backend, arguments: &Move, output: &O
         }
         if moved.stay > 0 {
             said.push_str(&format!(
-                "; {} stay, because their groups are paused or parked, or a message of theirs is leased: `qk groups {from}`",
-                moved.stay
+                "; {} stay, because their groups are paused or parked, or a message of theirs is leased: {}",
+                moved.stay,
+                output.command(&ShellCommand::new("groups").value(from))
             ));
         }
         said
