@@ -50,7 +50,7 @@ pub struct OptionalRight {
     pub rule: &'static str,
     /// The gain by the right.
     pub gives: &'static str,
-    /// What the user can then read or do beyond the keys of the queues.
+    /// The knowledge and the power beyond the keys of the queues that the user then has.
     pub exposes: &'static str,
 }
 

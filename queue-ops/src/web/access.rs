@@ -24,7 +24,7 @@ use super::{
 /// The cookie that names the session of whoever signed in.
 const COOKIE: &str = "qk-session";
 
-/// What is needed to let somebody act. Clones share it.
+/// The token, the sessions, and the wrong tokens so far. Clones share them.
 #[derive(Clone)]
 pub(super) struct Access(Arc<Inner>);
 
@@ -60,7 +60,7 @@ impl fmt::Debug for Access {
     }
 }
 
-/// Who reads the page, by the session of the request.
+/// The reader of the page, by the session of the request.
 pub(super) fn reader(web: &Web, headers: &HeaderMap) -> Reader {
     match &web.access {
         None => Reader::ReadOnly,

@@ -1,4 +1,4 @@
-//! Where a page is mounted, and who reads it: whatever each page's frame and links need.
+//! The path at which a page is mounted, and its reader: each page's frame and links depend on both.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -51,7 +51,7 @@ impl Frame {
         address
     }
 
-    /// The same for what comes after an entry.
+    /// The same, for the entries after this one.
     pub(super) fn after(&self, parts: &[&str], after: &str) -> String {
         let mut address = self.to(parts);
         address.push_str("?after=");

@@ -1,4 +1,4 @@
-//! What each request has to have, and what each response has: hosts, origins, sizes, times, and headers.
+//! The conditions of each request, and the headers of each response: hosts, origins, sizes, times.
 
 use std::time::Duration;
 

@@ -28,9 +28,9 @@ use crate::{Rates, Sample, Sampler};
 /// Queues that are sampled.
 const SAMPLED: NonZeroUsize = NonZeroUsize::new(1_000).unwrap();
 
-/// Pages that are told of samples at a time: each keeps a connection.
+/// Pages that follow the samples at a time: each keeps a connection.
 const STREAMS: usize = 128;
-/// The time for which a page is told of samples. Then it asks again by itself, and pages that nobody sees are gone.
+/// The time for which a page follows the samples. Then its script connects again, unless the page was closed.
 const STREAM: Duration = Duration::from_secs(600);
 
 /// The shortest interval between two samples.

@@ -1,4 +1,4 @@
-//! Who gets in: hosts, origins, tokens, sessions.
+//! The doors of the page: hosts, origins, tokens, sessions.
 
 use axum::{Router, http::StatusCode};
 use queue_core::Leasing;

@@ -1,4 +1,4 @@
-//! What machines read: gauges, JSON, the number for autoscalers, probes.
+//! Numbers for machines: gauges, JSON, the number for autoscalers, probes.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What pages show: order, filters, both sides of each condition, and text that is no markup.
+//! The content of the pages: order, filters, both sides of each condition, and text that is no markup.
 
 use std::{sync::Arc, time::Duration};
 
@@ -263,7 +263,7 @@ async fn a_place_shows_its_messages_and_no_others() {
     );
 }
 
-/// A message in each state: what is said of it, and what can be done.
+/// A message in each state: the words for it, and its buttons.
 #[tokio::test(start_paused = true)]
 async fn a_message_offers_what_fits_its_state() {
     let site = Site::signed_in().await;

@@ -232,7 +232,7 @@ async fn each_verb_changes_what_it_names_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_action_at_all_is_refused() {
+async fn malformed_actions_are_refused() {
     let site = Site::signed_in().await;
     let queue = fill(&site, "orders").await;
     for (path, fields) in [

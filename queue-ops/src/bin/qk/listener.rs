@@ -22,7 +22,7 @@ const HEAD: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(900);
 /// The time that requests have to end once their connection or the program shall end.
 const LAST_REQUESTS: Duration = Duration::from_secs(2);
-/// The pause after the system refused a connection, as it does without a free descriptor.
+/// The pause after the system refused a connection, as it does if no descriptor is free.
 const REFUSED: Duration = Duration::from_millis(200);
 
 /// Serves until `stop` ends, and a little longer for requests that are under way.
