@@ -458,7 +458,12 @@ async fn wrong_tokens_slow_down_their_address_alone() {
         .ask("POST", "/sign-in", &claimed, &format!("token={TOKEN}"))
         .await;
     assert_eq!(answer.status, 429);
-    // Others sign in meanwhile, and programs go on.
+    // A program at this address goes on, others sign in meanwhile.
+    assert_eq!(
+        thief.api("orders", "{}").await.status,
+        422,
+        "the token is right"
+    );
     assert_eq!(status(&operator, TOKEN).await, 303);
     assert_eq!(site.api("orders", "{}").await.status, 422);
     tokio::time::advance(Duration::from_secs(seconds)).await;

@@ -48,7 +48,7 @@ fn is_own(address: &str, base: &str) -> bool {
 }
 
 /// Reads each page that a link leads to, and presses each button. Returns the number of pages.
-async fn crawl(site: &Site, base: &str, start: &str) -> usize {
+async fn crawl(site: &Site, base: &str, start: &str, acts: bool) -> usize {
     let (mut open, mut seen) = (vec![start.to_owned()], BTreeSet::new());
     let mut forms = Vec::new();
     while let Some(path) = open.pop() {
@@ -66,6 +66,14 @@ async fn crawl(site: &Site, base: &str, start: &str) -> usize {
             }
         }
         forms.extend(Form::all(&answer.text));
+    }
+    if !acts {
+        // The sign-in alone, if there is one.
+        assert!(
+            forms.iter().all(|form| form.button == "Sign in"),
+            "{forms:?}"
+        );
+        return seen.len();
     }
     assert!(forms.len() > 3 * NAMES.len(), "{}", forms.len());
     for form in forms {
@@ -99,9 +107,15 @@ async fn every_link_form_and_redirect_stays_on_the_site() {
     for (base, start, nest) in nested {
         let mut site = Site::new().behind(nest);
         fill(&site).await;
+        // With the page of the sign-in, whose link only strangers have.
+        let read = crawl(&site, base, start, false).await;
         site.sign_in(base).await;
-        seen.push(crawl(&site, base, start).await);
+        seen.push(crawl(&site, base, start, true).await);
+        assert_eq!(read, seen[0] + 1);
     }
+    let read_only = Site::with(|web| web);
+    fill(&read_only).await;
+    assert_eq!(crawl(&read_only, "", "/", false).await, seen[0]);
     // The pages are the same everywhere.
     assert!(
         seen.windows(2).all(|two| two[0] == two[1]) && seen[0] > 8 * NAMES.len(),

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{
-    Backend, Bytes, Headers, Holder, Leasing, LeasingExt, Overflow, Push, Queues, ReliableQueueExt,
-    Settlement, WorkerRecord, WorkerRegistration,
+    Backend, Bytes, Headers, Holder, KeptResult, Leasing, LeasingExt, Overflow, Push, Queues,
+    ReliableQueueExt, Settlement, WorkerRecord, WorkerRegistration,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::Web;
@@ -31,13 +31,15 @@ async fn queues_with_findings_come_first_and_each_has_its_own_numbers() {
         ("m", 4, true),
     ] {
         let queue = site.reliable(name).await;
-        bury(&*queue, "x", "x").await;
-        push(&*queue, "x").await;
-        queue
-            .receive_one(HOUR, Duration::ZERO)
-            .await
-            .unwrap()
-            .unwrap();
+        // Another number in each place.
+        for _ in 0..3 {
+            bury(&*queue, "x", "x").await;
+        }
+        for _ in 0..2 {
+            push(&*queue, "x").await;
+            let leased = queue.receive_one(HOUR, Duration::ZERO).await.unwrap();
+            leased.expect("a message");
+        }
         push(&*queue, "x").await;
         let late = queue
             .receive_one(HOUR, Duration::ZERO)
@@ -62,7 +64,7 @@ async fn queues_with_findings_come_first_and_each_has_its_own_numbers() {
     let page = site.page("/").await;
     let row = |finding: &str, name: &str, ready: &str| {
         [
-            finding, name, "reliable", ready, "5.0 s", "1", "1", "1", "", "",
+            finding, name, "reliable", ready, "5.0 s", "1", "2", "3", "", "",
         ]
         .map(str::to_owned)
         .to_vec()
@@ -129,6 +131,8 @@ async fn samples_give_rates_findings_and_a_script() {
         points.iter().all(|points| points.split(' ').count() >= 3),
         "{points:?}"
     );
+    // As many went out as came in.
+    assert_eq!(points[0], points[1]);
     // The latest is on the right, the highest on top.
     let last = points[0].split(' ').next_back().unwrap();
     assert!(
@@ -261,6 +265,82 @@ async fn a_place_shows_its_messages_and_no_others() {
         counts,
         ["3", "2", "1", "0", "6", "0", "2", "0", "0", "60 s"]
     );
+}
+
+/// Each number another one, so that none stands for another.
+#[tokio::test(start_paused = true)]
+async fn each_counter_is_named_by_its_own_name() {
+    let site = Site::new();
+    let queue = site.reliable("orders").await;
+    let take = async |lease| {
+        queue
+            .receive_one(lease, Duration::ZERO)
+            .await
+            .unwrap()
+            .unwrap()
+            .receipt
+    };
+    for nth in 0..7 {
+        let id = bury(&*queue, "x", "it failed").await;
+        if nth < 3 {
+            queue.discard(&[id]).await.unwrap();
+        }
+    }
+    for _ in 0..9 {
+        push(&*queue, "acked").await;
+        queue
+            .settle_one(Settlement::ack(take(HOUR).await))
+            .await
+            .unwrap();
+    }
+    push(&*queue, "expires").await;
+    take(Duration::from_secs(1)).await;
+    tokio::time::advance(Duration::from_secs(2)).await;
+    for _ in 0..2 {
+        let retry = Settlement::retry(take(HOUR).await, Duration::from_secs(1));
+        queue.settle_one(retry).await.unwrap();
+        tokio::time::advance(Duration::from_secs(2)).await;
+    }
+    queue
+        .settle_one(Settlement::ack(take(HOUR).await))
+        .await
+        .unwrap();
+    for _ in 0..6 {
+        push(&*queue, "ready").await;
+    }
+    tokio::time::advance(Duration::from_secs(17)).await;
+    let page = site.page("/queues/orders").await;
+    let text = crate::site::words(&page);
+    let numbers = "ready 6 delayed 0 leased 0 dead 4 accepted 23 acked 10 retried 2 expired leases 1 died 7 oldest ready 17 s";
+    assert!(text.contains(numbers), "{text}");
+}
+
+/// The result of a message is a body, too.
+#[tokio::test(start_paused = true)]
+async fn a_result_is_shown_as_it_may_be() {
+    let open = || Site::with(|web| web);
+    let closed = || Site::with(|web| web.redact(|_, _| None));
+    for (site, shown) in [(open(), "done: <4242>"), (closed(), "done: (not shown)")] {
+        let queue = site.reliable("orders").await;
+        let id = push(&*queue, "x").await;
+        let receipt = queue
+            .receive_one(HOUR, Duration::ZERO)
+            .await
+            .unwrap()
+            .unwrap()
+            .receipt;
+        let result = KeptResult::new(&b"<4242>"[..], HOUR);
+        queue
+            .settle_one(Settlement::ack_with(receipt, result))
+            .await
+            .unwrap();
+        let page = site.page(&format!("/queues/orders/messages/{id}")).await;
+        let text = crate::site::words(&page);
+        assert!(
+            text.contains(shown) && text.contains("Its result goes"),
+            "{text}"
+        );
+    }
 }
 
 /// A message in each state: the words for it, and its buttons.

@@ -6,8 +6,8 @@ use std::{
 };
 
 use queue_core::{
-    Backend, GroupedQueueExt, Leasing, LeasingExt, Page, Place, Queues, ReliableQueue, Settlement,
-    Standing,
+    Backend, GroupedQueueExt, Leasing, LeasingExt, Overflow, Page, Place, Queues, ReliableQueue,
+    Settlement, Standing,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::{AuditEntry, Web};
@@ -419,6 +419,32 @@ async fn a_button_acts_on_its_cause_whatever_the_text_is() {
                 }
             );
         }
+    }
+}
+
+/// Not all that is found can be done: a full queue takes no more.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_counts_what_was_done_of_what_was_found() {
+    let site = Site::new();
+    let full = site.queues.bounded::<u64>("full", 2).await.unwrap();
+    for order in 0..3 {
+        full.push(&order, Overflow::Reject).await.unwrap();
+        let one = full
+            .queue()
+            .receive_one(HOUR, Duration::ZERO)
+            .await
+            .unwrap()
+            .unwrap();
+        full.queue()
+            .settle_one(Settlement::bury(one.receipt, "no article"))
+            .await
+            .unwrap();
+    }
+    let revive = r#"{"action":"revive","fingerprint":"buried: no article"}"#;
+    for (done, dead) in [("2 of 3 done", 1), ("0 of 1 done", 1)] {
+        let answer = site.api("full", revive).await;
+        assert_eq!(answer.text, format!(r#"{{"outcome":"{done}"}}"#));
+        assert_eq!(full.queue().depth().await.unwrap().dead, dead);
     }
 }
 
