@@ -78,6 +78,7 @@ async fn follow(site: &Site, start: &str, table: usize) -> (Vec<String>, usize) 
     loop {
         let page = site.page(&path).await;
         pages += 1;
+        assert!(pages < 10, "{path} leads to itself");
         let tables: Vec<&str> = page.split("<table>").skip(1).collect();
         let shown = rows(tables[table]);
         assert!(

@@ -31,18 +31,14 @@ impl Site {
     }
 
     pub(crate) async fn on(server: Server, with: &[&str]) -> Self {
-        let backend = RedisBackend::connect(&server.url())
-            .await
-            .expect("it connects");
+        let backend = connect(&server).await;
         Self::listen(server, backend, "127.0.0.1:0", with)
     }
 
     /// On all addresses, as in a container.
     pub(crate) async fn start_in_all(with: &[&str]) -> Self {
         let server = Server::start().expect("a server");
-        let backend = RedisBackend::connect(&server.url())
-            .await
-            .expect("it connects");
+        let backend = connect(&server).await;
         let mut site = Self::listen(server, backend, "0.0.0.0:0", with);
         site.url = site.url.replace("0.0.0.0", "127.0.0.1");
         site
@@ -50,7 +46,7 @@ impl Site {
 
     fn listen(server: Server, backend: RedisBackend, listen: &str, with: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_qk"))
-            .args(["--url", &server.url(), "web", "--listen", listen])
+            .args(["--url", &patient(&server), "web", "--listen", listen])
             .args(with)
             .stdout(Stdio::piped())
             .spawn()
@@ -155,6 +151,19 @@ impl Site {
         ];
         queue.settle(&settlements).await.unwrap();
     }
+}
+
+/// The URL for a program that may start on a busy machine.
+fn patient(server: &Server) -> String {
+    format!("{}?startup_timeout=60s", server.url())
+}
+
+/// A client for a busy machine: in no test one of its calls has to fail.
+async fn connect(server: &Server) -> RedisBackend {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    let builder = RedisBackend::builder(&server.url()).expect("a good URL");
+    let builder = builder.connect_timeout(PATIENCE).response_timeout(PATIENCE);
+    builder.connect().await.expect("it connects")
 }
 
 trait ParseHolder {
