@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, Bytes, Extension, Group, GroupedConfig, GroupedQueue, GroupedQueueExt, Json,
-    KeptResult, Leasing, LeasingExt, OnDeath, Page, Push, Queues, Settlement,
+    KeptResult, Leasing, LeasingExt, OnDeath, Page, Place, Push, Queues, Settlement,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::Web;
@@ -115,6 +115,18 @@ async fn an_operator_acts_on_failures_and_groups_that_are_hidden() {
         "as the program lets it be seen"
     );
     assert_eq!(letters.entries[0].headers.job(), Some("mail"));
+    for place in Place::ALL {
+        let peeked = seen.peek(place, Page::first(9)).await.expect("peeks");
+        assert_ne!(peeked.entries.len(), 0);
+        for one in peeked.entries {
+            let message = format!("{one:?}");
+            assert!(!message.contains(SECRET), "{place:?}: {message}");
+            assert_eq!(one.message.headers.job(), Some("mail"));
+        }
+    }
+    for letter in &letters.entries {
+        assert!(!format!("{letter:?}").contains(SECRET), "{letter:?}");
+    }
     let groups = |groups: Vec<Group>| -> Vec<Bytes> {
         let parked = groups.into_iter().filter(Group::is_paused);
         parked.map(|group| group.key).collect()
