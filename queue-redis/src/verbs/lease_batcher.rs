@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future;
 use queue_core::{Disposition, Error, Holder, Leased, Result, Settled, Settlement, limits};
-use redis_link::batching::{Batcher, SMALL, SendBatch};
+use redis_link::batching::{Batcher, SMALL, SendBatch, is_for_one_caller};
 use tokio::time::Instant;
 
 use super::settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased};
@@ -25,7 +25,8 @@ use crate::waiting::ReleaseUnwanted;
 ///
 /// Only acks and leases are combined, and only if every lease gets as many messages as it asks for. So the replies are
 /// the same as if the callers had called one after another. Acks do not change which messages are ready, and no reply
-/// contains the time until the next change.
+/// contains the time until the next change. If a combined call fails by an error that may be of one request alone, each
+/// request is sent in a call of its own.
 #[derive(Debug)]
 pub(super) struct LeaseBatcher {
     batcher: Arc<Batcher<SettleAndLease>>,
@@ -250,15 +251,14 @@ impl SettleAndLease {
         };
         match self.send(request, *max > 0).await {
             Ok(Some((settled, leased))) => deal(requests, settled, leased),
-            Ok(None) => {
-                future::join_all(
-                    requests
-                        .iter()
-                        .map(|request| self.send_direct(request.as_call())),
-                )
-                .await
+            Err(error) if !is_for_one_caller(&error) => {
+                requests.iter().map(|_| Err(error.clone())).collect()
             }
-            Err(error) => requests.iter().map(|_| Err(error.clone())).collect(),
+            Ok(None) | Err(_) => {
+                let requests = requests.iter().copied();
+                let direct = requests.map(|request| self.send_direct(request.as_call()));
+                future::join_all(direct).await
+            }
         }
     }
 }

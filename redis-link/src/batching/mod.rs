@@ -31,6 +31,12 @@ const SMALL_BYTES: usize = 64 * 1024;
 /// short enough for callers to be served in time.
 const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
 
+/// Whether the error of a call for several callers may be of one caller's entries alone, so that the call may be
+/// repeated for each caller: it is permanent, and nothing took effect (L8).
+pub fn is_for_one_caller(error: &Error) -> bool {
+    !error.is_transient() && error.outcome() == Outcome::NotApplied
+}
+
 /// An operation on a batch with a separate reply for each entry, so that one batch can carry the entries of several
 /// callers.
 #[async_trait]
@@ -68,7 +74,10 @@ pub trait SendBatch: Send + Sync + 'static {
 /// callers that just got their replies may arrive again, if their runtime lets them run. A background task makes that
 /// call, and also polls the call that it waits for, so no caller depends on another caller's future. An entry that is
 /// dropped before it is sent is never sent, and neither are the entries of a caller whose patience ends before. Replies
-/// for a caller that is gone are given back. If a call fails, it fails for all its callers.
+/// for a caller that is gone are given back.
+///
+/// If a call fails, it fails for all its callers, unless the error may be of one caller's entries alone: then each
+/// caller's entries are sent in a call of their own.
 ///
 /// The backlog is bounded in bytes: a caller that finds it full waits for room, with the same patience.
 pub struct Batcher<V: SendBatch> {

@@ -9,6 +9,7 @@ use tokio::{sync::oneshot::Sender, time};
 use super::{
     SendBatch,
     backlog::QueuedRequests,
+    is_for_one_caller,
     shared::{BatcherState, SharedCall, TaskStep},
 };
 use crate::panic;
@@ -83,9 +84,47 @@ impl<V: SendBatch> Task<V> {
             callers.push((waiting.entries.len(), waiting.answer));
             entries.extend(waiting.entries);
         }
-        let call = AssertUnwindSafe(self.shared.sender.send_batch(&entries)).catch_unwind();
-        let answers = call.await.unwrap_or_else(|panic| Err(panicked(&*panic)));
+        let answers = self.call(&entries).await;
+        if callers.len() > 1
+            && let Err(error) = &answers
+            && is_for_one_caller(error)
+        {
+            return self.send_one_by_one(&entries, callers).await;
+        }
         self.shared.keep_unwanted(deal(answers, callers));
+    }
+
+    /// Sends each caller's entries in a call of their own, so that the error of one caller harms no other. A caller
+    /// that is gone is not sent. Once a call fails otherwise than by its entries, the rest is not sent either.
+    async fn send_one_by_one(
+        &self,
+        mut entries: &[V::Request],
+        callers: Vec<(usize, Sender<Result<Vec<V::Reply>>>)>,
+    ) {
+        let mut failed: Option<Error> = None;
+        for (count, caller) in callers {
+            let (own, rest) = entries.split_at(count);
+            entries = rest;
+            if caller.is_closed() {
+                continue;
+            }
+            let answers = match &failed {
+                None => self.call(own).await,
+                Some(error) => Err(error.clone().with_outcome(Outcome::NotApplied)),
+            };
+            if let Err(error) = &answers
+                && !is_for_one_caller(error)
+            {
+                failed.get_or_insert_with(|| error.clone());
+            }
+            self.shared
+                .keep_unwanted(deal(answers, vec![(count, caller)]));
+        }
+    }
+
+    async fn call(&self, entries: &[V::Request]) -> Result<Vec<V::Reply>> {
+        let call = AssertUnwindSafe(self.shared.sender.send_batch(entries)).catch_unwind();
+        call.await.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
     async fn give_back(&self) {

@@ -3,6 +3,7 @@
 mod aside;
 mod interleavings;
 mod patience;
+mod refusals;
 
 use std::{sync::Mutex, time::Duration};
 
