@@ -47,6 +47,9 @@ pub struct Counts {
     /// Delays for which the rule of [`Backoff::custom`](super::Backoff::custom) panicked. The
     /// worker took the default.
     pub backoff_panics: u64,
+    /// Settlements, progress and extensions that the backend refused for good while it took those of other messages.
+    /// The deliveries count above as well: a message whose settlement was refused is buried, so it `died`.
+    pub refused: u64,
     /// Leases extended.
     pub extended: u64,
     /// Calls of `settle_and_lease` and `settle`: round trips, on a backend that needs one for each.
@@ -89,6 +92,7 @@ impl Counts {
                 verb: CallKind::Extend,
             } => self.heartbeats += 1,
             Event::Failed { .. } => self.errors += 1,
+            Event::Refused { .. } => self.refused += 1,
             Event::Leased { .. } => self.leased += 1,
             Event::Started { .. } => self.started += 1,
             Event::Ended { ending, .. } => match ending {

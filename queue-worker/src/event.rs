@@ -45,6 +45,12 @@ pub(crate) enum Event<'a> {
     /// The worker could not settle a result while its lease lived. `doubtful` is true if a reply to the
     /// settlement was lost.
     Unsettled { lease: &'a Lease, doubtful: bool },
+    /// The backend refused this part of a delivery for good, and took those of others.
+    Refused {
+        lease: &'a Lease,
+        part: RefusedPart,
+        error: &'a Error,
+    },
     /// The worker threw a result away because its lease is lost.
     Discarded { lease: &'a Lease },
     /// A handler did not end when the worker cut it off.
@@ -74,6 +80,7 @@ impl<'a> Event<'a> {
             | Self::Ended { lease, .. }
             | Self::Settled { lease, .. }
             | Self::Unsettled { lease, .. }
+            | Self::Refused { lease, .. }
             | Self::Discarded { lease }
             | Self::Abandoned { lease }
             | Self::Told { lease, .. }
@@ -89,6 +96,18 @@ impl<'a> Event<'a> {
             | Self::Phase(_) => None,
         }
     }
+}
+
+/// A part of a delivery that a backend may refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "observers read it, the loop does not")]
+pub(crate) enum RefusedPart {
+    /// Its settlement. The worker buried the message instead, or, if the backend refused that too, gave the result up.
+    Settlement,
+    /// Its progress, which the worker threw away.
+    Progress,
+    /// The extension of its lease, which no heartbeat extends any more.
+    Extension,
 }
 
 /// The calls of the loop.

@@ -158,7 +158,9 @@ impl Health {
             Event::Ended { .. } | Event::Abandoned { .. } => {
                 state.in_flight = state.in_flight.saturating_sub(1);
             }
-            Event::NoDelay { error, .. } | Event::NotRegistered { error } => {
+            Event::NoDelay { error, .. }
+            | Event::NotRegistered { error }
+            | Event::Refused { error, .. } => {
                 state.last_error = Some((*error).clone());
             }
             Event::Failed { verb, error } => {

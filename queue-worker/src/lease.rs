@@ -37,6 +37,8 @@ struct LeaseState {
     progress: Option<(Bytes, Instant)>,
     /// Whether a heartbeat has taken progress.
     has_reported: bool,
+    /// Whether heartbeats leave the lease out, because the backend refused to extend it.
+    is_left_out: bool,
 }
 
 impl Lease {
@@ -58,6 +60,7 @@ impl Lease {
                 deadline: end(sent, delivery.time_left),
                 progress: None,
                 has_reported: false,
+                is_left_out: false,
             }),
             stop: watch::Sender::new(None),
         })
@@ -77,6 +80,11 @@ impl Lease {
     /// Notes that a call sent at `sent` has extended the lease.
     pub(crate) fn extended(&self, sent: Instant, lease_time: Duration) {
         self.lock().deadline = end(sent, lease_time);
+    }
+
+    /// Notes that no heartbeat may extend the lease any more.
+    pub(crate) fn hold_no_more(&self) {
+        self.lock().is_left_out = true;
     }
 
     /// Notes the handler's progress, for the next heartbeat. Returns true if it is the first, for which a
@@ -103,13 +111,16 @@ impl Lease {
     }
 
     /// The time of the next heartbeat: two thirds of a lease before the deadline, or when the first progress
-    /// was reported. `None` if the lease is lost, or its longest hold is over.
+    /// was reported. `None` if the lease is lost, its longest hold is over, or the backend refused to extend it.
     pub(crate) fn heartbeat_at(&self, lease_time: Duration) -> Option<Instant> {
         if self.is_lost() {
             return None;
         }
         let (deadline, reported) = {
             let state = self.lock();
+            if state.is_left_out {
+                return None;
+            }
             let first = state.progress.as_ref().filter(|_| !state.has_reported);
             (state.deadline, first.map(|(_, at)| *at))
         };

@@ -41,6 +41,10 @@
 //! for](queue_core::Error::retry_after) plus a growing pause with jitter. [`Health`] shows which calls fail
 //! and since when.
 //!
+//! If a call for several messages fails by a permanent error, the worker sends each of them alone, so that one bad
+//! result harms no other. A message whose settlement alone is refused is buried, and its reason says why. Progress that
+//! is refused is thrown away. [`Counts::refused`] counts both.
+//!
 //! While a lease lives, the worker repeats a settlement whose reply was lost. If the backend then finds no
 //! lease, the first try perhaps took effect. Without hints the worker polls on a timer, and reports that it
 //! is not healthy. If the reply to a lease is lost, or comes when two thirds of the lease are gone, the
@@ -144,5 +148,5 @@ pub use self::{
     single::Worker,
     stop::Stop,
     test_context::{TestContext, TestWorker},
-    verdict::{Failure, IntoVerdict, Output, Remedy, Verdict},
+    verdict::{Failure, IntoVerdict, Output, OutputBytes, Remedy, Verdict},
 };

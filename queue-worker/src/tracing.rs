@@ -95,7 +95,7 @@ use tokio::time::Instant;
 
 use super::{
     Failure, Phase, Stop,
-    event::{CallKind, Event},
+    event::{CallKind, Event, RefusedPart},
     failures::{FailureLog, FailureSummary, Failures},
     guard::AbnormalEnd,
     handler::Handling,
@@ -361,6 +361,15 @@ fn log_event(queue: &str, event: &Event<'_>) {
         Event::NoDelay { lease, error } => {
             let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
             warn!(target: TARGET, queue, id, job, attempt, %error, "the back-off rule panicked: the default delay is used");
+        }
+        Event::Refused { lease, part, error } => {
+            let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
+            let text = match part {
+                RefusedPart::Settlement => "the backend refused its settlement",
+                RefusedPart::Progress => "the backend refused its progress",
+                RefusedPart::Extension => "the backend refused to extend its lease",
+            };
+            warn!(target: TARGET, queue, id, job, attempt, %error, "{text}");
         }
         Event::NotRegistered { error } => {
             warn!(target: TARGET, %error, "not in the list of workers: the next beat tries again");

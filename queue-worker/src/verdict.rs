@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt::Display, time::Duration};
 
-use queue_core::{Bytes, Json, limits, with_sources};
+use queue_core::{Bytes, Json, Result, limits, with_sources};
 use serde::Serialize;
 
 /// A handler's verdict on a message.
@@ -10,9 +10,9 @@ use serde::Serialize;
 pub enum Verdict {
     /// Done: ack the message.
     Done,
-    /// Done, with a result in JSON. The worker keeps it if it was told to by
+    /// Done, with a result. The worker keeps it if it was told to by
     /// [`keep_results`](crate::Worker::keep_results).
-    DoneWith(Bytes),
+    DoneWith(OutputBytes),
     /// Failed: the failure says what to do.
     Failed(Failure),
 }
@@ -43,18 +43,56 @@ pub struct Output<T>(pub T);
 
 impl<T: Serialize> IntoVerdict for Output<T> {
     fn into_verdict(self) -> Verdict {
-        let result = match Json::write(&self.0) {
-            Ok(result) => result,
-            Err(error) => return Verdict::Failed(Failure::bury(with_sources(&error))),
-        };
-        if result.len() > limits::MAX_RESULT {
-            return Verdict::Failed(Failure::bury(format_args!(
-                "a result of {} bytes: at most {} are kept; store it elsewhere, and return where it is",
-                result.len(),
-                limits::MAX_RESULT
-            )));
+        match OutputBytes::of(&self.0) {
+            Ok(output) => Verdict::DoneWith(output),
+            Err(error) => Verdict::Failed(Failure::bury(with_sources(&error))),
         }
-        Verdict::DoneWith(result)
+    }
+}
+
+/// The bytes of a result in JSON, as the ack stores them (S1): never more than
+/// [`limits::MAX_RESULT`](queue_core::limits::MAX_RESULT), because no backend stores more.
+///
+/// ```
+/// use queue_core::{ErrorKind, limits};
+/// use queue_worker::{OutputBytes, Verdict};
+///
+/// let seven = OutputBytes::of(&7)?;
+/// assert_eq!(&seven.as_bytes()[..], b"7");
+/// assert_eq!(OutputBytes::new("7")?, seven);
+/// assert!(Verdict::DoneWith(seven).is_done());
+/// let large = OutputBytes::new(vec![b' '; limits::MAX_RESULT + 1]);
+/// assert_eq!(large.unwrap_err().kind(), ErrorKind::Invalid);
+/// # Ok::<(), queue_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OutputBytes(Bytes);
+
+impl OutputBytes {
+    /// These bytes, which are JSON already. Only their number is checked:
+    /// [`Jobs::result`](queue_core::Jobs::result) reads them.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if there are more than [`limits::MAX_RESULT`](queue_core::limits::MAX_RESULT).
+    pub fn new(json: impl Into<Bytes>) -> Result<Self> {
+        let json = json.into();
+        limits::check_result(json.len())?;
+        Ok(Self(json))
+    }
+
+    /// The value in JSON.
+    ///
+    /// # Errors
+    ///
+    /// `Codec` if JSON cannot write the value, and the errors of [`new`](Self::new).
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self> {
+        Self::new(Json::write(value)?)
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(&self) -> &Bytes {
+        &self.0
     }
 }
 

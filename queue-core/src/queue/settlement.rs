@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use bytes::Bytes;
 
-use crate::{Delivery, Error, Receipt, Result, limits};
+use crate::{Delivery, Receipt, Result, limits};
 
 /// The way a lease ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -78,14 +78,7 @@ impl KeptResult {
 
     fn check(&self) -> Result<()> {
         limits::result_millis(self.time)?;
-        if self.result.len() > limits::MAX_RESULT {
-            return Err(Error::invalid(format!(
-                "a result of {} bytes: at most {} are kept; store it elsewhere, and keep where it is",
-                self.result.len(),
-                limits::MAX_RESULT
-            )));
-        }
-        Ok(())
+        limits::check_result(self.result.len())
     }
 }
 

@@ -129,6 +129,20 @@ pub fn check_progress(bytes: usize) -> Result<()> {
     }
 }
 
+/// Checks the size of a result (S1).
+///
+/// # Errors
+///
+/// `Invalid` if it is longer than [`MAX_RESULT`].
+pub fn check_result(bytes: usize) -> Result<()> {
+    if bytes > MAX_RESULT {
+        return Err(Error::invalid(format!(
+            "a result of {bytes} bytes: at most {MAX_RESULT} are kept; store it elsewhere, and keep where it is"
+        )));
+    }
+    Ok(())
+}
+
 /// Whole milliseconds of a wait for a confirmation, rounded up.
 ///
 /// # Errors

@@ -78,12 +78,15 @@ impl Runner {
 
     /// Whether to settle a queue's results now, or to wait for more of them.
     fn must_settle_now(&self, served: &ServedQueue, alarm: &mut Alarm) -> bool {
-        let Some(oldest) = served.pending.front() else {
-            return false;
-        };
         if served.call.is_some() || !may_try(served.call_outage.until(), alarm) {
             return false;
         }
+        if served.alone.is_some() {
+            return true;
+        }
+        let Some(oldest) = served.pending.front() else {
+            return false;
+        };
         self.jobs.is_empty()
             || !self.is_working()
             || served.pending.len() >= self.enough()
@@ -105,14 +108,20 @@ impl Runner {
     /// After a failure it asks for no messages until a call has succeeded: each lease whose reply is lost
     /// costs its messages an attempt and the lease's time.
     fn send(&mut self, index: usize, slots: usize, allowed: usize, now: Instant) -> usize {
+        let alone = self.next_alone(index, now);
         let served = &mut self.queues[index];
         let failing = served.call_outage.until().is_some();
-        let (slots, room) = match failing {
+        let (slots, room) = match failing || alone.is_some() {
             true => (0, 0),
             false => (slots, served.room()),
         };
-        let count = served.pending.len().min(limits::MAX_BATCH);
-        let batch: Vec<Pending> = served.pending.drain(..count).collect();
+        let batch: Vec<Pending> = match alone {
+            Some(alone) => vec![alone],
+            None => {
+                let count = served.pending.len().min(limits::MAX_BATCH);
+                served.pending.drain(..count).collect()
+            }
+        };
         let max = slots
             .saturating_mul(served.terms.batch)
             .saturating_add(room)
@@ -181,6 +190,7 @@ impl Runner {
         self.queues[index].call = None;
         match result {
             Ok((settled, leased)) => {
+                self.settled_alone(index, &batch);
                 let complete = self.settled(index, batch, settled, now);
                 if whole || complete.is_err() {
                     self.note_result(
@@ -202,10 +212,10 @@ impl Runner {
                     let served = &mut self.queues[index];
                     served.reach.lost(max, took, served.terms.lease);
                 }
-                self.put_back(index, batch, unknown, now);
-                self.note_result(index, CallKind::SettleAndLease, Some(&error), now);
+                self.refused(index, batch, &error, now);
             }
         }
+        self.end_alone(index, now);
         true
     }
 
@@ -243,7 +253,13 @@ impl Runner {
     }
 
     /// Queues results to be sent again, unless their lease is over.
-    fn put_back(&mut self, index: usize, batch: Vec<Pending>, doubtful: bool, now: Instant) {
+    pub(super) fn put_back(
+        &mut self,
+        index: usize,
+        batch: Vec<Pending>,
+        doubtful: bool,
+        now: Instant,
+    ) {
         let served = &mut self.queues[index];
         for mut pending in batch.into_iter().rev() {
             pending.doubtful |= doubtful;

@@ -53,7 +53,12 @@ impl Runner {
             }
             let asked = !served.requests.is_empty();
             let due = served.heartbeat_due.is_some_and(|due| alarm.has_come(due));
-            if !may_try(served.heartbeat_outage.until(), alarm) || !(asked || due) {
+            let alone = served.extending_alone.is_some();
+            if !may_try(served.heartbeat_outage.until(), alarm) || !(asked || due || alone) {
+                continue;
+            }
+            if let Some((lease_time, entry)) = self.next_extension_alone(index, alarm.now) {
+                sent |= self.send_heartbeat(index, lease_time, vec![entry], alarm.now);
                 continue;
             }
             // Due heartbeats go first, so that a handler that requests again and again delays no
@@ -132,8 +137,10 @@ impl Runner {
         now: Instant,
     ) -> bool {
         entries.retain_mut(|entry| self.lease(entry).is_some_and(|lease| !lease.is_lost()));
-        for entry in &mut entries {
-            entry.progress = self.lease(entry).and_then(|lease| lease.take_progress());
+        if self.queues[index].extending_alone.is_none() {
+            for entry in &mut entries {
+                entry.progress = self.lease(entry).and_then(|lease| lease.take_progress());
+            }
         }
         let extensions: Vec<Extension> = entries
             .iter()
@@ -179,24 +186,15 @@ impl Runner {
             Ok(answers) if answers.len() < heartbeat.entries.len() => Err(Error::unanswered()),
             result => result,
         };
-        self.note_result(index, CallKind::Extend, result.as_ref().err(), now);
         match result {
-            Ok(answers) => self.extended(index, heartbeat, answers, now),
-            Err(error) => {
-                for mut entry in heartbeat.entries {
-                    // The next heartbeat reports it.
-                    if let (Some(progress), Some(lease)) =
-                        (entry.progress.take(), self.lease(&entry))
-                    {
-                        lease.report_again(progress);
-                    }
-                    if let Some(reply) = entry.reply {
-                        // The handler may have ended.
-                        let _ = reply.send(Err(error.clone()));
-                    }
-                }
+            Ok(answers) => {
+                self.note_result(index, CallKind::Extend, None, now);
+                self.extended_alone(index);
+                self.extended(index, heartbeat, answers, now);
             }
+            Err(error) => self.extension_refused(index, heartbeat, &error, now),
         }
+        self.end_extending_alone(index, now);
         // The next pass computes the next due time.
         self.queues[index].heartbeat_due = Some(now);
         true
@@ -252,7 +250,7 @@ impl Runner {
         self.events.emit(name, &Event::Told { lease, stop });
     }
 
-    fn lease(&self, extension: &ExtendedLease) -> Option<&Arc<Lease>> {
+    pub(super) fn lease(&self, extension: &ExtendedLease) -> Option<&Arc<Lease>> {
         self.jobs.get(&extension.job)?.leases.get(extension.entry)
     }
 }

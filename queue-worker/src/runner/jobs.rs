@@ -126,6 +126,7 @@ impl Runner {
                 lease: Arc::clone(lease),
                 since: now,
                 doubtful: false,
+                burial: None,
             });
         }
     }
@@ -151,7 +152,7 @@ impl Runner {
             let kept = self.queues[job.queue].terms.results.as_ref();
             let settlement = match (ending, kept) {
                 (Some(HandlerResult::Returned(Verdict::DoneWith(result))), Some(kept)) => {
-                    Settlement::ack_with(receipt, kept.with(result.clone()))
+                    Settlement::ack_with(receipt, kept.with(result.as_bytes().clone()))
                 }
                 _ => Settlement::ack(receipt),
             };

@@ -12,6 +12,8 @@ mod gathering;
 mod heartbeats;
 mod jobs;
 mod phases;
+mod refused_extensions;
+mod refused_results;
 mod registration;
 mod samples;
 mod served;

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::{Runner, alarm::Alarm};
+use super::{Runner, alarm::Alarm, refused_results::SettlingAlone, served::ServedQueue};
 use crate::{
     Control, Health, Report, Stop,
     event::{Event, Phase},
@@ -123,8 +123,7 @@ impl Runner {
         if self.queues.iter().any(|served| served.call.is_some()) {
             return false;
         }
-        let done =
-            self.jobs.is_empty() && self.queues.iter().all(|served| served.pending.is_empty());
+        let done = self.jobs.is_empty() && self.queues.iter().all(ServedQueue::is_settled);
         done || self.phase == Phase::Ending && now >= shutdown.until
     }
 
@@ -137,7 +136,8 @@ impl Runner {
             }
         }
         for served in &mut self.queues {
-            for pending in served.pending.drain(..) {
+            let alone = served.alone.take().map(SettlingAlone::into_results);
+            for pending in alone.into_iter().flatten().chain(served.pending.drain(..)) {
                 self.events.emit(&served.name, &pending.unsettled());
             }
         }

@@ -5,7 +5,11 @@ use std::{collections::VecDeque, future::Future, pin::Pin, sync::Arc, time::Dura
 use queue_core::{Bytes, Counters, Extended, Leased, Leasing, Result, Settled, Settlement};
 use tokio::{sync::oneshot, time::Instant};
 
-use super::batch_limit::BatchLimit;
+use super::{
+    batch_limit::BatchLimit,
+    refused_extensions::ExtendingAlone,
+    refused_results::{Burial, SettlingAlone},
+};
 use crate::{
     event::Event, handler::JobHandler, lease::Lease, outage::Outage, settings::RouteSettings,
     source::Source, task_message::ExtendRequest,
@@ -37,6 +41,8 @@ pub(super) struct ServedQueue {
     pub(super) reach: BatchLimit,
     /// Results to settle.
     pub(super) pending: VecDeque<Pending>,
+    /// Results of a refused batch, which are settled one by one before all others.
+    pub(super) alone: Option<SettlingAlone>,
     /// The batch that waits until it is full.
     pub(super) gathering: Option<Gathering>,
     /// The time of the next poll for messages.
@@ -47,6 +53,8 @@ pub(super) struct ServedQueue {
     /// No heartbeat is due before this.
     pub(super) heartbeat_due: Option<Instant>,
     pub(super) requests: VecDeque<ExtendRequest>,
+    /// Leases of a refused heartbeat, which are extended one by one before all others.
+    pub(super) extending_alone: Option<ExtendingAlone>,
     /// The wait in flight. Of everything in flight, only this may be dropped.
     pub(super) wait: Option<Wait>,
     pub(super) wait_outage: Outage,
@@ -88,6 +96,8 @@ pub(super) struct Pending {
     pub(super) since: Instant,
     /// The worker sent the result before, and the reply was lost.
     pub(super) doubtful: bool,
+    /// The settlement that was refused, if this one buries its message instead.
+    pub(super) burial: Option<Box<Burial>>,
 }
 
 /// A message that no handler has yet.
@@ -105,6 +115,7 @@ impl LeasedBody {
             lease: self.lease,
             since: now,
             doubtful: false,
+            burial: None,
         }
     }
 }
@@ -150,6 +161,7 @@ impl ServedQueue {
             call_outage: outage(1),
             reach: BatchLimit::new(),
             pending: VecDeque::new(),
+            alone: None,
             gathering: None,
             next_poll: now,
             heartbeat: None,
@@ -161,11 +173,17 @@ impl ServedQueue {
             ),
             heartbeat_due: None,
             requests: VecDeque::new(),
+            extending_alone: None,
             wait: None,
             wait_outage: outage(3),
             sample: None,
             sample_due: now,
         }
+    }
+
+    /// Whether no result is left to settle.
+    pub(super) fn is_settled(&self) -> bool {
+        self.pending.is_empty() && self.alone.is_none()
     }
 
     /// The slots that the queue may take in addition to its own.

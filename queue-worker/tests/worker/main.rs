@@ -19,6 +19,7 @@ mod pauses;
 #[cfg(feature = "planted")]
 mod planted;
 mod rate;
+mod refusals;
 mod registration;
 mod results;
 mod round_trips;

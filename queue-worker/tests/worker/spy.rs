@@ -35,6 +35,10 @@ pub(crate) struct Watched {
     /// Receipts extended in the last `extend`.
     pub(crate) extended: usize,
     pub(crate) fault: Option<Fault>,
+    /// The calls that the backend refuses for good.
+    pub(crate) refusal: Option<Refusal>,
+    /// The call of this number fails, and succeeds when it is repeated.
+    pub(crate) fails_once: Option<u64>,
     /// The time that a call takes, half of it before it acts.
     pub(crate) latency: Duration,
     /// The time that each message of an answer takes in addition.
@@ -62,6 +66,56 @@ pub(crate) enum Fault {
     NoRight,
     /// Calls do nothing, and their error asks for [`PAUSE`].
     Busy,
+}
+
+/// A backend's refusal of calls that have a bad entry, of any batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) part: Part,
+    /// The id of the bad message; without it, every message is bad.
+    pub(crate) id: Option<u64>,
+    /// Whether the call takes effect before it fails.
+    pub(crate) applied: bool,
+}
+
+/// The bad part of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A settlement, but no burial.
+    Settlement,
+    /// A settlement of any sort.
+    AnySettlement,
+    Extension,
+    Progress,
+}
+
+impl Refusal {
+    fn concerns(self, call: &Call) -> bool {
+        let is_bad = |receipt: Receipt| self.id.is_none_or(|id| receipt.id.get() == id);
+        let settles = |settlements: &[Settlement]| {
+            settlements.iter().any(|each| {
+                let buries = matches!(each.disposition, Disposition::Bury { .. });
+                is_bad(each.receipt)
+                    && match self.part {
+                        Part::Settlement => !buries,
+                        part => part == Part::AnySettlement,
+                    }
+            })
+        };
+        match call {
+            Call::SettleAndLease(settlements, ..) | Call::Settle(settlements) => {
+                settles(settlements)
+            }
+            Call::Extend(extensions, _) => extensions.iter().any(|each| {
+                is_bad(each.receipt)
+                    && match self.part {
+                        Part::Progress => each.progress.is_some(),
+                        part => part == Part::Extension,
+                    }
+            }),
+            _ => false,
+        }
+    }
 }
 
 /// The pause that a busy backend asks for.
@@ -116,6 +170,28 @@ impl Spy {
             };
         }
         let mut guard = Unanswered(Some(self));
+        let (refusal, fails) = {
+            let mut watched = self.watched();
+            let count = watched.calls() + watched.extends;
+            let refusal = watched.refusal.filter(|refusal| refusal.concerns(&call));
+            let fails = watched.fails_once.take_if(|nth| *nth <= count);
+            (refusal, fails.is_some())
+        };
+        if let Some(Refusal { applied, .. }) = refusal.filter(|_| !fails) {
+            guard.0 = None;
+            let refused = Error::new(ErrorKind::Internal, "refused, says the test");
+            return Err(match applied {
+                true => {
+                    self.queue.call(call).await?;
+                    refused.with_outcome(Outcome::Unknown)
+                }
+                false => refused,
+            });
+        }
+        if fails {
+            guard.0 = None;
+            return Err(unavailable());
+        }
         let act = self.queue.call(call);
         if !latency.is_zero() {
             tokio::time::sleep(latency / 2).await;
