@@ -1,4 +1,4 @@
-//! Outages of servers: the log has one line for each, for any number of failed calls.
+//! Outages of servers: a worker's log has one line for each, for any number of failed calls.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -14,7 +14,8 @@
 //! has no other parent in its own process: it does not belong to the span that started the worker.
 //!
 //! **Events** show what handlers do not see. Their target is `queue_kit`, and their level says how urgent
-//! they are. `WARN` is for lost leases, dead messages, failing calls and attempts that fail in a new way.
+//! they are. `WARN` is for lost leases, dead messages, failing calls, refused results and attempts that fail in a new
+//! way.
 //! `INFO` is for other failed attempts, recoveries, the worker's phases (with the names of its `queues`), and
 //! queues that an operator pauses and resumes. The first time that heartbeats are late by half a lease, because a
 //! handler blocks the worker's thread, is a `WARN` as well. `DEBUG` is for other settlements. The worker sees a pause only
@@ -41,8 +42,8 @@
 //! `failed 590 more times in 60000 ms: connection refused`. A queue has 32 kinds; all others together are one
 //! more.
 //!
-//! **An outage** is one `WARN` at its first failed call, and one `INFO` when every call has succeeded again,
-//! with the number of `queues` that it hit. Further failures are `DEBUG`. Failures of kind `Unavailable`
+//! **An outage** is one `WARN` of each worker at its first failed call, and one `INFO` when every call has succeeded
+//! again, with the number of the worker's `queues` that it hit. Further failures are `DEBUG`. Failures of kind `Unavailable`
 //! belong to one outage if their errors name the same server ([`Error::server`]), or none.
 //!
 //! [`Error::server`]: queue_core::Error::server

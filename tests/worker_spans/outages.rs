@@ -1,4 +1,4 @@
-//! An outage of a server is one line in the log for any number of queues.
+//! Each worker logs an outage of a server by one line, for any number of its queues.
 
 use std::sync::{
     Arc,
@@ -36,40 +36,55 @@ impl Layer for Outage {
     }
 }
 
-#[test]
-fn an_outage_of_a_server_of_many_queues_is_one_warning_and_one_recovery() {
+/// Two outages of a server, seen by workers of 40 queues each. Returns the warnings and the recoveries: their levels,
+/// and how many queues they name.
+fn two_outages(workers: usize) -> [Vec<(Level, Option<String>)>; 2] {
+    let mut logged = [Vec::new(), Vec::new()];
     traced(async |recorder| {
         let outage = Outage::default();
         let memory = Arc::new(queue_kit::MemoryBackend::new());
         let queues = Queues::new(Layered::new(outage.clone(), memory));
-        let mut workers = Workers::by_weight();
-        for number in 0..QUEUES {
-            let name = format!("jobs-{number}");
-            let jobs: Reliable<u64> = queues.reliable(&name).await.expect("opens");
-            workers = workers.add(Route::new(jobs), |_, _| async {});
+        let mut runs = Vec::new();
+        for _ in 0..workers {
+            let mut worker = Workers::by_weight();
+            for number in 0..QUEUES {
+                let name = format!("jobs-{number}");
+                let jobs: Reliable<u64> = queues.reliable(&name).await.expect("opens");
+                worker = worker.add(Route::new(jobs), |_, _| async {});
+            }
+            runs.push(tokio::spawn(worker.run_until(sleep(5 * 60 * SECOND))));
         }
-        let end = async {
+        let outages = async {
             for away in [false, true, false, true, false] {
                 outage.0.store(away, Ordering::Relaxed);
-                sleep(60 * SECOND).await;
+                sleep(59 * SECOND).await;
             }
         };
-        workers.run_until(end).await.expect("sound settings");
-        let levels = |text| {
-            let events = recorder.events(text);
-            let logged = events
-                .into_iter()
-                .filter(|event| event.level <= Level::INFO);
-            logged
+        outages.await;
+        for run in runs {
+            let report = run.await.expect("no panic");
+            report.expect("sound settings");
+        }
+        logged = ["a call failed", "calls succeed again"].map(|text| {
+            let events = recorder.events(text).into_iter();
+            let events = events.filter(|event| event.level <= Level::INFO);
+            events
                 .map(|event| (event.level, event.fields.get("queues").cloned()))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            levels("a call failed"),
-            [(Level::WARN, None), (Level::WARN, None)]
-        );
-        let all = Some(QUEUES.to_string());
-        let recovered = [(Level::INFO, all.clone()), (Level::INFO, all)];
-        assert_eq!(levels("calls succeed again"), recovered);
+                .collect()
+        });
     });
+    logged
+}
+
+#[test]
+fn an_outage_of_a_server_is_one_warning_and_one_recovery_for_each_worker() {
+    for workers in [1, 3] {
+        let [failed, recovered] = two_outages(workers);
+        assert_eq!(failed, vec![(Level::WARN, None); 2 * workers]);
+        let all = (Level::INFO, Some(QUEUES.to_string()));
+        assert_eq!(recovered, vec![all; 2 * workers]);
+    }
+    let page = include_str!("../../docs/operations.md");
+    let line = "Each worker logs an outage of a server as one such pair, whatever number of its `queues` it struck";
+    assert!(page.contains(line));
 }
