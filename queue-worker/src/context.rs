@@ -199,16 +199,7 @@ impl Context {
     /// If somebody else ended the lease, as an operator does to stop the job, the worker notices at its next
     /// heartbeat. If the handler goes on, the worker cuts it off after its `cleanup` time.
     pub async fn stopped(&self) -> Stop {
-        let mut stop_signal = self.lease.listen();
-        let stop = stop_signal
-            .wait_for(Option::is_some)
-            .await
-            .map(|stop| *stop);
-        match stop {
-            Ok(Some(stop)) => stop,
-            // The sender lives in the lease, which this context holds.
-            _ => std::future::pending().await,
-        }
+        self.lease.told().await
     }
 }
 

@@ -9,6 +9,8 @@ use super::{Counts, event::Event, health::Health};
 /// Hands each event to its observers.
 #[derive(Debug)]
 pub(crate) struct Events {
+    /// The time of the events: that of the loop's pass, because each look at the clock costs something.
+    pub(crate) now: Instant,
     health: Health,
     #[cfg(feature = "metrics")]
     meters: super::metrics::Meters,
@@ -17,8 +19,9 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn new(health: Health) -> Self {
+    pub(crate) fn new(health: Health, now: Instant) -> Self {
         Self {
+            now,
             health,
             #[cfg(feature = "metrics")]
             meters: super::metrics::Meters::new(),
@@ -32,9 +35,9 @@ impl Events {
         self.health.counts()
     }
 
-    /// Records an event of this queue, now; that of a phase is of all queues, named together.
+    /// Records an event of this queue; that of a phase is of all queues, named together.
     pub(crate) fn emit(&self, queue: &Arc<str>, event: &Event<'_>) {
-        let now = Instant::now();
+        let now = self.now;
         self.health.note(queue, event, now);
         #[cfg(feature = "metrics")]
         self.meters.note(queue, event);

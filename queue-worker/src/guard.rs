@@ -65,27 +65,27 @@ fn poll_guarded<F: Future>(
 /// output.
 #[derive(Debug)]
 pub(crate) struct Contained<'a, F> {
-    future: Option<Pin<Box<F>>>,
+    future: Option<F>,
     panic: &'a mut Option<String>,
 }
 
-impl<'a, F: Future> Contained<'a, F> {
+impl<'a, F: Future + Unpin> Contained<'a, F> {
     pub(crate) fn new(future: F, panic: &'a mut Option<String>) -> Self {
         Self {
-            future: Some(Box::pin(future)),
+            future: Some(future),
             panic,
         }
     }
 }
 
-impl<F: Future> Future for Contained<'_, F> {
+impl<F: Future + Unpin> Future for Contained<'_, F> {
     type Output = Option<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(future) = &mut self.future else {
             return Poll::Ready(None);
         };
-        poll_guarded(future.as_mut(), cx).map(|ended| match ended {
+        poll_guarded(Pin::new(future), cx).map(|ended| match ended {
             Ok(output) => Some(output),
             Err(panic) => {
                 *self.panic = Some(panic);

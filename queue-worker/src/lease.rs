@@ -2,12 +2,15 @@
 //! context, which shows it.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU8, Ordering},
+    },
     time::Duration,
 };
 
 use queue_core::{Bytes, Delivery, Headers, Receipt};
-use tokio::{sync::watch, time::Instant};
+use tokio::{sync::Notify, time::Instant};
 
 use super::{job_type::JobType, later::after, stop::Stop};
 
@@ -26,7 +29,10 @@ pub(crate) struct Lease {
     /// Heartbeats stop at this time.
     pub(crate) hold_until: Option<Instant>,
     state: Mutex<LeaseState>,
-    stop: watch::Sender<Option<Stop>>,
+    /// The number of the order to stop; 0 before it.
+    stop: AtomicU8,
+    /// Notified with each order. A channel would cost each delivery much more, and hardly any is told to stop.
+    told: Notify,
 }
 
 /// What changes while a lease lives.
@@ -62,7 +68,8 @@ impl Lease {
                 has_reported: false,
                 is_left_out: false,
             }),
-            stop: watch::Sender::new(None),
+            stop: AtomicU8::new(0),
+            told: Notify::new(),
         })
     }
 
@@ -133,30 +140,47 @@ impl Lease {
     /// Tells the handler to stop. The first reason stays, unless the new reason is a lost lease, which says
     /// more.
     pub(crate) fn stop(&self, stop: Stop) {
-        self.stop.send_if_modified(|sent| {
-            let news = sent.is_none() || (stop == Stop::LeaseLost && *sent != Some(stop));
-            if news {
-                *sent = Some(stop);
-            }
-            news
-        });
+        let number = number(stop);
+        if self.stop.fetch_max(number, Ordering::AcqRel) < number {
+            self.told.notify_waiters();
+        }
     }
 
     pub(crate) fn stopped(&self) -> Option<Stop> {
-        *self.stop.borrow()
+        match self.stop.load(Ordering::Acquire) {
+            0 => None,
+            1 => Some(Stop::Shutdown),
+            _ => Some(Stop::LeaseLost),
+        }
     }
 
     pub(crate) fn is_lost(&self) -> bool {
         self.stopped() == Some(Stop::LeaseLost)
     }
 
-    pub(crate) fn listen(&self) -> watch::Receiver<Option<Stop>> {
-        self.stop.subscribe()
+    /// Waits until the handler is told to stop.
+    pub(crate) async fn told(&self) -> Stop {
+        loop {
+            // Created before the look, so that no order between the two is missed.
+            let told = self.told.notified();
+            if let Some(stop) = self.stopped() {
+                return stop;
+            }
+            told.await;
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, LeaseState> {
         // No code panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The reasons' order: a later reason replaces an earlier one.
+const fn number(stop: Stop) -> u8 {
+    match stop {
+        Stop::Shutdown => 1,
+        Stop::LeaseLost => 2,
     }
 }
 

@@ -64,6 +64,9 @@ impl Shares {
 
     fn by_weight(&self, free: usize, demands: &[Demand]) -> Vec<usize> {
         let mut given = vec![0; demands.len()];
+        if free == 0 {
+            return given;
+        }
         let mut trial = self.clone();
         for _ in 0..free {
             let wants = |queue: &usize| match demands[*queue] {

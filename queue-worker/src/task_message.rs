@@ -50,10 +50,14 @@ pub(crate) struct EndReporter {
 }
 
 impl EndReporter {
-    pub(crate) fn new(job: u64, notes: mpsc::UnboundedSender<TaskMessage>) -> Self {
+    pub(crate) const fn new(
+        job: u64,
+        started: Instant,
+        notes: mpsc::UnboundedSender<TaskMessage>,
+    ) -> Self {
         Self {
             job,
-            started: Instant::now(),
+            started,
             notes,
             endings: None,
             panic: None,
@@ -61,7 +65,10 @@ impl EndReporter {
     }
 
     /// The task: the handler, and then the drop of this guard.
-    pub(crate) async fn after(mut self, handling: impl Future<Output = Vec<HandlerResult>>) {
+    pub(crate) async fn after(
+        mut self,
+        handling: impl Future<Output = Vec<HandlerResult>> + Unpin,
+    ) {
         // The awaited future drops before `self` does, also when the task is stopped.
         self.endings = Contained::new(handling, &mut self.panic).await;
     }
@@ -92,7 +99,7 @@ mod tests {
     };
 
     use queue_testing::interleave::{block_on, exhaustive, spawn, step};
-    use tokio::sync::mpsc;
+    use tokio::{sync::mpsc, time::Instant};
 
     use super::{EndReporter, TaskMessage};
     use crate::{Verdict, handler_result::HandlerResult};
@@ -126,7 +133,8 @@ mod tests {
         let alive = [(); 2].map(|()| Arc::new(AtomicUsize::new(1)));
         for (job, alive) in alive.iter().enumerate() {
             let handling = Box::pin(handle(Arc::clone(alive), job == 0));
-            let task = task(EndReporter::new(job as u64, note_sender.clone()), handling);
+            let reporter = EndReporter::new(job as u64, Instant::now(), note_sender.clone());
+            let task = task(reporter, handling);
             spawn(move || {
                 if job == 0 {
                     return block_on(task);

@@ -36,6 +36,9 @@ impl Runner {
     pub(super) fn send_calls(&mut self, alarm: &mut Alarm) -> bool {
         let mut allowed = self.allowed(alarm);
         let free = self.free_slots().min(allowed);
+        if free == 0 && self.queues.iter().all(|served| served.is_busy(alarm.now)) {
+            return false;
+        }
         let lease_now = free > 0 && self.may_lease_now(free, alarm);
         let settle_now: Vec<bool> = (0..self.queues.len())
             .map(|index| self.must_settle_now(&self.queues[index], alarm))
@@ -379,6 +382,15 @@ impl Runner {
         if error.is_none() && verb == CallKind::SettleAndLease && self.queues[index].jobs == 0 {
             self.note_result(index, CallKind::Extend, None, now);
         }
+    }
+}
+
+impl ServedQueue {
+    /// Whether there is certainly nothing to send while no slot is free, and no time to wait for. Most passes of a
+    /// worker of one slot end here.
+    fn is_busy(&self, now: Instant) -> bool {
+        let waits = self.next_poll > now || self.call_outage.until().is_some();
+        self.call.is_some() || (self.is_settled() && self.room() == 0 && !waits)
     }
 }
 

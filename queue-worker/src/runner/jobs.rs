@@ -49,7 +49,7 @@ impl Runner {
             let name = Arc::clone(&served.name);
             let extender = LeaseExtender::Worker {
                 key: (job, entry),
-                notes: self.note_sender.clone(),
+                notes: self.half_way.clone(),
             };
             let shutting_down = Arc::clone(&self.shutting_down);
             let own = Arc::clone(&lease);
@@ -67,7 +67,7 @@ impl Runner {
         #[cfg(feature = "tracing")]
         let handling =
             crate::tracing::enclose(&served.name, &leases, self.settings.link.clone(), handling);
-        let reporter = EndReporter::new(job, self.note_sender.clone());
+        let reporter = EndReporter::new(job, self.events.now, self.note_sender.clone());
         let task = self
             .settings
             .spawn

@@ -11,6 +11,7 @@ mod calls;
 mod gathering;
 mod heartbeats;
 mod jobs;
+mod own_task;
 mod phases;
 mod refused_extensions;
 mod refused_results;
@@ -22,7 +23,7 @@ mod watch;
 
 use std::{
     collections::BTreeMap,
-    future::{Future, poll_fn},
+    future::{Future, pending, poll_fn},
     pin::{Pin, pin},
     sync::Arc,
     task::{Context as Poller, Poll},
@@ -31,14 +32,14 @@ use std::{
 
 use queue_core::{Error, Holder, Result, TokioSpawn};
 use tokio::{
-    runtime::{Handle, RuntimeFlavor},
-    sync::{self, mpsc},
+    sync::{self, mpsc, oneshot},
     time::{Instant, Sleep},
 };
 
 use self::{
     alarm::Alarm,
     jobs::Job,
+    own_task::Relay,
     phases::Shutdown,
     registration::Registration,
     served::{InFlight, ServedQueue},
@@ -70,6 +71,8 @@ pub(crate) struct Runner {
     notes: mpsc::UnboundedReceiver<TaskMessage>,
     /// Handlers' tasks send messages through clones of this.
     note_sender: mpsc::UnboundedSender<TaskMessage>,
+    /// Handlers themselves send messages through clones of this.
+    half_way: mpsc::UnboundedSender<TaskMessage>,
     phase: Phase,
     /// The shutdown, once it has begun.
     shutdown: Option<Shutdown>,
@@ -120,10 +123,20 @@ pub(crate) async fn run(
         runner.events.emit(&served.name, &Event::Serving { jobs });
     }
     runner.enter(Phase::Working);
-    let mut shutdown = pin!(shutdown);
-    poll_fn(|cx| runner.poll(cx, shutdown.as_mut())).await;
-    runner.leave_the_list().await;
-    Ok(runner.finish(&health))
+    if !own_task::pays() {
+        return Ok(runner.run(shutdown, health).await);
+    }
+    let relay = runner.relay();
+    let run = |begun: oneshot::Receiver<()>| {
+        let shutdown = async move {
+            if begun.await.is_err() {
+                // The caller is gone, and the task is about to be stopped.
+                pending::<()>().await;
+            }
+        };
+        runner.run(shutdown, health)
+    };
+    own_task::run(run, relay, shutdown).await
 }
 
 impl Runner {
@@ -134,8 +147,8 @@ impl Runner {
         health: Health,
         control: Control,
     ) -> Self {
-        let events = Events::new(health);
         let now = Instant::now();
+        let events = Events::new(health, now);
         let seed = settings.outage_seed();
         let shares = Shares::new(settings.sharing, sources.iter().map(|s| s.terms.weight));
         let queues = sources.into_iter().enumerate();
@@ -157,6 +170,7 @@ impl Runner {
             jobs: BTreeMap::new(),
             last_job: 0,
             notes,
+            half_way: note_sender.clone(),
             note_sender,
             phase: Phase::Idle,
             shutdown: None,
@@ -169,10 +183,25 @@ impl Runner {
             average_time: Duration::ZERO,
             watch_due: None,
             timer: Box::pin(tokio::time::sleep_until(now)),
-            threads: Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread,
+            threads: own_task::has_threads(),
             gathering: None,
             registration,
         }
+    }
+
+    async fn run(mut self, shutdown: impl Future<Output = ()> + Send, health: Health) -> Report {
+        let mut shutdown = pin!(shutdown);
+        poll_fn(|cx| self.poll(cx, shutdown.as_mut())).await;
+        self.leave_the_list().await;
+        self.finish(&health)
+    }
+
+    /// Takes messages that handlers send half-way by the caller's future.
+    fn relay(&mut self) -> Relay {
+        let (sender, from) = mpsc::unbounded_channel();
+        let to = self.note_sender.clone();
+        self.half_way = sender;
+        Relay { from, to }
     }
 
     fn poll<S: Future<Output = ()>>(
@@ -180,10 +209,11 @@ impl Runner {
         cx: &mut Poller<'_>,
         mut shutdown: Pin<&mut S>,
     ) -> Poll<()> {
-        self.watch_itself(Instant::now());
+        self.watch_itself();
         let mut gathers = false;
         loop {
             let mut alarm = Alarm::new(Instant::now());
+            self.events.now = alarm.now;
             let mut moved = self.follow(cx, alarm.now);
             if self.is_working() && shutdown.as_mut().poll(cx).is_ready() {
                 self.begin_shutdown(alarm.now);
@@ -219,7 +249,9 @@ impl Runner {
                 return Poll::Pending;
             };
             self.planned = Some(at);
-            self.timer.as_mut().reset(at);
+            if self.timer.deadline() != at {
+                self.timer.as_mut().reset(at);
+            }
             if self.timer.as_mut().poll(cx).is_pending() {
                 return Poll::Pending;
             }

@@ -129,6 +129,8 @@ impl Runner {
 
     /// Counts the deliveries that the worker gave up, and reports.
     pub(super) fn finish(mut self, health: &Health) -> Report {
+        let now = Instant::now();
+        self.events.now = now;
         for job in std::mem::take(&mut self.jobs).into_values() {
             let name = &self.queues[job.queue].name;
             for lease in &job.leases {
@@ -142,7 +144,6 @@ impl Runner {
             }
         }
         self.enter(Phase::Ended);
-        let now = Instant::now();
         let counts = health.counts();
         let drained = |it: Shutdown| it.in_time && counts.open() == it.open_before;
         Report {

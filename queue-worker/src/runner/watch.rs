@@ -10,10 +10,12 @@ use crate::event::Event;
 impl Runner {
     /// Notes if the loop is polled long after the time for which it set its timer: a handler blocks its thread, or
     /// the process stood still. Leases may have ended meanwhile.
-    pub(super) fn watch_itself(&mut self, now: Instant) {
+    pub(super) fn watch_itself(&mut self) {
         let Some(planned) = self.planned.take() else {
             return;
         };
+        let now = Instant::now();
+        self.events.now = now;
         let late = now.saturating_duration_since(planned);
         for served in self.queues.iter().filter(|served| served.jobs > 0) {
             if late >= served.terms.lease / 2 {

@@ -91,6 +91,99 @@ fn a_handler_that_blocks_is_left_behind() {
     unblock.send(()).unwrap();
 }
 
+/// A runtime of two threads, whose `block_on` has a third.
+fn two_threads() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_time().build().unwrap()
+}
+
+#[test]
+fn a_handler_that_reports_and_then_blocks_its_thread_keeps_its_lease() {
+    two_threads().block_on(async {
+        let environment = Environment::holding(1).await;
+        let worker = environment.worker().lease(3 * SECOND);
+        let report = environment.work_off(worker, |number: u64, cx: Context| async move {
+            cx.progress(&number).unwrap();
+            std::thread::sleep(4 * SECOND);
+        });
+        let report = tokio::time::timeout(60 * SECOND, report).await.unwrap();
+        let Counts { acked, lost, .. } = report.counts;
+        assert_eq!((acked, lost), (1, 0), "{report:?}");
+        assert!(report.counts.extended >= 1, "{report:?}");
+    });
+}
+
+#[test]
+fn a_worker_ends_without_a_handler_that_blocks_a_thread_of_its_runtime() {
+    let (unblock, blocked) = std::sync::mpsc::channel::<()>();
+    let blocked = Mutex::new(blocked);
+    two_threads().block_on(async {
+        let environment = Environment::holding(1).await;
+        let started = Arc::new(Notify::new());
+        let start = Arc::clone(&started);
+        let blocked = Arc::new(blocked);
+        let worker = environment.worker().drain(20 * MILLI).cleanup(20 * MILLI);
+        let run = worker.run_until(async move { started.notified().await }, move |_: u64, _| {
+            let (start, blocked) = (Arc::clone(&start), Arc::clone(&blocked));
+            async move {
+                start.notify_one();
+                let _ = blocked.lock().unwrap().recv();
+            }
+        });
+        let report = tokio::time::timeout(60 * SECOND, run)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!((report.counts.abandoned, report.drained), (1, false));
+        unblock.send(()).unwrap();
+    });
+}
+
+#[test]
+fn a_worker_whose_future_is_dropped_starts_no_more_handlers() {
+    two_threads().block_on(async {
+        let environment = Environment::holding(1_000).await;
+        let started = Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let count = Arc::clone(&started);
+        let run = environment.worker().run(move |_: u64, _| {
+            count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            tokio::time::sleep(5 * MILLI)
+        });
+        assert!(tokio::time::timeout(50 * MILLI, run).await.is_err());
+        // The task of the worker ends soon; the last reference to the handler is its own.
+        let gone = async {
+            while Arc::strong_count(&started) > 1 {
+                tokio::time::sleep(MILLI).await;
+            }
+        };
+        tokio::time::timeout(60 * SECOND, gone).await.unwrap();
+        let counters = environment.counters().await;
+        assert!(
+            counters.depth.ready > 0 && counters.depth.leased == 1,
+            "{counters:?}"
+        );
+    });
+}
+
+/// A queue whose calls panic.
+#[derive(Debug)]
+struct Broken;
+
+#[async_trait::async_trait]
+impl call::Service for Broken {
+    async fn call(&self, _: call::Call) -> Result<call::Answer> {
+        panic!("a bug of a backend")
+    }
+}
+
+#[test]
+#[should_panic(expected = "a bug of a backend")]
+fn a_panic_of_the_backend_goes_on_to_the_caller() {
+    let queue = Arc::new(call::Front::of(Arc::new(Broken))) as Arc<dyn Leasing>;
+    let worker = Worker::new(Consumer::<u64>::new(queue));
+    let _ = two_threads().block_on(worker.run(|_: u64, _| async {}));
+}
+
 /// The visible results of a run of mixed outcomes: each start with its time, and all counts.
 async fn mixed() -> (Vec<(Duration, u64, u32)>, Counts, Counters) {
     let environment = Environment::holding(60).await;

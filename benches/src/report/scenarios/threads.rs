@@ -1,11 +1,12 @@
-//! A worker on a runtime of two threads, as most programs have one, beside the same worker on a runtime of one thread.
+//! Workers on runtimes of one and of two threads. A worker of one slot, as every worker is unless told otherwise, is
+//! beside `settle_and_lease` in a loop; workers of more slots on two threads are beside the same on one.
 
 use queue_core::QueueKind;
 use tokio::runtime::{Builder, Runtime};
 
-use super::work_off::work_off;
+use super::{cycle::settle_and_lease, work_off::work_off};
 use crate::{
-    redis::ours::{fill, open},
+    redis::ours::{fill, lease, open},
     report::{
         meter::Stage,
         scenario::{Figure, Scenario, ScenarioCase, Sides},
@@ -15,36 +16,82 @@ use crate::{
 /// The scenario.
 pub(super) const SCENARIO: Scenario = Scenario {
     name: "threads",
-    about: "the jobs of `worker` on a runtime of two threads, beside one of one thread",
-    axis: Some("slots of the worker"),
+    about: "the jobs of `worker`, by the slots of the worker and the threads of its runtime",
+    axis: None,
     figures: &[Figure::JOBS, Figure::SERVER],
     pairs: 7,
     cases,
 };
 
+const LOOP: &str = "`settle_and_lease` in a loop, on the same runtime";
+const ONE_THREAD: &str = "the same worker on one thread";
+
 fn cases() -> Vec<ScenarioCase> {
-    let raw = "the same worker on one thread";
-    let case =
-        |slots: usize| ScenarioCase::new(slots.to_string(), raw, move |stage| sides(stage, slots));
-    [16, 64].map(case).into()
+    let lone = |(name, threads): (&str, usize)| {
+        ScenarioCase::new(name, LOOP, move |stage| lone(stage, threads))
+    };
+    let several = |slots: usize| {
+        let name = format!("{slots} slots, two threads");
+        ScenarioCase::new(name, ONE_THREAD, move |stage| several(stage, slots))
+    };
+    let lone = [("1 slot, one thread", 1), ("1 slot, two threads", 2)].map(lone);
+    lone.into_iter().chain([16, 64].map(several)).collect()
 }
 
-fn sides(stage: &Stage, slots: usize) -> Sides<'_> {
+fn runtime(threads: usize) -> Runtime {
+    let mut builder = match threads {
+        1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    if threads > 1 {
+        builder.worker_threads(threads);
+    }
+    builder.enable_all().build().expect("a runtime starts")
+}
+
+fn lone(stage: &Stage, threads: usize) -> Sides<'_> {
     Sides::new(
-        move || measure(stage, Builder::new_multi_thread().worker_threads(2), slots),
-        move || measure(stage, &mut Builder::new_current_thread(), slots),
+        move || measure(stage, threads, 1, 10_240),
+        move || bare(stage, threads, 10_240),
     )
 }
 
-fn measure(stage: &Stage, runtime: &mut Builder, slots: usize) -> Vec<f64> {
-    let runtime: Runtime = runtime.enable_all().build().expect("a runtime starts");
+fn several(stage: &Stage, slots: usize) -> Sides<'_> {
+    Sides::new(
+        move || measure(stage, 2, slots, 40_960),
+        move || measure(stage, 1, slots, 40_960),
+    )
+}
+
+fn measure(stage: &Stage, threads: usize, slots: usize, jobs: usize) -> Vec<f64> {
+    let runtime = runtime(threads);
     let backend = stage.fixture.connect_backend_on(&runtime);
-    let jobs = stage.effort.pick(512, 40_960);
+    let jobs = stage.effort.pick(512, jobs);
     stage.named(|name| {
         let queue = runtime.block_on(open(&backend, name, QueueKind::Reliable));
         let work = async {
             fill(&queue, jobs).await;
             work_off(&queue, slots, jobs, |_body| async {}).await;
+        };
+        stage.spend_on(&runtime, jobs, work).both()
+    })
+}
+
+/// The calls of a worker of one slot: each settles a message and leases the next.
+fn bare(stage: &Stage, threads: usize, jobs: usize) -> Vec<f64> {
+    let runtime = runtime(threads);
+    let backend = stage.fixture.connect_backend_on(&runtime);
+    let jobs = stage.effort.pick(512, jobs);
+    stage.named(|name| {
+        let queue = runtime.block_on(open(&backend, name, QueueKind::Reliable));
+        let work = async {
+            fill(&queue, jobs).await;
+            let mut held = lease(queue.leasing(), 1).await;
+            for _ in 1..jobs {
+                held = settle_and_lease(&queue, &held, 1).await;
+            }
+            let settled = queue.leasing().settle(&held).await;
+            settled.expect("settled");
         };
         stage.spend_on(&runtime, jobs, work).both()
     })
