@@ -15,6 +15,26 @@ pub enum Bug {
     NoLastCall,
     /// A call for a batch takes a slot for each of its messages.
     BatchTakesMoreSlots,
+    /// A message whose settlement is refused is not buried.
+    NoBurial,
+    /// The worker buries a message that it cannot release.
+    BuriesTheReleased,
+    /// Results are given up although the backend refuses all.
+    GivesUpAllResults,
+    /// A result that perhaps took effect counts as one that did not.
+    ForgetsDoubt,
+    /// A result that fails for the moment while it is sent alone counts as refused.
+    TakesOutagesForRefusals,
+    /// Heartbeats go on for a lease that cannot be extended.
+    ExtendsTheRefused,
+    /// Leases are left out although the backend extends none.
+    LeavesOutAllLeases,
+    /// An extension whose progress is refused is not repeated without it.
+    ProgressCostsTheLease,
+    /// Refused progress is sent again.
+    RepeatsRefusedProgress,
+    /// A handler does not get the error of its extension.
+    NoReply,
 }
 
 thread_local! {

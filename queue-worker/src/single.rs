@@ -46,7 +46,9 @@ impl<T: Send + 'static> Worker<T> {
 
     /// Handles messages until `shutdown` ends, then drains, and reports.
     ///
-    /// The worker runs in this future and in handlers' tasks; dropping the future is a crash.
+    /// The worker runs in this future and in handlers' tasks. If `block_on` polls this future on a runtime of several
+    /// threads, the worker runs in a task of that runtime. Dropping the future is a crash: it stops all of these tasks,
+    /// each at its next await.
     ///
     /// # Errors
     ///

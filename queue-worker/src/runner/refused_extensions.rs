@@ -106,7 +106,11 @@ impl Runner {
                 progress: Some(progress),
             };
             alone.progress.push((refused, error.clone()));
-            alone.left.push_front(entry);
+            let goes_on = true;
+            planted!(ProgressCostsTheLease => goes_on = false);
+            if goes_on {
+                alone.left.push_front(entry);
+            }
         }
     }
 
@@ -118,8 +122,11 @@ impl Runner {
             return;
         };
         let took_any = alone.took_any;
+        planted!(LeavesOutAllLeases => took_any = true);
+        let drops_progress = took_any;
+        planted!(RepeatsRefusedProgress => drops_progress = false);
         for (entry, error) in alone.progress {
-            match took_any {
+            match drops_progress {
                 true => self.note_refused(index, &entry, RefusedPart::Progress, &error),
                 false => self.extension_failed(vec![entry], &error),
             }
@@ -127,7 +134,9 @@ impl Runner {
         for (entry, error) in alone.refused {
             if took_any {
                 self.note_refused(index, &entry, RefusedPart::Extension, &error);
-                if let Some(lease) = self.lease(&entry) {
+                let lease = self.lease(&entry);
+                planted!(ExtendsTheRefused => lease = None);
+                if let Some(lease) = lease {
                     lease.hold_no_more();
                 }
             } else {
@@ -143,7 +152,9 @@ impl Runner {
             if let (Some(progress), Some(lease)) = (entry.progress.take(), self.lease(&entry)) {
                 lease.report_again(progress);
             }
-            if let Some(reply) = entry.reply {
+            let reply = entry.reply;
+            planted!(NoReply => reply = None);
+            if let Some(reply) = reply {
                 // The handler may have ended.
                 let _ = reply.send(Err(error.clone()));
             }

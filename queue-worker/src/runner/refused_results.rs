@@ -44,6 +44,8 @@ impl Pending {
             self.settlement.disposition,
             Disposition::Release | Disposition::Bury { .. }
         );
+        planted!(NoBurial => gives_up = true);
+        planted!(BuriesTheReleased => gives_up = false);
         if gives_up || self.burial.is_some() {
             return Err(self);
         }
@@ -95,8 +97,11 @@ impl Runner {
         now: Instant,
     ) {
         let unknown = error.outcome() == Outcome::Unknown;
+        planted!(ForgetsDoubt => unknown = false);
+        let is_transient = error.is_transient();
+        planted!(TakesOutagesForRefusals => is_transient = self.queues[index].alone.is_none() && is_transient);
         let served = &mut self.queues[index];
-        if error.is_transient() || batch.is_empty() {
+        if is_transient || batch.is_empty() {
             match &mut served.alone {
                 None => self.put_back(index, batch, unknown, now),
                 Some(alone) => {
@@ -161,7 +166,9 @@ impl Runner {
         let Some(alone) = served.alone.take_if(|alone| alone.left.is_empty()) else {
             return;
         };
-        if alone.took_any {
+        let took_any = alone.took_any;
+        planted!(GivesUpAllResults => took_any = true);
+        if took_any {
             for (pending, error) in alone.refused {
                 let refused = Event::Refused {
                     lease: &pending.lease,

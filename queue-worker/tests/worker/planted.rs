@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use queue_worker::planted::{Bug, plant};
 
-use crate::{batch_slots, batches, shutdown};
+use crate::{batch_slots, batches, refusals, shutdown};
 
 #[test]
 fn each_planted_bug_is_found_by_its_test() {
-    let found: [(Bug, fn()); 4] = [
+    let found: [(Bug, fn()); 14] = [
         (
             Bug::BatchLostWithOneLease,
             batches::a_batch_of_which_one_lease_is_lost_goes_on_and_settles_the_others,
@@ -24,6 +24,46 @@ fn each_planted_bug_is_found_by_its_test() {
         (
             Bug::BatchTakesMoreSlots,
             batch_slots::a_call_for_a_batch_holds_one_slot,
+        ),
+        (
+            Bug::NoBurial,
+            refusals::a_refused_result_buries_its_message_and_all_others_are_settled_once,
+        ),
+        (
+            Bug::BuriesTheReleased,
+            refusals::a_shutdown_releases_all_messages_but_those_that_cannot_be_released,
+        ),
+        (
+            Bug::GivesUpAllResults,
+            refusals::a_queue_that_refuses_all_results_loses_none_and_buries_none,
+        ),
+        (
+            Bug::ForgetsDoubt,
+            refusals::a_refused_batch_that_took_effect_is_not_handled_again,
+        ),
+        (
+            Bug::TakesOutagesForRefusals,
+            refusals::a_refused_result_buries_its_message_and_all_others_are_settled_once,
+        ),
+        (
+            Bug::ExtendsTheRefused,
+            refusals::a_lease_that_cannot_be_extended_costs_no_other_its_lease,
+        ),
+        (
+            Bug::LeavesOutAllLeases,
+            refusals::a_queue_that_extends_nothing_for_a_time_loses_no_lease,
+        ),
+        (
+            Bug::ProgressCostsTheLease,
+            refusals::an_extension_takes_effect_without_its_refused_progress,
+        ),
+        (
+            Bug::RepeatsRefusedProgress,
+            refusals::refused_progress_costs_no_lease,
+        ),
+        (
+            Bug::NoReply,
+            refusals::each_handler_gets_the_error_of_its_own_extension,
         ),
     ];
     for (bug, test) in found {

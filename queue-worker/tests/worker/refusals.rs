@@ -54,7 +54,7 @@ fn once_each(runs: &Runs) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_result_buries_its_message_and_all_others_are_settled_once() {
+pub(crate) async fn a_refused_result_buries_its_message_and_all_others_are_settled_once() {
     for bad in 1..=COUNT {
         // One of the calls fails for the moment, too.
         for fails in std::iter::once(None).chain((2..6 + COUNT).map(Some)) {
@@ -91,7 +91,7 @@ async fn a_refused_result_buries_its_message_and_all_others_are_settled_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_batch_that_took_effect_is_not_handled_again() {
+pub(crate) async fn a_refused_batch_that_took_effect_is_not_handled_again() {
     for bad in 1..=COUNT {
         let environment = Environment::holding(COUNT).await;
         environment.spy.watched().refusal = Some(Refusal {
@@ -107,7 +107,7 @@ async fn a_refused_batch_that_took_effect_is_not_handled_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_that_is_taken_in_no_way_is_given_up_and_all_others_are_settled_once() {
+pub(crate) async fn a_result_that_is_taken_in_no_way_is_given_up_and_all_others_are_settled_once() {
     for bad in 1..=COUNT {
         let environment = Environment::holding(COUNT).await;
         environment.spy.watched().refusal = Some(refusal(Part::AnySettlement, Some(bad)));
@@ -130,7 +130,7 @@ async fn a_result_that_is_taken_in_no_way_is_given_up_and_all_others_are_settled
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_that_refuses_all_results_loses_none_and_buries_none() {
+pub(crate) async fn a_queue_that_refuses_all_results_loses_none_and_buries_none() {
     let environment = Environment::holding(COUNT).await;
     environment.spy.watched().refusal = Some(refusal(Part::AnySettlement, None));
     let runs = Runs::default();
@@ -150,7 +150,7 @@ async fn a_queue_that_refuses_all_results_loses_none_and_buries_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_releases_all_messages_but_those_that_cannot_be_released() {
+pub(crate) async fn a_shutdown_releases_all_messages_but_those_that_cannot_be_released() {
     let environment = Environment::holding(COUNT).await;
     environment.spy.watched().refusal = Some(refusal(Part::Settlement, Some(3)));
     let worker = environment.worker().concurrency(COUNT as usize);
@@ -170,7 +170,7 @@ async fn a_shutdown_releases_all_messages_but_those_that_cannot_be_released() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_batch_of_the_largest_results_is_taken() {
+pub(crate) async fn a_full_batch_of_the_largest_results_is_taken() {
     let most = limits::MAX_BATCH as u64;
     let environment = Environment::holding(most).await;
     let worker = environment
@@ -187,7 +187,7 @@ async fn a_full_batch_of_the_largest_results_is_taken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_has_room_for_as_many_of_the_largest_results_as_it_has_entries() {
+pub(crate) async fn a_call_has_room_for_as_many_of_the_largest_results_as_it_has_entries() {
     let most = limits::MAX_BATCH;
     let environment = Environment::holding(most as u64).await;
     let all = environment.queue.lease(most.try_into().unwrap(), HOUR);
@@ -231,7 +231,7 @@ async fn long_jobs(environment: &Environment, runs: &Runs, reports: bool) -> (Co
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_cannot_be_extended_costs_no_other_its_lease() {
+pub(crate) async fn a_lease_that_cannot_be_extended_costs_no_other_its_lease() {
     for bad in 1..=COUNT {
         let environment = Environment::holding(COUNT).await;
         environment.spy.watched().refusal = Some(refusal(Part::Extension, Some(bad)));
@@ -250,7 +250,7 @@ async fn a_lease_that_cannot_be_extended_costs_no_other_its_lease() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_progress_costs_no_lease() {
+pub(crate) async fn refused_progress_costs_no_lease() {
     for bad in 1..=COUNT {
         let environment = Environment::holding(COUNT).await;
         environment.spy.watched().refusal = Some(refusal(Part::Progress, Some(bad)));
@@ -276,7 +276,28 @@ async fn refused_progress_costs_no_lease() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_that_extends_nothing_for_a_time_loses_no_lease() {
+pub(crate) async fn an_extension_takes_effect_without_its_refused_progress() {
+    let environment = Environment::holding(COUNT).await;
+    environment.spy.watched().refusal = Some(refusal(Part::Progress, Some(4)));
+    let worker = environment.worker().concurrency(COUNT as usize);
+    let handler = |_: u64, cx: Context| async move {
+        // The first progress goes at once, the second with the extension.
+        for step in 0..2 {
+            cx.progress(&step).unwrap();
+            sleep(MILLI * (1 - step) * 100).await;
+        }
+        cx.extend(60 * SECOND).await.unwrap();
+        assert!(cx.remaining() > 59 * SECOND);
+    };
+    let counts = environment.work_off(worker, handler).await.counts;
+    assert_eq!(
+        (counts.acked, counts.panicked, counts.refused),
+        (COUNT, 0, 2)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn a_queue_that_extends_nothing_for_a_time_loses_no_lease() {
     for reports in [false, true] {
         let environment = Environment::holding(COUNT).await;
         environment.spy.watched().refusal = Some(refusal(Part::Extension, None));
@@ -292,7 +313,7 @@ async fn a_queue_that_extends_nothing_for_a_time_loses_no_lease() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_handler_gets_the_error_of_its_own_extension() {
+pub(crate) async fn each_handler_gets_the_error_of_its_own_extension() {
     for fails in [None, Some(2), Some(3), Some(5)] {
         let environment = Environment::holding(COUNT).await;
         {
