@@ -32,6 +32,7 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
             "rule_millis",
             "check_weight",
             "check_progress",
+            "check_result",
             "within_millis",
             "claim_millis",
             "keep_millis",
