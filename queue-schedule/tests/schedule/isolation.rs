@@ -369,3 +369,22 @@ async fn schedules_of_a_partitioned_backend_have_their_ring_beside() {
     };
     scheduler.run_until(steer).await.unwrap();
 }
+
+/// The numbers of a damaged record are lost: a new one's keys are no keys of the old one.
+#[tokio::test(start_paused = true)]
+async fn c7_a_damaged_record_that_is_replaced_has_slots_of_its_own() {
+    let environment = Environment::new().await;
+    let hourly = || Periodic::every("hourly", HOUR).unwrap();
+    environment.run(hourly(), SECOND).await;
+    let (version, _) = stored(&environment, "hourly").await;
+    let shown = (version + 1).to_string();
+    write(&environment, "hourly", version + 1, &shown, b"{").await;
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    scheduler
+        .change_job(hourly(), "jobs", report)
+        .await
+        .unwrap();
+    scheduler.run_until(sleep(HOUR)).await.unwrap();
+    // Nobody can know of the old one, which was pushed ahead.
+    assert_eq!(environment.fired().await, [3600, 3600]);
+}

@@ -402,3 +402,39 @@ async fn c6_a_slot_that_is_a_minute_late_is_a_missed_one() {
         "{refused}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn c6_a_run_that_is_given_up_leaves_the_last_one_the_last() {
+    let environment = Environment::new().await;
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    let make = |slot: &Slot| match slot.is_asked_for() {
+        true => Err(Error::new(ErrorKind::Codec, "no body today")),
+        false => Push::of_job(&report(slot), &Json),
+    };
+    let one = minutely().unless_running();
+    scheduler.add_push(one, "jobs", make).await.unwrap();
+    let steer = async {
+        sleep(65 * SECOND).await;
+        assert!(environment.schedules.run_now("minutely").await.unwrap());
+        sleep(2 * MINUTE).await;
+        assert_eq!(environment.fired().await, [60]);
+    };
+    scheduler.run_until(steer).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_the_last_one_of_another_queue_does_not_count() {
+    let environment = Environment::new().await;
+    let other = environment.queues.reliable_jobs("other").await.unwrap();
+    let foreign = other.queue().push_one(Push::new("1")).await.unwrap().id();
+    let hourly = || Periodic::every("hourly", HOUR).unwrap().unless_running();
+    environment.run(hourly(), HOUR + SECOND).await;
+    let queue = environment.jobs.queue();
+    let peeked = queue.peek(Place::Ready, Page::first(2)).await.unwrap();
+    assert_eq!(peeked.entries[0].message.id, foreign, "the same id");
+    let mut scheduler = Scheduler::new(&environment.schedules);
+    let changed = scheduler.change_job(hourly(), "other", report);
+    changed.await.unwrap();
+    scheduler.run_until(sleep(HOUR)).await.unwrap();
+    assert_eq!(other.queue().depth().await.unwrap().ready, 2);
+}
