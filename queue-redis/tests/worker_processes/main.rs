@@ -152,6 +152,46 @@ async fn messages_of_a_killed_worker_are_taken_over_when_their_leases_end() {
     assert_eq!((report["acked"], report["lost"]), (4, 0));
 }
 
+/// Each worker is killed in mid-job, with more jobs on their way to it and from it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_message_is_in_one_place_after_any_number_of_kills() {
+    const KILLS: usize = 40;
+    const LEASE: Duration = Duration::from_millis(300);
+    let server = Server::start().expect("a server");
+    let jobs = jobs(&server).await;
+    let batch = vec!["job".to_owned(); 100];
+    for kill in 0..KILLS {
+        // A worker goes on until it is killed, so it may have done all that was there.
+        jobs.push_all(&batch).await.expect("pushes");
+        let mut worker = WorkerProcess::start_bold(&server, 8, LEASE);
+        let mut left = 1 + kill % 20;
+        while left > 0 {
+            left -= usize::from(matches!(worker.said().await, Said::Done { .. }));
+        }
+        worker.kill();
+        counters(&jobs).await;
+    }
+    let mut last = WorkerProcess::start_bold(&server, 8, LEASE);
+    empty(&jobs).await;
+    last.stop().await;
+    let end = counters(&jobs).await;
+    let dead = jobs.queue().dead_letters(Page::first(1_000)).await;
+    let dead: BTreeSet<_> = dead
+        .expect("lists")
+        .entries
+        .iter()
+        .map(|one| one.id)
+        .collect();
+    assert_eq!(end.accepted, (batch.len() * KILLS) as u64);
+    assert_eq!(end.acked + end.died, end.accepted, "{end:?}");
+    assert_eq!(end.died, dead.len() as u64);
+    assert!(end.expired > 0, "the kills left leases behind: {end:?}");
+    let leaks: Option<Vec<String>> = server
+        .ask(&["EVAL", queue_redis::leak_finder(), "0", "qk"])
+        .expect("it answers");
+    assert_eq!(leaks, Some(Vec::new()));
+}
+
 /// Pushes until `stop` is set, and a little longer. Returns the ids.
 async fn produce(jobs: Reliable<String>, stop: Arc<AtomicBool>) -> BTreeSet<MessageId> {
     let mut ids = BTreeSet::new();
