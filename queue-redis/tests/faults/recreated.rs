@@ -47,6 +47,22 @@ fn assert_all_refused(called: Vec<Called>, stored: &str, asked: &str) {
 }
 
 #[tokio::test]
+async fn an_old_handle_does_nothing_to_a_queue_with_a_setting_of_a_newer_version() {
+    let server = Server::start().expect("a server");
+    let backend = connect(&server).await;
+    for kind in QueueKind::LEASING {
+        let queue = Subject::open(&*backend, kind).await.expect("opens");
+        let meta = format!("qk:{{{kind}}}:meta");
+        let stored: String = server.ask(&["HGET", &meta, "config"]).expect("a text");
+        store(&server, &meta, &format!("{stored} tomorrow=7"));
+        let before = everything(&server);
+        let called = [reads(&queue).await, writes(&queue).await].concat();
+        assert_all_refused(called, "tomorrow=7", "use a newer one");
+        assert_eq!(everything(&server), before, "{kind}");
+    }
+}
+
+#[tokio::test]
 async fn an_old_handle_does_nothing_to_a_queue_of_another_layout() {
     let server = Server::start().expect("a server");
     let backend = connect(&server).await;

@@ -282,6 +282,30 @@ fn damage_that_only_a_person_can_repair_is_named() {
         ("accepted", "abc"),
         ("accepted", "1e300"),
         ("config", "\u{1}\n\u{fe}"),
+        (
+            "config",
+            "kind=priority layout=1 max_attempts=5 ageing=none",
+        ),
+        (
+            "config",
+            "kind=priority layout=1 max_attempts=5x dead_letter_cap=9 ageing=none",
+        ),
+        (
+            "config",
+            "kind=priority layout=1 max_attempts=5 dead_letter_cap=9 ageing=none at_once=x",
+        ),
+        (
+            "config",
+            "kind=priority layout=1 max_attempts=5 dead_letter_cap=9 rate=5 ageing=none",
+        ),
+        (
+            "config",
+            "kind=priority layout=1 max_attempts=5 max_attempts=6 dead_letter_cap=9 ageing=none",
+        ),
+        (
+            "config",
+            "kind=priority layout=1 max_attempts=5 dead_letter_cap=9 ageing=none and more",
+        ),
     ] {
         let mut three = Three::of(QueueKind::Priority);
         three.set("meta", field.as_bytes(), value.as_bytes());
