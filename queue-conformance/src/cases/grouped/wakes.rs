@@ -22,7 +22,7 @@ struct Way {
     comes: (u64, Duration),
 }
 
-/// What keeps a waiting caller from the next message.
+/// The state that keeps a waiting caller from the next message.
 #[derive(Clone, Copy)]
 enum Before {
     /// The queue is empty.
