@@ -17,7 +17,7 @@ static SHARED: LazyLock<Result<SharedServer, ServerError>> = LazyLock::new(Share
 #[derive(Debug)]
 enum SharedServer {
     Existing(String),
-    Process(Server),
+    Process(Box<Server>),
     Container(Container),
 }
 
@@ -49,7 +49,7 @@ impl SharedServer {
             |variable| env::var_os(variable).map(|value| value.to_string_lossy().into_owned());
         match (named(EXISTING), named(WHERE)) {
             (Some(url), None) => Ok(Self::Existing(url)),
-            (None, None) => Server::start().map(Self::Process),
+            (None, None) => Server::start().map(|server| Self::Process(Box::new(server))),
             (None, Some(place)) if place == IN_CONTAINER => Self::in_container(),
             (None, Some(place)) => Err(ServerError::new(format!(
                 "{WHERE}={place}: say {WHERE}={IN_CONTAINER}, or leave it out for a process"

@@ -98,6 +98,18 @@ pub(crate) async fn g3_equal_turns_go_by_the_bytes_of_keys(stage: &Stage<'_>) {
         delivered.extend(ids(&leased));
     }
     assert_eq!(delivered, expected, "one by one");
+
+    // The last group of a round is compared with the first one.
+    let queue = stage.try_grouped("two", &strict).await.expect("opens");
+    push(&*queue, &["a", "a", "a", "B", "B", "B"]).await;
+    let (mut acks, mut delivered) = (Vec::new(), Vec::new());
+    for _ in 0..6 {
+        let turn = queue.settle_and_lease(&acks, count(1), LONG, None).await;
+        let leased = turn.expect("settles and leases").1.deliveries;
+        acks = settlements(&leased, Settlement::ack);
+        delivered.extend(ids(&leased));
+    }
+    assert_eq!(delivered, [4, 1, 5, 2, 6, 3], "of two groups");
 }
 
 pub(crate) async fn g3_a_new_group_neither_waits_nor_catches_up(stage: &Stage<'_>) {
