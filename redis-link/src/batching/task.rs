@@ -14,6 +14,9 @@ use super::{
 };
 use crate::panic;
 
+/// A caller: the number of its entries, and where it waits for their replies.
+type Caller<A> = (usize, Sender<Result<Vec<A>>>);
+
 /// Sends the waiting entries.
 pub(super) struct Task<V: SendBatch> {
     shared: Arc<BatcherState<V>>,
@@ -96,11 +99,7 @@ impl<V: SendBatch> Task<V> {
 
     /// Sends each caller's entries in a call of their own, so that the error of one caller harms no other. A caller
     /// that is gone is not sent. Once a call fails otherwise than by its entries, the rest is not sent either.
-    async fn send_one_by_one(
-        &self,
-        mut entries: &[V::Request],
-        callers: Vec<(usize, Sender<Result<Vec<V::Reply>>>)>,
-    ) {
+    async fn send_one_by_one(&self, mut entries: &[V::Request], callers: Vec<Caller<V::Reply>>) {
         let mut failed: Option<Error> = None;
         for (count, caller) in callers {
             let (own, rest) = entries.split_at(count);
@@ -147,7 +146,7 @@ impl<V: SendBatch> Drop for Task<V> {
 }
 
 /// Gives each caller its share of the replies, or the error. Returns the replies of callers that are gone.
-fn deal<A>(answers: Result<Vec<A>>, callers: Vec<(usize, Sender<Result<Vec<A>>>)>) -> Vec<A> {
+fn deal<A>(answers: Result<Vec<A>>, callers: Vec<Caller<A>>) -> Vec<A> {
     let mut unwanted = Vec::new();
     match answers {
         Ok(answers) => {
