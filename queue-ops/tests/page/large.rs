@@ -206,7 +206,7 @@ async fn every_queue_and_every_group_is_on_a_page() {
 }
 
 /// Letters that die again while the button works come behind the others. They are not touched again.
-#[tokio::test(start_paused = true)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_action_on_a_cause_ends_beside_letters_that_die_again() {
     let site = Site::signed_in().await;
     let orders = site.reliable("orders").await;

@@ -536,6 +536,10 @@ async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
         "{shown:?}"
     );
 
+    let links = crate::site::attributes(&site.page("/schedules").await, "href");
+    let to_queue = links.iter().filter(|to| *to == "/queues/jobs%3Amail");
+    assert_eq!(to_queue.count(), 3, "{links:?}");
+
     press(1, "Disable").await;
     assert_eq!(enabled().await, [true, false, true]);
     assert_eq!(rows(&site.page("/schedules").await)[1][3], "disabled");
