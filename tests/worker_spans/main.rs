@@ -134,6 +134,26 @@ fn a_failure_says_why_and_a_death_is_a_warning() {
     });
 }
 
+/// The reason of a failure may be a stranger's text. The message of a log line stays one line; the field has it all.
+#[test]
+fn a_log_line_has_no_unprintable_character() {
+    const REASON: &str = "no\n\u{1b}[2J\u{9b}\u{202e}paper";
+    traced(async |recorder| {
+        let jobs = jobs().await;
+        jobs.push(&1).await.expect("pushes");
+        let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
+        let report = worker.run_until(empty(&jobs), |_, _| async { Err::<(), _>(REASON) });
+        report.await.expect("sound settings");
+        for logged in [
+            "attempt 1 failed: no  [2J  paper",
+            "died after 2 attempts: no  [2J  paper",
+        ] {
+            let event = &recorder.events(logged)[0];
+            assert_eq!(event.fields["reason"], REASON);
+        }
+    });
+}
+
 #[test]
 fn every_death_is_logged_with_its_reason() {
     traced(async |recorder| {

@@ -191,6 +191,28 @@ async fn the_headline_is_the_worst_finding() {
     assert_eq!(why.headline(), "paused; 1 ready wait: `qk resume orders`");
 }
 
+/// Findings are listed by how bad they are, whatever they are about.
+#[tokio::test(start_paused = true)]
+async fn trouble_comes_before_a_note_of_another_kind() {
+    let site = Site::new();
+    let config = ReliableConfig::default().with_at_once(1);
+    let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+    let orders = orders.unwrap();
+    push(&**orders.queue(), 3).await;
+    let receipts = lease(&**orders.queue(), 1, MINUTE, "").await;
+    settle(
+        &**orders.queue(),
+        &[Settlement::bury(receipts[0], "no article")],
+    )
+    .await;
+    lease(&**orders.queue(), 1, MINUTE, "").await;
+    let found = site.why().await.findings.into_iter();
+    let found: Vec<_> = found.map(|one| (one.problem, one.severity)).collect();
+    let trouble = (Problem::DeadLetters, Severity::Trouble);
+    assert_eq!(found, [trouble, (Problem::LimitReached, Severity::Note)]);
+    assert!(site.why().await.headline().starts_with("1 dead letter: "));
+}
+
 /// A list that is shown has no consumer, and a queue that was consumed once has one missing.
 #[tokio::test(start_paused = true)]
 async fn one_use_of_a_list_makes_it_a_queue() {

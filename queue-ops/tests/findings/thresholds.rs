@@ -112,6 +112,29 @@ async fn a_lease_is_long_over_an_hour() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_long_lease_beside_a_short_one_is_no_standstill() {
+    let site = Site::new();
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    push(&**orders.queue(), 2).await;
+    lease(&**orders.queue(), 1, LONG, "").await;
+    assert_eq!(
+        site.severity(Problem::LongLeases).await,
+        TROUBLE,
+        "one is ready"
+    );
+    lease(&**orders.queue(), 1, Duration::from_secs(30), "").await;
+    assert_eq!(
+        site.severity(Problem::LongLeases).await,
+        TROUBLE,
+        "one moves"
+    );
+    site.at(30_000).await;
+    let receipts = lease(&**orders.queue(), 1, HOUR, "").await;
+    settle(&**orders.queue(), &[Settlement::ack(receipts[0])]).await;
+    assert_eq!(site.severity(Problem::LongLeases).await, STANDSTILL);
+}
+
 /// While messages wait and nobody comes, a minute is long.
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_long_over_a_minute_while_messages_starve() {
