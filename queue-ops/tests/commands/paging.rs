@@ -82,6 +82,7 @@ async fn a_listing_shows_as_many_as_were_asked_for_and_says_if_there_are_more() 
     assert_eq!(ids, expected, "the oldest first");
     let groups = site.run("--json dead groups orders").json();
     assert_eq!(groups[0]["count"], COUNT);
-    let said = site.run("dead revive orders --all --yes");
+    let cause = groups[0]["cause"].as_str().unwrap();
+    let said = site.run(&format!("dead revive orders --group {cause} --yes"));
     assert_eq!(said.all(), "2500 of 2500 revived");
 }

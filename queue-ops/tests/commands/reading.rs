@@ -107,6 +107,8 @@ async fn two_expected_settings_are_one_command() {
         "{said:?}"
     );
     assert_eq!(said.status, 1);
+    let second = "why orders --expect max_attempts=5 --expect at_once=2";
+    assert_eq!(site.run(second).status, 1);
     assert_eq!(
         site.run("why orders --expect max_attempts=5 --expect at_once=0")
             .status,

@@ -326,7 +326,7 @@ async fn thousands_of_messages_are_settled_and_removed() {
 /// Each setting of each kind, there and back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_setting_of_each_kind_is_changed_and_the_others_stay() {
-    const LEASING: [(&str, &str, &str); 4] = [
+    const LEASING: [(&str, &str, &str); 5] = [
         ("max_attempts=9", "max_attempts=5", "max_attempts 5 → 9"),
         (
             "dead_letter_cap=70",
@@ -334,6 +334,7 @@ async fn each_setting_of_each_kind_is_changed_and_the_others_stay() {
             "dead_letter_cap 10000 → 70",
         ),
         ("at_once=3", "at_once=0", "at_once none → 3"),
+        ("at_once=1", "at_once=0", "at_once none → 1"),
         ("rate=5/2000", "rate=0", "rate none → 5/2000"),
     ];
     let site = Site::start().await;

@@ -240,6 +240,26 @@ async fn one_use_of_a_list_makes_it_a_queue() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_for_which_producers_wait_is_full() {
+    let site = Site::new();
+    let orders = site.queues.bounded::<u64>("orders", 2).await.unwrap();
+    for order in 0..4 {
+        orders.push(&order, Overflow::DropOldest).await.unwrap();
+    }
+    site.at(2_000).await;
+    assert_eq!(site.find(Problem::Full).await, None);
+    let waits = tokio::spawn({
+        let orders = orders.clone();
+        async move { orders.message(&9).wait(HOUR).send().await.map(drop) }
+    });
+    site.at(3_000).await;
+    let full = site.find(Problem::Full).await.unwrap();
+    let said = "full: 2 of 2, producers wait for room, no consumer";
+    assert_eq!(full.to_string(), said);
+    waits.abort();
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_empty_queue_says_what_became_of_its_messages() {
     let site = Site::new();
     let orders = site.queues.reliable::<u64>("orders").await.unwrap();
