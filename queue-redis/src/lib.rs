@@ -67,6 +67,7 @@ mod reply;
 mod rights;
 mod script;
 mod scripts;
+mod settings;
 mod verbs;
 mod waiting;
 

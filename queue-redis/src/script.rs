@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeSet, fmt, ops::Deref, sync::OnceLock};
 
-use crate::queue::settings;
+use crate::settings;
 
 macro_rules! files {
     ($($name:literal)+) => {

@@ -1,7 +1,7 @@
 //! A line of an export, as JSON has it.
 
 use queue_core::{Error, MessageId, Result, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::message::{
     ExportedBody, ExportedGroup, ExportedMessage, ExportedPlace, ExportedTimeToLive,
@@ -10,7 +10,7 @@ use super::message::{
 /// The fields of a line. Bytes that are no text have a field of their own, as hexadecimal digits.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Line {
+struct Line {
     id: MessageId,
     place: ExportedPlace,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -39,6 +39,20 @@ pub(super) struct Line {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+impl Serialize for ExportedMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Line::from(self.clone()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ExportedMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Line::deserialize(deserializer)?
+            .try_into()
+            .map_err(de::Error::custom)
+    }
 }
 
 impl From<ExportedMessage> for Line {

@@ -6,13 +6,10 @@ use queue_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::line::Line;
-
 /// A message, as a line of an export has it.
 ///
 /// A line that lacks something, or has something unknown in it, is refused: a part that is not understood would be lost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Line", try_from = "Line")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExportedMessage {
     /// Its id in the queue that it comes from.

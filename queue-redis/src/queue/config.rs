@@ -6,7 +6,7 @@ use queue_core::{
     Error, ErrorKind, LAYOUT_VERSION, QueueConfig, QueueKind, Result, config_mismatch,
 };
 
-use super::settings::SETTINGS;
+use crate::settings::SETTINGS;
 
 /// Precedes the token in the mark of a queue that may be missing in the list of queues. The scripts know this text.
 const MARK: &str = " unlisted=";

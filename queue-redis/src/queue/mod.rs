@@ -5,7 +5,6 @@ pub(crate) mod config;
 mod handle;
 pub(crate) mod listing;
 mod opening;
-pub(crate) mod settings;
 
 use std::sync::Arc;
 

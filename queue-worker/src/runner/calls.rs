@@ -13,7 +13,8 @@ use tokio::time::Instant;
 use super::{
     Runner,
     alarm::Alarm,
-    served::{CallAnswer, CallInFlight, LeasedBody, Pending, ServedQueue},
+    in_flight::{CallAnswer, CallInFlight, LeasedBody, Pending},
+    served::ServedQueue,
 };
 use crate::{
     Stop,

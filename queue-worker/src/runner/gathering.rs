@@ -5,7 +5,8 @@ use tokio::time::Instant;
 use super::{
     Runner,
     alarm::Alarm,
-    served::{Gathering, LeasedBody, ServedQueue},
+    in_flight::LeasedBody,
+    served::{Gathering, ServedQueue},
 };
 use crate::later::after;
 

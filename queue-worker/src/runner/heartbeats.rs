@@ -13,8 +13,8 @@ use super::{
     Runner,
     alarm::Alarm,
     calls::may_try,
+    in_flight::{ExtendedLease, Heartbeat},
     jobs::earlier,
-    served::{ExtendedLease, Heartbeat},
 };
 use crate::{
     Stop,

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::{
     Runner,
-    served::{LeasedBody, Pending},
+    in_flight::{LeasedBody, Pending},
 };
 use crate::{
     Backoff, Context, Failure, Remedy, Verdict,

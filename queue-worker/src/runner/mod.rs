@@ -10,6 +10,7 @@ mod batch_limit;
 mod calls;
 mod gathering;
 mod heartbeats;
+mod in_flight;
 mod jobs;
 mod own_task;
 mod phases;
@@ -37,12 +38,8 @@ use tokio::{
 };
 
 use self::{
-    alarm::Alarm,
-    jobs::Job,
-    own_task::Relay,
-    phases::Shutdown,
-    registration::Registration,
-    served::{InFlight, ServedQueue},
+    alarm::Alarm, in_flight::InFlight, jobs::Job, own_task::Relay, phases::Shutdown,
+    registration::Registration, served::ServedQueue,
 };
 use super::{
     Control, Health, Report,

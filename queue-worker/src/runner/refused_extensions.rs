@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{
     Runner,
-    served::{ExtendedLease, Heartbeat},
+    in_flight::{ExtendedLease, Heartbeat},
 };
 use crate::event::{CallKind, Event, RefusedPart};
 
@@ -114,8 +114,9 @@ impl Runner {
         }
     }
 
-    /// Ends extending alone once nothing is left. A lease that the backend refused is extended no more if it extended others; its handler
-    /// is told when the lease is over. If the backend extended none, the fault is not theirs.
+    /// Ends extending alone once nothing is left. A lease that the backend refused is not extended again, if the backend
+    /// extended others; its handler learns of it when the lease is over. If the backend extended none, the fault is not
+    /// the leases'.
     pub(super) fn end_extending_alone(&mut self, index: usize, now: Instant) {
         let alone = &mut self.queues[index].extending_alone;
         let Some(alone) = alone.take_if(|alone| alone.left.is_empty()) else {

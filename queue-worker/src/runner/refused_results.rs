@@ -6,7 +6,10 @@ use std::collections::VecDeque;
 use queue_core::{Disposition, Error, Outcome, Settlement, with_sources};
 use tokio::time::Instant;
 
-use super::{Runner, served::Pending};
+use super::{
+    Runner,
+    in_flight::{Burial, Pending},
+};
 use crate::event::{CallKind, Event, RefusedPart};
 
 /// The results of a refused batch.
@@ -19,13 +22,6 @@ pub(super) struct SettlingAlone {
     took_any: bool,
     /// The last error, which every result got if the backend took none.
     error: Option<Error>,
-}
-
-/// A refused settlement, for which its message is buried.
-pub(super) struct Burial {
-    settlement: Settlement,
-    reason: Option<String>,
-    error: Error,
 }
 
 impl SettlingAlone {

@@ -13,7 +13,8 @@ use super::{
     Runner,
     alarm::Alarm,
     calls::may_try,
-    served::{InFlight, ServedQueue, Wait},
+    in_flight::{InFlight, Wait},
+    served::ServedQueue,
 };
 use crate::event::CallKind;
 
