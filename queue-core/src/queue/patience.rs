@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
-use crate::{Error, ErrorKind, Outcome, Result, TokioSpawn, in_millis};
+use crate::{Error, ErrorKind, Outcome, Result, TokioSpawn, in_millis, values::deadline::within};
 
 /// The least time for a poll, also when the caller's timeout is over sooner: a poll that is cut may have
 /// leased a message that nobody will settle.
@@ -118,8 +118,8 @@ impl Patience {
             return look.await;
         }
         let limit = self.left().max(LOOK);
-        let answer = tokio::time::timeout(limit, look).await;
-        answer.unwrap_or_else(|_| Err(unanswered(limit)))
+        let answer = within(limit, look).await;
+        answer.unwrap_or_else(|| Err(unanswered(limit)))
     }
 }
 

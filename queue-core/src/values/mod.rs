@@ -1,6 +1,7 @@
 //! Values that know no queue: names, ids, times, limits, pages, counts and errors.
 
 mod counters;
+pub(crate) mod deadline;
 mod error;
 mod headers;
 mod holder;
@@ -19,6 +20,7 @@ mod trace_parent;
 
 pub use self::{
     counters::{Counters, Depth},
+    deadline::caller_deadline,
     error::{Error, ErrorKind, Outcome, Result, with_sources},
     headers::Headers,
     holder::Holder,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{ErrorKind, Outcome, ReliableQueueExt};
+use queue_core::{ErrorKind, LeasingExt, Outcome, ReliableQueueExt};
 use real_redis::{Direction, Proxy, Server};
 use tokio::{task::JoinSet, time::Instant};
 
@@ -62,6 +62,28 @@ async fn a_crowd_during_an_outage_gets_the_reason_in_time() -> Test {
         let error = pushed.expect_err("there is no server");
         assert_passes(&error, &[&socket]);
         assert!(took < PATIENCE, "{took:?}: {error}");
+    }
+    Ok(())
+}
+
+/// All that wait for a limited time: the first one looks for a connection, and the others wait behind it.
+#[tokio::test]
+async fn waiting_calls_without_a_server_say_that_nothing_was_sent() -> Test {
+    let server = Server::start()?;
+    // The response timeout is longer than the callers wait.
+    let backend = patient(&server.url()).connect().await?;
+    let queue = open(&backend, "a").await?;
+    server.kill()?;
+    until("the outage is noticed", || !backend.health().is_up()).await;
+    let socket = server.socket().display().to_string();
+    let mut set = JoinSet::new();
+    for _ in 0..20 {
+        let queue = Arc::clone(&queue);
+        set.spawn(async move { queue.receive(1, BRIEF, Duration::from_millis(300)).await });
+    }
+    for received in set.join_all().await {
+        let error = received.expect_err("there is no server");
+        assert_passes(&error, &[&socket]);
     }
     Ok(())
 }

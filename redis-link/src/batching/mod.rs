@@ -15,7 +15,9 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, limits};
+use queue_core::{
+    Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, caller_deadline, limits,
+};
 use tokio::time::{self, Instant};
 
 use self::{
@@ -137,12 +139,18 @@ impl<V: SendBatch> Batcher<V> {
         }
     }
 
-    /// Waits for this future until the patience of a caller that has waited since `since` is over.
+    /// Waits for this future until the patience of a caller that has waited since `since` is over, or until the caller is
+    /// about to go.
     async fn in_time<T>(&self, since: &mut Instant, future: impl Future<Output = T>) -> Option<T> {
         let mut future = pin!(future);
         loop {
-            if let Ok(answer) = time::timeout_at(*since + self.patience, &mut future).await {
+            let patience = *since + self.patience;
+            let end = caller_deadline().map_or(patience, |end| end.min(patience));
+            if let Ok(answer) = time::timeout_at(end, &mut future).await {
                 return Some(answer);
+            }
+            if end < patience {
+                return None;
             }
             *since = self
                 .shared

@@ -7,7 +7,7 @@ use std::{future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, caller_deadline};
 use tokio::{
     sync::watch,
     time::{self, Instant},
@@ -70,7 +70,7 @@ impl Supervised {
         }
     }
 
-    /// The open connection; waits for one until `deadline`.
+    /// The open connection; waits for one until `deadline`, or until the caller is about to go.
     ///
     /// The wait bridges a restart or a failover, so callers need not retry. It also slows down callers that retry in a
     /// loop while the server is away. If no task will ever open a connection again, returns a permanent error at once.
@@ -78,6 +78,7 @@ impl Supervised {
         if let Some(channel) = self.state.borrow().usable() {
             return Ok(channel);
         }
+        let deadline = caller_deadline().map_or(deadline, |end| end.min(deadline));
         let mut state = self.state.clone();
         loop {
             let up = state.wait_for(|state| state.usable().is_some());
