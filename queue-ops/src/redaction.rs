@@ -40,7 +40,7 @@ impl fmt::Debug for Redaction {
     }
 }
 
-/// What is in the place of a text.
+/// The beginning of the text that replaces a hidden one.
 const HIDDEN: &str = "(not shown";
 
 /// Letters in the place of a text. They tell nothing of it: the number is secret, and lasts as long as the process.

@@ -31,7 +31,7 @@ pub(crate) struct Lease {
     state: Mutex<LeaseState>,
     /// The number of the order to stop; 0 before it.
     stop: AtomicU8,
-    /// Notified with each order. A channel would cost each delivery much more, and hardly any is told to stop.
+    /// Notified with each order. A channel would cost each delivery much more, and hardly any handler is asked to stop.
     told: Notify,
 }
 
@@ -158,7 +158,7 @@ impl Lease {
         self.stopped() == Some(Stop::LeaseLost)
     }
 
-    /// Waits until the handler is told to stop.
+    /// Waits until the handler is asked to stop.
     pub(crate) async fn told(&self) -> Stop {
         loop {
             // Created before the look, so that no order between the two is missed.

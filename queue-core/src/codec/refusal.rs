@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Why a codec refused a value or a body: the place, and what was expected there.
+/// The reason for which a codec refused a value or a body: the place, and the expected type.
 #[derive(Debug)]
 pub(super) struct Refusal(String);
 
@@ -71,7 +71,7 @@ fn without_value(message: &str) -> Option<String> {
     is_known.then(|| message.to_owned())
 }
 
-/// What was found, without its value, and what was expected.
+/// The type that was found, without the value, and the expected one.
 fn found_and_expected(text: &str) -> Option<(&str, &str)> {
     const EXPECTED: &str = ", expected ";
     if let Some(rest) = text.strip_prefix("string \"") {

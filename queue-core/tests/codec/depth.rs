@@ -57,7 +57,7 @@ fn deep_json_is_an_error() {
     assert_bounded::<Chain>(&Json, |depth| {
         nested(b"{\"More\":", depth, b"\"End\"", b"}")
     });
-    // What is skipped is not nested for the decoder.
+    // A skipped value is not nested for the decoder.
     let skipped: Result<Skips, _> = Json.decode(&nested(b"{\"k\":", 100_000, b"1", b"}"));
     skipped.unwrap();
 }
@@ -91,7 +91,7 @@ mod messagepack {
     }
 
     #[test]
-    fn what_is_beside_deep_values_does_not_count() {
+    fn values_beside_deep_ones_do_not_count() {
         // Many shallow values, of each kind and length.
         let values: Vec<(Vec<i64>, String, f64)> = (0..500)
             .map(|number| {

@@ -1,4 +1,4 @@
-//! Who must not see what is in the messages sees nothing of it, on any surface.
+//! A user who must not see the content of messages sees nothing of it, on any surface.
 
 use std::{sync::Arc, time::Duration};
 

@@ -20,7 +20,7 @@ use queue_ops::{export, import, move_messages};
 
 use crate::setting::{HOUR, as_in_a_file, backends, drained, exported, open};
 
-/// What happens to the queue `old` before some of a transfer's calls.
+/// Changes of the queue `old` before some of a transfer's calls.
 #[derive(Debug, Clone, Copy)]
 enum Meddling {
     /// A producer pushes more urgent messages before each peek.
@@ -278,7 +278,7 @@ async fn more_than_a_page_is_carried_and_each_message_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_due_or_outdated_before_the_import_is_so_there() {
+async fn messages_due_or_outdated_before_an_import_are_so_after_it() {
     let backend = MemoryBackend::new();
     let config = QueueConfig::of(QueueKind::Reliable, 1_000);
     let old = open(&backend, "old", &config).await;

@@ -45,7 +45,7 @@ fn set(mut record: Value, path: &str, value: Value) -> Vec<u8> {
     record.to_string().into_bytes()
 }
 
-/// What may be wrong with a record: its bytes, what its problem says, and whether it can be read as a whole.
+/// A bad record: its bytes, a part of its problem's text, and whether it can be read as a whole.
 const DAMAGES: [(Damage, &str, bool); 8] = [
     (|_| b"\xff\x00\x1b[2J".to_vec(), "cannot be read", false),
     (|_| Vec::new(), "cannot be read", false),

@@ -200,7 +200,7 @@ pub(crate) async fn a_call_has_room_for_as_many_of_the_largest_results_as_it_has
     assert_eq!(most * limits::MAX_RESULT, limits::MAX_BATCH_BYTES);
 }
 
-/// Works off eight messages that take ten leases each. Returns what the handlers were told.
+/// Works off eight messages that take ten leases each. Returns the jobs whose handlers were asked to stop.
 async fn long_jobs(environment: &Environment, runs: &Runs, reports: bool) -> (Counts, Vec<u64>) {
     let (runs, stopped) = (Arc::clone(runs), Arc::new(Mutex::new(Vec::new())));
     let told = Arc::clone(&stopped);
