@@ -196,8 +196,8 @@ pub(crate) enum Command {
         /// (0.0.0.0).
         #[arg(long)]
         host: Vec<String>,
-        /// The address under which browsers reach the page, behind a proxy: https://ops.example.com/queues. With https,
-        /// cookies are sent over TLS alone.
+        /// The address under which browsers reach the page behind a proxy, with its scheme and path. With https, cookies
+        /// are sent over TLS alone.
         #[arg(long, value_name = "URL")]
         public_url: Option<String>,
         /// Shows no bodies.
