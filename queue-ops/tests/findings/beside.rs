@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::*;
-use queue_ops::{Problem, Severity, fingerprint, group_failures, ids_of_failure};
+use queue_ops::{Problem, Severity, consumers, fingerprint, group_failures, ids_of_failure};
 
 use crate::told::{HOUR, LONG, Site, lease, push, settle};
 
@@ -70,14 +70,47 @@ async fn the_messages_of_a_gone_worker_are_told_from_those_of_a_live_one() {
         let leased = lease(&**orders.queue(), count, minutes * MINUTE, holder).await;
         assert_eq!(leased.len(), count);
     }
-    site.at(120_000).await;
+    // Of two workers of one name, the later beat counts.
+    site.at(60_000).await;
+    register(&site, "gone 2", &["orders"], short).await;
+    site.at(180_000).await;
     let found = site.find(Problem::HolderGone).await.unwrap();
     assert_eq!(
         found.to_string(),
-        "3 messages leased by `gone 2`, which is gone for 2 min: the last lease ends in 48 min: \
+        "3 messages leased by `gone 2`, which is gone for 2 min: the last lease ends in 47 min: \
          `qk release orders --holder 'gone 2'`"
     );
     assert_eq!(found.severity, Severity::Trouble);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_consumer_has_its_longest_lease_and_the_end_that_comes_next() {
+    let site = Site::new();
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    push(&**orders.queue(), 4).await;
+    for (time, minutes, holder) in [
+        (0, 20, "web 1"),
+        (10_000, 2, "web 1"),
+        (15_000, 30, "web 1"),
+        (20_000, 1, "web 2"),
+    ] {
+        site.at(time).await;
+        lease(&**orders.queue(), 1, minutes * MINUTE, holder).await;
+    }
+    site.at(30_000).await;
+    let found = consumers(&**site.queues.backend(), "orders").await;
+    let found: Vec<_> = found
+        .unwrap()
+        .into_iter()
+        .map(|one| (one.holder, one.leased, one.longest_ms, one.next_end_ms))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("web 1".to_owned(), 3, 30_000, Some(100_000)),
+            ("web 2".to_owned(), 1, 10_000, Some(50_000)),
+        ]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -89,7 +122,8 @@ async fn the_worker_that_was_killed_last_is_named() {
     site.at(60_000).await;
     register(&site, "last", &["orders"], short).await;
     site.at(90_000).await;
-    register(&site, "elsewhere", &["mails"], short).await;
+    // Its queue has a name that begins as this one's does.
+    register(&site, "elsewhere", &["order"], short).await;
     push(&**orders.queue(), 1).await;
     site.at(240_000).await;
     let found = site.find(Problem::NoConsumer).await.unwrap();
@@ -119,6 +153,8 @@ async fn the_group_that_waits_longest_is_named() {
         "group `b`: paused for 59 min; 1 ready wait behind that, the oldest for 5.0 s; 2 groups in all: \
          `qk resume orders --group b`"
     );
+    let advice = found.remedy.unwrap().what;
+    assert_eq!(advice, "hand out its messages again");
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,6 +176,25 @@ async fn one_failed_message_is_shown_with_the_attempts_that_it_has_left() {
         found.to_string(),
         "#1 failed 2 ×: '422: unknown article'; next try in 5 min, 3 attempts left: `qk show orders 1`"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_failed_messages_the_next_try_is_shown() {
+    let site = Site::new();
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    push(&**orders.queue(), 3).await;
+    let receipts = lease(&**orders.queue(), 3, HOUR, "").await;
+    let retries = receipts.iter().zip([900, 300, 600]);
+    let retries = retries.map(|(one, delay)| {
+        Settlement::retry_because(*one, Duration::from_secs(delay), "no article")
+    });
+    settle(&**orders.queue(), &retries.collect::<Vec<_>>()).await;
+    let found = site.find(Problem::Failing).await.unwrap();
+    assert_eq!(
+        found.to_string(),
+        "3 failed: 'no article', or alike; next try in 5 min: `qk show orders 2`"
+    );
+    assert_eq!(found.evidence["next_ms"], 300_000);
 }
 
 #[tokio::test(start_paused = true)]
@@ -263,21 +318,24 @@ async fn a_list_for_which_producers_wait_is_full() {
 async fn an_empty_queue_says_what_became_of_its_messages() {
     let site = Site::new();
     let orders = site.queues.reliable::<u64>("orders").await.unwrap();
-    push(&**orders.queue(), 3).await;
-    let receipts = lease(&**orders.queue(), 3, HOUR, "").await;
+    push(&**orders.queue(), 4).await;
+    let receipts = lease(&**orders.queue(), 4, HOUR, "").await;
     settle(
         &**orders.queue(),
         &[
             Settlement::ack(receipts[0]),
             Settlement::ack(receipts[1]),
             Settlement::bury(receipts[2], "no article"),
+            Settlement::bury(receipts[3], "no article"),
         ],
     )
     .await;
+    // A dead letter that was discarded is dead no more.
+    orders.queue().discard(&[receipts[3].id]).await.unwrap();
     let found = site.find(Problem::Empty).await.unwrap();
     assert_eq!(
         found.sentence,
-        "empty: 3 were pushed, 2 are acked, 1 are dead"
+        "empty: 4 were pushed, 2 are acked, 1 are dead"
     );
 }
 

@@ -182,6 +182,11 @@ async fn a_parked_group_is_seen_behind_groups_that_may_run() {
         "group `the last`: parked, because one of its messages died; 1 ready wait behind that, the oldest for 61 s: \
          `qk resume orders --group 'the last'`"
     );
+    let advice = found.remedy.clone().unwrap().what;
+    assert_eq!(
+        advice,
+        "mend the cause of the death, then hand out the others"
+    );
     assert_eq!(found.severity, Severity::Trouble);
 }
 

@@ -1,6 +1,6 @@
 //! Findings about the server.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use queue_core::*;
 use queue_ops::{Finding, Problem, Severity};
@@ -108,4 +108,24 @@ async fn a_move_and_each_warning_are_named_the_worst_first() {
             note("it swaps"),
         ]
     );
+}
+
+/// The server's own facts say more than the error of a call.
+#[tokio::test(start_paused = true)]
+async fn of_a_queue_that_cannot_be_read_the_server_is_shown() {
+    for (kind, problem) in [
+        (ErrorKind::Unavailable, Problem::Unreachable),
+        (ErrorKind::Configuration, Problem::RightMissing),
+        (ErrorKind::Internal, Problem::Unreadable),
+    ] {
+        let mut server = ServerFacts::default();
+        server.refuses_writes = Some("it is loading".to_owned());
+        let mut backend = Told::new();
+        (backend.server, backend.refuses) = (Some(server), Some(kind));
+        let why = Site::on(backend).why().await;
+        let found: BTreeSet<_> = why.findings.iter().map(|one| one.problem).collect();
+        let expected = BTreeSet::from([problem, Problem::RefusesWrites]);
+        assert_eq!(found, expected, "{kind:?}");
+        assert!(why.numbers.is_none());
+    }
 }

@@ -155,6 +155,23 @@ async fn a_lease_is_long_over_a_minute_while_messages_starve() {
     );
 }
 
+/// A paused queue has consumers that wait, so its leases may last.
+#[tokio::test(start_paused = true)]
+async fn nothing_starves_while_a_consumer_waits() {
+    let site = Site::new();
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    push(&**orders.queue(), 2).await;
+    lease(&**orders.queue(), 1, Duration::from_secs(1_200), "").await;
+    orders.queue().pause().await.unwrap();
+    let waits = tokio::spawn({
+        let orders = orders.clone();
+        async move { orders.receive(HOUR, HOUR).await.map(drop) }
+    });
+    site.at(300_001).await;
+    assert_eq!(site.find(Problem::LongLeases).await, None);
+    waits.abort();
+}
+
 /// Nobody knows whether a consumer waits: its handlers may be busy.
 #[tokio::test(start_paused = true)]
 async fn nothing_starves_where_consumers_are_not_counted() {

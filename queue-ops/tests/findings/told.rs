@@ -17,6 +17,8 @@ pub(crate) const START: Timestamp = Timestamp::from_millis(1_795_737_600_000);
 pub(crate) struct Told {
     memory: MemoryBackend,
     pub(crate) server: Option<ServerFacts>,
+    /// The error of opening a queue.
+    pub(crate) refuses: Option<ErrorKind>,
     /// The clock is behind the queue's by this.
     pub(crate) behind: Duration,
     /// The workers and groups are those of the memory; consumers are not counted.
@@ -28,6 +30,7 @@ impl Told {
         Self {
             memory: MemoryBackend::starting_at(START),
             server: None,
+            refuses: None,
             behind: Duration::ZERO,
             counts_nobody: false,
         }
@@ -41,7 +44,10 @@ impl Backend for Told {
     }
 
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
-        self.memory.open_stored(name).await
+        match self.refuses {
+            Some(kind) => Err(Error::new(kind, "it takes no call")),
+            None => self.memory.open_stored(name).await,
+        }
     }
 
     async fn now(&self) -> Result<Timestamp> {
