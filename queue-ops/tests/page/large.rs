@@ -1,10 +1,24 @@
 //! More than a page of everything: of letters, messages, groups, and queues.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use queue_core::{Leasing, LeasingExt, Push, ReliableQueue, Settlement};
+use async_trait::async_trait;
+use queue_core::{
+    Leasing, LeasingExt, Push, QueueName, Queues, ReliableQueue, Result, Settlement,
+    call::{Answer, Call, Layer, Layered, Service},
+    limits,
+};
+use queue_memory::MemoryBackend;
+use queue_ops::web::Web;
 
-use crate::site::{Form, HOUR, Site, attributes, bury, push, rows};
+use crate::site::{Form, HOUR, Site, TOKEN, attributes, bury, push, rows};
 
 /// Dead letters: `first` of one cause, then `second` of another.
 async fn die(queue: &dyn ReliableQueue, first: usize, second: usize) {
@@ -156,12 +170,16 @@ async fn every_queue_and_every_group_is_on_a_page() {
     for name in &names {
         site.reliable(name).await;
     }
+    // A queue with a finding is the first of its page; the next page begins where the names go on.
+    site.reliable(&names[99]).await.pause().await.unwrap();
     let (cells, pages) = follow(&site, "/", 0).await;
     let shown: Vec<_> = cells
         .iter()
         .map(|row| row.split('|').nth(1).unwrap())
         .collect();
-    assert_eq!(shown, names);
+    let first = [&names[99..100], &names[..99]].concat();
+    assert_eq!(shown[..100], first);
+    assert_eq!(shown[100..], names[100..]);
     assert_eq!(pages, 3);
     let listed = site.page("/api/queues?after=queue:197").await;
     let listed: Vec<serde_json::Value> = serde_json::from_str(&listed).unwrap();
@@ -205,6 +223,27 @@ async fn every_queue_and_every_group_is_on_a_page() {
     assert!(!site.page("/queues/few").await.contains("All groups"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn every_queue_has_its_gauges() {
+    let site = Site::new();
+    let names: Vec<String> = (0..2_050).map(|number| format!("q{number:04}")).collect();
+    for name in &names {
+        site.reliable(name).await;
+    }
+    let text = site.page("/metrics").await;
+    let gauges = text.lines().filter_map(|line| {
+        let name = line.strip_prefix("queue_kit_paused{queue=\"")?;
+        name.strip_suffix("\"} 0")
+    });
+    assert_eq!(gauges.collect::<Vec<_>>(), names);
+    for most in [1, 999, 1_000, 1_001, 2_000, 2_049, usize::MAX] {
+        let listed = queue_ops::list_queues(&**site.queues.backend(), most).await;
+        let listed = listed.unwrap();
+        let listed: Vec<_> = listed.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(listed, names[..names.len().min(most)], "{most}");
+    }
+}
+
 /// Letters that die again while the button works come behind the others. They are not touched again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_action_on_a_cause_ends_beside_letters_that_die_again() {
@@ -229,6 +268,45 @@ async fn an_action_on_a_cause_ends_beside_letters_that_die_again() {
     worker.abort();
     let audit = rows(&site.page("/audit").await);
     assert_eq!(audit[0][2], "1100 of 1100 done");
+}
+
+/// A consumer that buries at once whatever is revived. It stops after a while, so that an action ends that would not.
+#[derive(Debug, Default)]
+struct BuriesAgain(AtomicU64);
+
+#[async_trait]
+impl Layer for BuriesAgain {
+    async fn call(&self, _: &QueueName, queue: &Arc<dyn Service>, call: Call) -> Result<Answer> {
+        let is_revival = matches!(call, Call::Revive(_));
+        let answer = queue.call(call).await?;
+        if is_revival && self.0.fetch_add(1, Ordering::Relaxed) < 30 {
+            let most = limits::MAX_BATCH.try_into().unwrap();
+            let Answer::Leased(leased) = queue.call(Call::Lease(most, HOUR)).await? else {
+                panic!("a lease")
+            };
+            let buried = leased.deliveries.iter();
+            let buried = buried.map(|one| Settlement::bury(one.receipt, "no article"));
+            queue.call(Call::Settle(buried.collect())).await?;
+        }
+        Ok(answer)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn letters_that_die_again_at_once_are_not_revived_again() {
+    let queues = Queues::new(MemoryBackend::new());
+    let layered = Layered::new(BuriesAgain::default(), Arc::clone(queues.backend()));
+    let web = Web::new(Arc::new(layered)).writes(TOKEN).unwrap();
+    let mut site = Site::of(queues, web.router());
+    site.sign_in("").await;
+    let orders = site.reliable("orders").await;
+    die(&*orders, 1_100, 0).await;
+    let form = Form::of(&site.page("/queues/orders/dead").await, "Revive these");
+    assert_eq!(form.press(&site).await.status, 303);
+    let audit = rows(&site.page("/audit").await);
+    assert_eq!(audit[0][2], "1100 of 1100 done");
+    let counters = orders.counters().await.unwrap();
+    assert_eq!((counters.died, counters.depth.dead), (2_200, 1_100));
 }
 
 /// The page of all dead letters takes the queues that have the most.

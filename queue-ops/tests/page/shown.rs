@@ -593,6 +593,30 @@ async fn groups_show_their_own_state_and_button() {
     assert!(!site.page("/queues/orders").await.contains("Groups"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_group_whose_places_are_taken_says_so() {
+    let site = Site::new();
+    let config = queue_core::GroupedConfig::loose(2);
+    let steps = site.queues.grouped_with::<u64>("steps", &config).await;
+    let steps = steps.unwrap();
+    for key in ["a", "a", "b", "a", "b"] {
+        steps.push(&1, key).await.unwrap();
+    }
+    let leased = steps.queue().lease(3.try_into().unwrap(), HOUR).await;
+    assert_eq!(leased.unwrap().deliveries.len(), 3);
+    let page = site.page("/queues/steps/groups").await;
+    let mut states: Vec<_> = cells(&page, 0, 0, 6)
+        .into_iter()
+        .map(|row| (row[3].clone(), row[5].clone()))
+        .collect();
+    states.sort();
+    let expected = [("1", "may run"), ("2", "its places are taken")];
+    assert_eq!(
+        states,
+        expected.map(|(held, state)| (held.to_owned(), state.to_owned()))
+    );
+}
+
 /// Markup in each text that others write, as a reader who can act sees it, so also in hidden fields.
 #[tokio::test(start_paused = true)]
 async fn foreign_text_is_never_markup() {

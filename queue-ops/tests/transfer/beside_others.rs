@@ -35,6 +35,10 @@ enum Meddling {
     Leases,
     /// A consumer puts each dead letter back before it is listed, for the first passes.
     Revives,
+    /// An hour goes by between the ready messages and the delayed ones.
+    Dawdles,
+    /// Before dead letters are listed, a message is pushed and dies.
+    Dies,
 }
 
 #[derive(Debug)]
@@ -104,6 +108,18 @@ impl Layer for Meddler {
             }
             (Meddling::Revives, Call::DeadLetters(_)) if nth < 8 => {
                 queue.call(Call::Revive(vec![MessageId::new(1)])).await?;
+            }
+            (Meddling::Dawdles, Call::Peek(Place::Delayed, _)) if nth > 4 => {
+                tokio::time::advance(HOUR).await;
+            }
+            (Meddling::Dies, Call::DeadLetters(_)) => {
+                tokio::time::advance(Duration::from_millis(1)).await;
+                let news = vec![Prioritized::new("new", i16::MAX)];
+                queue.call(Call::Enqueue(news)).await?;
+                if let Answer::Leased(leased) = queue.call(lease(1)).await? {
+                    let bury = Settlement::bury(leased.deliveries[0].receipt, "no customer");
+                    queue.call(Call::Settle(vec![bury])).await?;
+                }
             }
             _ => {}
         }
@@ -205,6 +221,37 @@ async fn an_export_finds_what_is_revived_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_export_leaves_out_what_is_pushed_and_dies_meanwhile() {
+    let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
+    let old = with_messages(&*backend, 3).await;
+    let meddled = Meddler::before(Meddling::Dies, &backend);
+    let found = exported(&meddled, "old").await.into_iter();
+    let bodies: Vec<Bytes> = found.map(|one| one.body.bytes().unwrap()).collect();
+    assert_eq!(bodies, numbers(0..3));
+    let depth = old.leasing().unwrap().depth().await.unwrap();
+    assert_eq!((depth.ready, depth.dead), (3, 1));
+}
+
+/// The delayed message is due once the ready ones are moved, and is not delayed any more when those are.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_due_meanwhile_is_moved_too() {
+    let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
+    let old = with_messages(&*backend, 3).await;
+    let AnyQueue::Priority(queue) = &old else {
+        panic!("a priority queue")
+    };
+    let later = Push::new("later").with_due(HOUR / 2);
+    let later = Prioritized::new(later, 0);
+    queue.enqueue_all(&[later]).await.unwrap();
+    let leasing = old.leasing().unwrap();
+    leasing.pause().await.unwrap();
+    let meddled = Meddler::before(Meddling::Dawdles, &backend);
+    let moved = move_messages(&meddled, "old", "new", "t", &mut |_| ()).await;
+    assert_eq!(moved.unwrap().pushed, 4);
+    assert_eq!(leasing.depth().await.unwrap().occupied(), 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_that_is_leased_between_the_two_steps_of_its_move_is_told() {
     let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
     let old = with_messages(&*backend, 5).await;
@@ -274,6 +321,18 @@ async fn more_than_a_page_is_carried_and_each_message_once() {
         let new = new.unwrap().unwrap().queue;
         let twice = [numbers(0..2_500), numbers(0..1), numbers(0..2_500)].concat();
         assert_eq!(drained(&new).await, twice);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_import_can_be_repeated_for_seven_days() {
+    let backend = MemoryBackend::new();
+    with_messages(&backend, 3).await;
+    let messages = exported(&backend, "old").await;
+    for (wait, pushed, before) in [(0, 3, 0), (7 * 86_400 - 1, 0, 3)] {
+        tokio::time::advance(Duration::from_secs(wait)).await;
+        let done = import(&backend, "new", "t", &messages).await.unwrap();
+        assert_eq!((done.pushed, done.pushed_before), (pushed, before));
     }
 }
 

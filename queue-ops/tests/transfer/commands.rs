@@ -1,6 +1,10 @@
 //! The commands `qk export`, `qk import` and `qk move`.
 
-use std::{process::Command, time::Duration};
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use queue_core::*;
 use queue_redis::RedisBackend;
@@ -158,6 +162,42 @@ async fn the_commands_say_what_stays_and_what_is_lost() {
     for wrong in [["old", "old"], ["old", "none"], ["none", "old"]] {
         let (said, status) = qk(&server, &["move", wrong[0], wrong[1], "--yes"]);
         assert_eq!(status, 2, "{wrong:?}: {said}");
+    }
+}
+
+/// `qk` has read a page, and waits for its reader to take it; meanwhile the queue is emptied.
+#[tokio::test]
+async fn an_export_that_misses_messages_says_so_and_its_status_is_1() {
+    let server = Server::start().unwrap();
+    let queues = Queues::new(RedisBackend::connect(&server.url()).await.unwrap());
+    let orders = queues.reliable::<String>("orders").await.unwrap();
+    orders
+        .push_all(&vec!["x".repeat(300); 1_100])
+        .await
+        .unwrap();
+    for (pause, advice) in [(false, ": pause orders for an exact copy"), (true, "")] {
+        if pause {
+            orders
+                .push_all(&vec!["x".repeat(300); 1_100])
+                .await
+                .unwrap();
+            orders.queue().pause().await.unwrap();
+        }
+        let mut qk = Command::new(env!("CARGO_BIN_EXE_qk"))
+            .args(["--url", &server.url(), "export", "orders"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(qk.stdout.take().unwrap()).lines();
+        lines.next().unwrap().unwrap();
+        orders.queue().purge_all().await.unwrap();
+        assert_eq!(lines.count(), 1_000, "a page");
+        let ended = qk.wait_with_output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let words = "1000 messages exported; 100 left the queue meanwhile, and are missing";
+        assert_eq!(said.trim_end(), format!("{words}{advice}"));
+        assert_eq!(ended.status.code(), Some(1));
     }
 }
 
