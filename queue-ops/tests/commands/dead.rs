@@ -186,6 +186,33 @@ async fn dead_letters_are_chosen_by_id_cause_reason_or_all() {
     );
 }
 
+/// A message that ran out of attempts died of its last failure.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_letter_without_attempts_left_is_chosen_by_its_failure() {
+    let site = Site::start().await;
+    let mut config = ReliableConfig::default();
+    config.leasing.max_attempts = 1;
+    let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+    let orders = orders.unwrap();
+    for reason in ["no article 7", "card declined"] {
+        orders.push(&1).await.unwrap();
+        let held = orders.receive(HOUR, Duration::ZERO).await.unwrap().unwrap();
+        let retry = Settlement::retry_because(held.receipt(), Duration::ZERO, reason);
+        orders.queue().settle(&[retry]).await.unwrap();
+    }
+    let said = site.run("dead discard orders --reason article");
+    assert_eq!(
+        said.all(),
+        "would discard 1 dead letter (#1): say --yes",
+        "{said:?}"
+    );
+    let said = site.run("dead discard orders --reason article --yes");
+    assert_eq!((said.all().as_str(), said.status), ("1 of 1 discarded", 0));
+    assert_eq!(site.state("orders").await.unwrap().dead, [2]);
+    let shown = site.run("dead ls orders").out;
+    assert!(shown.contains("  card declined  "), "{shown}");
+}
+
 /// Between `dead groups` and the command another group may become the largest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cause_keeps_its_name_while_others_come() {

@@ -11,3 +11,4 @@ mod reading;
 mod schedules;
 mod site;
 mod verbs;
+mod web;

@@ -117,6 +117,35 @@ async fn two_expected_settings_are_one_command() {
     assert_eq!(site.run("why orders --expect capacity=5").status, 2);
 }
 
+/// A server that is well, one with a problem, and one that is not there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_has_the_status_1_for_any_problem() {
+    let site = Site::start().await;
+    let set = |name: &str, value: &str| {
+        let set = ["CONFIG", "SET", name, value];
+        let _: String = site.server.ask(&set).unwrap();
+    };
+    let said = site.run("check");
+    let warning = "neither appendonly nor save is on";
+    assert!(said.out.contains(warning), "{said:?}");
+    assert_eq!(said.status, 1);
+    set("appendonly", "yes");
+    let said = site.run("check");
+    assert!(said.out.ends_with("\nnothing is wrong\n"), "{said:?}");
+    assert_eq!(said.status, 0);
+    set("maxmemory", "1");
+    let said = site.run("check");
+    assert!(said.out.contains("\n!  it refuses writes: "), "{said:?}");
+    assert!(!said.out.contains("nothing is wrong"), "{said:?}");
+    assert_eq!(said.status, 1);
+    let json = site.run("--json check");
+    let problems = json.json()["problems"].as_array().unwrap().len();
+    assert_eq!((problems > 0, json.status), (true, 1), "{json:?}");
+    let said = site.run("check --url redis://127.0.0.1:1");
+    assert!(said.out.starts_with("!! "), "{said:?}");
+    assert_eq!(said.status, 1);
+}
+
 /// A command that is pasted asks the server that this one asked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_keep_the_url_that_was_given() {

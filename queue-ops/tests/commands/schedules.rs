@@ -130,6 +130,13 @@ async fn a_schedule_is_changed_in_its_ring_and_others_are_not() {
         said.out.contains("`qk schedules enable hourly`") && !said.out.contains("nightly"),
         "{said:?}"
     );
+    // A queue that they do not push to has no finding about them.
+    site.queues.reliable::<u64>("others").await.unwrap();
+    let said = site.run("why others --schedules own");
+    assert!(
+        !said.out.contains("nightly") && said.status == 0,
+        "{said:?}"
+    );
     let said = site.run("schedules ls --ring nothing");
     assert_eq!(said.status, 2, "{said:?}");
     let none = QueueName::new("nothing").unwrap();

@@ -11,7 +11,7 @@ struct Case(&'static str, i32, &'static str, Change);
 
 const NOTHING: Change = |_| {};
 
-const CASES: [Case; 36] = [
+const CASES: [Case; 38] = [
     Case(
         "pause Q",
         0,
@@ -137,6 +137,13 @@ const CASES: [Case; 36] = [
         "8: cancelled\n5: too late: it is leased, done or dead\n2: too late: it is leased, done or dead\n99: never was",
         |q| q.ready = vec![9, 10],
     ),
+    Case(
+        "cancel Q 8 5",
+        1,
+        "8: cancelled\n5: too late: it is leased, done or dead",
+        |q| q.ready = vec![9, 10],
+    ),
+    Case("cancel Q 99", 1, "99: never was", NOTHING),
     Case("cancel Q", 2, "…<IDS>...…", NOTHING),
     Case(
         "reconfigure Q max_attempts=7 dead_letter_cap=9",

@@ -106,3 +106,31 @@ fn as_char(key: KeyEvent) -> Option<char> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_and_letters_are_keys_and_a_release_is_none() {
+        let plain = |code| KeyEvent::new(code, KeyModifiers::NONE);
+        let control = |key| KeyEvent::new(KeyCode::Char(key), KeyModifiers::CONTROL);
+        let released = KeyEvent {
+            kind: KeyEventKind::Release,
+            ..plain(KeyCode::Char('p'))
+        };
+        for (key, expected) in [
+            (plain(KeyCode::Char('p')), Some('p')),
+            (plain(KeyCode::Up), Some('k')),
+            (plain(KeyCode::Down), Some('j')),
+            (plain(KeyCode::Enter), Some('\n')),
+            (plain(KeyCode::Esc), Some('\u{1b}')),
+            (plain(KeyCode::F(1)), None),
+            (control('c'), Some('q')),
+            (control('p'), None),
+            (released, None),
+        ] {
+            assert_eq!(as_char(key), expected, "{key:?}");
+        }
+    }
+}

@@ -183,7 +183,12 @@ mod tests {
             Front::Pause("b".to_owned(), false),
             "it is paused already"
         );
-        assert_eq!(view.press('n'), Asked::Nothing);
+        for other in ['n', '\n', 'p', 'q', 'Y', '\u{1b}'] {
+            assert_eq!(view.press(other), Asked::Nothing, "{other:?}");
+            assert_eq!(view.front, Front::Nothing);
+            view.press('p');
+        }
+        view.press('n');
         view.press('j');
         view.press('p');
         assert_eq!(view.press('y'), Asked::Pause("a".to_owned(), true));
