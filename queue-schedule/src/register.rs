@@ -151,9 +151,9 @@ impl Register {
             (Ok(mut records), _) => records.remove(name),
             (Err(_), Err(error)) => return Err(error.clone()),
             (Err(error), Ok(_)) => {
-                let unknown = error.clone().with_outcome(Outcome::Unknown);
-                planted!(FailedLookSaysNotApplied => unknown = error);
-                return Err(unknown);
+                let outcome = Outcome::Unknown;
+                planted!(FailedLookSaysNotApplied => outcome = Outcome::NotApplied);
+                return Err(error.with_outcome(outcome));
             }
         };
         let later = latest.as_ref().map_or(0, |latest| latest.version);
