@@ -34,6 +34,36 @@ async fn a_paused_queue_is_not_called_a_queue_without_consumers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_queue_that_gets_shorter_between_two_looks_does_not_stand_still() {
+    let site = Site::new();
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    push(&**orders.queue(), 3).await;
+    site.at(2_000).await;
+    assert_eq!(site.problems().await, [Problem::NoConsumer]);
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        orders.queue().cancel_one(MessageId::new(1)).await
+    };
+    let (problems, cancelled) = tokio::join!(site.problems(), cancel);
+    assert_eq!(cancelled.unwrap(), Cancelled::Cancelled);
+    assert_eq!(problems, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_healthy_queue_says_how_many_consumers_wait() {
+    let site = Site::new();
+    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    for waiting in ["0 consumers wait", "1 consumer waits", "2 consumers wait"] {
+        let numbers = "0 ready, 0 delayed, 0 leased, 0 dead, 0 acked";
+        let said = format!("nothing is wrong: {numbers}; {waiting}");
+        assert_eq!(site.why().await.headline(), said);
+        let orders = orders.clone();
+        tokio::spawn(async move { orders.receive(HOUR, HOUR).await.map(drop) });
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_limit_is_not_called_a_slow_or_missing_consumer() {
     let site = Site::new();
     let config = ReliableConfig::default().with_at_once(1);

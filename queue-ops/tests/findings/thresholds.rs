@@ -238,6 +238,12 @@ async fn a_group_is_busy_with_more_than_half_of_the_leases() {
         let found = severities(&site, Problem::BusyGroup, &[999, 1_000]).await;
         let named = is_named.then_some(Severity::Trouble);
         assert_eq!(found, [None, named], "{own} {others} {ready}");
+        if let Some(found) = site.find(Problem::BusyGroup).await {
+            // Half of all leases, for an hour.
+            let half = (own + others) / 2;
+            let rule = format!("`qk rule orders big --at-once {half} --for-ms 3600000`");
+            assert!(found.to_string().ends_with(&rule), "{found}");
+        }
     }
 }
 

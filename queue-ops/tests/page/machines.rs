@@ -1,8 +1,15 @@
 //! Numbers for machines: gauges, JSON, the number for autoscalers, probes.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use queue_core::{Leasing, LeasingExt, Settlement};
+use async_trait::async_trait;
+use queue_core::{
+    Error, ErrorKind, GroupRule, GroupedConfig, GroupedQueueExt, Leasing, LeasingExt, QueueName,
+    Queues, Result, Settlement,
+    call::{Answer, Call, Layer, Layered, Service},
+};
+use queue_memory::MemoryBackend;
+use queue_ops::web::Web;
 use serde_json::Value;
 
 use crate::site::{HOUR, Site, bury, push};
@@ -102,6 +109,79 @@ async fn the_seconds_of_a_standstill_are_exported_if_queues_are_sampled() {
     let stands = gauges["queue_kit_standstill_seconds{queue=\"stuck\"}"];
     assert!((20.0..=31.0).contains(&stands), "{stands}");
     assert!(gauges["queue_kit_standstill_seconds{queue=\"empty\"}"].abs() < f64::EPSILON);
+}
+
+/// Few groups are read, and those of idle queues are not among them.
+#[tokio::test(start_paused = true)]
+async fn a_busy_group_is_exported_behind_idle_queues() {
+    let site = Site::new();
+    for number in 0..30 {
+        site.grouped(&format!("idle-{number}"), &[]).await;
+    }
+    site.grouped("steps", &[b"a", b"a", b"a", b"b"]).await;
+    let share = "queue_kit_busiest_group_share{queue=\"steps\"}";
+    assert_eq!(gauges(&site).await.get(share), Some(&0.75));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rule_and_the_pause_of_a_group_are_told_apart() {
+    let site = Site::new();
+    let config = GroupedConfig::loose(9);
+    let steps = site.queues.grouped_with::<u64>("steps", &config).await;
+    let steps = steps.unwrap();
+    for key in ["a", "b"] {
+        steps.push(&1, key).await.unwrap();
+    }
+    let mut rule = GroupRule::lasting(HOUR).with_weight(3);
+    rule.at_once = Some(2);
+    steps.queue().set_rule("a", rule).await.unwrap();
+    steps.queue().pause_group("b", 2 * HOUR).await.unwrap();
+    let listed: Value = serde_json::from_str(&site.page("/api/queues/steps/groups").await).unwrap();
+    let groups = listed["groups"].as_array().unwrap();
+    for (key, numbers) in [
+        ("a", [2.into(), 3.into(), 3_600_000.into(), Value::Null]),
+        ("b", [9.into(), 1.into(), Value::Null, 7_200_000.into()]),
+    ] {
+        let group = groups.iter().find(|group| group["key"] == key).unwrap();
+        let names = ["at_once", "weight", "rule_ends_ms", "paused_ms"];
+        assert_eq!(names.map(|name| group[name].clone()), numbers, "{key}");
+    }
+    let shown = site.page("/queues/steps/groups").await;
+    assert!(shown.contains("weight 3, 2 at once, for 60 min"), "{shown}");
+}
+
+#[derive(Debug)]
+struct Fails(ErrorKind);
+
+#[async_trait]
+impl Layer for Fails {
+    async fn call(&self, _: &QueueName, _: &Arc<dyn Service>, _: Call) -> Result<Answer> {
+        Err(Error::new(self.0, "it fails"))
+    }
+}
+
+/// An autoscaler tells a server that is busy from a request that is wrong.
+#[tokio::test(start_paused = true)]
+async fn each_kind_of_error_has_its_status() {
+    for (kind, status) in [
+        (ErrorKind::Invalid, 400),
+        (ErrorKind::Unavailable, 503),
+        (ErrorKind::OutOfMemory, 503),
+        (ErrorKind::InUse, 409),
+        (ErrorKind::Internal, 500),
+    ] {
+        let queues = Queues::new(MemoryBackend::new());
+        let fails = Layered::new(Fails(kind), Arc::clone(queues.backend()));
+        let site = Site::of(queues, Web::new(Arc::new(fails)).router());
+        site.reliable("orders").await;
+        for path in [
+            "/scale/orders",
+            "/queues/orders/in/ready",
+            "/api/queues/orders/messages/1",
+        ] {
+            assert_eq!(site.get(path).await.status, status, "{kind:?} {path}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
