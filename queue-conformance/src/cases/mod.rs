@@ -505,7 +505,7 @@ macro_rules! __cases {
                 r2_a_handle_that_confirms_nothing_makes_no_call,
             }
             reconfiguring {
-                configuration_each_setting_changes_into_each_other_in_use (Stored),
+                configuration_each_setting_changes_into_each_other_in_use (Stored Limits),
             }
             removal {
                 operators_a_removed_queue_is_gone [Removal],

@@ -6,11 +6,10 @@ use std::{
 };
 
 use queue_core::{
-    Backend, GroupedQueueExt, Leasing, LeasingExt, Overflow, Page, Place, Queues, ReliableQueue,
-    Settlement, Standing,
+    GroupedQueueExt, Leasing, LeasingExt, Overflow, Page, Place, ReliableQueue, Settlement,
+    Standing,
 };
-use queue_memory::MemoryBackend;
-use queue_ops::web::{AuditEntry, Web};
+use queue_ops::web::AuditEntry;
 
 use crate::site::{Answer, HOUR, Site, TOKEN, bury, push, rows};
 
@@ -474,7 +473,9 @@ async fn the_audit_keeps_the_last_hundred() {
 #[cfg(feature = "schedules")]
 #[tokio::test(start_paused = true)]
 async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
-    use queue_core::{Insert, RotatingConfig, RotatingQueueExt};
+    use queue_core::{Backend, Insert, Queues, RotatingConfig, RotatingQueueExt};
+    use queue_memory::MemoryBackend;
+    use queue_ops::web::Web;
     use queue_schedule::{Periodic, Scheduler, Schedules};
 
     let queues = Queues::new(MemoryBackend::new());

@@ -4,7 +4,7 @@
 -- The rate is a bucket of `most` tokens. META has what deliveries took and time has not given back: `rate_used` at the
 -- time `rate_at`, in whole numbers: each delivery takes `per` (ms), and each ms gives `most` back.
 -- needs: LEASES, META, config
--- gives: allow, spend
+-- gives: allow, most, per, spend, spent
 local at_once = tonumber(string.match(config, ' at_once=(%d+)'))
 local most, per = string.match(config, ' rate=(%d+)/(%d+)')
 most, per = tonumber(most), tonumber(per)
