@@ -31,6 +31,7 @@ mod consumers;
 mod diagnosis;
 mod fingerprint;
 mod groups;
+mod hex;
 mod open;
 mod redaction;
 mod samples;

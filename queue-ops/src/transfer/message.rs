@@ -6,6 +6,8 @@ use queue_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::hex::{hex, unhex};
+
 /// A message, as a line of an export has it.
 ///
 /// A line that lacks something, or has something unknown in it, is refused: a part that is not understood would be lost.
@@ -91,7 +93,7 @@ macro_rules! text_or_hex {
             pub(super) fn of(bytes: &Bytes) -> Self {
                 match std::str::from_utf8(bytes) {
                     Ok(text) => Self::Text(text.to_owned()),
-                    Err(_) => Self::Hex(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+                    Err(_) => Self::Hex(hex(bytes)),
                 }
             }
 
@@ -103,7 +105,9 @@ macro_rules! text_or_hex {
             pub fn bytes(&self) -> Result<Bytes> {
                 match self {
                     Self::Text(text) => Ok(Bytes::from(text.clone())),
-                    Self::Hex(digits) => unhex(digits),
+                    Self::Hex(digits) => unhex(digits).map(Bytes::from).ok_or_else(|| {
+                        Error::invalid("bytes that are not pairs of hexadecimal digits")
+                    }),
                 }
             }
         }
@@ -118,18 +122,6 @@ text_or_hex! {
 text_or_hex! {
     /// A body: as text, or as hexadecimal digits if it is no text.
     ExportedBody
-}
-
-fn unhex(digits: &str) -> Result<Bytes> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => u8::try_from(16 * digit(high)? + digit(low)?).ok(),
-        _ => None,
-    };
-    let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
-    bytes
-        .map(Bytes::from)
-        .ok_or_else(|| Error::invalid("bytes that are not pairs of hexadecimal digits"))
 }
 
 impl ExportedMessage {

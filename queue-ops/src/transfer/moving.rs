@@ -21,7 +21,8 @@ use super::{
 /// beside producers.
 ///
 /// Leased messages and dead letters stay. The messages of a group stay if it is paused or parked, or in strict order if
-/// one of them is leased: what is behind must not go before. A message loses what an [import](crate::import) loses.
+/// one of them is leased: a message behind the leased one must not go before it. A message loses
+/// what an [import](crate::import) loses.
 /// Groups lose their rules.
 ///
 /// # Errors

@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 use queue_core::{Group, Paged, QueueName};
 
-use super::{frame::Frame, hex::hex, show::act};
+use super::{frame::Frame, show::act};
+use crate::hex::hex;
 use crate::{duration_in_words as words, group_in_words, group_key, rule_in_words};
 
 /// The groups that the page of a queue shows.

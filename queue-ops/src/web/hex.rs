@@ -1,41 +1,27 @@
-//! Bytes as hexadecimal digits.
+//! Bytes that a form or a call of the API sends as hexadecimal digits.
 
 use serde::{Deserialize, Deserializer, de};
+
+use crate::hex::unhex;
 
 /// Bytes that are sent as hexadecimal digits.
 #[derive(Debug)]
 pub(super) struct Hex(pub(super) Vec<u8>);
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl<'de> Deserialize<'de> for Hex {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let digit = |byte: &u8| {
-            char::from(*byte)
-                .to_digit(16)
-                .and_then(|digit| u8::try_from(digit).ok())
-        };
-        let digits: Option<Vec<u8>> = text.as_bytes().iter().map(digit).collect();
-        match digits {
-            Some(digits) if digits.len() % 2 == 0 => Ok(Self(
-                digits
-                    .chunks(2)
-                    .map(|pair| pair[0] << 4 | pair[1])
-                    .collect(),
-            )),
-            _ => Err(de::Error::custom(
-                "pairs of hexadecimal digits are expected",
-            )),
-        }
+        let bytes = unhex(&text);
+        bytes
+            .map(Self)
+            .ok_or_else(|| de::Error::custom("pairs of hexadecimal digits are expected"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hex::hex;
 
     #[test]
     fn each_byte_comes_back() {

@@ -18,13 +18,12 @@ use super::{
     Web,
     frame::{Frame, Reader},
     group_table,
-    hex::hex,
     show::{Failed, act, body, command, finding, live_page, page, standing},
     watch::{Watch, chart, rate},
 };
 use crate::{
     Sample, consumers::consumers_of, diagnose, duration_in_words as words, group_failures,
-    list_queues, open::open_leasing, open_grouped,
+    hex::hex, list_queues, open::open_leasing, open_grouped,
 };
 
 /// Rows of a page.

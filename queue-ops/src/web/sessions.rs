@@ -4,7 +4,6 @@
 //! leaks is worth nothing once its session is over.
 
 use std::{
-    fmt::Write,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -13,6 +12,7 @@ use queue_core::{Error, ErrorKind};
 use tokio::time::Instant;
 
 use super::token::is_same;
+use crate::hex::hex;
 
 /// The length of a session from the sign-in on, whether it is used or not.
 pub(super) const AGE: Duration = Duration::from_secs(12 * 3_600);
@@ -39,10 +39,7 @@ impl Sessions {
                 format!("the system has no random bytes: {error}"),
             )
         })?;
-        let name = random.iter().fold(String::new(), |mut name, byte| {
-            let _ = write!(name, "{byte:02x}");
-            name
-        });
+        let name = hex(&random);
         let mut sessions = self.living();
         if sessions.len() >= KEPT {
             sessions.remove(0);

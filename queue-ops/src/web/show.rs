@@ -13,9 +13,8 @@ use queue_core::{Bytes, Error, ErrorKind, Standing};
 use super::{
     Web,
     frame::{Frame, Reader},
-    hex::hex,
 };
-use crate::{Finding, Severity, ShellCommand, standing_in_words};
+use crate::{Finding, Severity, ShellCommand, hex::hex, standing_in_words};
 
 /// Bytes of a body that a page shows.
 const SHOWN: usize = 4_096;

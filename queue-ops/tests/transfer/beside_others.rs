@@ -35,7 +35,7 @@ enum Meddling {
     Leases,
     /// A consumer puts each dead letter back before it is listed, for the first passes.
     Revives,
-    /// An hour goes by between the ready messages and the delayed ones.
+    /// An hour passes between the ready messages and the delayed ones.
     Dawdles,
     /// Before dead letters are listed, a message is pushed and dies.
     Dies,

@@ -56,7 +56,7 @@ fn once_each(runs: &Runs) {
 #[tokio::test(start_paused = true)]
 pub(crate) async fn a_refused_result_buries_its_message_and_all_others_are_settled_once() {
     for bad in 1..=COUNT {
-        // One of the calls fails for the moment, too.
+        // A call fails for the moment, too.
         for fails in std::iter::once(None).chain((2..6 + COUNT).map(Some)) {
             let environment = Environment::holding(COUNT).await;
             {
