@@ -50,12 +50,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let health = [worker.health(), mailer.health()];
     let service = (jobs, mails, health, metrics);
     let listener = tokio::net::TcpListener::bind(&address).await?;
+    // All parts catch the signals before the line, because its reader may stop the program at once.
+    let [first, second, third, fourth] = std::array::from_fn(|_| shutdown());
     println!("listening on http://{}", listener.local_addr()?);
     let (_, report, ..) = tokio::try_join!(
-        part(axum::serve(listener, web::endpoints(service)).with_graceful_shutdown(shutdown())),
-        part(worker.router(handlers()).run_until(shutdown())),
-        part(mailer.run_until(shutdown(), send)),
-        part(scheduler.run_until(shutdown())),
+        part(axum::serve(listener, web::endpoints(service)).with_graceful_shutdown(first)),
+        part(worker.router(handlers()).run_until(second)),
+        part(mailer.run_until(third, send)),
+        part(scheduler.run_until(fourth)),
     )?;
     println!("{:?}", report.counts);
     Ok(())

@@ -175,6 +175,17 @@ async fn the_program_ends_though_a_page_is_open() {
     assert!(site.ends().await.success());
 }
 
+/// A supervisor may stop the program as soon as it says that it listens: it then ends by its own will, not by the
+/// signal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_is_stopped_at_once_ends_well() {
+    for _ in 0..20 {
+        let mut site = Site::start(&[]).await;
+        let status = site.ends().await;
+        assert!(status.success(), "{status}");
+    }
+}
+
 /// A client that says half of a request, or nothing, keeps no connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn half_open_requests_end_and_do_not_keep_others_out() {

@@ -114,6 +114,15 @@ fn every_endpoint_answers(backend: &str) {
     );
 }
 
+/// A supervisor may stop the service as soon as it says that it listens.
+#[test]
+fn a_service_that_is_stopped_at_once_ends_well() {
+    for _ in 0..10 {
+        let (status, said) = Process::start("memory:").terminate();
+        assert!(status.success(), "{status}: {said}");
+    }
+}
+
 /// Asks until the answer is as expected.
 fn until(client: &Client, path: &str, expected: impl Fn(&Value) -> bool) {
     let begun = Instant::now();

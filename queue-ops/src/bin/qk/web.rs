@@ -1,6 +1,6 @@
 //! The page for operators, on an address of its own.
 
-use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use queue_core::{Backend, Error, ErrorKind, sanitized};
 use queue_ops::web::Web;
@@ -54,7 +54,7 @@ pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> 
     if settings.no_bodies {
         page = page.redact(|_, _| None);
     }
-    let failed = |what: &str, error: std::io::Error| {
+    let failed = |what: &str, error: io::Error| {
         Error::new(
             ErrorKind::Configuration,
             format!("{what} {listen}: {error}"),
@@ -77,8 +77,10 @@ pub(crate) async fn serve(backend: Arc<dyn Backend>, settings: Settings<'_>) -> 
     if served.is_empty() {
         served.push(address.to_string());
     }
+    // Before the line: a supervisor that reads it may stop the program at once.
+    let stop = asked_to_stop().map_err(|error| failed("cannot catch signals while on", error))?;
     write_line(&format!("listening on http://{address}"))?;
-    serve_on(listener, page.hosts(served).router(), asked_to_stop()).await;
+    serve_on(listener, page.hosts(served).router(), stop).await;
     Ok(End::Well)
 }
 
@@ -90,18 +92,25 @@ fn token(file: &Path) -> Result<String, Error> {
     Ok(text.trim_end().to_owned())
 }
 
-async fn asked_to_stop() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = terminated.recv() => {}
-            }
-            return;
+/// Listens for the signals that stop the program, from this call on; the future ends with the first of them.
+#[cfg(unix)]
+fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
         }
-    }
-    let _ = interrupted.await;
+    })
+}
+
+/// The same on systems with ctrl-c alone.
+#[cfg(windows)]
+fn asked_to_stop() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupted = tokio::signal::windows::ctrl_c()?;
+    Ok(async move {
+        interrupted.recv().await;
+    })
 }
