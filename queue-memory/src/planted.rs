@@ -43,6 +43,12 @@ pub enum Bug {
     ReleaseCharges,
     /// No message dies of its attempts.
     PoisonCircles,
+    /// A delivery's age counts from the time from which ageing counts.
+    AgeFromTheArrival,
+    /// A delivery is called the last one attempt too early.
+    LastAttemptComesEarly,
+    /// A delivery has neither its priority nor its group.
+    DeliveryHasNoValue,
     /// A paused queue hands out messages.
     LeasesWhilePaused,
     /// A lease below the limit at once hands out as many as were asked for.

@@ -108,6 +108,8 @@ pub(crate) struct Frame {
     pub(crate) pushed: Timestamp,
     /// The failure that the last retry gave (L14).
     pub(crate) failure: Option<String>,
+    /// Its priority, on a priority queue.
+    pub(crate) priority: Option<i16>,
     /// The key of its group, on a grouped queue.
     pub(crate) group: Option<Bytes>,
     pub(crate) content: Content,
@@ -143,6 +145,7 @@ impl Frame {
                 attempts: 0,
                 pushed: Timestamp::from_millis(pushed),
                 failure: None,
+                priority: None,
                 group: None,
                 content: content.map_or_else(|| Content::Damaged(rest.clone()), Content::read),
             });
@@ -156,6 +159,7 @@ impl Frame {
             return None;
         }
         let mut start = bytes.split_to(head);
+        let priority = priority(&start, head);
         let key = (head == GROUPED_HEAD).then(|| 1 + usize::from(start[HEAD]));
         let first = First::of(start.get_u8());
         let id = MessageId::new(narrow(&mut start)?);
@@ -183,6 +187,7 @@ impl Frame {
             attempts,
             pushed: Timestamp::from_millis(pushed),
             failure,
+            priority,
             group,
             content: Content::read(bytes),
         })
@@ -194,17 +199,24 @@ impl Frame {
     }
 
     /// A delivery, from the frame as it was before the lease; `None` as for [`message`](Self::message).
-    pub(crate) fn delivery(mut self, token: u64, time_left: Duration) -> Option<Delivery> {
-        let (attempts, failure) = (self.attempts, self.failure.take());
+    pub(crate) fn delivery(
+        mut self,
+        token: u64,
+        time_left: Duration,
+        max_attempts: u32,
+    ) -> Option<Delivery> {
+        let (attempt, token) = (self.attempts.saturating_add(1), Token::new(token));
+        let (age, priority) = (token.leased_at().since(self.pushed), self.priority);
+        let (failure, group) = (self.failure.take(), self.group.take());
         let Message { id, body, headers } = self.message()?;
-        Some(Delivery {
-            receipt: Receipt::new(id, Token::new(token)),
-            attempt: attempts.saturating_add(1),
-            time_left,
-            body,
-            headers,
-            failure,
-        })
+        let mut delivery = Delivery::new(Receipt::new(id, token), attempt, time_left, body);
+        delivery.headers = headers;
+        delivery.failure = failure;
+        delivery.age = Some(age);
+        delivery.last_attempt = attempt >= max_attempts;
+        delivery.priority = priority;
+        delivery.group = group;
+        Some(delivery)
     }
 }
 
@@ -213,7 +225,6 @@ impl Frame {
 pub(crate) struct Shown {
     pub(crate) frame: Frame,
     age: Duration,
-    priority: i16,
     time_to_live: Option<TimeToLive>,
     standing: Standing,
 }
@@ -229,7 +240,6 @@ impl Shown {
         time: Timestamp,
         mut lease: Bytes,
     ) -> Option<Self> {
-        let priority = priority(&frame, head);
         let frame = Frame::read(frame, head)?;
         let left = time.since(now);
         let standing = match place {
@@ -252,7 +262,6 @@ impl Shown {
         };
         Some(Self {
             age: now.since(frame.pushed),
-            priority,
             time_to_live: None,
             frame,
             standing,
@@ -287,13 +296,13 @@ impl Shown {
     pub(crate) fn peeked(mut self) -> Option<Peeked> {
         let attempts = self.attempts();
         let failure = self.frame.failure.take();
-        let group = self.frame.group.take();
+        let (priority, group) = (self.frame.priority, self.frame.group.take());
         Some(Peeked {
             message: self.frame.message()?,
             attempts,
             age: self.age,
             failure,
-            priority: self.priority,
+            priority: priority.unwrap_or_default(),
             group,
             time_to_live: self.time_to_live,
             standing: self.standing,
@@ -301,20 +310,17 @@ impl Shown {
     }
 }
 
-/// The priority in a frame with a head of `head` bytes; 0 if such heads have none.
-fn priority(frame: &[u8], head: usize) -> i16 {
+/// The priority in a frame with a head of `head` bytes; `None` if such heads have no priority.
+fn priority(frame: &[u8], head: usize) -> Option<i16> {
     let stored = frame.get(HEAD..HEAD + 2).filter(|_| head == PRIORITY_HEAD);
     // Stored without a sign, so that zero is the lowest.
-    stored.map_or(0, |bytes| {
-        (u16::from_be_bytes([bytes[0], bytes[1]]) ^ 0x8000).cast_signed()
-    })
+    stored.map(|bytes| (u16::from_be_bytes([bytes[0], bytes[1]]) ^ 0x8000).cast_signed())
 }
 
 /// A dead letter's record: see `lua/lib/dead_letters.lua`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dead {
     pub(crate) frame: Frame,
-    priority: i16,
     reason: DeathReason,
     died_at: Timestamp,
 }
@@ -339,10 +345,10 @@ impl Dead {
                         attempts: 0,
                         pushed: Timestamp::from_millis(0),
                         failure: None,
+                        priority: None,
                         group: None,
                         content: Content::Damaged(bytes),
                     },
-                    priority: 0,
                     reason: DeathReason::Buried(DAMAGED.to_owned()),
                     died_at,
                 });
@@ -354,7 +360,6 @@ impl Dead {
             _ => return None,
         };
         Some(Self {
-            priority: priority(&bytes, head),
             frame: Frame::read(bytes, head)?,
             reason,
             died_at,
@@ -365,7 +370,6 @@ impl Dead {
     pub(crate) fn letter(self) -> DeadLetter {
         let Self {
             frame,
-            priority,
             reason,
             died_at,
         } = self;
@@ -386,7 +390,7 @@ impl Dead {
             reason,
             failure: frame.failure,
             attempts: frame.attempts,
-            priority,
+            priority: frame.priority.unwrap_or_default(),
             group: frame.group,
             pushed_at: frame.pushed,
             died_at,

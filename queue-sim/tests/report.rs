@@ -83,14 +83,10 @@ fn receipt(id: u64, now: u64) -> Receipt {
 }
 
 fn delivered(receipt: Receipt, attempt: u32) -> Answer {
-    Answer::Leased(Leased::of(vec![Delivery {
-        receipt,
-        attempt,
-        time_left: LEASE_TIME,
-        body: Bytes::from_static(b"a"),
-        headers: Headers::new(),
-        failure: None,
-    }]))
+    let body = Bytes::from_static(b"a");
+    Answer::Leased(Leased::of(vec![Delivery::new(
+        receipt, attempt, LEASE_TIME, body,
+    )]))
 }
 
 fn finding(rule: &'static str, message: &str, calls: &[u64]) -> Finding {

@@ -2,7 +2,9 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use queue_core::{Error, ErrorKind, Headers, Json, MessageId, Receipt, Result, Token, limits};
+use queue_core::{
+    Bytes, Error, ErrorKind, Headers, Json, MessageId, Receipt, Result, Token, limits,
+};
 use serde::Serialize;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -75,6 +77,27 @@ impl Context {
     /// The reason of the last retry (L14): a worker gives it for each attempt that fails.
     pub fn failure(&self) -> Option<&str> {
         self.lease.failure.as_deref()
+    }
+
+    /// Whether this is the last attempt (L6): if it fails or its lease expires, the message goes to the dead letters.
+    pub fn is_last_attempt(&self) -> bool {
+        self.lease.last_attempt
+    }
+
+    /// The time from the push to this delivery, by the backend's clock. `None` if the backend does not store when a
+    /// message was pushed, as recipes do not.
+    pub fn age(&self) -> Option<Duration> {
+        self.lease.age
+    }
+
+    /// The message's priority, on a priority queue.
+    pub fn priority(&self) -> Option<i16> {
+        self.lease.priority
+    }
+
+    /// The key of the message's group, on a grouped queue.
+    pub fn group(&self) -> Option<&Bytes> {
+        self.lease.group.as_ref()
     }
 
     /// The fencing token: strictly greater at each delivery of the message. A sink can refuse

@@ -24,6 +24,10 @@ pub(crate) struct Lease {
     pub(crate) attempt: u32,
     pub(crate) headers: Headers,
     pub(crate) failure: Option<String>,
+    pub(crate) age: Option<Duration>,
+    pub(crate) last_attempt: bool,
+    pub(crate) priority: Option<i16>,
+    pub(crate) group: Option<Bytes>,
     /// The type of the job, if its handler is a router.
     pub(crate) job: Option<Arc<JobType>>,
     /// Heartbeats stop at this time.
@@ -60,6 +64,10 @@ impl Lease {
             attempt: delivery.attempt,
             headers: delivery.headers.clone(),
             failure: delivery.failure.clone(),
+            age: delivery.age,
+            last_attempt: delivery.last_attempt,
+            priority: delivery.priority,
+            group: delivery.group.clone(),
             job,
             hold_until: hold.and_then(|hold| sent.checked_add(hold)),
             state: Mutex::new(LeaseState {

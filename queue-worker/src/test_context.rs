@@ -50,6 +50,10 @@ impl Context {
             attempt: 1,
             headers: Headers::new(),
             failure: None,
+            age: Some(Duration::ZERO),
+            last_attempt: false,
+            priority: None,
+            group: None,
             lease: Duration::from_secs(30),
             timeout: None,
         }
@@ -70,6 +74,10 @@ pub struct TestContext {
     attempt: u32,
     headers: Headers,
     failure: Option<String>,
+    age: Option<Duration>,
+    last_attempt: bool,
+    priority: Option<i16>,
+    group: Option<Bytes>,
     lease: Duration,
     timeout: Option<Duration>,
 }
@@ -102,6 +110,30 @@ impl TestContext {
     /// Sets why the last retry said that it failed. Nothing by default.
     pub fn failure(mut self, reason: impl Into<String>) -> Self {
         self.failure = Some(reason.into());
+        self
+    }
+
+    /// Makes the attempt the last one. By default it is not.
+    pub const fn last_attempt(mut self) -> Self {
+        self.last_attempt = true;
+        self
+    }
+
+    /// Sets the time since the push. Zero by default.
+    pub const fn age(mut self, age: Duration) -> Self {
+        self.age = Some(age);
+        self
+    }
+
+    /// Sets the message's priority, as of a priority queue. None by default.
+    pub const fn priority(mut self, priority: i16) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Sets the key of the message's group, as of a grouped queue. None by default.
+    pub fn group(mut self, key: impl Into<Bytes>) -> Self {
+        self.group = Some(key.into());
         self
     }
 
@@ -140,14 +172,13 @@ impl TestContext {
     pub fn build_with_worker(self) -> (Context, TestWorker) {
         let now = Instant::now();
         let lease_time = self.lease.min(limits::MAX_LEASE);
-        let delivery = Delivery {
-            receipt: self.receipt,
-            attempt: self.attempt,
-            time_left: lease_time,
-            body: Bytes::new(),
-            headers: self.headers,
-            failure: self.failure,
-        };
+        let mut delivery = Delivery::new(self.receipt, self.attempt, lease_time, Bytes::new());
+        delivery.headers = self.headers;
+        delivery.failure = self.failure;
+        delivery.age = self.age;
+        delivery.last_attempt = self.last_attempt;
+        delivery.priority = self.priority;
+        delivery.group = self.group;
         let lease = Lease::new(&delivery, now, None, None);
         let cut_off = self.timeout.and_then(|limit| now.checked_add(limit));
         let extender = LeaseExtender::Nobody { lease_time };

@@ -289,14 +289,8 @@ mod tests {
     }
 
     fn delivery(id: u64) -> Delivery {
-        Delivery {
-            receipt: Receipt::new(MessageId::new(id), Token::new(id)),
-            attempt: 1,
-            time_left: LONG,
-            body: Bytes::new(),
-            headers: Headers::new(),
-            failure: None,
-        }
+        let receipt = Receipt::new(MessageId::new(id), Token::new(id));
+        Delivery::new(receipt, 1, LONG, Bytes::new())
     }
 
     #[tokio::test(start_paused = true)]

@@ -207,7 +207,10 @@ pub struct Message<B = Bytes> {
 }
 
 /// A message handed out under a lease.
+///
+/// A backend makes one by [`new`](Self::new), and sets the fields that the message has a value for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Delivery {
     /// The receipt by which the holder settles or extends the lease.
     pub receipt: Receipt,
@@ -221,9 +224,39 @@ pub struct Delivery {
     pub headers: Headers,
     /// The reason of the last retry (L14); `None` if that gave none, or there was no retry.
     pub failure: Option<String>,
+    /// The time from the push to this lease, by the backend's clock, in whole milliseconds. A revival does not begin it
+    /// again. `None` if the backend does not store when a message was pushed, as recipes do not.
+    pub age: Option<Duration>,
+    /// Whether this is the last attempt (L6): if it is retried or its lease expires, the message goes to the dead letters.
+    pub last_attempt: bool,
+    /// The message's priority, on a priority queue.
+    pub priority: Option<i16>,
+    /// The key of the message's group, on a grouped queue.
+    pub group: Option<Bytes>,
 }
 
 impl Delivery {
+    /// A delivery of a message without headers, which never failed. Its age is not known, and more attempts may follow.
+    pub fn new(
+        receipt: Receipt,
+        attempt: u32,
+        time_left: Duration,
+        body: impl Into<Bytes>,
+    ) -> Self {
+        Self {
+            receipt,
+            attempt,
+            time_left,
+            body: body.into(),
+            headers: Headers::new(),
+            failure: None,
+            age: None,
+            last_attempt: false,
+            priority: None,
+            group: None,
+        }
+    }
+
     /// The message's id.
     pub const fn id(&self) -> MessageId {
         self.receipt.id

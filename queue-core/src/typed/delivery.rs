@@ -75,6 +75,27 @@ impl<T> TypedDelivery<T> {
         self.delivery.failure.as_deref()
     }
 
+    /// Whether this is the last attempt (L6): if it is retried or its lease expires, the message goes to the dead letters.
+    pub const fn is_last_attempt(&self) -> bool {
+        self.delivery.last_attempt
+    }
+
+    /// The time from the push to this lease, by the backend's clock. `None` if the backend does not store when a message
+    /// was pushed, as recipes do not.
+    pub const fn age(&self) -> Option<Duration> {
+        self.delivery.age
+    }
+
+    /// The message's priority, on a priority queue.
+    pub const fn priority(&self) -> Option<i16> {
+        self.delivery.priority
+    }
+
+    /// The key of the message's group, on a grouped queue.
+    pub const fn group(&self) -> Option<&Bytes> {
+        self.delivery.group.as_ref()
+    }
+
     /// The lease's length, from the moment it was granted.
     pub const fn time_left(&self) -> Duration {
         self.delivery.time_left

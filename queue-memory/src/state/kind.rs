@@ -15,6 +15,11 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
     /// The configuration that the first open fixes.
     type Config: Debug + Clone + Into<QueueConfig> + Send + Sync + 'static;
 
+    /// A message's priority; none where messages have no priorities.
+    fn priority(_message: &StoredMessage) -> Option<i16> {
+        None
+    }
+
     /// The key of a message's group; none where messages have no groups.
     fn group(_message: &StoredMessage) -> Option<Bytes> {
         None

@@ -310,14 +310,20 @@ impl<K: Kind> LeasingState<K> {
         planted!(KeyFreedAtDelivery => self.free_key(slot));
         self.hold(slot, id, deadline);
         let entry = &self.entries[slot];
-        Delivery {
-            receipt: Receipt::new(id, token),
-            attempt: entry.attempts,
-            time_left: deadline.since(now),
-            body: entry.body.clone(),
-            headers: entry.headers.clone(),
-            failure: entry.failure(),
-        }
+        let (receipt, time_left) = (Receipt::new(id, token), deadline.since(now));
+        let body = entry.body.clone();
+        let mut delivery = Delivery::new(receipt, entry.attempts, time_left, body);
+        delivery.headers = entry.headers.clone();
+        delivery.failure = entry.failure();
+        delivery.age = Some(token.leased_at().since(entry.pushed()));
+        delivery.last_attempt = self.is_spent(slot);
+        delivery.priority = K::priority(entry);
+        delivery.group = K::group(entry);
+        planted!(AgeFromTheArrival => delivery.age = Some(token.leased_at().since(entry.arrival)));
+        planted!(LastAttemptComesEarly =>
+            delivery.last_attempt = entry.attempts + 1 >= self.max_attempts);
+        planted!(DeliveryHasNoValue => (delivery.priority, delivery.group) = (None, None));
+        delivery
     }
 
     /// The next time at which a group may be freed: at the end of a rule, or of a message that holds a place.

@@ -4,6 +4,7 @@ use queue_core::{Prioritized, PriorityConfig, Pushed, QueueKind, Result, Timesta
 
 use super::{
     backlog::{Lined, Lines},
+    entry::StoredMessage,
     kind::Kind,
     leasing::LeasingState,
     opening::Leases,
@@ -17,6 +18,10 @@ pub(crate) enum Priority {}
 impl Kind for Priority {
     type Backlog = Lined<Urgency>;
     type Config = PriorityConfig;
+
+    fn priority(message: &StoredMessage) -> Option<i16> {
+        Some(message.priority)
+    }
 }
 
 impl Leases for Priority {

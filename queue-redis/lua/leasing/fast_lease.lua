@@ -20,7 +20,7 @@ if fast and taken > 0 then
     call('ZADD', LEASES, deadline, batch)
     call('ZADD', RUNS, string.format('%d', token), batch)
     call('HINCRBY', META, 'uncounted', taken - 1)
-    reply[3] = -2
+    reply[3] = reply[3] - 1
   else
     local leases = { nil, nil }
     local frames, before_first = reply, 3

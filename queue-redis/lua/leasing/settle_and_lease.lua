@@ -15,10 +15,11 @@
 --   (4 bytes), result. The call sends the keys of `{kind}/queue#results`, and an end marker for each k, in order
 --
 -- Returns {a letter for each settled message, first token, ms until the next change or -1, frame …}. Tokens count up
--- from the first. The time is there only if no message is leased; -2 means a batch lease.
+-- from the first. The time is there only if no message is leased. If messages are leased, -2 means a batch lease. If the
+-- caller's configuration is not the stored one, 2 * max_attempts is taken off the -1 or -2.
 -- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
 -- must call alone.
--- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, end_places, flags
+-- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, config, end_places, flags
 -- needs: forget, free, frees_at, has_ttl, hold, holders, lower_next_due, more_outdated, next_due, pick, reclaim
 -- needs: remove_picked, settle, spend, wake_up
 -- gives: acked, acked_indexes, batches, deadline, ending, fast, first_number, for_several, forgotten, frames_back
@@ -71,6 +72,9 @@ local room_marker = nil -- the marker of producers that wait for room
 -- The messages to lease: their number and bytes, and the reply; their least number, and whether their numbers have no
 -- gaps.
 local taken, size, reply, first_number, gapless = 0, 0, { '', 0, -1, nil }, nil, true
+if meta[1] ~= ARGV[2] then
+  reply[3] = -1 - 2 * tonumber(string.match(config, 'max_attempts=(%d+)'))
+end
 
 -- For a list: the number of elements of READY; the change of `packed` if packs are among them; frames to put back,
 -- the last first.
@@ -184,7 +188,7 @@ local function slow_path()
         return redis.status_reply('FEW')
       end
     end
-    reply = { reply[1], 0, -1 }
+    reply = { reply[1], 0, reply[3] }
     local done, leased, ended = acked_now, 0, acked_now
     if acked_now > 0 and end_places then
       end_places({ unpack(forgotten, 1, acked_now) })

@@ -74,7 +74,7 @@ fn a_frame_is_read_or_is_none() {
                 return;
             };
             let told = frame.failure.as_deref().map_or(0, str::len);
-            if let Some(delivery) = frame.delivery(u64::MAX, std::time::Duration::MAX) {
+            if let Some(delivery) = frame.delivery(u64::MAX, std::time::Duration::MAX, 1) {
                 let size = delivery.body.len() + delivery.headers.size();
                 assert!(size + told.min(length) <= 4 * length, "it is made up");
             }
@@ -141,7 +141,7 @@ fn a_damaged_pack_has_the_number_of_messages_that_it_states() {
             assert_eq!((read, frames.len()), (Some(()), usize::from(says)));
         }
         for frame in frames {
-            drop(frame.delivery(1, std::time::Duration::ZERO));
+            drop(frame.delivery(1, std::time::Duration::ZERO, 1));
         }
     });
 }

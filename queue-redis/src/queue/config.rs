@@ -107,9 +107,7 @@ impl Stored {
     }
 
     fn find(&self, name: &str) -> Option<&str> {
-        let entries = self.config.split(' ');
-        let mut entries = entries.filter_map(|entry| entry.split_once('='));
-        entries.find_map(|(stored, value)| (stored == name).then_some(value))
+        find(&self.config, name)
     }
 
     fn unreadable(&self, name: &str) -> Error {
@@ -122,6 +120,18 @@ impl Stored {
             ),
         )
     }
+}
+
+/// The value of a setting in the text of a configuration.
+fn find<'a>(config: &'a str, name: &str) -> Option<&'a str> {
+    let mut entries = config.split(' ').filter_map(|entry| entry.split_once('='));
+    entries.find_map(|(stored, value)| (stored == name).then_some(value))
+}
+
+/// The number of attempts in the text of a configuration; without limit if it has none, as that of a ring.
+pub(crate) fn max_attempts(config: &str) -> u32 {
+    let attempts = find(config, "max_attempts").and_then(|value| value.parse().ok());
+    attempts.unwrap_or(u32::MAX)
 }
 
 /// The kind of this name, as configurations and the list of queues store it.

@@ -31,6 +31,8 @@ pub(crate) struct Handle {
     /// Waits for room in a bounded queue.
     pub(crate) room: Waiter,
     pub(super) config: String,
+    /// The number of attempts in this configuration; without limit on a ring.
+    max_attempts: u32,
     pub(super) capacity: Option<usize>,
     /// Whether the handle leaves a queue that is gone as it is, instead of creating it.
     only_looks: bool,
@@ -61,6 +63,7 @@ impl Handle {
             name: name.clone(),
             kind,
             keys,
+            max_attempts: config::max_attempts(&config),
             config,
             capacity,
             only_looks: false,
@@ -225,6 +228,11 @@ impl Handle {
             client: self.client.clone(),
             key: self.keys.confirm().into(),
         }))
+    }
+
+    /// The number of attempts by the configuration that this handle was opened with.
+    pub(crate) const fn max_attempts(&self) -> u32 {
+        self.max_attempts
     }
 
     /// Names the queue in an error of this handle.

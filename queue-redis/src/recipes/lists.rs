@@ -94,6 +94,7 @@ pub(super) fn taken(body: Bytes) -> Taken<Bytes> {
     Taken {
         id: id_of(&body),
         attempt: 1,
+        priority: None,
         held: body.clone(),
         body,
     }

@@ -201,14 +201,10 @@ impl<H: HeldMessage> Shell<H> {
     fn hand_out(&self, taken: Taken<H>, lease_time: Duration) -> Delivery {
         let receipt = Receipt::new(taken.id, self.next_token());
         self.held().insert(receipt, taken.held);
-        Delivery {
-            receipt,
-            attempt: taken.attempt,
-            time_left: lease_time,
-            body: taken.body,
-            headers: Headers::default(),
-            failure: None,
-        }
+        let mut delivery = Delivery::new(receipt, taken.attempt, lease_time, taken.body);
+        delivery.priority = taken.priority;
+        delivery.last_attempt = taken.attempt >= self.strategy.max_attempts();
+        delivery
     }
 
     /// A token larger than all earlier ones of this handle, and not below the current time. Two handles may give out

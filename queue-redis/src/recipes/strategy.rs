@@ -42,6 +42,8 @@ pub(super) struct Taken<H> {
     pub(super) body: Bytes,
     /// 1 if the strategy does not count attempts.
     pub(super) attempt: u32,
+    /// The priority, if the strategy has priorities.
+    pub(super) priority: Option<i16>,
     /// The data that finds the entry again on the server.
     pub(super) held: H,
 }
@@ -93,6 +95,11 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
     /// The id and the body of an entry of the list of dead letters.
     fn read_dead(&self, entry: &Bytes) -> (MessageId, Bytes) {
         (id_of(entry), entry.clone())
+    }
+
+    /// The number of attempts that a message has; without limit if the strategy counts none.
+    fn max_attempts(&self) -> u32 {
+        u32::MAX
     }
 
     /// The time between two polls of a waiting caller.

@@ -1,6 +1,12 @@
 //! `settle_and_lease`: settles deliveries, then leases messages. `settle` and `lease` are its halves.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
@@ -18,8 +24,25 @@ use crate::{
     script::Script,
 };
 
-/// A reply has this instead of the time until the next change if the messages were leased as one batch lease.
-const AS_BATCH_LEASE: i64 = -2;
+/// The number that a reply has in place of the time until the next change, if messages were leased.
+struct LeasedAs {
+    /// Whether the messages were leased as one batch lease.
+    is_batch: bool,
+    /// The stored number of attempts, if the stored configuration is not the handle's.
+    max_attempts: Option<u32>,
+}
+
+impl LeasedAs {
+    /// Reads -1 or -2, less twice the number of attempts.
+    fn read(number: i64) -> Self {
+        let past = number.saturating_neg().saturating_sub(1);
+        let max_attempts = u32::try_from(past / 2).ok();
+        Self {
+            is_batch: past % 2 == 1,
+            max_attempts: max_attempts.filter(|attempts| *attempts > 0),
+        }
+    }
+}
 
 /// The reply to one caller.
 pub(crate) type SettledAndLeased = (Vec<Settled>, Leased);
@@ -52,6 +75,8 @@ pub(crate) struct SettleAndLease {
     script: &'static Script,
     head: usize,
     batch_leases: BatchLeases,
+    /// The stored number of attempts, by the last reply that brought messages; before it, by the handle's configuration.
+    max_attempts: AtomicU32,
 }
 
 impl SettleAndLease {
@@ -62,6 +87,7 @@ impl SettleAndLease {
             script,
             head,
             batch_leases: BatchLeases::default(),
+            max_attempts: AtomicU32::new(handle.max_attempts()),
         }
     }
 
@@ -137,11 +163,17 @@ impl SettleAndLease {
         let next = u64::try_from(changes).ok().map(Duration::from_millis);
         let mut frames = reply
             .rest_into(|bytes, next, frames| Frame::read_all(bytes, next, self.head, frames))?;
-        if changes == AS_BATCH_LEASE
+        let leased_as = LeasedAs::read(changes);
+        if leased_as.is_batch
             && let Some(lease) =
                 BatchLease::new(Token::new(first), frames.iter().map(|frame| frame.id))
         {
             self.batch_leases.note(lease);
+        }
+        let own = || self.handle.max_attempts();
+        let max_attempts = leased_as.max_attempts.unwrap_or_else(own);
+        if !frames.is_empty() {
+            self.max_attempts.store(max_attempts, Ordering::Relaxed);
         }
         let brought = self.bring_bodies(&mut frames, first).await;
         // The settlements are done, and the leases expire.
@@ -149,7 +181,7 @@ impl SettleAndLease {
         let (mut deliveries, mut damaged) = (Vec::with_capacity(frames.len()), Vec::new());
         for (frame, token) in frames.into_iter().zip(first..) {
             let receipt = Receipt::new(frame.id, Token::new(token));
-            match frame.delivery(token, lease_time) {
+            match frame.delivery(token, lease_time, max_attempts) {
                 Some(delivery) => deliveries.push(delivery),
                 None => damaged.push(Settlement::bury(receipt, DAMAGED)),
             }
@@ -166,10 +198,12 @@ impl SettleAndLease {
     }
 
     /// The message that `lua/lib/wake_up.lua` leased for `lease_time`: the token, and the frame. `None` if it
-    /// cannot be read; then its lease expires, and the next client that leases it buries it.
+    /// cannot be read; then its lease expires, and the next client that leases it buries it. After a change of the number
+    /// of attempts, the delivery goes by the old number until this handle has leased a message itself.
     pub(super) fn handed_over(&self, mut handed: Bytes, lease_time: Duration) -> Option<Delivery> {
         let token = frame::token(&mut handed)?;
-        Frame::read(handed, self.head)?.delivery(token, lease_time)
+        let max_attempts = self.max_attempts.load(Ordering::Relaxed);
+        Frame::read(handed, self.head)?.delivery(token, lease_time, max_attempts)
     }
 
     /// Notes that these leases are settled other than by an ack.

@@ -6,12 +6,17 @@ use crate::{
     model,
     model::{Model, UNDETERMINED},
 };
-use queue_core::{MessageId, Rotated, call::Answer};
+use queue_core::{
+    MessageId, Rotated,
+    call::{Answer, Call},
+};
 
-/// Whether the backend's answer equals the model's. Four things may differ. Each backend has its own cursors. A backend
+/// Whether the backend's answer to a call equals the model's. Five things may differ. Each backend has its own cursors. A backend
 /// clears expired dedup marks away when it likes. A page of a peek goes on in an order that has changed. A rotation may
-/// leave out items that are `gone` by the time that it returns.
+/// leave out items that are `gone` by the time that it returns. A message that was handed over may be called the last
+/// attempt by an earlier configuration.
 pub(super) fn agree(
+    call: &Call,
     answer: &Answer,
     expected: &model::ModelResult<Answer>,
     model: &Model,
@@ -47,6 +52,15 @@ pub(super) fn agree(
         }
         (Answer::Rotated(rotated), Answer::Rotated(expected)) => {
             rotated == expected || leaves_out(rotated, expected, gone)
+        }
+        (Answer::Leased(leased), Answer::Leased(expected))
+            if matches!(call, Call::WaitToLease(..)) =>
+        {
+            let mut leased = leased.clone();
+            for (delivery, expected) in leased.deliveries.iter_mut().zip(&expected.deliveries) {
+                delivery.last_attempt = expected.last_attempt;
+            }
+            leased == *expected
         }
         _ => answer == expected,
     }

@@ -228,14 +228,21 @@ impl LeasingModel {
             holder: holder.cloned(),
             progress: None,
         };
-        Delivery {
-            receipt: Receipt::new(entry.id, token),
-            attempt: entry.attempts,
-            time_left: Duration::from_millis(lease_time),
-            body: entry.body.clone(),
-            headers: entry.headers.clone(),
-            failure: entry.failure.clone(),
-        }
+        let receipt = Receipt::new(entry.id, token);
+        let lease_time = Duration::from_millis(lease_time);
+        let body = entry.body.clone();
+        let mut delivery = Delivery::new(receipt, entry.attempts, lease_time, body);
+        delivery.headers = entry.headers.clone();
+        delivery.failure = entry.failure.clone();
+        // As the token says the time.
+        let leased_at = token.get() / 1_000;
+        delivery.age = Some(Duration::from_millis(
+            leased_at.saturating_sub(entry.pushed),
+        ));
+        delivery.last_attempt = entry.attempts >= self.config.max_attempts;
+        delivery.priority = self.order.has_priorities().then_some(entry.priority);
+        delivery.group = entry.group();
+        delivery
     }
 
     fn settle_one(&mut self, now: u64, settlement: &Settlement) -> Settled {

@@ -46,6 +46,11 @@ impl ReadyOrder {
         }
     }
 
+    /// Whether messages have priorities.
+    pub(super) const fn has_priorities(self) -> bool {
+        matches!(self, Self::Priority | Self::Ageing(_))
+    }
+
     /// Whether messages have the same places in both. The effect of a death changes no place.
     pub(super) fn is_same_order(self, other: Self) -> bool {
         match (self, other) {

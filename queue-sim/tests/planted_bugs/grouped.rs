@@ -9,6 +9,7 @@ mod memory {
     bugs! { in_memory(Grouped) {
         duplicate_extends_the_mark: Bug::DuplicateExtendsTheMark, by "L9";
         due_is_ignored: Bug::DueIsIgnored, by "D1";
+        delivery_has_no_value: Bug::DeliveryHasNoValue, by "L20" | "linearisable";
         place_survives_its_lease: Bug::PlaceSurvivesItsLease, by "progress" | "L7" | "waiting" | "linearisable";
         group_ignores_its_limit: Bug::GroupIgnoresItsLimit, by "G1" | "G2";
         retried_to_the_tail_of_its_group: Bug::RetriedToTheTailOfItsGroup, by "G2" | "linearisable";

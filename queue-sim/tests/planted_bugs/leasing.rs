@@ -52,6 +52,8 @@ macro_rules! leasing_bugs_in_memory {
             results_without_bound: Bug::ResultsWithoutBound, by "linearisable";
             progress_ignores_the_token: Bug::ProgressIgnoresTheToken, by "L19" | "linearisable";
             progress_outlives_its_lease: Bug::ProgressOutlivesItsLease, by "L19" | "linearisable";
+            age_from_the_arrival: Bug::AgeFromTheArrival, by "L20" | "linearisable";
+            last_attempt_comes_early: Bug::LastAttemptComesEarly, by "L20" | "linearisable";
             cancels_the_leased: Bug::CancelsTheLeased, by "L15";
             cancel_forgets_the_count: Bug::CancelForgetsTheCount, by "L5";
             unique_outlives_its_message: Bug::UniqueOutlivesItsMessage, by "L9" | "linearisable";
@@ -106,6 +108,7 @@ macro_rules! leasing_bugs_on_redis {
             results_without_bound: lua::RESULTS_WITHOUT_BOUND, by "linearisable";
             progress_ignores_the_token: lua::PROGRESS_IGNORES_THE_TOKEN,
                 by "L19" | "L16" | "linearisable" | "leftovers";
+            last_attempt_by_the_handle: lua::LAST_ATTEMPT_BY_THE_HANDLE, by "L20" | "linearisable";
             find_shows_the_expired: lua::FIND_SHOWS_THE_EXPIRED, by "L18" | "linearisable";
             peek_skips_the_returned: lua::PEEK_SKIPS_THE_RETURNED, by "L16" | "linearisable";
             holder_outlives_its_lease: lua::HOLDER_OUTLIVES_ITS_LEASE, by "leftovers" | "L16";

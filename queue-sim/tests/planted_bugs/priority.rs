@@ -15,6 +15,7 @@ mod memory {
         due_arrives_at_its_push: Bug::DueArrivesAtItsPush, by "P4";
         due_is_ignored: Bug::DueIsIgnored, by "D1";
         peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16" | "linearisable";
+        delivery_has_no_value: Bug::DeliveryHasNoValue, by "L20" | "linearisable";
         revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13" | "linearisable";
     } }
 }

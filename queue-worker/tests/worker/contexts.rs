@@ -1,8 +1,12 @@
 //! Contexts without a worker, as a test of a handler makes them.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use queue_core::*;
+use queue_memory::MemoryBackend;
 use queue_worker::*;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -16,6 +20,44 @@ fn a_context_of_a_test_needs_no_runtime_and_shows_a_first_attempt() {
     assert!(cx.headers().is_empty());
     assert!(cx.remaining() <= 30 * SECOND);
     assert_eq!((cx.cut_off(), cx.stop()), (None, None));
+    assert_eq!(
+        (cx.age(), cx.is_last_attempt()),
+        (Some(Duration::ZERO), false)
+    );
+    assert_eq!((cx.priority(), cx.group()), (None, None));
+    let cx = Context::for_test().last_attempt().age(HOUR);
+    let cx = cx.priority(-3).group("customer-7").build();
+    assert_eq!((cx.age(), cx.is_last_attempt()), (Some(HOUR), true));
+    assert_eq!(cx.priority(), Some(-3));
+    assert_eq!(cx.group(), Some(&Bytes::from_static(b"customer-7")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_sees_the_age_and_the_value_of_its_message_and_its_last_attempt() {
+    let queues = Queues::new(MemoryBackend::new());
+    let config = PriorityConfig::default().with_max_attempts(2);
+    let mails = queues.priority_with::<u64>("mails", &config).await.unwrap();
+    mails.push(&1, 7).await.unwrap();
+    sleep(SECOND).await;
+    let queue = Arc::clone(mails.queue());
+    let dead = async move {
+        while queue.depth().await.unwrap().dead == 0 {
+            sleep(MILLI).await;
+        }
+    };
+    let views = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&views);
+    let handler = move |_: u64, cx: Context| {
+        let view = (cx.age(), cx.is_last_attempt(), cx.priority());
+        seen.lock().unwrap().push(view);
+        async { Err::<(), _>(Failure::retry_after("no paper", SECOND)) }
+    };
+    Worker::new(mails).run_until(dead, handler).await.unwrap();
+    let expected = [
+        (Some(SECOND), false, Some(7)),
+        (Some(2 * SECOND), true, Some(7)),
+    ];
+    assert_eq!(*views.lock().unwrap(), expected);
 }
 
 #[tokio::test(start_paused = true)]

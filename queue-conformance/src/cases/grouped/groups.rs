@@ -10,6 +10,21 @@ use crate::{
     steps::*,
 };
 
+pub(crate) async fn l20_a_delivery_says_its_group(stage: &Stage<'_>) {
+    let queue = stage.grouped_with(GroupedConfig::loose(2)).await;
+    let long = "k".repeat(256);
+    push(&*queue, &["a", &long]).await;
+    for _ in 0..2 {
+        let deliveries = sorted(take(&*queue, 2).await);
+        let groups = deliveries.iter().map(|one| one.group.as_deref());
+        let groups: Vec<_> = groups.collect();
+        assert_eq!(groups, [Some("a".as_bytes()), Some(long.as_bytes())]);
+        for delivery in &deliveries {
+            settle(&*queue, Settlement::release(delivery.receipt)).await;
+        }
+    }
+}
+
 pub(crate) async fn g1_a_group_has_no_more_leases_than_its_limit(stage: &Stage<'_>) {
     let queue = stage.grouped_with(GroupedConfig::loose(2)).await;
     push(&*queue, &["a", "a", "a", "a", "a"]).await;

@@ -5,6 +5,7 @@ mod batches;
 mod cancelling;
 mod dead_letters;
 mod dedup;
+mod deliveries;
 mod dropped;
 mod failures;
 mod fencing;
@@ -24,8 +25,8 @@ mod unique;
 mod waiting;
 
 pub(super) use self::{
-    attempts::*, batches::*, cancelling::*, dead_letters::*, dedup::*, dropped::*, failures::*,
-    fencing::*, finding::*, handing_over::*, holders::*, leases::*, limits::*, many_outdated::*,
-    operators::*, outdating::*, paging::*, peeking::*, progress::*, queue_limits::*, unique::*,
-    waiting::*,
+    attempts::*, batches::*, cancelling::*, dead_letters::*, dedup::*, deliveries::*, dropped::*,
+    failures::*, fencing::*, finding::*, handing_over::*, holders::*, leases::*, limits::*,
+    many_outdated::*, operators::*, outdating::*, paging::*, peeking::*, progress::*,
+    queue_limits::*, unique::*, waiting::*,
 };

@@ -39,6 +39,18 @@ pub(crate) async fn p1_the_most_urgent_ready_message_comes_first(stage: &Stage<'
     assert_eq!(drain(&*queue).await, [10, 4, 8, 1, 2, 9, 5]);
 }
 
+pub(crate) async fn l20_a_delivery_says_its_priority(stage: &Stage<'_>) {
+    let queue = stage.priority().await;
+    enqueue(&queue, &[0, i16::MIN, i16::MAX, -1]).await;
+    for delivery in take(&*queue, 4).await {
+        let body = String::from_utf8_lossy(&delivery.body).into_owned();
+        assert_eq!(delivery.priority.map(|own| format!("x{own}")), Some(body));
+        settle(&*queue, Settlement::release(delivery.receipt)).await;
+    }
+    let returned = take_one(&*queue).await;
+    assert_eq!(returned.priority, Some(i16::MAX), "when it comes back, too");
+}
+
 pub(crate) async fn p2_equal_priorities_come_in_order_of_arrival(stage: &Stage<'_>) {
     let queue = stage.priority().await;
     for _ in 0..10 {

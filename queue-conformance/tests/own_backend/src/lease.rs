@@ -40,19 +40,20 @@ impl State {
         self.last_token = (self.last_token + 1).max(now.as_millis() * Token::PER_MILLI);
         let (token, deadline) = (Token::new(self.last_token), now.plus_millis(lease_time));
         self.leased.insert((deadline, id));
+        let max_attempts = self.config.max_attempts;
         let stored = self.stored(id);
         stored.attempts += 1;
         stored.lease = Some((token, deadline));
         stored.holder = holder.cloned();
         stored.progress = None;
-        Delivery {
-            receipt: Receipt::new(id, token),
-            attempt: stored.attempts,
-            time_left: deadline.since(now),
-            body: stored.body.clone(),
-            headers: stored.headers.clone(),
-            failure: stored.failure.clone(),
-        }
+        let (receipt, time_left) = (Receipt::new(id, token), deadline.since(now));
+        let body = stored.body.clone();
+        let mut delivery = Delivery::new(receipt, stored.attempts, time_left, body);
+        delivery.headers = stored.headers.clone();
+        delivery.failure = stored.failure.clone();
+        delivery.age = Some(token.leased_at().since(stored.pushed));
+        delivery.last_attempt = stored.attempts >= max_attempts;
+        delivery
     }
 }
 

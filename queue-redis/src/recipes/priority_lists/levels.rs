@@ -61,7 +61,17 @@ impl Strategy for Levels {
         let lists: Vec<String> = self.levels.iter().map(|(_, list)| list.clone()).collect();
         let pop = pop(server.clone(), lists, max);
         let bodies = self.pops.take(max, pop).await?;
-        Ok(bodies.into_iter().map(taken).collect())
+        let levels = &self.levels;
+        let priority = |own: &str| {
+            levels
+                .iter()
+                .find(|(_, list)| list == own)
+                .map(|level| level.0)
+        };
+        let taken = bodies.into_iter();
+        Ok(taken
+            .map(|(list, body)| taken_at(priority(&list), list, body))
+            .collect())
     }
 
     async fn end(
@@ -143,10 +153,11 @@ async fn pop_in_turn(
     Ok(popped)
 }
 
-fn taken((list, body): (String, Bytes)) -> Taken<(String, Bytes)> {
+fn taken_at(priority: Option<i16>, list: String, body: Bytes) -> Taken<(String, Bytes)> {
     Taken {
         id: id_of(&body),
         attempt: 1,
+        priority,
         held: (list, body.clone()),
         body,
     }

@@ -27,6 +27,10 @@ impl Strategy for Entries {
         vec![TypedKey::new(stream, "stream"), TypedKey::list(dead)]
     }
 
+    fn max_attempts(&self) -> u32 {
+        self.max_attempts
+    }
+
     fn dead(&self) -> Option<&str> {
         Some(&self.group.dead)
     }

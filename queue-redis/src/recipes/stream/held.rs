@@ -50,6 +50,7 @@ impl ClaimedEntry {
             id: id_of(self.first.as_bytes()),
             body: self.body.clone(),
             attempt: self.attempt,
+            priority: None,
             held: self,
         }
     }

@@ -148,6 +148,7 @@ fn taken(message: Bytes) -> Taken<Bytes> {
     Taken {
         id,
         attempt: 1,
+        priority: None,
         held: message,
         body,
     }

@@ -125,6 +125,11 @@ impl Strategy for Zset {
         keys
     }
 
+    fn max_attempts(&self) -> u32 {
+        let processing = self.processing();
+        processing.map_or(u32::MAX, |processing| processing.max_attempts)
+    }
+
     /// In the order of their deaths.
     async fn dead_letters(
         &self,
@@ -176,6 +181,7 @@ impl Strategy for Zset {
             taken.push(Taken {
                 id: id_of(&body),
                 attempt: retries + 1,
+                priority: None,
                 held: body.clone(),
                 body,
             });

@@ -100,6 +100,7 @@ impl Strategy for Zset {
             body.map(|body| Taken {
                 id: id_of(key.as_bytes()),
                 attempt: 1,
+                priority: None,
                 held: (key, body.clone()),
                 body,
             })

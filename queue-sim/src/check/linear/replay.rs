@@ -52,7 +52,8 @@ pub(super) fn deviation(
         let Some(answer) = done.answer else {
             continue;
         };
-        let agrees = known.is_none() || agree(answer, &expected, &model, &done.gone);
+        let agrees =
+            known.is_none() || agree(&done.record.call, answer, &expected, &model, &done.gone);
         if let (Some(_), true, Ok(expected)) = (known, agrees, &expected) {
             cursors.note(&done.record.call, answer, expected);
         }

@@ -170,7 +170,7 @@ impl<'a> Search<'a> {
         let known = cursors.known(item.call);
         let expected = model.apply(time, known.as_deref().unwrap_or(item.call));
         if let (Some(answer), Some(_)) = (item.answer, known) {
-            if !agree(answer, &expected, &model, item.gone) {
+            if !agree(item.call, answer, &expected, &model, item.gone) {
                 return None;
             }
             if let Ok(expected) = &expected {

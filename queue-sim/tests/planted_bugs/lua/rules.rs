@@ -123,6 +123,9 @@ edits! {
     RESULTS_WITHOUT_BOUND {
         "lib/results": "if excess > 0 then" => "if false then";
     }
+    LAST_ATTEMPT_BY_THE_HANDLE {
+        "leasing/settle_and_lease": "if meta[1] ~= ARGV[2] then" => "if false then";
+    }
     PROGRESS_IGNORES_THE_TOKEN {
         "leasing/extend": "      answers[k] = 'l'\n" =>
             "      answers[k] = 'l'\n      if progress[k] then report(members[k], progress[k]) end\n";
