@@ -15,8 +15,8 @@
 --   (4 bytes), result. The call sends the keys of `{kind}/queue#results`, and an end marker for each k, in order
 --
 -- Returns {a letter for each settled message, first token, ms until the next change or -1, frame …}. Tokens count up
--- from the first. The time is there only if no message is leased. If messages are leased, -2 means a batch lease. If the
--- caller's configuration is not the stored one, 2 * max_attempts is taken off the -1 or -2.
+-- from the first. The time is there only if no message is leased. If messages are leased, -2 means a batch lease. If
+-- the caller's configuration is not the stored one, 2 * max_attempts is taken off the -1 or -2.
 -- Returns FEW if several callers ask for more messages than are ready. Then the call only reclaimed, and each caller
 -- must call alone.
 -- needs: ARRIVALS, DELAYED, ENDS, FRAMES, LEASES, META, acked_now, add_many, allow, any_left, config, end_places, flags
