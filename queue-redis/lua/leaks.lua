@@ -152,8 +152,7 @@ local function look(queue, keys)
     end
   end
   -- Two hashes, each of which reverses the other.
-  local function agree(one, other)
-    local forth, back = fields(one), fields(other)
+  local function agree(one, other, forth, back)
     for key, id in pairs(forth) do
       if back[id] ~= key then
         say(one, 'has a key of an owner that does not have it:', key)
@@ -206,6 +205,20 @@ local function look(queue, keys)
         end
       end
     end
+  end
+  -- Distinct keys and their holders: a bounded queue has hashes of their own for them.
+  local holders, owned = fields('distinct'), fields('owned')
+  for field, value in pairs(string.find(config, '^kind=bounded') and {} or fields('frames')) do
+    local letter, rest = string.sub(field, 1, 1), string.sub(field, 2)
+    if letter == 'k' then
+      holders[rest], extras[field] = value, true
+    elseif letter == 'd' and #field == 8 then
+      owned[rest], extras[field] = value, true
+    end
+  end
+  for key, stored in pairs(holders) do
+    -- Behind the id may be the beginning of a chain.
+    holders[key] = #stored == 14 and string.sub(stored, 1, 7) or stored
   end
   explain('frames', extras)
   -- A large body exists as long as its message, or waits for its push.
@@ -352,8 +365,7 @@ local function look(queue, keys)
   if keys.ready and holes ~= (tonumber(redis.call('HGET', keys.meta, 'holes')) or 0) then
     say('ready', 'has a number of holes that differs from `holes`:', tostring(holes))
   end
-  local owners = agree('distinct', 'owned')
-  for id in pairs(owners) do
+  for id in pairs(agree('distinct', 'owned', holders, owned)) do
     if not places[id] or places[id] == 'dead' then
       say('owned', 'has the key of an owner that does not exist:', id)
     end
@@ -385,7 +397,7 @@ local function look(queue, keys)
     end
     explain('bodies', others)
   end
-  for id in pairs(agree('keyed', 'named')) do
+  for id in pairs(agree('keyed', 'named', fields('keyed'), fields('named'))) do
     if not places[id] then
       say('named', 'has the key of an owner that does not exist:', id)
     end

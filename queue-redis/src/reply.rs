@@ -130,9 +130,9 @@ impl Reply {
             .ok_or_else(|| self.unexpected())
     }
 
-    /// The ids of a push of `entries` entries. The script returns only the last id if the ids are consecutive and all
-    /// new; otherwise one id for each entry, negative if the entry existed before.
-    pub(crate) fn ids(mut self, entries: usize) -> Result<Vec<i64>> {
+    /// The ids of `entries` entries: one id for each, negative if the entry existed before; or the last id, if all are
+    /// new and consecutive.
+    pub(crate) fn ids(&mut self, entries: usize) -> Result<Vec<i64>> {
         if self.len() == 1 && entries > 1 {
             let last = self.number()?;
             let before = i64::try_from(entries - 1).unwrap_or(i64::MAX);

@@ -18,17 +18,17 @@ macro_rules! files {
 
 /// The files of `lua/`: names and texts.
 const FILES: &[(&str, &str)] = files![
-    "bounded/capacity" "bounded/offer" "bounded/queue" "bounded/recent"
-    "delay/due_times" "delay/queue" "delay/schedule"
+    "bounded/capacity" "bounded/push" "bounded/queue" "bounded/recent"
+    "delay/next_due" "delay/push" "delay/queue"
     "grouped/change" "grouped/groups" "grouped/push" "grouped/queue"
     "leaks"
     "leasing/counters" "leasing/dead_letters" "leasing/extend" "leasing/fast_acks" "leasing/fast_lease"
     "leasing/find" "leasing/operators" "leasing/peek" "leasing/queues" "leasing/settle" "leasing/settle_and_lease"
-    "lib/attachments" "lib/batch_leases" "lib/call" "lib/config" "lib/dead_letters" "lib/frames" "lib/limits" "lib/line" "lib/packs"
-    "lib/push_options" "lib/reclaim" "lib/results" "lib/sorted_line" "lib/uploads" "lib/wake_up" "lib/writes"
-    "list/fast_lease" "list/line" "list/lookup"
+    "lib/attachments" "lib/batch_leases" "lib/call" "lib/config" "lib/dead_letters" "lib/distinct" "lib/frames" "lib/limits" "lib/line" "lib/packs"
+    "lib/push_options" "lib/reclaim" "lib/results" "lib/slow_push" "lib/sorted_line" "lib/uploads" "lib/wake_up" "lib/writes"
+    "list/fast_lease" "list/line" "list/lookup" "list/store"
     "once/store"
-    "priority/enqueue" "priority/queue"
+    "priority/push" "priority/queue"
     "reliable/push" "reliable/queue"
     "rotating/insert" "rotating/ring" "rotating/rotate"
     "waiting/marker"

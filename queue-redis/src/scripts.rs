@@ -38,6 +38,7 @@ leasing_scripts! {
     discard: "leasing/dead_letters#discard";
     purge: "leasing/operators#purge";
     cancel: "leasing/operators#cancel";
+    reschedule: "leasing/operators#reschedule";
     peek: "leasing/peek";
     find: "leasing/find";
     reconfigure: "leasing/operators#reconfigure";
@@ -76,17 +77,16 @@ scripts! {
 
     RELIABLE_PUSH = "reliable", "push": "reliable/push";
 
-    DELAY_SCHEDULE = "delay", "schedule": "delay/schedule";
-    DELAY_RESCHEDULE = "delay", "reschedule": "delay/due_times#reschedule";
-    DELAY_NEXT_DUE = "delay", "next_due": "delay/due_times#next_due";
+    DELAY_PUSH = "delay", "push": "delay/push";
+    DELAY_NEXT_DUE = "delay", "next_due": "delay/next_due";
 
-    PRIORITY_ENQUEUE = "priority", "enqueue": "priority/enqueue";
+    PRIORITY_PUSH = "priority", "push": "priority/push";
 
     GROUPED_CHANGE = "grouped", "change": "grouped/change";
     GROUPED_GROUPS = "grouped", "groups": "grouped/groups";
     GROUPED_PUSH = "grouped", "push": "grouped/push";
 
-    BOUNDED_OFFER = "bounded", "offer": "bounded/offer";
+    BOUNDED_PUSH = "bounded", "push": "bounded/push";
     BOUNDED_RECENT = "bounded", "recent": "bounded/recent";
     BOUNDED_CAPACITY = "bounded", "capacity": "bounded/capacity#capacity";
     BOUNDED_RESIZE = "bounded", "resize": "bounded/capacity#resize";

@@ -30,8 +30,8 @@ priority, 1: push 7 / 491 / 4, turn 13 / 421 / 168
 priority, 100: push 8 / 11485 / 6, turn 25 / 1125 / 13438
 grouped, 1: push 8 / 576 / 4, turn 19 / 506 / 161
 grouped, 100: push 9 / 11570 / 6, turn 28 / 2687 / 12738
-bounded, 1: push 12 / 579 / 4, turn 16 / 503 / 159
-bounded, 100: push 12 / 11373 / 6, turn 27 / 506 / 12538
+bounded, 1: push 12 / 572 / 4, turn 16 / 503 / 159
+bounded, 100: push 12 / 11366 / 6, turn 27 / 506 / 12538
 rotating, 1: insert 8 / 441 / 4, rotate 9 / 332 / 131
 rotating, 100: insert 8 / 11235 / 6, rotate 15 / 334 / 12211
 ";

@@ -15,7 +15,7 @@ end
 --- @part "shorten"
 -- Shortens a queue to its capacity in steps, so that no call takes long (B5). `surplus` in META is the number of
 -- messages that the last resize still has to drop.
--- needs: META, forget, free_keys, take_out
+-- needs: META, end_attachments, forget, take_out
 -- gives: shorten
 --- @include "lib/line#take_out"
 
@@ -32,7 +32,7 @@ local function shorten(occupied)
     call('HSET', META, 'surplus', removed == MANY and surplus - MANY or 0)
   end
   if ids[1] then
-    free_keys(ids)
+    end_attachments(ids)
     forget(ids)
   end
   for k = 1, #ids do

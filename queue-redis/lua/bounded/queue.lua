@@ -41,30 +41,14 @@ local count_groups, end_places, frees_at, hold = nil, nil, nil, nil
 local keep_place, park, plain_members, plain_place, regroup_members = nil, nil, nil, nil, nil
 
 --- @part "line"
--- Distinct keys (B7). DISTINCT has the id of the message that owns a key, and OWNED the key of an id. Messages with a
--- key are never in READY, so replacing one costs O(log n).
--- needs: DISTINCT, OWNED, ROOM, end_attachments, wake_up
--- gives: free, free_keys
+-- needs: ROOM, end_attachments, wake_up
+-- gives: free
 --- @include "lib/wake_up"
 --- @include "lib/attachments"
 
--- Frees the distinct keys of messages that are removed or dead, and ends their attachments. Returns the dedup keys
--- whose marks end.
-local function free_keys(ids)
-  local ended = end_attachments(ids)
-  local owned = call('HMGET', OWNED, unpack(ids))
-  for k = 1, #ids do
-    if owned[k] then
-      call('HDEL', DISTINCT, owned[k])
-      call('HDEL', OWNED, ids[k])
-    end
-  end
-  return ended
-end
-
--- Messages are acked, dead or removed: ends their keys and attachments, and makes room (B4).
+-- Messages are acked, dead or removed: ends their attachments, and makes room (B4).
 local function free(ids)
-  free_keys(ids)
+  end_attachments(ids)
   wake_up(ROOM, #ids)
 end
 

@@ -2,11 +2,12 @@
 -- share one line, by due time.
 -- KEYS[1] to KEYS[7] as below; KEYS[8] is the guard; KEYS[9 …] only in calls that need them
 -- src/keys.rs describes each key.
--- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META, PROMOTED, RUNS
--- gives: UPLOADS
+-- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, LEASES, LINE, META
+-- gives: OWNED, PROMOTED, RUNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, RUNS, _, DEDUP, FIRSTS, ENDS, BODIES, UPLOADS =
   unpack(KEYS)
 local DELAYED = LINE
+local DISTINCT, OWNED = nil, nil -- distinct keys are in FRAMES: see `lib/attachments`
 local EXTRA_HEAD = 0 -- bytes that a frame's head has beyond 15
 local PROMOTED = nil -- nothing to promote: due messages are in their place already
 

@@ -4,12 +4,9 @@
 -- ARGV[3] count: the number of messages
 -- ARGV[4] names: of the group of each message, one behind another
 -- ARGV[5 …] payloads; then options, see `lib/push_options`
--- Returns the last id if all messages were accepted, with consecutive ids. Otherwise an array with the id of each;
--- for a duplicate, minus the id of the first message.
+-- Returns what `lib/slow_push` says.
 -- Errors: OOM  the server is full. Nothing was written.
--- needs: ARRIVALS, FRAME, FRAMES, LINE, META, accepted, add_delayed, add_many, duplicate_of, finish_options
--- needs: free_places, hand_over, hold, mark, next_due, read_options, read_states, reclaim, regroup
--- needs: state_of, times_to_live, uploads, wake_up
+-- needs: META
 -- gives: meta
 --- @include "lib/call"
 --- @include "lib/wake_up"
@@ -21,86 +18,59 @@ local meta = call('HMGET', META, 'config', 'accepted', 'flags', 'next_due')
 --- @include "lib/wake_up#hand_over"
 --- @include "grouped/queue#groups"
 
-local function slow_path()
-  --- @include "lib/push_options#delayed"
+--- @include "lib/slow_push"
 
-  local function push()
-    local count = tonumber(ARGV[3])
-    local due_times = read_options(5 + count)
-    -- A message with a time to live must be in ENDS until it is leased (see `add_ends`), so it is not handed over.
-    local can_hand_over = count == 1 and now < next_due and not (due_times and (uploads[1] or times_to_live[1]))
-    local fields, places, names, of_name, ids, new, duplicates = {}, {}, {}, {}, {}, 0, false
-    local delayed, at = {}, 1
-    for k = 1, count do
-      local first, due = duplicate_of(k), due_times and due_times[k]
-      local length = byte(ARGV[4], at)
-      local name, payload = sub(ARGV[4], at, at + length + 1), ARGV[4 + k]
-      at = at + length + 2
-      if first then
-        ids[k], duplicates = -first, true
-      else
-        new = new + 1
-        local number = accepted + new
-        payload = sub(name, 2) .. payload
-        ids[k] = number
-        if due then
-          delayed[#delayed + 1] = { id = number, due = due, payload = payload, biased = length }
-        else
-          local id, last = pack('>I7', number), #places
-          fields[last + 1], fields[last + 2] = id, pack(FRAME, 0, number, now, length) .. payload
-          places[last + 1], places[last + 2] = '0', name .. '\1' .. id
-          if not of_name[name] then
-            names[#names + 1] = name
-          end
-          of_name[name] = (of_name[name] or 0) + 1
-        end
-        mark(k, number)
-      end
-    end
-    if new > 0 then
-      call('HINCRBY', META, 'accepted', new)
-    end
-    read_states(names)
-    local can_run = 0 -- how many of them may be leased at once
-    for _, name in ipairs(names) do
-      can_run = can_run + math.min(of_name[name], free_places(state_of(name)))
-    end
-    local handed_over = can_run > 0 and can_hand_over and hand_over(accepted + 1, fields[2], LINE)
-    if handed_over then
-      call('HSET', FRAMES, 'g' .. fields[1], names[1])
-      hold({ ids = { fields[1] }, names = { [fields[1]] = names[1] } })
-      regroup({ names[1] })
-    end
-    handed_over = handed_over or not places[1]
-    if not handed_over then
-      call('HSET', FRAMES, unpack(fields))
-      add_many(LINE, places)
-      regroup(names, of_name)
-    end
-    if can_run > 0 and not can_hand_over then
-      wake_up(ARRIVALS, can_run)
-    end
-    -- The first message that waits in its group: a process must learn when the group is free.
-    for _, name in ipairs(can_run == 0 and names or {}) do
-      if call('ZLEXCOUNT', LINE, '[' .. name, '(' .. name .. '\2') == of_name[name] then
-        wake_up(ARRIVALS, 1)
-        break
-      end
-    end
-    if delayed[1] then
-      add_delayed(delayed)
-    end
-    finish_options()
-    return duplicates and ids or accepted + new
-  end
-
-  if now < next_due then
-    return push()
-  end
-  --- @include "lib/reclaim"
-
-  reclaim()
-  return push()
+--- @part "store"
+-- The arguments of a push on a grouped queue, and its messages in their places.
+-- needs: FRAME, FRAMES, LINE, add_many, free_places, hand_over, hold, read_states, regroup, state_of
+-- gives: biased_of, drops_oldest, due_times, leave_room, message_count, next_victim, options_at, payloads, read_room
+-- gives: store
+local message_count, payloads, due_times = tonumber(ARGV[3]), {}, {}
+local options_at, biased_of, next_name = 5 + message_count, {}, 1
+for k = 1, message_count do
+  local length = byte(ARGV[4], next_name)
+  biased_of[k], payloads[k] = length, sub(ARGV[4], next_name + 1, next_name + length + 1) .. ARGV[4 + k]
+  next_name = next_name + length + 2
 end
+-- Only a bounded queue may be full.
+local drops_oldest, leave_room, next_victim, read_room = nil, nil, nil, nil
 
-return slow_path()
+-- Stores messages at the tails of their groups. Returns how many processes to wake up.
+local function store(messages, can_hand_over)
+  local fields, places, names, of_name = {}, {}, {}, {}
+  for k, message in ipairs(messages) do
+    local id, length = pack('>I7', message.id), message.biased
+    local name = string.char(length) .. sub(message.payload, 1, length + 1)
+    fields[2 * k - 1], fields[2 * k] = id, pack(FRAME, 0, message.id, now, length) .. message.payload
+    places[2 * k - 1], places[2 * k] = '0', name .. '\1' .. id
+    if not of_name[name] then
+      names[#names + 1] = name
+    end
+    of_name[name] = (of_name[name] or 0) + 1
+  end
+  read_states(names)
+  local can_run = 0 -- how many of them may be leased at once
+  for _, name in ipairs(names) do
+    can_run = can_run + math.min(of_name[name], free_places(state_of(name)))
+  end
+  can_hand_over = can_hand_over and can_run > 0
+  if can_hand_over and hand_over(messages[1].id, fields[2], LINE) then
+    call('HSET', FRAMES, 'g' .. fields[1], names[1])
+    hold({ ids = { fields[1] }, names = { [fields[1]] = names[1] } })
+    regroup({ names[1] })
+    return 0
+  end
+  call('HSET', FRAMES, unpack(fields))
+  add_many(LINE, places)
+  regroup(names, of_name)
+  if can_run > 0 then
+    return can_hand_over and 0 or can_run
+  end
+  -- The first message that waits in its group: a process must learn when the group is free.
+  for _, name in ipairs(names) do
+    if call('ZLEXCOUNT', LINE, '[' .. name, '(' .. name .. '\2') == of_name[name] then
+      return 1
+    end
+  end
+  return 0
+end

@@ -1,10 +1,11 @@
 -- A grouped queue: its keys, and the parts that leasing verbs include as `{kind}/queue#…`.
 -- KEYS[1] to KEYS[11] as below; KEYS[12] is the guard; KEYS[13 …] only in calls that need them
 -- src/keys.rs describes each key.
--- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, GROUPS, LEASES, LINE, META
--- gives: PROMOTED, RULES, RUNS, TURNS, UPLOADS
+-- gives: ARRIVALS, BODIES, DEAD, DEDUP, DELAYED, DISTINCT, ENDS, EXTRA_HEAD, FIRSTS, FRAMES, GROUPS, LEASES, LINE
+-- gives: META, OWNED, PROMOTED, RULES, RUNS, TURNS, UPLOADS
 local META, LEASES, FRAMES, DEAD, ARRIVALS, LINE, DELAYED, RUNS, GROUPS, TURNS, RULES = unpack(KEYS)
 local DEDUP, FIRSTS, ENDS, BODIES, UPLOADS = unpack(KEYS, 13)
+local DISTINCT, OWNED = nil, nil -- distinct keys are in FRAMES: see `lib/attachments`
 local EXTRA_HEAD = 1 -- bytes that a frame's head has beyond 15
 local PROMOTED = DELAYED -- the key that `promote_due` reads
 

@@ -1,4 +1,4 @@
--- Verbs for operators: `pause`, `resume`, `purge`, `cancel` and `reconfigure`.
+-- Verbs for operators: `pause`, `resume`, `purge`, `cancel`, `reschedule` and `reconfigure`.
 -- needs: ARRIVALS, META
 -- gives: meta
 --- @include "lib/call"
@@ -93,6 +93,51 @@ local function cancel()
 end
 
 return cancel()
+
+--- @part "reschedule"
+-- reschedule: gives delayed messages another due time; on a delay queue also messages that are due (D4).
+-- KEYS[…] the queue's keys, see `{kind}/queue`
+-- ARGV[1], ARGV[2] see `lib/call`
+-- ARGV[3] due time: 8 bytes, 0 and ms from now, or 1 and ms since 1970
+-- ARGV[4 …] ids
+-- Returns one letter for each id: m moved, t too late.
+-- needs: ARRIVALS, DELAYED, FRAMES, PROMOTED, attempts_of, is_valid, lower_next_due, reclaim, reframe, wake_up
+--- @include "lib/config#state"
+
+local function reschedule()
+  --- @include "lib/reclaim"
+  --- @include "lib/writes#lower_next_due"
+
+  reclaim()
+  local absolute, due = decode('>BI7', ARGV[3])
+  due = absolute == 1 and math.max(due, now) or now + due
+  local answers, moved, is_moved = {}, 0, {}
+  for k = 4, #ARGV do
+    local id = ARGV[k]
+    answers[k - 3] = 't'
+    if call('ZSCORE', DELAYED, id) then
+      -- A message is ready since its due time, and arrives then (P4). On a delay queue, frames do not say so.
+      local frame = PROMOTED and call('HGET', FRAMES, id)
+      if frame and is_valid(frame, id) then
+        call('HSET', FRAMES, id, reframe(frame, attempts_of(frame), due, due))
+      end
+      call('ZADD', DELAYED, due, id)
+      answers[k - 3], moved, is_moved[id] = 'm', moved + 1, true
+    end
+  end
+  if moved > 0 and PROMOTED then
+    lower_next_due(due)
+  end
+  -- Wakes up processes that sleep until a later due time (D5).
+  if moved > 0 and due <= now then
+    wake_up(ARRIVALS, moved)
+  elseif is_moved[call('ZRANGE', DELAYED, 0, 0)[1]] then
+    wake_up(ARRIVALS, 1)
+  end
+  return table.concat(answers)
+end
+
+return reschedule()
 
 --- @part "reconfigure"
 -- reconfigure: stores another configuration, and trims the dead letters to its cap, up to 128.

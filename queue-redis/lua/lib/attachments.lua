@@ -1,8 +1,8 @@
 -- Times to live (L17). FRAMES has the end of a message's time (7 bytes) and its fate (1 byte: d dropped, b buried) in
 -- the field 'e' and id. While the message is not leased, it is in ENDS, by that end. It is never in READY, so it can
 -- be removed from any place.
--- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, flags, has_large, has_ttl, has_unique
--- gives: end_attachments, fields_of, forget, holders, more_outdated
+-- needs: BODIES, DEDUP, DISTINCT, ENDS, FIRSTS, FRAMES, OWNED, flags, has_large, has_ttl, has_unique
+-- gives: KEYED, OWNS, end_attachments, fields_of, forget, has_distinct, holders, more_outdated
 local more_outdated = false -- whether more messages are past their end than one call may end
 
 -- The fields of FRAMES that hold this kind of attachment for these messages: a letter, and the id.
@@ -14,12 +14,32 @@ local function fields_of(letter, ids)
   return fields
 end
 
+-- A distinct key (B7) belongs to one undelivered or leased message. On a bounded queue, DISTINCT has the id of the
+-- message that holds a key, and OWNED the key of an id. On other queues, both are in FRAMES, behind the letters KEYED
+-- and OWNS. Behind the id may follow the beginning of its chain in ms (7 bytes): see `lib/distinct`.
+local KEYED, OWNS = DISTINCT and '' or 'k', OWNED and '' or 'd'
+local has_distinct = OWNED or string.find(flags, 'd', 1, true) -- whether a message ever had a distinct key
+
+-- Frees the distinct keys of messages that are acked, dead or removed.
+local function free_keys(ids)
+  local fields = fields_of(OWNS, ids)
+  for k, key in ipairs(call('HMGET', OWNED or FRAMES, unpack(fields))) do
+    if key then
+      call('HDEL', DISTINCT or FRAMES, KEYED .. key)
+      call('HDEL', OWNED or FRAMES, fields[k])
+    end
+  end
+end
+
 -- Unique dedup marks end with their messages (L9). FRAMES has the dedup key of such a message in the field 'u' and
 -- id.
 
 -- Ends the attachments of messages that are acked, dead or removed. Returns the dedup keys whose marks end.
 local function end_attachments(ids)
   local ended = {}
+  if has_distinct then
+    free_keys(ids)
+  end
   if has_ttl then
     call('ZREM', ENDS, unpack(ids))
     call('HDEL', FRAMES, unpack(fields_of('e', ids)))

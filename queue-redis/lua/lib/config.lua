@@ -69,6 +69,7 @@ end
 -- - u  a dedup mark was to end with its message
 -- - e  a message had a time to live
 -- - b  a message had a large body
+-- - d  a message had a distinct key, on any but a bounded queue
 -- - o  a message was cancelled in READY and left a hole
 -- - k  there was a pack
 -- - l  the configuration has limits, see `lib/limits`

@@ -1,18 +1,22 @@
--- A push may give options for single messages: dedup marks (L9), due times (D1), times to live (L17) and references
--- of large bodies. DEDUP has each dedup key by the end of its window, and FIRSTS the id of its first message. DEDUP
--- and the keys behind it are in KEYS only if the handle ever used such an option.
--- ARGV[from …] triples: the entry's number, and one of
+-- A push may give options for single messages: dedup marks (L9), due times (D1), times to live (L17), distinct keys
+-- (B7) and references of large bodies. DEDUP has each dedup key by the end of its window, and FIRSTS the id of its
+-- first message. DEDUP and the keys behind it are in KEYS only if the handle ever used such an option.
+-- ARGV[options_at …] triples: the entry's number, and one of
 -- - window in ms, dedup key; with 'u' before the window if the mark ends with the message
 -- - 'due', time (8 bytes: 0 and ms from now, or 1 and ms since 1970)
 -- - 'live', fate (1 byte, see `lib/attachments`) and ms until then
+-- - 'key', distinct key; behind 'key' may follow the longest wait in ms: see `lib/distinct`
 -- - 'body', reference
 --
 -- Errors: QKUPLOAD  a body is not uploaded. Nothing was done.
--- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, clear_marks, flags, has_large, lower_next_due
--- gives: duplicate_of, finish_options, first_ids, mark, read_options, times_to_live, uploads, write_marks
+-- needs: BODIES, DEDUP, ENDS, FIRSTS, FRAMES, META, UPLOADS, clear_marks, due_times, flags, has_large
+-- needs: lower_next_due, options_at
+-- gives: distinct_keys, duplicate_of, find_duplicates, finish_options, longest_waits, mark, times_to_live, unmark
+-- gives: uploads, write_marks
 --- @include "lib/writes#lower_next_due"
 --- @include "lib/writes#clear_marks"
-local marks, times_to_live, uploads, first_ids, new_marks, new_firsts, new_attachments, new_ends, new_bodies
+local marks, times_to_live, uploads, distinct_keys, longest_waits = {}, {}, {}, {}, {} -- by entry
+local dedup_keys, first_ids, new_marks, new_firsts, new_attachments, new_ends, new_bodies = {}, {}, {}, {}, {}, {}, {}
 
 -- The references come last. If the network repeats a push, the second one finds the uploads taken, and fails.
 if UPLOADS and ARGV[#ARGV - 1] == 'body' then
@@ -28,50 +32,45 @@ if UPLOADS and ARGV[#ARGV - 1] == 'body' then
   has_large = true
 end
 
--- Reads the options from ARGV[from] on. Returns the due times after now, by entry; nil if there are no options.
-local function read_options(from)
-  if not ARGV[from] then
-    return nil
+for k = options_at, #ARGV, 3 do
+  local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
+  if what == 'due' then
+    local absolute, due = decode('>BI7', value)
+    due_times[entry] = absolute == 1 and due or now + due
+  elseif what == 'live' then
+    times_to_live[entry] = value
+  elseif what == 'body' then
+    uploads[entry] = value
+  elseif sub(what, 1, 3) == 'key' then
+    distinct_keys[entry], longest_waits[entry] = value, tonumber(sub(what, 4))
+  else
+    local unique = byte(what, 1) == 117
+    marks[entry] = { key = value, window = tonumber(unique and sub(what, 2) or what), unique = unique }
+    dedup_keys[#dedup_keys + 1] = value
   end
-  marks, times_to_live, uploads = {}, {}, {} -- by entry
-  first_ids, new_marks, new_firsts, new_attachments, new_ends, new_bodies = {}, {}, {}, {}, {}, {}
-  local keys, due_times = {}, {}
-  for k = from, #ARGV, 3 do
-    local entry, what, value = tonumber(ARGV[k]), ARGV[k + 1], ARGV[k + 2]
-    if what == 'due' then
-      local absolute, due = decode('>BI7', value)
-      due = absolute == 1 and due or now + due
-      due_times[entry] = due > now and due or nil
-    elseif what == 'live' then
-      times_to_live[entry] = value
-    elseif what == 'body' then
-      uploads[entry] = value
-    else
-      local unique = byte(what, 1) == 117
-      marks[entry] = { key = value, window = tonumber(unique and sub(what, 2) or what), unique = unique }
-      keys[#keys + 1] = value
-    end
-  end
-  local ends = keys[1] and call('ZMSCORE', DEDUP, unpack(keys))
-  local ids = keys[1] and call('HMGET', FIRSTS, unpack(keys))
-  for k = 1, #keys do
+end
+
+-- Reads the dedup marks of these entries.
+local function find_duplicates()
+  local ends = dedup_keys[1] and call('ZMSCORE', DEDUP, unpack(dedup_keys))
+  local ids = dedup_keys[1] and call('HMGET', FIRSTS, unpack(dedup_keys))
+  for k = 1, #dedup_keys do
     -- A mark lives while now < its end. A mark with a damaged id does not count: a message twice is better than none.
     if ends[k] and tonumber(ends[k]) > now and ids[k] and #ids[k] == 7 then
-      first_ids[keys[k]] = (decode('>I7', ids[k]))
+      first_ids[dedup_keys[k]] = (decode('>I7', ids[k]))
     end
   end
-  return due_times
 end
 
 -- The id of the first message, if this entry is a duplicate.
 local function duplicate_of(entry)
-  local mark = marks and marks[entry]
+  local mark = marks[entry]
   return mark and first_ids[mark.key]
 end
 
 -- Notes the attachments of an accepted entry.
 local function mark(entry, id)
-  local new, live, body = marks and marks[entry], marks and times_to_live[entry], marks and uploads[entry]
+  local new, live, body = marks[entry], times_to_live[entry], uploads[entry]
   if new then
     first_ids[new.key] = id
     new_marks[#new_marks + 1] = now + new.window
@@ -100,11 +99,11 @@ end
 
 -- Writes marks and attachments, after the messages: a mark without its message would lose the next push.
 local function write_marks()
-  if marks and new_marks[1] then
+  if new_marks[1] then
     call('HSET', FIRSTS, unpack(new_firsts))
     call('ZADD', DEDUP, unpack(new_marks))
   end
-  if marks and new_attachments[1] then
+  if new_attachments[1] then
     call('HSET', FRAMES, unpack(new_attachments))
     for k = 1, #new_attachments, 2 do
       local letter = sub(new_attachments[k], 1, 1)
@@ -120,8 +119,13 @@ local function write_marks()
       call('ZREM', UPLOADS, unpack(new_bodies))
     end
   end
-  if marks then
-    new_marks, new_firsts, new_attachments, new_ends, new_bodies = {}, {}, {}, {}, {}
+  new_marks, new_firsts, new_attachments, new_ends, new_bodies = {}, {}, {}, {}, {}
+end
+
+-- Dedup keys whose marks ended make no duplicate of a later entry.
+local function unmark(ended)
+  for k = 1, #ended do
+    first_ids[ended[k]] = nil
   end
 end
 
@@ -129,7 +133,7 @@ end
 local function finish_options()
   write_marks()
   local refused = {}
-  for _, reference in pairs(uploads or {}) do
+  for _, reference in pairs(uploads) do
     refused[#refused + 1] = reference
   end
   if refused[1] then
@@ -167,19 +171,4 @@ local function add_delayed(messages)
   if arrived then
     wake_up(ARRIVALS, 1)
   end
-end
-
---- @part "tail"
--- Messages at the tail that are not in READY: messages with a distinct key (B7) or with a time to live (L17). They
--- are removed from LINE in O(log n).
--- needs: FRAME, FRAMES, LINE, add_to
--- gives: add_to_line
---- @include "lib/writes#add_to"
-
--- Stores a message behind all messages that were accepted before.
-local function add_to_line(id, payload)
-  local member = pack('>I7', id)
-  local before = pack('>I7', add_to('joins', 1))
-  call('HSET', FRAMES, member, pack(FRAME, 0, id, now) .. payload, 'p' .. member, before)
-  call('ZADD', LINE, id, before .. member)
 end

@@ -3,13 +3,14 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use queue_core::{
     BoundedConfig, BoundedQueue, Error, Message, MessageId, Offer, Offered, Outcome, Overflow,
     Push, Result, check_capacity, limits,
 };
 use redis_link::ScriptCall;
 
-use super::{Queue, kind::LeasingKind};
+use super::{Queue, kind::LeasingKind, push};
 use crate::{
     frame::Frame,
     queue::Handle,
@@ -31,55 +32,23 @@ impl LeasingKind for Bounded {
     type Pushed = Offered;
 
     const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
-    const PUSH: &Script = &scripts::BOUNDED_OFFER;
+    const PUSH: &Script = &scripts::BOUNDED_PUSH;
     const PUSH_MODES: usize = 2;
 
     fn push(message: &Offer) -> &Push {
         &message.push
     }
 
-    fn add_before(batch: &[Offer], mode: usize, call: &mut ScriptCall) {
-        call.push(mode);
-        call.push(distinct(batch).count());
+    fn distinct(message: &Offer) -> Option<&Bytes> {
+        message.distinct.as_ref()
     }
 
-    fn add_behind(batch: &[Offer], call: &mut ScriptCall) {
-        for (entry, key) in distinct(batch) {
-            call.push(entry + 1);
-            call.push(key);
-        }
+    fn add_before(_batch: &[Offer], mode: usize, call: &mut ScriptCall) {
+        call.push(mode);
     }
 
     fn replies(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
-        if reply.len() != 3 * entries {
-            let ids = reply.ids(entries)?.into_iter();
-            let accepted = ids.map(|id| Offered::Accepted {
-                id: MessageId::new(id.unsigned_abs()),
-                evicted: None,
-            });
-            return Ok(accepted.collect());
-        }
-        let mut offered = Vec::with_capacity(entries);
-        for _ in 0..entries {
-            let what = reply.count()?;
-            let id = MessageId::new(reply.count()?);
-            let other = MessageId::new(reply.count()?);
-            offered.push(match what {
-                0 => Offered::Accepted { id, evicted: None },
-                1 => Offered::Accepted {
-                    id,
-                    evicted: Some(other),
-                },
-                2 => Offered::Replaced {
-                    id,
-                    replaced: other,
-                },
-                3 => Offered::Duplicate(id),
-                4 => Offered::Full,
-                _ => return Err(reply.unexpected()),
-            });
-        }
-        Ok(offered)
+        push::offered(&mut reply, entries)
     }
 }
 
@@ -174,11 +143,4 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
         };
         step = next;
     }
-}
-
-/// The distinct keys of a batch, each with its entry.
-fn distinct(batch: &[Offer]) -> impl Iterator<Item = (usize, &[u8])> {
-    let keys = batch.iter().map(|message| message.distinct.as_deref());
-    keys.enumerate()
-        .filter_map(|(entry, key)| Some((entry, key?)))
 }

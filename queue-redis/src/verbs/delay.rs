@@ -23,7 +23,7 @@ impl LeasingKind for Delay {
     type Pushed = Pushed;
 
     const SCRIPTS: &LeasingScripts = &scripts::DELAY;
-    const PUSH: &Script = &scripts::DELAY_SCHEDULE;
+    const PUSH: &Script = &scripts::DELAY_PUSH;
 
     fn push(message: &Scheduled) -> &Push {
         &message.push
@@ -51,14 +51,15 @@ impl DelayQueue for Queue<Delay> {
 
     async fn reschedule(&self, id: MessageId, to: Due) -> Result<Rescheduled> {
         self.checked(to.check())?;
-        let call = self.handle.prepare(&scripts::DELAY_RESCHEDULE);
-        let call = with_ids(call, &[id]).with(&frame::due(to)[..]);
+        let call = self.handle.prepare(&scripts::DELAY.reschedule);
+        let call = with_ids(call.with(&frame::due(to)[..]), &[id]);
         let mut reply = self.handle.run(&call).await?;
-        match reply.number()? {
-            1 => Ok(Rescheduled::Moved),
-            0 => Ok(Rescheduled::TooLate),
-            _ => Err(reply.unexpected()),
-        }
+        let moved = reply.statuses(1, |letter| match letter {
+            b'm' => Some(Rescheduled::Moved),
+            b't' => Some(Rescheduled::TooLate),
+            _ => None,
+        })?;
+        Ok(moved[0])
     }
 
     async fn next_due(&self) -> Result<Option<Duration>> {

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use bytes::Bytes;
 use queue_core::{Push, Result};
 use redis_link::ScriptCall;
 
@@ -31,8 +32,10 @@ pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
     /// Adds the arguments of a push between the number of messages and their payloads.
     fn add_before(_batch: &[Self::Message], _mode: usize, _call: &mut ScriptCall) {}
 
-    /// Adds the arguments of a push between the payloads and the terms of single messages.
-    fn add_behind(_batch: &[Self::Message], _call: &mut ScriptCall) {}
+    /// The distinct key of a message.
+    fn distinct(_message: &Self::Message) -> Option<&Bytes> {
+        None
+    }
 
     /// Reads the reply to a push of `messages` messages.
     fn replies(reply: Reply, messages: usize) -> Result<Vec<Self::Pushed>>;

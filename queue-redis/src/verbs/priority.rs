@@ -22,7 +22,7 @@ impl LeasingKind for Priority {
 
     const HEAD: usize = frame::PRIORITY_HEAD;
     const SCRIPTS: &LeasingScripts = &scripts::PRIORITY;
-    const PUSH: &Script = &scripts::PRIORITY_ENQUEUE;
+    const PUSH: &Script = &scripts::PRIORITY_PUSH;
 
     fn push(message: &Prioritized) -> &Push {
         &message.push

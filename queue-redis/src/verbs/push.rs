@@ -3,7 +3,8 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
-use queue_core::{Error, MessageId, Push, Pushed, Result, TimeToLive, limits};
+use bytes::Bytes;
+use queue_core::{Error, MessageId, Offered, Push, Pushed, Result, TimeToLive, limits};
 use redis_link::{
     ScriptCall,
     batching::{Batcher, SendBatch},
@@ -53,8 +54,10 @@ impl<K: LeasingKind> PushSender<K> {
         call.push(batch.len());
         K::add_before(batch, self.mode, call);
         staged.add_payloads(pushes().map(payload), call);
-        K::add_behind(batch, call);
-        add_terms(pushes(), call);
+        add_terms(
+            batch.iter().map(|each| (K::push(each), K::distinct(each))),
+            call,
+        );
         staged.add_references(call);
     }
 }
@@ -102,8 +105,11 @@ fn payload(push: &Push) -> Payload<'_> {
 }
 
 /// Adds the terms of single messages, as `lua/lib/push_options.lua` reads them. The windows and limits were checked before.
-fn add_terms<'a>(pushes: impl Iterator<Item = &'a Push>, call: &mut ScriptCall) {
-    for (entry, push) in pushes.enumerate() {
+fn add_terms<'a>(
+    pushes: impl Iterator<Item = (&'a Push, Option<&'a Bytes>)>,
+    call: &mut ScriptCall,
+) {
+    for (entry, (push, distinct)) in pushes.enumerate() {
         if let Some(dedup) = &push.dedup {
             call.push(entry + 1);
             let window = dedup.window_millis().unwrap_or(1);
@@ -124,6 +130,11 @@ fn add_terms<'a>(pushes: impl Iterator<Item = &'a Push>, call: &mut ScriptCall) 
             call.push("due");
             call.push(&frame::due(due)[..]);
         }
+        if let Some(key) = distinct {
+            call.push(entry + 1);
+            call.push("key");
+            call.push(&key[..]);
+        }
     }
 }
 
@@ -132,16 +143,46 @@ fn is_plain(push: &Push) -> bool {
     push.dedup.is_none() && push.due.is_none() && push.time_to_live.is_none()
 }
 
-/// The replies to a push of `messages` messages.
-pub(super) fn pushed(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-    let ids = reply.ids(messages)?;
-    let pushed = ids.into_iter().map(|id| {
-        let message = MessageId::new(id.unsigned_abs());
-        if id < 0 {
-            Pushed::Duplicate(message)
-        } else {
-            Pushed::Accepted(message)
-        }
+/// The replies to a push of `messages` messages on a queue that is never full.
+pub(super) fn pushed(mut reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
+    let offered = offered(&mut reply, messages)?.into_iter();
+    let pushed = offered.map(|each| match each {
+        Offered::Duplicate(id) => Ok(Pushed::Duplicate(id)),
+        Offered::Accepted { id, .. } => Ok(Pushed::Accepted(id)),
+        Offered::Replaced { .. } | Offered::Full => Err(reply.unexpected()),
     });
-    Ok(pushed.collect())
+    pushed.collect()
+}
+
+/// The replies to a push of `messages` messages, as `lua/lib/slow_push.lua` gives them.
+pub(super) fn offered(reply: &mut Reply, messages: usize) -> Result<Vec<Offered>> {
+    if reply.len() != 3 * messages {
+        let ids = reply.ids(messages)?.into_iter();
+        let accepted = ids.map(|id| Offered::Accepted {
+            id: MessageId::new(id.unsigned_abs()),
+            evicted: None,
+        });
+        return Ok(accepted.collect());
+    }
+    let mut offered = Vec::with_capacity(messages);
+    for _ in 0..messages {
+        let what = reply.count()?;
+        let id = MessageId::new(reply.count()?);
+        let other = MessageId::new(reply.count()?);
+        offered.push(match what {
+            0 => Offered::Accepted { id, evicted: None },
+            1 => Offered::Accepted {
+                id,
+                evicted: Some(other),
+            },
+            2 => Offered::Replaced {
+                id,
+                replaced: other,
+            },
+            3 => Offered::Duplicate(id),
+            4 => Offered::Full,
+            _ => return Err(reply.unexpected()),
+        });
+    }
+    Ok(offered)
 }

@@ -38,17 +38,17 @@ mod redis {
 
     edits! {
         REFUSAL_LEAVES_A_MARK {
-            "bounded/offer": "answer(k, 4, 0, 0)" => "mark(k, 1) answer(k, 4, 0, 0)";
+            "lib/slow_push": "answer(k, evicted and 1 or id and 0 or 4," =>
+                "if not id then mark(k, 1) end answer(k, evicted and 1 or id and 0 or 4,";
         }
         FULL_BEFORE_DUPLICATE {
-            "bounded/offer": "    if first then" => "    if first and occupied < capacity then";
+            "lib/slow_push": "    if first then" => "    if first and room > 0 then";
         }
         CAPACITY_OFF_BY_ONE {
-            "bounded/offer": "occupied < capacity then\n          occupied" =>
-                "occupied <= capacity then\n        occupied";
+            "lib/slow_push": "room > 0 then" => "room >= 0 then";
         }
         EVICTS_THE_NEWEST {
-            "bounded/offer": "local picked = pick(1)" =>
+            "bounded/push": "local picked = pick(1)" =>
                 "local picked = pick(1)
                  local newest = call('RPOP', READY)
                  if newest then
@@ -56,12 +56,12 @@ mod redis {
                  end";
         }
         EVICTS_THE_DELAYED {
-            "bounded/offer": "not victim and call('ZRANGE', DELAYED, 0, 0)[1]" =>
+            "bounded/push": "not victim and call('ZRANGE', DELAYED, 0, 0)[1]" =>
                 "call('ZRANGE', DELAYED, 0, 0)[1]";
-            "bounded/offer": "victim = victim or delayed" => "victim = delayed or victim";
+            "bounded/push": "victim = victim or delayed" => "victim = delayed or victim";
         }
         EVICTS_THE_LEASED {
-            "bounded/offer": "victim = victim or delayed" =>
+            "bounded/push": "victim = victim or delayed" =>
                 "victim = victim or delayed
                  local leased = not victim and call('ZRANGE', LEASES, 0, 0)[1]
                  if leased then
@@ -73,26 +73,27 @@ mod redis {
             "bounded/capacity": "if tonumber(call('HGET', META, 'capacity')) == capacity then" => "if left then";
         }
         OFFER_WAKES_NOBODY {
-            "bounded/offer": "wake_up(ARRIVALS, ready)" => "";
+            "lib/slow_push": "wake_up(ARRIVALS, arrived)" => "";
         }
         ROOM_WAKES_NOBODY {
             "bounded/queue": "wake_up(ROOM, #ids)" => "";
         }
         EVICTION_LEAVES_THE_BODY {
-            "bounded/offer": "forget({ victim })" => "";
+            "bounded/push": "forget({ victim })" => "";
         }
         REPLACEMENT_LEAVES_THE_BODY {
-            "bounded/offer": "forget({ owner })" => "";
+            "lib/distinct": "forget({ holder.id })" => "";
         }
         REPLACEMENT_LEAVES_THE_KEY {
-            "bounded/offer": "call('HDEL', OWNED, owner)\n        forget" => "forget";
+            "lib/distinct": "call('HDEL', OWNED or FRAMES, OWNS .. holder.id)" => "";
+            "lib/distinct": "end_attachments({ holder.id })" => "{}";
         }
         RESIZE_LEAVES_THE_BODY {
             "bounded/capacity": "    forget(ids)\n" => "";
         }
         OFFER_COUNTS_A_RUN_AS_ONE {
-            "bounded/offer": "occupied + (tonumber(stored[3]) or 0)" => "occupied";
-            "bounded/offer": "call('ZCARD', LEASES) + (tonumber(stored[3]) or 0)" => "call('ZCARD', LEASES)";
+            "bounded/push": "occupied + (tonumber(stored[3]) or 0)" => "occupied";
+            "bounded/push": "call('ZCARD', LEASES) + (tonumber(stored[3]) or 0)" => "call('ZCARD', LEASES)";
         }
         USUAL_TURN_LEAVES_THE_KEY {
             "bounded/queue": "if singles > 0 and call('EXISTS', OWNED) == 1 then" => "if false then";

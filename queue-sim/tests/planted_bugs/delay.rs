@@ -30,12 +30,12 @@ mod redis {
                 "call('ZREVRANGEBYSCORE', LINE, now_text, '-inf', 'LIMIT', '0', max)";
         }
         SCHEDULE_WAKES_NOBODY {
-            "delay/schedule": "\n    wake_up(ARRIVALS, math.max(1, ready))" => "";
-            "delay/schedule": "\n        wake_up(ARRIVALS, math.max(1, ready))" => "";
+            "delay/push": "\n    wake_up(ARRIVALS, math.max(1, ready))" => "";
+            "lib/slow_push": "wake_up(ARRIVALS, arrived)" => "";
         }
         EARLIER_WAKES_NOBODY {
-            "delay/schedule": "\n  if not head or first_due < head or" => "\n  if not head or";
-            "delay/schedule": "\n      if not head or first_due < head or" => "\n      if not head or";
+            "delay/push": "\n  if not head or first_due < head or" => "\n  if not head or";
+            "delay/push": "local is_first = first_due < head_due" => "local is_first = head_due == math.huge";
         }
         NOT_YET_DUE_IS_NOTHING_AHEAD {
             "delay/queue": "call('EXISTS', LINE) > 0" =>

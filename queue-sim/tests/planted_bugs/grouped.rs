@@ -78,7 +78,7 @@ end\n\n-- The first";
             "grouped/queue": "call('HDEL', GROUPS, unpack(gone))" => "";
         }
         PUSH_WAKES_NOBODY {
-            "grouped/push": "wake_up(ARRIVALS, can_run)" => "";
+            "grouped/push": "can_hand_over and 0 or can_run" => "0";
         }
     }
 

@@ -34,19 +34,18 @@ mod redis {
                 "  back[#back + 1] = ageing and id or string.rep(pack('>I7', accepted), 2) .. id";
         }
         LAST_IN_FIRST_OUT_OF_ITS_PRIORITY {
-            "priority/enqueue": "places[2 * k] = place, id" =>
+            "priority/push": "places[2 * k] = place, id" =>
                 "places[2 * k] = place, ageing and id or pack('>I7', 1000000 - accepted - k) .. id";
-            "priority/enqueue": "places[at + 2] = id" =>
-                "places[at + 2] = ageing and id or pack('>I7', 1000000 - accepted - new) .. id";
+            "priority/push": "    places[2 * k] = id" =>
+                "    places[2 * k] = ageing and id or pack('>I7', 1000000 - message.id) .. id";
         }
         PACKING_OVERFLOWS {
-            "priority/enqueue": "-2 * priority" => "-((2 * priority + 32768) % 65536 - 32768)";
-            "priority/enqueue": "-2 * (biased - 32768)" =>
-                "-((2 * (biased - 32768) + 32768) % 65536 - 32768)";
+            "priority/push": "-2 * priority" => "-((2 * priority + 32768) % 65536 - 32768)";
+            "priority/push": "-2 * urgency" => "-((2 * urgency + 32768) % 65536 - 32768)";
         }
         ENQUEUE_WAKES_NOBODY {
-            "priority/enqueue": "wake_up(ARRIVALS, at / 2)" => "";
-            "priority/enqueue": "wake_up(ARRIVALS, count)" => "";
+            "lib/slow_push": "wake_up(ARRIVALS, arrived)" => "";
+            "priority/push": "wake_up(ARRIVALS, count)" => "";
         }
     }
 

@@ -30,11 +30,10 @@ mod redis {
         LAST_IN_FIRST_OUT {
             "reliable/push": "if not handed_over then\n    call('RPUSH', READY," =>
                 "if not handed_over then\n    call('LPUSH', READY,";
-            "reliable/push": "elseif frames[1] then\n      call('RPUSH', READY," =>
-                "elseif frames[1] then\n      call('LPUSH', READY,";
+            "list/store": "call('RPUSH', READY," => "call('LPUSH', READY,";
         }
         PUSH_WAKES_NOBODY {
-            "reliable/push": "wake_up(ARRIVALS, #frames)" => "";
+            "lib/slow_push": "wake_up(ARRIVALS, arrived)" => "";
             "reliable/push": "wake_up(ARRIVALS, last - accepted)" => "";
             "lib/wake_up": "wake_up(ARRIVALS, 1, false, true)" => "nil";
         }

@@ -189,15 +189,15 @@ pub(crate) struct ChecksThenPushes;
 
 #[async_trait]
 impl Meddling for ChecksThenPushes {
-    const SCRIPT: &str = "offer";
+    const SCRIPT: &str = "bounded/push";
     const EDITS: Edits = &[
-        edit!("bounded/offer": "ARGV[4] == '1'" => "sub(ARGV[4], 1, 1) == '1'"),
-        edit!("bounded/offer": "local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + leased + call('ZCARD', DELAYED)" =>
+        edit!("bounded/push": "byte(ARGV[4], #ARGV[4] == 1 and 1 or entry) == 49" => "byte(ARGV[4], 1) == 49"),
+        edit!("bounded/push": "local occupied = call('LLEN', READY) - holes + call('ZCARD', LINE) + leased + call('ZCARD', DELAYED)" =>
             "local occupied = tonumber(sub(ARGV[4], 3)) - holes"),
     ];
 
     async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {
-        if request.script != Some("bounded/offer") {
+        if request.script != Some("bounded/push") {
             return None;
         }
         let mut occupied = 0;
@@ -257,13 +257,14 @@ pub(crate) struct NumbersThenPushes;
 
 #[async_trait]
 impl Meddling for NumbersThenPushes {
-    const SCRIPT: &str = "push";
+    const SCRIPT: &str = "reliable/push";
     const EDITS: Edits = &[
         edit!("reliable/push": "(packs or #ARGV == 3 + ARGV[3])" => "false"),
-        edit!("reliable/push": "if ARGV[3] == 'packs'" => "if string.find(ARGV[3], 'packs')"),
-        edit!("reliable/push": "  local count = tonumber(ARGV[3]) or #payloads" =>
-            "  local count, seen = string.match(ARGV[3], '(%w+) (%d+)')
-               count, accepted = tonumber(count) or #payloads, tonumber(seen)"),
+        edit!("reliable/push": "ARGV[3] == 'packs'" => "string.find(ARGV[3], 'packs') ~= nil"),
+        edit!("reliable/push": "local message_count, payloads, due_times = tonumber(ARGV[3])," =>
+            "local sent, seen = string.match(ARGV[3], '(%w+) (%d+)')
+             accepted = tonumber(seen)
+             local message_count, payloads, due_times = tonumber(sent),"),
     ];
 
     async fn meddle(self, mut request: Request, steps: &Steps<'_>) -> Option<Reply> {

@@ -73,7 +73,7 @@ struct ChecksThenOffers;
 #[async_trait]
 impl Rewrite for ChecksThenOffers {
     async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
-        if request.script != Some("bounded/offer") {
+        if request.script != Some("bounded/push") {
             return None;
         }
         let [meta, ready] = [0, 7].map(|key| request.keys()[key].clone());

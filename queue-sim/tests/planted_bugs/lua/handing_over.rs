@@ -8,9 +8,9 @@ edits! {
     }
     HANDED_OVER_AND_READY {
         "reliable/push": "if not handed_over then" => "if true then";
-        "priority/enqueue": "if not handed_over then" => "if true then";
-        "bounded/offer": "if not handed_over then" => "if true then";
-        "grouped/push": "if not handed_over then" => "if true then";
+        "priority/push": "if not handed_over then" => "if true then";
+        "bounded/push": "if not handed_over then" => "if true then";
+        "grouped/push": "    regroup({ names[1] })\n    return 0\n" => "    regroup({ names[1] })\n";
     }
     HANDED_OVER_OUT_OF_TURN {
         "lib/wake_up": " and call('EXISTS', LINE, ready) == 0 then" => " then";

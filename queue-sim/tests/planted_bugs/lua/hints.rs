@@ -4,7 +4,7 @@ use super::edit::{Edit, Edits, edits};
 
 edits! {
     DEATH_MAKES_NO_ROOM {
-        "lib/reclaim": "free(dead)" => "free_keys(dead)";
+        "lib/reclaim": "free(dead)" => "end_attachments(dead)";
     }
     /// On a list each of the two hides the other's bug: a call that promotes sends one hint more than it
     /// takes messages.
@@ -26,7 +26,7 @@ edits! {
         "lib/push_options": "wake_up(ARRIVALS, 1)" => "";
     }
     OUTDATED_MAKES_NO_ROOM {
-        "lib/reclaim": "free(ended)" => "free_keys(ended)";
+        "lib/reclaim": "free(ended)" => "end_attachments(ended)";
     }
     LEASE_IS_NOT_EXPECTED_TO_END {
         "leasing/settle_and_lease": "    lower_next_due(now + lease_time)\n" => "";

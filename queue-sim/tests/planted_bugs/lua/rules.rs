@@ -169,7 +169,7 @@ edits! {
         "lib/sorted_line": "return key ~= nil" => "return true";
     }
     KEYED_GOES_FIRST {
-        "lib/push_options": "call('ZADD', LINE, id, " => "call('ZADD', LINE, -1, ";
+        "list/store": "call('ZADD', LINE, message.id, " => "call('ZADD', LINE, -1, ";
     }
     KEY_FREED_AT_DELIVERY {
         "leasing/settle_and_lease": "    local fields = picked.fresh" =>
@@ -177,7 +177,7 @@ edits! {
                  free_keys(ids)";
     }
     DUE_IS_IGNORED {
-        "lib/push_options": "due > now and due or nil" => "nil";
+        "lib/slow_push": "due and due > now and due or nil" => "nil";
     }
     DUE_ARRIVES_AT_ITS_PUSH {
         "lib/push_options": "due, message.biased, due)" => "due, message.biased, now)";
