@@ -72,6 +72,7 @@ mod backend;
 mod clock;
 mod handle;
 #[cfg(feature = "planted")]
+#[doc(hidden)]
 pub mod planted;
 mod state;
 mod waiting;

@@ -85,6 +85,7 @@ mod calendar;
 mod expression;
 mod periodic;
 #[cfg(feature = "planted")]
+#[doc(hidden)]
 pub mod planted;
 mod record;
 mod register;

@@ -105,6 +105,7 @@ mod outage;
 mod outages;
 mod outcome;
 #[cfg(feature = "planted")]
+#[doc(hidden)]
 pub mod planted;
 mod rate;
 mod report;

@@ -3,7 +3,10 @@
 //!
 //! The redis crate packs requests and reads replies. This crate opens connections, tests them, replaces them, and
 //! resends only requests that certainly did not run. It knows nothing of queues. Its owner passes its needs (scripts,
-//! rights, a companion for each node) as data: [`Needs`](connection::Needs) and [`Companion`](node::Companion).
+//! rights, a companion for each node) as data: `Needs` and `Companion`.
+//!
+//! Programs use `queue-redis`, which passes on the types of [`connection`]. All else is hidden here: it serves that crate
+//! alone, and any release may change it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -15,20 +18,25 @@ macro_rules! step {
     };
 }
 
+#[doc(hidden)]
 pub mod batching;
 mod call;
 mod client;
 mod clock;
+#[doc(hidden)]
 pub mod cluster;
 mod confirmer;
 pub mod connection;
 mod erased_arc;
+#[doc(hidden)]
 pub mod error;
+#[doc(hidden)]
 pub mod node;
 mod panic;
 mod script;
 mod waits;
 
+#[doc(hidden)]
 pub use self::{
     call::ScriptCall,
     client::{Client, Route, Servers},

@@ -4,7 +4,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use queue_kit::{
-    call::{Answer, Call, Front, Service},
+    call::{Answer, Call, Service},
     *,
 };
 
@@ -44,7 +44,7 @@ async fn copied(kind: QueueKind, copies: Copies) -> AnyQueue {
     let config = QueueConfig::of(kind, 10);
     let queue = MemoryBackend::new().open(&name, &config).await.unwrap();
     let service = Copied(Arc::new(queue), copies);
-    AnyQueue::behind(Arc::new(Front::of(Arc::new(service))), kind)
+    AnyQueue::behind(Arc::new(service), kind)
 }
 
 const FEWER: Copies = Copies::Fewer {

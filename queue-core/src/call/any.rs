@@ -13,8 +13,9 @@ use crate::{
 macro_rules! any {
     ($($kind:ident by $verbs:ident;)*) => {
         impl AnyQueue {
-            /// A queue of this kind that hands its calls to the front's service.
-            pub fn behind(front: Arc<Front>, kind: QueueKind) -> Self {
+            /// A queue of this kind that hands its calls to a service.
+            pub fn behind(service: Arc<dyn Service>, kind: QueueKind) -> Self {
+                let front = Arc::new(Front::of(service));
                 match kind {
                     $(QueueKind::$kind => Self::$kind(front),)*
                 }

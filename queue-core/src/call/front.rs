@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::Service;
 
-/// A [`Service`] as a queue of any kind.
+/// A [`Service`] as a queue of any kind: what [`AnyQueue::behind`](crate::AnyQueue::behind) makes.
 #[derive(Debug, Clone)]
 pub struct Front(Arc<dyn Service>);
 

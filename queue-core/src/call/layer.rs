@@ -96,8 +96,8 @@ impl<L: Layer> Layered<L> {
         Self { layer, backend }
     }
 
-    fn front(&self, name: &QueueName, queue: AnyQueue) -> Arc<Front> {
-        Arc::new(Front::of(self.layer.before(name, Arc::new(queue))))
+    fn service(&self, name: &QueueName, queue: AnyQueue) -> Arc<dyn Service> {
+        self.layer.before(name, Arc::new(queue))
     }
 }
 
@@ -106,7 +106,7 @@ impl<L: Layer> Backend for Layered<L> {
     async fn open(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let queue = self.backend.open(name, config).await?;
         let kind = queue.kind();
-        Ok(AnyQueue::behind(self.front(name, queue), kind))
+        Ok(AnyQueue::behind(self.service(name, queue), kind))
     }
 
     async fn open_or_resize(
@@ -120,7 +120,8 @@ impl<L: Layer> Backend for Layered<L> {
             opening = self.layer.around(name, call, opening);
         }
         let queue = opening.await?;
-        Ok(self.front(name, AnyQueue::Bounded(queue)))
+        let service = self.service(name, AnyQueue::Bounded(queue));
+        Ok(Arc::new(Front::of(service)))
     }
 
     async fn reconfigure(&self, name: &QueueName, config: &QueueConfig) -> Result<bool> {
@@ -133,7 +134,7 @@ impl<L: Layer> Backend for Layered<L> {
         let stored = self.backend.open_stored(name).await?;
         Ok(stored.map(|StoredQueue { config, queue }| {
             let kind = queue.kind();
-            let queue = AnyQueue::behind(self.front(name, queue), kind);
+            let queue = AnyQueue::behind(self.service(name, queue), kind);
             StoredQueue { config, queue }
         }))
     }

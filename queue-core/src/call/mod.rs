@@ -1,7 +1,8 @@
 //! Calls of the queue traits as data, and the services that make them.
 //!
 //! A [`Call`] is one call of one method, with its arguments; an [`Answer`] is its result. A [`Service`] makes
-//! calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and [`Front`] makes a queue of a service.
+//! calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and
+//! [`AnyQueue::behind`](crate::AnyQueue::behind) makes a queue of a service.
 //! So a [`Layer`] between a caller and its queue sees all verbs of all kinds as one call: it records, counts,
 //! delays, encrypts or refuses it. [`Layered`] puts a layer in front of every queue of a backend:
 //!
@@ -40,9 +41,10 @@ use async_trait::async_trait;
 use crate::{Confirmer, Result};
 
 pub(crate) use self::answer::Answered;
+#[doc(hidden)]
+pub use self::front::Front;
 pub use self::{
     answer::Answer,
-    front::Front,
     layer::{Layer, Layered, Step},
     verbs::Call,
 };

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     AnyQueue, Backend, BoundedConfig, BoundedQueue, Confirmation, Error, ErrorKind, Facts,
     Guarantees, OnceStore, QueueConfig, QueueInfo, QueueKind, QueueName, Removal, Result,
-    StoredQueue, Timestamp, backend::open_or_reconfigure, call::Front, config_mismatch,
+    StoredQueue, Timestamp, backend::open_or_reconfigure, config_mismatch,
 };
 
 /// The queue that exists under a name.
@@ -166,7 +166,7 @@ impl Partitioned {
             queues,
             confirmations: Arc::default(),
         };
-        AnyQueue::behind(Arc::new(Front::of(Arc::new(partitions))), kind)
+        AnyQueue::behind(Arc::new(partitions), kind)
     }
 
     /// Checks a capacity against that of the whole queue, which no partition knows.

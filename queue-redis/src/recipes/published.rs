@@ -5,8 +5,7 @@ use std::{future::Future, num::NonZeroUsize, pin::Pin, sync::Arc};
 use async_trait::async_trait;
 use queue_core::{
     AnyQueue, Backend, Guarantees, QueueConfig, QueueInfo, QueueKind, QueueName, Result,
-    call::{Front, Service},
-    limits,
+    call::Service, limits,
 };
 
 use super::{server::Connection, shell::Shell, strategy::Strategy};
@@ -139,7 +138,7 @@ impl<R: Recipe> Backend for Published<R> {
             Err(error) => Err(error),
         };
         let service = opened.map_err(|error| error.with_queue(name))?;
-        Ok(AnyQueue::behind(Arc::new(Front::of(service)), kind))
+        Ok(AnyQueue::behind(service, kind))
     }
 
     fn guarantees(&self, _kind: QueueKind) -> Guarantees {

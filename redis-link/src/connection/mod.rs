@@ -31,6 +31,7 @@ mod tls;
 mod written;
 
 pub use self::tls::Tls;
+#[doc(hidden)]
 pub use self::{
     alarm::Alarm,
     backoff::Backoff,
@@ -41,6 +42,8 @@ pub use self::{
     opening::{CONNECT_TIMEOUT, Opening, check_client_name},
     primary::{Primary, Settings, Timeouts, open},
     race::{head_start, race},
+    requirements::{as_info, check as check_info},
+    rights::{CONNECTION_COMMANDS, Needs},
     seeds::{Seeds, names_cluster},
     supervisor::{ConnectionState, Dial, Supervised},
 };
@@ -49,8 +52,7 @@ pub use self::{
     credentials::{Credentials, CredentialsProvider},
     health::ConnectionHealth,
     link::{Link, Wire},
-    requirements::{Warning, as_info, check as check_info},
-    rights::{CONNECTION_COMMANDS, Needs},
+    requirements::Warning,
     sentinel::SentinelConnector,
     server::ServerConnector,
 };
