@@ -622,7 +622,8 @@
 //! | feature | default | what it adds |
 //! | --- | --- | --- |
 //! | `memory` | yes | `MemoryBackend`, opened by `memory:` |
-//! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://` |
+//! | `redis` | no | `RedisBackend`, opened by `redis://`, `redis+sentinel://` and `unix://`, and the module `redis`: its builder, logins that change, health, warnings and rights |
+//! | `connector` | no | `redis::Connector`: connections that a program opens with the redis crate itself |
 //! | `recipes` | no | the module `recipes`: published strategies on Redis |
 //! | `tls` | no | TLS to Redis by `rediss://`, and `Tls`, its settings |
 //! | `worker` | yes | [`Worker`], [`Workers`] and all of [`worker`] |
@@ -632,6 +633,7 @@
 //! | `signal` | no | `shutdown`, which waits for SIGTERM or ctrl-c |
 //! | `tower` | no | `worker::Tower`: layers of tower around a worker's handlers |
 //! | `msgpack` | no | the `MessagePack` codec |
+//! | `float_roundtrip` | no | JSON reads each float back exactly ([`Json`]), in the whole program |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -645,6 +647,8 @@ pub use queue_core::*;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use queue_memory::MemoryBackend;
+#[cfg(feature = "redis")]
+pub use queue_redis as redis;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use queue_redis::RedisBackend;

@@ -72,6 +72,7 @@ mod verbs;
 mod waiting;
 
 /// The crate whose connections a [`Connector`] opens, in the version that they must have.
+#[cfg(feature = "connector")]
 pub use ::redis;
 
 /// Every script that a backend calls, by name (`reliable/settle_and_lease`) and text: to read them, to preload them, or
@@ -97,7 +98,6 @@ pub use self::{
 };
 #[cfg(feature = "tls")]
 pub use redis_link::connection::Tls;
-pub use redis_link::connection::{
-    ConnectionHealth, Connector, Credentials, CredentialsProvider, Link, Role, SentinelConnector,
-    ServerConnector, Warning, Wire,
-};
+pub use redis_link::connection::{ConnectionHealth, Credentials, CredentialsProvider, Warning};
+#[cfg(feature = "connector")]
+pub use redis_link::connection::{Connector, Link, Role, SentinelConnector, ServerConnector, Wire};

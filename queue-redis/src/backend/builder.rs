@@ -58,6 +58,10 @@ pub struct Builder {
 
 enum ServerSource {
     Url(String),
+    #[cfg_attr(
+        not(feature = "connector"),
+        expect(dead_code, reason = "only that feature makes one")
+    )]
     Connector(Arc<dyn Connector>),
 }
 
@@ -75,6 +79,7 @@ impl Builder {
         Ok(builder)
     }
 
+    #[cfg(feature = "connector")]
     pub(super) fn through(connector: Arc<dyn Connector>) -> Self {
         Self::new(ServerSource::Connector(connector))
     }

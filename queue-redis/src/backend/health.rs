@@ -1,4 +1,4 @@
-use redis_link::connection::ConnectionHealth;
+use redis_link::connection::{ConnectionHealth, Warning};
 
 /// The state of a backend's connections.
 #[derive(Debug, Clone)]
@@ -8,6 +8,10 @@ pub struct Health {
     pub commands: ConnectionHealth,
     /// The connection that listens for arrivals. While it is down, waiting consumers poll once per fall-back interval.
     pub waiter: ConnectionHealth,
+    /// The warnings of the last connect: findings that do not rule the server out, but that an operator should know. For
+    /// a cluster, the warnings of all nodes, each once. [`Backend::warnings`](queue_core::Backend::warnings) has them as
+    /// sentences, with the server's address.
+    pub warnings: Vec<Warning>,
 }
 
 impl Health {

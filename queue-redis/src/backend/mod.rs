@@ -13,10 +13,7 @@ mod startup;
 use std::sync::Arc;
 
 use queue_core::Result;
-use redis_link::{
-    Client, ErasedArc, Servers,
-    connection::{Connector, Warning},
-};
+use redis_link::{Client, ErasedArc, Servers, connection::Warning};
 
 use self::connecting::Connecting;
 pub use self::{builder::Builder, health::Health};
@@ -71,8 +68,9 @@ impl RedisBackend {
         Builder::to(url)
     }
 
-    /// Connects through a connector of your own.
-    pub fn with_connector(connector: impl Connector) -> Builder {
+    /// Connects through a connector of your own, with the feature `connector`.
+    #[cfg(feature = "connector")]
+    pub fn with_connector(connector: impl redis_link::connection::Connector) -> Builder {
         Builder::through(Arc::new(connector))
     }
 
@@ -83,10 +81,12 @@ impl RedisBackend {
             Servers::One(node) => Health {
                 commands: node.health(),
                 waiter: waiting::at(node).health(),
+                warnings: self.all_warnings(),
             },
             Servers::Cluster(cluster) => Health {
                 commands: cluster.health(|node| node.health()),
                 waiter: cluster.health(|node| waiting::at(node).health()),
+                warnings: self.all_warnings(),
             },
         }
     }
@@ -100,9 +100,8 @@ impl RedisBackend {
         self.client().ping().await
     }
 
-    /// Findings of the last connect that do not rule the server out, but that an operator should know. For a cluster,
-    /// the findings of all nodes, each once.
-    pub fn warnings(&self) -> Vec<Warning> {
+    /// The warnings of all nodes, each once.
+    fn all_warnings(&self) -> Vec<Warning> {
         let nodes = self.client().servers().nodes();
         let mut all: Vec<Warning> = Vec::new();
         for warning in nodes.iter().flat_map(|node| node.warnings()) {

@@ -206,7 +206,7 @@ impl Backend for RedisBackend {
         facts.map_err(|error| error.with_queue(name))
     }
 
-    /// [`RedisBackend::warnings`], each with the server's address.
+    /// [`Health::warnings`](crate::Health::warnings), each with the server's address.
     fn warnings(&self) -> Vec<String> {
         let nodes = self.client().servers().nodes();
         let reported = nodes.iter().flat_map(|node| {

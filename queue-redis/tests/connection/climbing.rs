@@ -280,7 +280,7 @@ async fn the_optional_rights_are_left_out_and_explained() -> Test {
         .await?;
     let forbidden =
         |warning: &&Warning| matches!(warning, Warning::Forbidden { .. } | Warning::Unchecked);
-    let warnings = backend.warnings();
+    let warnings = backend.health().warnings;
     assert_eq!(warnings.iter().filter(forbidden).count(), 0, "{warnings:?}");
     let queue = super::open::open(&backend, "q").await?;
     queue.push_one("body").await?;

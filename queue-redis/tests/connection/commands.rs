@@ -80,7 +80,7 @@ async fn without_an_optional_command_the_backend_goes_on_and_says_what_is_lost()
             let backend = connect(&server)
                 .await
                 .map_err(|error| format!("{command}, {way:?}: {error}"))?;
-            let warnings = backend.warnings();
+            let warnings = backend.health().warnings;
             let warnings: Vec<_> = warnings.iter().map(ToString::to_string).collect();
             if is_asked && !reports_commands {
                 assert_eq!(warnings, [""; 0], "{command}, {way:?}");

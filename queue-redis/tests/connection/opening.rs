@@ -229,14 +229,14 @@ async fn a_server_that_drops_messages_is_refused_unless_accepted_by_name() -> Te
     assert_lasts(&error, &["allkeys-lru", "noeviction", "allow_eviction"]);
     let backend = to(&server).allow_eviction().connect().await?;
     assert_eq!(
-        backend.warnings(),
+        backend.health().warnings,
         [Warning::Evicts("allkeys-lru".to_owned())]
     );
 
     server.ask::<()>(&["CONFIG", "SET", "maxmemory-policy", "volatile-ttl"])?;
     let backend = to(&server).connect().await?;
     assert_eq!(
-        backend.warnings(),
+        backend.health().warnings,
         [Warning::EvictsExpiring("volatile-ttl".to_owned())]
     );
     Ok(())
@@ -246,10 +246,10 @@ async fn a_server_that_drops_messages_is_refused_unless_accepted_by_name() -> Te
 async fn a_server_without_persistence_is_warned_of() -> Test {
     let server = Server::start()?;
     server.ask::<()>(&["CONFIG", "SET", "save", ""])?;
-    let warnings = to(&server).connect().await?.warnings();
+    let warnings = to(&server).connect().await?.health().warnings;
     assert_eq!(warnings, [Warning::NotPersistent]);
     server.ask::<()>(&["CONFIG", "SET", "save", "3600 1"])?;
-    assert_eq!(to(&server).connect().await?.warnings(), []);
+    assert_eq!(to(&server).connect().await?.health().warnings, []);
     Ok(())
 }
 
@@ -287,7 +287,7 @@ async fn a_user_who_may_not_ask_is_served_with_a_warning() -> Test {
     let backend = patient(&server.url_as("worker", "secret"))
         .connect()
         .await?;
-    let warnings = backend.warnings();
+    let warnings = backend.health().warnings;
     assert_eq!(warnings[0], Warning::Unchecked);
     let is_of_config = |warning: &Warning| matches!(warning, Warning::Forbidden { command, .. } if command == "CONFIG GET");
     assert!(

@@ -53,7 +53,7 @@ async fn connect(server: &Server) -> Result<RedisBackend> {
 }
 
 fn warnings(backend: &RedisBackend) -> Vec<String> {
-    let warnings = backend.warnings();
+    let warnings = backend.health().warnings;
     warnings.iter().map(ToString::to_string).collect()
 }
 

@@ -41,9 +41,9 @@ async fn a_body_beyond_a_limit_that_the_server_reports_is_not_sent() -> Test {
         let backend = connect(&server, large).await?;
         let warns = |warning: &Warning| matches!(warning, Warning::RequestLimit(warns) if warns.contains(limit));
         assert!(
-            backend.warnings().iter().any(warns),
+            backend.health().warnings.iter().any(warns),
             "{:?}",
-            backend.warnings()
+            backend.health().warnings
         );
         let queue = queue(&backend).await?;
         let before = connections(&server);
