@@ -19,6 +19,9 @@ const SMALL: usize = 128;
 /// A float that is infinite or NaN is a `Codec` error: JSON has no number for it, and `null` in its
 /// place would be another value, or none that consumers can decode.
 ///
+/// Of a finite float, the last binary digit may change on its way, as everywhere with `serde_json`. With the feature
+/// `float_roundtrip` it is read back exactly. The feature is `serde_json`'s own, and holds for the whole program.
+///
 /// ```
 /// use queue_core::{Codec, Json};
 ///

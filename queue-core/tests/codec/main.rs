@@ -1,6 +1,7 @@
 //! Codecs: a value survives the round trip, and a body of another kind is a codec error.
 
 mod depth;
+mod floats;
 mod secrets;
 
 use queue_core::{Bytes, Codec, ErrorKind, Json, Raw};
