@@ -26,12 +26,12 @@ impl Job {
     pub(crate) async fn attempt(&self, context: &Context) -> Result<(), Failure> {
         tokio::select! {
             biased;
-            stop = context.stopped() => return Err(Failure::new(format_args!("stopped: {stop:?}"))),
+            stop = context.stopped() => return Err(Failure::new(format!("stopped: {stop:?}"))),
             () = sleep(Duration::from_millis(self.millis)) => {}
         }
         let attempt = context.attempt();
         if attempt <= self.fails {
-            return Err(Failure::new(format_args!("attempt {attempt} failed")));
+            return Err(Failure::new(format!("attempt {attempt} failed")));
         }
         Ok(())
     }

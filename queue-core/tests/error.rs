@@ -63,7 +63,7 @@ fn a_main_that_returns_an_error_prints_a_sentence_with_kind_and_outcome() {
         (format!("{error:?}"), format!("{error:#?}")),
         (line.to_owned(), line.to_owned())
     );
-    // A cause that the text already contains is shown once.
+    // Errors of others repeat their causes. A cause that the text already contains is shown once.
     let twice = Error::invalid(format!("cannot open: {error}")).with_source(error);
     assert_eq!(format!("{twice:?}").matches("24 h").count(), 1);
 }

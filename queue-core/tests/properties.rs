@@ -8,7 +8,7 @@ use proptest::{
     prelude::*,
 };
 use queue_core::*;
-use queue_testing::property::check_property;
+use queue_testing::{chain, property::check_property};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 const CASES: u32 = 2_000;
@@ -17,7 +17,7 @@ const LONGEST: usize = 1_200;
 
 #[track_caller]
 fn assert_clear(error: &Error) {
-    let text = error.to_string();
+    let text = &chain::texts(error)[0];
     assert!(!text.contains(char::is_control), "{text:?}");
     assert!(text.len() <= LONGEST, "{} bytes", text.len());
 }

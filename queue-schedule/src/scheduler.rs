@@ -85,6 +85,8 @@ impl Scheduler {
     /// Calls `report` with the name of a schedule and an error of it; without a name, with an error of the backend. A
     /// schedule's error is reported once for a slot, and does not concern other schedules.
     ///
+    /// `error` names the slot; its source is the cause. [`with_sources`](queue_core::with_sources) shows both.
+    ///
     /// A slot whose message cannot be made, whose function panics, or which the queue refuses for its size is given up:
     /// the schedule goes on with the next one. After an outage of the backend, and while the
     /// queue is missing or the record cannot be read, the scheduler tries again each second. The slot comes when the cause
@@ -500,7 +502,7 @@ enum Failure {
 }
 
 fn given_up(slot: ClaimedSlot, error: &Error) -> Error {
-    let message = format!("the slot {} is given up: {error}", slot.at);
+    let message = format!("the slot {} is given up", slot.at);
     Error::new(error.kind(), message).with_source(error.clone())
 }
 

@@ -117,18 +117,22 @@ impl Context {
     }
 
     /// The end of the lease. Heartbeats move it.
-    pub fn deadline(&self) -> Instant {
-        self.lease.deadline()
+    ///
+    /// Under tokio's paused clock this is a time of that clock, as [`tokio::time::Instant::into_std`] returns it.
+    pub fn deadline(&self) -> std::time::Instant {
+        self.lease.deadline().into_std()
     }
 
     /// The time left of the lease, if no further heartbeat comes.
     pub fn remaining(&self) -> Duration {
-        self.deadline().saturating_duration_since(Instant::now())
+        let deadline = self.lease.deadline();
+        deadline.saturating_duration_since(Instant::now())
     }
 
-    /// The time at which the timeout cuts the handler off, if there is one.
-    pub const fn cut_off(&self) -> Option<Instant> {
-        self.cut_off
+    /// The time at which the timeout cuts the handler off, if there is one. It is of the same clock as
+    /// [`deadline`](Self::deadline).
+    pub fn cut_off(&self) -> Option<std::time::Instant> {
+        self.cut_off.map(Instant::into_std)
     }
 
     /// Extends the lease to at least `lease_time` from now.

@@ -19,12 +19,12 @@ impl HandlerResult {
         Some(match self {
             Self::Returned(Verdict::Done | Verdict::DoneWith(_)) => return None,
             Self::Returned(Verdict::Failed(failure)) => failure.clone(),
-            Self::Undecodable(reason) => Failure::new(format_args!("cannot decode: {reason}")),
+            Self::Undecodable(reason) => Failure::new(format!("cannot decode: {reason}")),
             Self::Abnormal(AbnormalEnd::Panicked(message)) => {
-                Failure::new(format_args!("panicked: {message}"))
+                Failure::new(format!("panicked: {message}"))
             }
             Self::Abnormal(AbnormalEnd::TimedOut(limit)) => {
-                Failure::new(format_args!("timed out after {}", in_millis(*limit)))
+                Failure::new(format!("timed out after {}", in_millis(*limit)))
             }
         })
     }

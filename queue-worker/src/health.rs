@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Error, in_millis};
+use queue_core::{Error, in_millis, with_sources};
 use tokio::time::Instant;
 
 use super::{
@@ -42,7 +42,7 @@ pub struct Trouble {
     /// The call: `settle_and_lease` (it leases, settles, or both), `extend` (heartbeats) or `wait`.
     pub call: &'static str,
     /// The time of the first failure.
-    pub since: Instant,
+    pub since: std::time::Instant,
     /// The number of failures since then.
     pub failures: u64,
     /// The error of the last try.
@@ -52,7 +52,7 @@ pub struct Trouble {
 impl Trouble {
     /// The time since the first failure.
     pub fn age(&self) -> Duration {
-        self.since.elapsed()
+        Instant::from_std(self.since).elapsed()
     }
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Trouble {
         write!(
             f,
             "{call} of queue {queue:?} has failed {failures} {times} in {age}: {}",
-            self.error
+            with_sources(&self.error)
         )
     }
 }
@@ -168,7 +168,7 @@ impl Health {
                 let fresh = || Trouble {
                     queue: queue.to_string(),
                     call: verb.name(),
-                    since: now,
+                    since: now.into_std(),
                     failures: 0,
                     error: (*error).clone(),
                 };

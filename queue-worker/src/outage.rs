@@ -41,7 +41,9 @@ impl Outage {
         self.failures = self.failures.saturating_add(1);
         self.total += 1;
         let seed = seed([self.seed, self.total, 0]);
-        let grown = self.delays.delay(self.failures, &Failure::new(error), seed);
+        let grown = self
+            .delays
+            .delay(self.failures, &Failure::new(error.clone()), seed);
         let asked = error.retry_after().unwrap_or_default();
         let delay = asked.saturating_add(grown).min(self.longest);
         // A zero delay would make the loop spin.

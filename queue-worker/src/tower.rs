@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    error::Error,
     fmt,
     future::{Future, poll_fn},
     pin::Pin,
@@ -56,7 +57,7 @@ impl<S> Tower<S> {
 impl<S> HandlerLayer for Tower<S>
 where
     S: Service<Handling, Response = Verdict> + Clone + Send + 'static,
-    S::Error: fmt::Display,
+    S::Error: Into<Box<dyn Error + Send + Sync>>,
     S::Future: Send,
 {
     async fn around(&self, cx: &Context, next: Next) -> Verdict {

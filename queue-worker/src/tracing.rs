@@ -91,7 +91,7 @@ use ::tracing::{
     field::{Empty, display},
     info, warn,
 };
-use queue_core::{Disposition, Error, Headers, Settled, in_millis, sanitized};
+use queue_core::{Disposition, Error, Headers, Settled, in_millis, sanitized, with_sources};
 use tokio::time::Instant;
 
 use super::{
@@ -333,9 +333,9 @@ fn log_summary(sum: &FailureSummary) {
 fn log_failed_call(queue: &str, verb: CallKind, error: &Error, is_news: bool) {
     let call = verb.name();
     if is_news {
-        warn!(target: TARGET, queue, call, %error, "a call failed");
+        warn!(target: TARGET, queue, call, error = with_sources(error), "a call failed");
     } else {
-        debug!(target: TARGET, queue, call, %error, "a call failed");
+        debug!(target: TARGET, queue, call, error = with_sources(error), "a call failed");
     }
 }
 
@@ -361,7 +361,7 @@ fn log_event(queue: &str, event: &Event<'_>) {
         }
         Event::NoDelay { lease, error } => {
             let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
-            warn!(target: TARGET, queue, id, job, attempt, %error, "the back-off rule panicked: the default delay is used");
+            warn!(target: TARGET, queue, id, job, attempt, error = with_sources(error), "the back-off rule panicked: the default delay is used");
         }
         Event::Refused { lease, part, error } => {
             let (id, job, attempt) = (lease.receipt.id.get(), lease.job_name(), lease.attempt);
@@ -370,10 +370,10 @@ fn log_event(queue: &str, event: &Event<'_>) {
                 RefusedPart::Progress => "the backend refused its progress",
                 RefusedPart::Extension => "the backend refused to extend its lease",
             };
-            warn!(target: TARGET, queue, id, job, attempt, %error, "{text}");
+            warn!(target: TARGET, queue, id, job, attempt, error = with_sources(error), "{text}");
         }
         Event::NotRegistered { error } => {
-            warn!(target: TARGET, %error, "not in the list of workers: the next beat tries again");
+            warn!(target: TARGET, error = with_sources(error), "not in the list of workers: the next beat tries again");
         }
         Event::Ended {
             lease,

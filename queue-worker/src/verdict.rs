@@ -1,6 +1,6 @@
 //! Verdicts of handlers on their messages.
 
-use std::{error::Error, fmt::Display, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
 
 use queue_core::{Bytes, Json, Result, limits, with_sources};
 use serde::Serialize;
@@ -98,12 +98,10 @@ impl OutputBytes {
 
 /// Why a message failed, and what to do about it.
 ///
-/// Any `Display` value converts into a failure, with the worker's [`Backoff`](super::Backoff) as its remedy,
-/// so that `?` works in a handler whose error is a `Failure`. For that reason `Failure` itself does not
-/// implement `Display`. Such a failure has the value's text as its reason; [`from_error`] adds the texts of
-/// an error's sources.
-///
-/// [`from_error`]: Self::from_error
+/// Any error and any text converts into a failure, with the worker's [`Backoff`](super::Backoff) as its remedy, so that
+/// `?` works in a handler whose error is a `Failure`. For that reason `Failure` itself is no
+/// [`Error`](std::error::Error). Its reason is the error's text with the texts of its sources, each once; its
+/// [`source`](Self::source) is the error.
 ///
 /// ```
 /// use std::time::Duration;
@@ -121,11 +119,25 @@ impl OutputBytes {
 /// let busy = Failure::defer("the printer is busy", Duration::from_secs(5));
 /// assert_eq!(busy.reason(), "the printer is busy");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     reason: String,
     remedy: Remedy,
+    // Shared, because verdicts are cloned.
+    source: Arc<dyn Error + Send + Sync>,
 }
+
+/// Failures are equal if their reasons and remedies are.
+impl PartialEq for Failure {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.reason, self.remedy) == (&other.reason, other.remedy)
+    }
+}
+
+impl Eq for Failure {}
+
+/// An error, or a text that becomes one.
+type Cause = Box<dyn Error + Send + Sync>;
 
 /// The remedy of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,18 +161,13 @@ pub enum Remedy {
 
 impl Failure {
     /// Try again after the worker's back-off.
-    pub fn new(reason: impl Display) -> Self {
-        Self::with(reason, Remedy::Backoff)
-    }
-
-    /// Try again after the worker's back-off. The reason is the error's text, and the texts of its sources
-    /// that it does not contain.
     ///
     /// ```
+    /// use std::io;
     /// use queue_worker::Failure;
     ///
     /// #[derive(Debug)]
-    /// struct Charging(std::io::Error);
+    /// struct Charging(io::Error);
     ///
     /// impl std::fmt::Display for Charging {
     ///     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -174,49 +181,51 @@ impl Failure {
     ///     }
     /// }
     ///
-    /// fn charge() -> Result<(), Charging> {
-    ///     Err(Charging(std::io::Error::other("connection refused")))
-    /// }
-    ///
-    /// let failure = charge().map_err(Failure::from_error).unwrap_err();
+    /// let failure = Failure::new(Charging(io::Error::other("connection refused")));
     /// assert_eq!(failure.reason(), "cannot charge the card: connection refused");
+    /// assert!(failure.source().is::<Charging>());
     /// ```
-    pub fn from_error(error: impl Error) -> Self {
-        Self::new(with_sources(&error))
+    pub fn new(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::with(reason.into(), Remedy::Backoff)
     }
 
     /// Try again at once, behind the messages that are ready now. The attempt counts.
-    pub fn retry_now(reason: impl Display) -> Self {
+    pub fn retry_now(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::retry_after(reason, Duration::ZERO)
     }
 
     /// Try again after this delay. The attempt counts.
-    pub fn retry_after(reason: impl Display, delay: Duration) -> Self {
-        Self::with(reason, Remedy::Retry { delay })
+    pub fn retry_after(reason: impl Into<Box<dyn Error + Send + Sync>>, delay: Duration) -> Self {
+        Self::with(reason.into(), Remedy::Retry { delay })
     }
 
     /// Try again after this delay; the attempt is refunded, because a resource was busy. A message that is
     /// always deferred never dies.
-    pub fn defer(reason: impl Display, delay: Duration) -> Self {
-        Self::with(reason, Remedy::Defer { delay })
+    pub fn defer(reason: impl Into<Box<dyn Error + Send + Sync>>, delay: Duration) -> Self {
+        Self::with(reason.into(), Remedy::Defer { delay })
     }
 
     /// Move to the dead letters now; no further attempt would help.
-    pub fn bury(reason: impl Display) -> Self {
-        Self::with(reason, Remedy::Bury)
+    pub fn bury(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::with(reason.into(), Remedy::Bury)
     }
 
-    fn with(reason: impl Display, remedy: Remedy) -> Self {
+    fn with(cause: Cause, remedy: Remedy) -> Self {
         Self {
-            // In the alternate form, errors that keep their causes show them.
-            reason: format!("{reason:#}"),
+            reason: with_sources(&*cause),
             remedy,
+            source: Arc::from(cause),
         }
     }
 
-    /// The reason.
+    /// The reason: the text of the error, and the texts of its sources, each once.
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    /// The error of the handler, with its own sources. If the handler gave a text, this is an error with that text.
+    pub fn source(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.source
     }
 
     /// The remedy.
@@ -225,18 +234,18 @@ impl Failure {
     }
 }
 
-impl<E: Display> From<E> for Failure {
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::new(error)
     }
 }
 
-/// The return types of handlers: nothing, an [`Output`], a [`Verdict`], or a `Result` whose error is a [`Failure`]
-/// or any `Display` value.
+/// The return types of handlers: nothing, an [`Output`], a [`Verdict`], or a `Result` whose error is a [`Failure`],
+/// any other error, or a text.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot return `{Self}`",
-    note = "a handler returns `()`, an `Output`, a `Verdict`, or a `Result` of one of them whose error is a `Failure` \
-            or any value that implements `Display`"
+    note = "a handler returns `()`, an `Output`, a `Verdict`, or a `Result` of one of them whose error is a `Failure`, \
+            any type that implements `std::error::Error`, or a text"
 )]
 pub trait IntoVerdict {
     /// Converts into a verdict.

@@ -3,7 +3,7 @@
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
-use queue_core::{Copies, Error, Result};
+use queue_core::{Copies, Error, Result, with_sources};
 
 use crate::{client::Client, waits::Moment};
 
@@ -36,7 +36,7 @@ impl queue_core::Confirmer for Confirmer {
         match copies.map(|mut copies| copies.pop()) {
             Ok(Some(copies)) => Ok(copies),
             Ok(None) => unknown(&Error::unanswered().to_string()),
-            Err(error) => unknown(&error.to_string()),
+            Err(error) => unknown(&with_sources(&error)),
         }
     }
 }

@@ -131,17 +131,17 @@ impl Node {
 
     /// Opens a connection for one request, until `deadline`.
     async fn own(&self, deadline: Instant) -> Result<Channel> {
-        let outage = |reason: String| {
+        let outage = |reason: &str| {
             let address = &self.address;
             let text =
-                format!("there is no connection to {address} for a large request alone: {reason}");
+                format!("there is no connection to {address} for a large request alone{reason}");
             Error::new(ErrorKind::Unavailable, text).with_server(address)
         };
         match time::timeout_at(deadline, self.dial.dial()).await {
             Ok(Ok(channel)) => Ok(channel),
             // The error may be transient, as for the connection that all other calls use.
-            Ok(Err(error)) => Err(outage(error.to_string()).with_source(error)),
-            Err(_) => Err(outage("it did not open in time".to_owned())),
+            Ok(Err(error)) => Err(outage("").with_source(error)),
+            Err(_) => Err(outage(": it did not open in time")),
         }
     }
 

@@ -38,9 +38,9 @@ pub trait Codec<T>: Debug + Send + Sync + 'static {
 }
 
 fn failed(codec: &str, action: &str, type_name: &str, why: Refusal) -> Error {
+    let why = why.into_text();
     Error::new(
         ErrorKind::Codec,
         format!("{codec} cannot {action} a {type_name}: {why}"),
     )
-    .with_source(why)
 }

@@ -13,12 +13,14 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
-
 impl Refusal {
     /// Of a text without a value.
     pub(super) fn new(why: impl Into<String>) -> Self {
         Self(why.into())
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.0
     }
 
     /// Of the text of a serde error.

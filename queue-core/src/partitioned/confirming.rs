@@ -20,7 +20,7 @@ use std::{
 use async_trait::async_trait;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use crate::{Confirmer, Copies, Result};
+use crate::{Confirmer, Copies, Result, with_sources};
 
 /// The confirmations under way on one handle.
 #[derive(Debug, Default)]
@@ -161,7 +161,7 @@ impl Confirmation {
             }
             let confirmed = match confirmed.as_ref()? {
                 // A confirmer that failed to begin says nothing of the call, which was made all the same.
-                Err(error) => Copies::Unknown(error.to_string()),
+                Err(error) => Copies::Unknown(with_sources(error)),
                 Ok(_) if partition.was_early => Copies::Unknown(
                     "another call went to a partition before it was confirmed".to_owned(),
                 ),

@@ -17,8 +17,11 @@ const EARLIER: Duration = Duration::from_millis(20);
 /// A backend that has sent nothing by then returns an error of the outcome
 /// [`NotApplied`](crate::Outcome::NotApplied). A call that is dropped instead is of unknown outcome (L8). A backend need
 /// not look at this, and a task that it spawns does not see it.
-pub fn caller_deadline() -> Option<Instant> {
-    DEADLINE.try_with(|deadline| *deadline).ok()
+///
+/// Under tokio's paused clock this is a time of that clock, as [`tokio::time::Instant::into_std`] returns it.
+pub fn caller_deadline() -> Option<std::time::Instant> {
+    let deadline = DEADLINE.try_with(|deadline| *deadline);
+    deadline.map(Instant::into_std).ok()
 }
 
 /// Runs a poll whose caller waits for `limit` from now on. `None` if the poll takes longer.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::{collection::vec, prelude::*};
 use queue_core::{Bytes, Codec, Error, Json, Raw, with_sources};
-use queue_testing::property::check_property;
+use queue_testing::{chain, property::check_property};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, DeserializeOwned, Unexpected},
@@ -74,6 +74,7 @@ impl Serialize for Checked {
 }
 
 fn assert_tells_nothing(error: &Error) -> String {
+    chain::texts(error);
     for text in [
         error.to_string(),
         format!("{error:#}"),

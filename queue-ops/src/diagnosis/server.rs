@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Error, ErrorKind, ServerFacts};
+use queue_core::{Error, ErrorKind, ServerFacts, with_sources};
 
 use super::{Finding, Problem, Severity};
 use crate::{ShellCommand, words::duration_in_words as words};
@@ -43,7 +43,7 @@ pub(super) fn unreadable(error: &Error) -> Finding {
     } else {
         (Problem::Unreadable, "correct what the error names")
     };
-    Finding::new(problem, Severity::Standstill, error.to_string())
+    Finding::new(problem, Severity::Standstill, with_sources(error))
         .with("kind", format!("{:?}", error.kind()))
         .advise(advice)
 }

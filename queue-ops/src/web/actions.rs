@@ -10,7 +10,7 @@ use axum::{
 };
 use queue_core::{
     Bytes, Error, Leasing, LeasingExt, MessageId, Page, QueueName, Receipt, Revived, Settlement,
-    Token, limits,
+    Token, limits, with_sources,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -161,7 +161,7 @@ impl Web {
     pub(super) async fn note(&self, _: &Operator, action: String, done: &Result<String, Error>) {
         let outcome = match done {
             Ok(outcome) => outcome.clone(),
-            Err(error) => error.to_string(),
+            Err(error) => with_sources(error),
         };
         let at = self.backend.now().await.unwrap_or_default();
         let entry = AuditEntry::new(at, action, outcome);

@@ -7,7 +7,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use queue_core::{Error, Page, QueueInfo, QueueKind, QueueName, limits};
+use queue_core::{Error, Page, QueueInfo, QueueKind, QueueName, limits, with_sources};
 
 use super::{
     Web,
@@ -155,6 +155,6 @@ pub(super) async fn scale(
 pub(super) async fn ready(State(web): State<Web>) -> (StatusCode, String) {
     match web.backend.now().await {
         Ok(_) => (StatusCode::OK, "ready".to_owned()),
-        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, with_sources(&error)),
     }
 }

@@ -13,7 +13,7 @@ const LONGEST: usize = 1_000;
 /// Checks an error's text: one line that a person can read.
 #[track_caller]
 fn assert_clear(error: &Error) {
-    let text = error.to_string();
+    let text = queue_testing::chain::texts(error).join(": ");
     assert!(!text.contains(char::is_control), "{text:?}");
     assert!(text.len() <= LONGEST, "{} bytes: {text:?}", text.len());
     assert!(!text.is_empty());

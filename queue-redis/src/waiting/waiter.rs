@@ -248,7 +248,7 @@ impl Drop for KnownChange<'_> {
 fn deaf(reason: &Arc<Error>, fall_back: Duration, outcome: Outcome) -> Error {
     let fall_back = in_millis(fall_back);
     let message = format!(
-        "the server cannot notify waiting callers at present, so they poll every {fall_back}: {reason}"
+        "the server cannot notify waiting callers at present, so they poll every {fall_back}"
     );
     Error::new(ErrorKind::Unavailable, message)
         .with_transient(true)

@@ -53,7 +53,7 @@ async fn a_call_names_the_end_of_its_connection() -> Test {
         error.to_string().contains("the other side closed it"),
         "{error}"
     );
-    assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    assert_eq!(queue_testing::chain::texts(&error).len(), 1, "{error}");
     Ok(())
 }
 

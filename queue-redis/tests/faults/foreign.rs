@@ -15,7 +15,7 @@ const LEASE: Duration = Duration::from_secs(60);
 #[track_caller]
 fn assert_names(error: &Error, key: &str) {
     assert_eq!(error.kind(), ErrorKind::Configuration, "{error:?}");
-    let text = error.to_string();
+    let text = queue_testing::chain::texts(error).join(": ");
     assert!(text.contains(key), "{text}");
     assert!(text.contains("string"), "{text}");
     assert_eq!(text.lines().count(), 1, "{text}");

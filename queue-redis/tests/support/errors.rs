@@ -22,7 +22,7 @@ pub(crate) fn assert_passes(error: &Error, parts: &[&str]) {
 /// Checks that the error contains all `parts` in one line.
 #[track_caller]
 pub(crate) fn assert_says(error: &Error, parts: &[&str]) {
-    let text = error.to_string();
+    let text = queue_testing::chain::texts(error).join(": ");
     assert_eq!(text.lines().count(), 1, "{text}");
     for part in parts {
         assert!(text.contains(part), "{part:?} is not in: {text}");

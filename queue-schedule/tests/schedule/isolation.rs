@@ -94,8 +94,11 @@ const DAMAGES: [(Damage, &str, bool); 8] = [
 async fn three(environment: &Environment) -> (Scheduler, Arc<Mutex<Vec<String>>>) {
     let errors = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&errors);
-    let mut scheduler = Scheduler::new(&environment.schedules)
-        .on_error(move |name, error| seen.lock().unwrap().push(format!("{name}: {error}")));
+    let mut scheduler = Scheduler::new(&environment.schedules).on_error(move |name, error| {
+        seen.lock()
+            .unwrap()
+            .push(format!("{name}: {}", queue_core::with_sources(error)))
+    });
     for name in ["a-good", "bad", "good"] {
         let minutely = Periodic::every(name, MINUTE).unwrap();
         scheduler.add_job(minutely, "jobs", report).await.unwrap();
@@ -256,8 +259,11 @@ pub(crate) async fn c7_a_slot_whose_message_is_bad_is_given_up_and_reported_once
         let environment = Environment::new().await;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&errors);
-        let mut scheduler = Scheduler::new(&environment.schedules)
-            .on_error(move |name, error| seen.lock().unwrap().push(format!("{name}: {error}")));
+        let mut scheduler = Scheduler::new(&environment.schedules).on_error(move |name, error| {
+            seen.lock()
+                .unwrap()
+                .push(format!("{name}: {}", queue_core::with_sources(error)))
+        });
         let make = move |slot: &Slot| match (slot.at().as_millis() - START) / 1_000 {
             120 | 135 => bad(),
             _ => Push::of_job(&report(slot), &Json),
@@ -310,8 +316,11 @@ pub(crate) async fn c7_a_cause_that_may_pass_is_reported_once() {
     let environment = Environment::new().await;
     let errors = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&errors);
-    let mut scheduler = Scheduler::new(&environment.schedules)
-        .on_error(move |name, error| seen.lock().unwrap().push(format!("{name}: {error}")));
+    let mut scheduler = Scheduler::new(&environment.schedules).on_error(move |name, error| {
+        seen.lock()
+            .unwrap()
+            .push(format!("{name}: {}", queue_core::with_sources(error)))
+    });
     environment.queues.reliable_jobs("other").await.unwrap();
     for (name, queue) in [("a", "other"), ("b", "other"), ("c", "jobs")] {
         let minutely = Periodic::every(name, MINUTE).unwrap();

@@ -182,7 +182,7 @@ async fn a_handler_that_takes_too_long_is_cut_off_as_a_failed_attempt() {
         .timeout(5 * SECOND)
         .retry(Backoff::fixed(Duration::ZERO));
     let handler = |_: u64, cx: Context| async move {
-        assert_eq!(cx.cut_off(), Some(Instant::now() + 5 * SECOND));
+        assert_eq!(cx.cut_off(), Some((Instant::now() + 5 * SECOND).into_std()));
         if cx.attempt() == 1 {
             sleep(HOUR).await;
         }
@@ -299,7 +299,7 @@ async fn a_backoff_gets_the_reason_of_a_failed_attempt() {
             (2, 1) => {
                 let refused = Error::new(ErrorKind::Unavailable, "connection refused");
                 let error = Error::new(ErrorKind::Unavailable, "cannot charge");
-                return Err(Failure::from_error(error.with_source(refused)));
+                return Err(Failure::new(error.with_source(refused)));
             }
             _ => {}
         }

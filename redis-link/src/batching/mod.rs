@@ -145,7 +145,8 @@ impl<V: SendBatch> Batcher<V> {
         let mut future = pin!(future);
         loop {
             let patience = *since + self.patience;
-            let end = caller_deadline().map_or(patience, |end| end.min(patience));
+            let end = caller_deadline().map(Instant::from_std);
+            let end = end.map_or(patience, |end| end.min(patience));
             if let Ok(answer) = time::timeout_at(end, &mut future).await {
                 return Some(answer);
             }

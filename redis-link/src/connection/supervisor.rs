@@ -7,7 +7,9 @@ use std::{future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, caller_deadline};
+use queue_core::{
+    Error, ErrorKind, Outcome, Result, Running, Spawn, caller_deadline, with_sources,
+};
 use tokio::{
     sync::watch,
     time::{self, Instant},
@@ -78,7 +80,8 @@ impl Supervised {
         if let Some(channel) = self.state.borrow().usable() {
             return Ok(channel);
         }
-        let deadline = caller_deadline().map_or(deadline, |end| end.min(deadline));
+        let end = caller_deadline().map(Instant::from_std);
+        let deadline = end.map_or(deadline, |end| end.min(deadline));
         let mut state = self.state.clone();
         loop {
             let up = state.wait_for(|state| state.usable().is_some());
@@ -130,7 +133,7 @@ impl Supervised {
             _ if self.has_ended() => ended(),
             ConnectionState::Down(Some(reason)) => {
                 let reason = Error::clone(&reason).with_outcome(Outcome::NotApplied);
-                Error::new(ErrorKind::Unavailable, reason.to_string()).with_source(reason)
+                Error::new(ErrorKind::Unavailable, with_sources(&reason))
             }
             ConnectionState::Up(_) | ConnectionState::Down(None) => {
                 Error::new(ErrorKind::Unavailable, "there is no connection at present")

@@ -2,7 +2,7 @@ use std::{borrow::Cow, time::Duration};
 
 use queue_core::{Error, ErrorKind, Outcome};
 
-use super::Refusal;
+use super::{Refusal, WrongType};
 use crate::script::Script;
 
 /// For a script that ran for too long, a full server that is being drained, or a failover: these may end soon, and
@@ -29,13 +29,18 @@ impl Refusal<'_> {
         } else {
             Outcome::Unknown
         };
-        Error::new(
+        let error = Error::new(
             meaning.kind,
             format!("{address} refused: {code} {message} ({way_out})"),
-        )
-        .with_transient(meaning.is_transient)
-        .with_retry_after(meaning.retry_after)
-        .with_outcome(outcome)
+        );
+        let error = match code {
+            "WRONGTYPE" => error.with_source(WrongType),
+            _ => error,
+        };
+        error
+            .with_transient(meaning.is_transient)
+            .with_retry_after(meaning.retry_after)
+            .with_outcome(outcome)
     }
 
     /// The command that a script had called when it met this error; most servers do not name it.

@@ -4,9 +4,9 @@ mod lack;
 mod meaning;
 mod refusal;
 
-use std::{error::Error as StdError, time::Duration};
+use std::{error::Error as StdError, fmt, time::Duration};
 
-use queue_core::{Error, ErrorKind, Outcome, in_millis};
+use queue_core::{Error, ErrorKind, Outcome, in_millis, with_sources};
 use redis::{RedisError, ServerError};
 
 pub use self::{
@@ -65,8 +65,7 @@ impl Failure {
                 ErrorKind::Unavailable,
                 format!("the connection to {address} broke: {}", cause(&error)),
             )
-            .with_outcome(Outcome::Unknown)
-            .with_source(error),
+            .with_outcome(Outcome::Unknown),
             Self::OutOfStep => Error::new(
                 ErrorKind::Unavailable,
                 format!(
@@ -75,7 +74,7 @@ impl Failure {
                 ),
             )
             .with_outcome(Outcome::Unknown),
-            Self::Refused(error) => Refusal::of(&error).into_error(address).with_source(error),
+            Self::Refused(error) => Refusal::of(&error).into_error(address),
         };
         error.with_server(address)
     }
@@ -112,10 +111,23 @@ fn no_database(error: &RedisError) -> Option<(String, &'static str)> {
     Some((text.to_owned(), way_out))
 }
 
+/// The mark of a refusal because of a key's type. The errors of the redis crate are no sources: their texts are in the
+/// messages, and their types are of a version that this crate may change.
+#[derive(Debug)]
+struct WrongType;
+
+impl fmt::Display for WrongType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the server did nothing, because of a key's type")
+    }
+}
+
+impl StdError for WrongType {}
+
 /// Whether the server found a key of another type than a script expects.
 pub fn is_wrong_type(error: &Error) -> bool {
-    let source = error.source().and_then(<dyn StdError>::downcast_ref);
-    source.is_some_and(|refusal| Refusal::of(refusal).code == "WRONGTYPE")
+    let source = error.source();
+    source.is_some_and(|source| source.is::<WrongType>())
 }
 
 /// The error for a connection that did not open.
@@ -125,7 +137,7 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
         Err(error) => {
             if let Some((text, way_out)) = no_database(&error) {
                 let message = format!("{address} cannot be used: {text} ({way_out})");
-                return Error::new(ErrorKind::Configuration, message).with_source(error);
+                return Error::new(ErrorKind::Configuration, message);
             }
             let (kind, hint) = match error.kind() {
                 redis::ErrorKind::RESP3NotSupported => (ErrorKind::Configuration, TOO_OLD),
@@ -147,7 +159,6 @@ pub fn cannot_connect(error: RedisError, address: &str) -> Error {
             };
             Error::new(kind, format!("cannot connect to {address}: {cause}{hint}"))
                 .with_server(address)
-                .with_source(error)
         }
     }
 }
@@ -167,13 +178,14 @@ fn cause(error: &RedisError) -> String {
         };
         return cause.to_owned();
     }
-    text.lines().collect::<Vec<_>>().join(" ")
+    with_sources(error).lines().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use std::io;
 
+    use queue_testing::chain;
     use redis::{AsyncConnectionConfig, RedisConnectionInfo, aio::MultiplexedConnection};
     use tokio::io::AsyncWriteExt;
 
@@ -183,7 +195,7 @@ mod tests {
         let error = Failure::Cut(error).into_error("here");
         assert_eq!(error.kind(), ErrorKind::Unavailable);
         assert_eq!(error.outcome(), Outcome::Unknown);
-        let text = error.to_string();
+        let text = chain::texts(&error).join(": ");
         assert_eq!(text.lines().count(), 1, "{text}");
         text
     }
@@ -225,6 +237,14 @@ mod tests {
             "BUSY Redis is busy running a script.",
         ] {
             assert!(!costs(passing), "{passing}");
+            let error = refused(passing).into_error("here");
+            let texts = chain::texts(&error);
+            assert_eq!(
+                is_wrong_type(&error),
+                passing.starts_with("WRONGTYPE"),
+                "{texts:?}"
+            );
+            assert!(texts[0].contains(passing), "{texts:?}");
         }
         assert!(!Failure::Silent(Duration::ZERO).calls_for_another_server());
     }
@@ -237,6 +257,7 @@ mod tests {
             (redis::ErrorKind::InvalidClientConfig, "here"),
         ] {
             let error = cannot_connect((kind, "refused").into(), "here");
+            assert_eq!(chain::texts(&error).len(), 1, "{error}");
             assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
             assert!(error.to_string().contains(named), "{error}");
         }

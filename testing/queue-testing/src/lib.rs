@@ -1,5 +1,6 @@
 //! Helpers for the tests of several crates: [`property`] tries random values, [`interleave`] tries orders
-//! of threads.
+//! of threads, [`chain`] reads the causes of errors.
 
+pub mod chain;
 pub mod interleave;
 pub mod property;

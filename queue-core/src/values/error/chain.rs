@@ -2,7 +2,10 @@
 
 use std::error::Error;
 
-/// The error's text, and the texts of its sources that it does not contain.
+/// The error's text, and the texts of its sources: the whole chain in one line, for a log, a dead letter or a person.
+///
+/// Errors of this library have each cause once. Other errors repeat a cause in their own text; a repeated cause is left
+/// out.
 ///
 /// ```
 /// use queue_core::{Error, ErrorKind, with_sources};

@@ -65,6 +65,10 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 /// Its text is one line; the middle of a long text is left out. `Debug` shows the text, the texts of its
 /// sources, the kind and the outcome: so a `main` that returns the error prints a sentence.
 ///
+/// A cause is either in the text or in [`source`](std::error::Error::source), and never in both. What a server or a
+/// parser said is in the text. An error that has a type of its own, such as another `Error` or an `io::Error`, is the
+/// source. [`with_sources`] makes one text of both; a program that prints only the text leaves the sources out.
+///
 /// [`kind`](Self::kind) says what to do. [`outcome`](Self::outcome) says whether the call took effect.
 /// [`is_transient`](Self::is_transient) says whether the same call may succeed later, and
 /// [`retry_after`](Self::retry_after) how long a loop has to pause before it repeats the call.
@@ -233,7 +237,8 @@ impl Error {
         self
     }
 
-    /// Keeps the error's cause.
+    /// Keeps the error's cause. The message then says only what is known beside it: programs that print the whole chain
+    /// would print a repeated cause twice.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(Arc::from(source.into()));

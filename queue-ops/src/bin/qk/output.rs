@@ -6,7 +6,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use queue_core::{Bytes, Error, ErrorKind, is_unprintable, sanitized};
+use queue_core::{Bytes, Error, ErrorKind, is_unprintable, sanitized, with_sources};
 use queue_ops::{Diagnosis, ShellCommand};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -42,8 +42,8 @@ impl Output {
     /// Writes an error. If nobody reads that, its status says that there was one.
     pub(crate) fn error(&self, error: &Error) {
         match self.json {
-            true => drop(write_json(&json!({ "error": error.to_string() }))),
-            false => note(&format!("qk: {error}")),
+            true => drop(write_json(&json!({ "error": with_sources(error) }))),
+            false => note(&format!("qk: {}", with_sources(error))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Commands about the server.
 
-use queue_core::{Backend, Error, QueueName};
+use queue_core::{Backend, Error, QueueName, with_sources};
 use queue_ops::duration_in_words;
 use queue_redis::RedisBackend;
 use serde_json::json;
@@ -32,8 +32,8 @@ pub(crate) async fn check(backend: Result<RedisBackend, Error>, output: &Output)
     let backend = match backend {
         Ok(backend) => backend,
         Err(error) => {
-            output.show(&json!({ "problems": [error.to_string()] }), || {
-                format!("!! {error}")
+            output.show(&json!({ "problems": [with_sources(&error)] }), || {
+                format!("!! {}", with_sources(&error))
             })?;
             return Ok(End::Findings);
         }

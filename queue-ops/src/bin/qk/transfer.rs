@@ -43,7 +43,7 @@ fn new_transfer(queue: &str) -> String {
 /// An error of this file.
 fn of(path: &Path) -> impl Fn(io::Error) -> Error {
     let path = path.display().to_string();
-    move |error| Error::new(ErrorKind::Invalid, format!("{path}: {error}")).with_source(error)
+    move |error| Error::new(ErrorKind::Invalid, path.clone()).with_source(error)
 }
 
 fn line(value: &impl Serialize) -> Result<String> {

@@ -26,7 +26,7 @@ pub(crate) fn assert_allowed(answer: Result<()>, name: &QueueName, done: &[Done]
     let Err(error) = answer else {
         return;
     };
-    let text = error.to_string();
+    let text = queue_testing::chain::texts(&error).join(": ");
     assert!(done.iter().any(is_fatal), "{text}\nafter {done:?}");
     assert!(!text.contains(char::is_control), "{text:?}");
     assert!(text.len() <= 1_200, "{} bytes", text.len());

@@ -112,7 +112,7 @@ async fn connect(server: &Server, url: impl Fn(u16) -> String, spoil: Spoil) {
             drop(timeout(PATIENCE, opening).await.expect("it ends"));
         }
         Err(error) => {
-            let text = error.to_string();
+            let text = queue_testing::chain::texts(&error).join(": ");
             assert!(!text.contains(char::is_control), "{text:?}");
             assert!(text.len() < 2_000, "{text:?}");
             assert_eq!(error.outcome(), Outcome::NotApplied, "{text}");

@@ -69,7 +69,7 @@ fn to(peer: &Peer) -> Builder {
 /// Checks that a person can read the error, and a program can act upon it.
 #[track_caller]
 fn assert_clear(error: &Error) {
-    let text = error.to_string();
+    let text = queue_testing::chain::texts(error).join(": ");
     assert!(!text.contains(char::is_control), "{text:?}");
     assert!(text.len() < 2_000, "{text:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use queue_core::Error;
+use queue_core::{Error, with_sources};
 use queue_ops::{Diagnosis, Sample};
 
 /// The box in front of the list.
@@ -54,7 +54,7 @@ impl View {
         let mut samples = match sampled {
             Ok(samples) => samples,
             Err(error) => {
-                self.error = Some(error.to_string());
+                self.error = Some(with_sources(&error));
                 return;
             }
         };
@@ -74,12 +74,12 @@ impl View {
     pub(crate) fn explained(&mut self, diagnosis: Result<Diagnosis, Error>) {
         match diagnosis {
             Ok(diagnosis) => self.front = Front::Why(Box::new(diagnosis)),
-            Err(error) => self.error = Some(error.to_string()),
+            Err(error) => self.error = Some(with_sources(&error)),
         }
     }
 
     pub(crate) fn done(&mut self, done: Result<(), Error>) {
-        self.error = done.err().map(|error| error.to_string());
+        self.error = done.err().map(|error| with_sources(&error));
     }
 
     fn chosen(&self) -> Option<String> {
