@@ -41,7 +41,7 @@ pub struct Trouble {
     pub queue: String,
     /// The call: `settle_and_lease` (it leases, settles, or both), `extend` (heartbeats) or `wait`.
     pub call: &'static str,
-    /// The time of the first failure.
+    /// The time of the first failure; under tokio's paused clock, a time of that clock. [`age`](Self::age) needs none.
     pub since: std::time::Instant,
     /// The number of failures since then.
     pub failures: u64,

@@ -27,7 +27,7 @@ fn comes_back(codec: &impl Codec<Order>) {
         let error = codec.decode(&Bytes::from_static(poison)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Codec);
         assert!(error.to_string().contains("Order"), "{error}");
-        assert!(std::error::Error::source(&error).is_some());
+        assert_eq!(queue_testing::chain::texts(&error).len(), 1, "{error}");
     }
 }
 
@@ -37,6 +37,7 @@ fn json_brings_values_back() {
 }
 
 #[test]
+#[cfg(feature = "float_roundtrip")]
 fn json_brings_floats_back_to_the_last_digit() {
     for float in [
         -922_970_222.953_403_6_f64,
