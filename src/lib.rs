@@ -496,7 +496,7 @@
 //!
 //! let page = Page::first(100);
 //! let delayed = orders.peek(Place::Delayed, page).await?.entries;
-//! assert_eq!(delayed[0].standing, Standing::Delayed { due_in: hour });
+//! assert_eq!(delayed[0].standing, Standing::delayed(hour));
 //!
 //! let first = orders.receive(lease, 2 * hour).await?.expect("it becomes due");
 //! first.retry_because(minute, "the printer is out of paper").await?;

@@ -1,6 +1,7 @@
 //! Our side: each kind of queue, through the public traits.
 
 use std::{
+    hint::black_box,
     num::NonZeroUsize,
     sync::Arc,
     time::{Duration, Instant},
@@ -8,9 +9,9 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    AnyQueue, Backend, DelayQueue, Insert, Keyed, Leasing, LeasingExt, Offer, Offered, Overflow,
-    Prioritized, Push, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue, Scheduled,
-    Settlement,
+    AnyQueue, Backend, Cancelled, DelayQueue, Insert, Keyed, Leasing, LeasingExt, Offer, Offered,
+    Overflow, Prioritized, Push, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue,
+    Scheduled, Settlement,
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 
@@ -250,7 +251,8 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
             let due = Duration::from_millis(millis + 3_600_000);
             let pushed = queue.schedule(&[Scheduled::new(BODY, due)]).await;
             let id = pushed.expect("scheduled")[0].id();
-            queue.cancel_one(id).await.expect("cancelled");
+            let cancelled = queue.cancel_one(id).await.expect("cancelled");
+            assert_eq!(cancelled, Cancelled::Cancelled);
         }
         start.elapsed()
     })
@@ -296,7 +298,7 @@ pub fn settle_and_lease_alone(
     runtime.block_on(async {
         let start = Instant::now();
         for _ in 0..rounds {
-            ring.rotate(count(batch)).await.expect("rotated");
+            black_box(ring.rotate(count(batch)).await.expect("rotated"));
         }
         start.elapsed()
     })
@@ -320,7 +322,7 @@ pub fn settle_and_lease_together(
             let ring = Arc::clone(ring);
             tasks.spawn(async move {
                 for _ in 0..portion {
-                    ring.rotate(count(batch)).await.expect("rotated");
+                    black_box(ring.rotate(count(batch)).await.expect("rotated"));
                 }
             });
         }

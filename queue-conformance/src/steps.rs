@@ -67,6 +67,12 @@ pub(crate) async fn settle(queue: &dyn Leasing, settlement: Settlement) -> Settl
     settled[0]
 }
 
+/// Settles one lease, which must be live.
+pub(crate) async fn settle_live(queue: &dyn Leasing, settlement: Settlement) {
+    let settled = settle(queue, settlement).await;
+    assert_ne!(settled, Settled::LeaseLost, "the lease is live");
+}
+
 /// Acks one lease, which must be live.
 pub(crate) async fn ack(queue: &dyn Leasing, delivery: &Delivery) {
     let settled = settle(queue, Settlement::ack(delivery.receipt)).await;
@@ -178,7 +184,7 @@ where
 {
     let (mut pages, mut page) = (Vec::new(), Page::first(limit));
     loop {
-        let Paged { entries, next } = list(page).await.expect("lists");
+        let Paged { entries, next, .. } = list(page).await.expect("lists");
         assert!(entries.len() <= limit);
         let is_empty = entries.is_empty();
         pages.push(entries);

@@ -19,6 +19,8 @@ mod backend;
 pub mod call;
 mod codec;
 mod once;
+#[cfg(doctest)]
+mod overlooked;
 mod partitioned;
 mod queue;
 mod spawn;

@@ -111,7 +111,7 @@ impl<S: Opens> RegisteredQueue for QueueHandle<S> {
         let queue = S::handle(handle);
         let config: QueueConfig = config.into();
         let config = config.with_max_body(limits::DEFAULT_MAX_BODY);
-        Ok(StoredQueue { config, queue })
+        Ok(StoredQueue::new(config, queue))
     }
 
     fn looked_at(self: Arc<Self>) -> AnyQueue {
@@ -366,11 +366,7 @@ impl Backend for MemoryBackend {
             let kind = queue.kind();
             // A queue that a panic has damaged must not hide the others.
             let counters = queue.looked_at().counters().await.ok();
-            infos.push(QueueInfo {
-                name,
-                kind,
-                counters,
-            });
+            infos.push(QueueInfo::new(name, kind, counters));
         }
         Ok(infos)
     }

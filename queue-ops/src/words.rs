@@ -41,7 +41,7 @@ pub fn holder_in_words(holder: &str) -> &str {
 pub fn standing_in_words(standing: &Standing, shown: impl Fn(&[u8]) -> String) -> String {
     match standing {
         Standing::Ready => "ready".to_owned(),
-        Standing::Delayed { due_in } => format!("due in {}", duration_in_words(*due_in)),
+        Standing::Delayed { due_in, .. } => format!("due in {}", duration_in_words(*due_in)),
         Standing::Leased {
             time_left,
             holder,

@@ -208,7 +208,9 @@ impl Frame {
         let (attempt, token) = (self.attempts.saturating_add(1), Token::new(token));
         let (age, priority) = (token.leased_at().since(self.pushed), self.priority);
         let (failure, group) = (self.failure.take(), self.group.take());
-        let Message { id, body, headers } = self.message()?;
+        let Message {
+            id, body, headers, ..
+        } = self.message()?;
         let mut delivery = Delivery::new(Receipt::new(id, token), attempt, time_left, body);
         delivery.headers = headers;
         delivery.failure = failure;
@@ -244,7 +246,7 @@ impl Shown {
         let left = time.since(now);
         let standing = match place {
             Place::Ready => Standing::Ready,
-            Place::Delayed => Standing::Delayed { due_in: left },
+            Place::Delayed => Standing::delayed(left),
             Place::Leased => {
                 let token = Token::new(narrow(&mut lease)?);
                 let name = lease.iter().position(|byte| *byte == NO_UTF8);
@@ -252,12 +254,7 @@ impl Shown {
                 let name = lease.len();
                 // No holder's name is empty.
                 let holder = text(&mut lease, name).and_then(|name| Holder::new(name).ok());
-                Standing::Leased {
-                    receipt: Receipt::new(frame.id, token),
-                    time_left: left,
-                    holder,
-                    progress,
-                }
+                Standing::leased(Receipt::new(frame.id, token), left, holder, progress)
             }
         };
         Some(Self {
@@ -297,16 +294,12 @@ impl Shown {
         let attempts = self.attempts();
         let failure = self.frame.failure.take();
         let (priority, group) = (self.frame.priority, self.frame.group.take());
-        Some(Peeked {
-            message: self.frame.message()?,
-            attempts,
-            age: self.age,
-            failure,
-            priority: priority.unwrap_or_default(),
-            group,
-            time_to_live: self.time_to_live,
-            standing: self.standing,
-        })
+        let mut peeked = Peeked::new(self.frame.message()?, attempts, self.age, self.standing);
+        peeked.failure = failure;
+        peeked.priority = priority.unwrap_or_default();
+        peeked.group = group;
+        peeked.time_to_live = self.time_to_live;
+        Some(peeked)
     }
 }
 
@@ -383,18 +376,19 @@ impl Dead {
             // The body is gone.
             Content::Apart(_) => damaged(Bytes::new()),
         };
-        DeadLetter {
-            id: frame.id,
+        let mut letter = DeadLetter::new(
+            frame.id,
             body,
-            headers,
             reason,
-            failure: frame.failure,
-            attempts: frame.attempts,
-            priority: frame.priority.unwrap_or_default(),
-            group: frame.group,
-            pushed_at: frame.pushed,
+            frame.attempts,
+            frame.pushed,
             died_at,
-        }
+        );
+        letter.headers = headers;
+        letter.failure = frame.failure;
+        letter.priority = frame.priority.unwrap_or_default();
+        letter.group = frame.group;
+        letter
     }
 }
 
@@ -413,13 +407,13 @@ pub(crate) fn found(
         b"l" => Place::Leased,
         b"x" => {
             let dead = Dead::read(bytes, head)?;
-            return Some(Found::Dead {
-                attempts: dead.frame.attempts,
-                reason: dead.reason,
-                failure: dead.frame.failure,
-                pushed_at: dead.frame.pushed,
-                died_at: dead.died_at,
-            });
+            return Some(Found::dead(
+                dead.frame.attempts,
+                dead.reason,
+                dead.frame.failure,
+                dead.frame.pushed,
+                dead.died_at,
+            ));
         }
         b"k" => return Some(Found::Done(bytes)),
         b"g" => return Some(Found::Gone),
@@ -428,12 +422,12 @@ pub(crate) fn found(
     };
     let shown = Shown::read(bytes, head, place, now, time, lease)?;
     let spent = u32::from(letter == b"e");
-    Some(Found::Present {
-        attempts: shown.attempts().saturating_add(spent),
-        age: shown.age,
-        failure: shown.frame.failure,
-        standing: shown.standing,
-    })
+    Some(Found::present(
+        shown.attempts().saturating_add(spent),
+        shown.age,
+        shown.frame.failure,
+        shown.standing,
+    ))
 }
 
 /// Reads an id that is a value of its own in a script's reply.

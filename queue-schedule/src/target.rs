@@ -115,14 +115,15 @@ impl Target {
         if !is_marker && slot.at <= now.as_millis() {
             return Ok(Voided::Pushed(id));
         }
-        self.leasing.cancel_one(id).await?;
+        // If it is too late, another scheduler has cancelled the message.
+        let _ = self.leasing.cancel_one(id).await?;
         Ok(Voided::Nothing)
     }
 
     async fn is_marker(&self, id: MessageId) -> Result<bool> {
         Ok(match self.leasing.find_one(id).await? {
             Found::Present {
-                standing: Standing::Delayed { due_in },
+                standing: Standing::Delayed { due_in, .. },
                 ..
             } => due_in > limits::MAX_DELAY,
             _ => false,

@@ -159,10 +159,7 @@ fn faults_crashes_and_late_executions() {
         script.executed(again);
         script.answers(again, accepted(2));
         script.journal.note(Event::Healed);
-        let depth = Depth {
-            ready: 3,
-            ..Depth::default()
-        };
+        let depth = Depth::new(3, 0, 0, 0);
         script.call(3, Call::Depth, Answer::Depth(depth));
     });
     let broken = finding("progress", "process 3 waits for what never comes", &[]);

@@ -47,7 +47,7 @@ fn loses(guarantees: &Guarantees) -> String {
             Condition::Fault(fault) => fault,
             Condition::EqualBodies => "equal bodies",
             Condition::ClockAhead => "clock ahead",
-            Condition::NoFaults | Condition::Absent | Condition::Partitions => continue,
+            _ => continue,
         };
         match besides.iter_mut().find(|(rule, _)| *rule == caveat.rule) {
             Some((_, faults)) => faults.push(what),

@@ -145,11 +145,7 @@ pub(crate) struct KeepResults {
 impl KeepResults {
     /// This result, kept in this way.
     pub(crate) fn with(&self, result: Bytes) -> KeptResult {
-        KeptResult {
-            result,
-            time: self.time,
-            at_most: self.at_most,
-        }
+        KeptResult::new(result, self.time).with_at_most(self.at_most)
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// A handler's verdict on a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Done: ack the message.
     Done,
@@ -141,6 +142,7 @@ type Cause = Box<dyn Error + Send + Sync>;
 
 /// The remedy of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Remedy {
     /// Try again after the worker's back-off; the attempt counts.
     Backoff,

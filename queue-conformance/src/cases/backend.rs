@@ -175,11 +175,7 @@ pub(crate) async fn operators_the_list_tells_depth_and_pause(stage: &Stage<'_>) 
     stage.advance(30).await;
     for info in queues(stage.backend()).await {
         let ring = info.kind == QueueKind::Rotating;
-        let expected = Depth {
-            ready: if ring { 3 } else { 2 },
-            leased: if ring { 0 } else { 1 },
-            ..Depth::default()
-        };
+        let expected = Depth::new(if ring { 3 } else { 2 }, 0, if ring { 0 } else { 1 }, 0);
         let counters = info.counters.expect("it can be read");
         assert_eq!(counters.depth, expected, "{}", info.kind);
         let is_old = counters.oldest_ready >= Some(ms(30));

@@ -113,7 +113,7 @@ async fn goes_on(queue: &AnyQueue, what: &str) {
     let leasing = queue.leasing().expect("a queue that leases");
     let held = take_one(&*leasing).await;
     extend(&*leasing, held.receipt, LONG).await;
-    settle(&*leasing, Settlement::release(held.receipt)).await;
+    settle_live(&*leasing, Settlement::release(held.receipt)).await;
     assert_eq!(drain(&*leasing).await.len(), 2, "{what}");
 }
 

@@ -94,7 +94,7 @@ pub(crate) async fn operators_a_removed_queue_is_gone(stage: &Stage<'_>) {
         if let Some(leasing) = queue.leasing() {
             bury_next(&*leasing, "no good").await;
             let delayed = take_one(&*leasing).await;
-            settle(&*leasing, Settlement::retry(delayed.receipt, LONG)).await;
+            settle_live(&*leasing, Settlement::retry(delayed.receipt, LONG)).await;
             leasing.pause().await.expect("pauses");
         }
     }
@@ -197,7 +197,7 @@ pub(crate) async fn operators_a_history_begins_anew_after_a_removal(stage: &Stag
             put(&queue, body).await;
         }
         let old = take(&*leasing, 2).await;
-        settle(&*leasing, Settlement::bury(old[1].receipt, "no good")).await;
+        settle_live(&*leasing, Settlement::bury(old[1].receipt, "no good")).await;
         leasing.pause().await.expect("pauses");
         let removed = remove(stage, kind, Removal::EvenIfLeased).await;
         assert!(removed.expect("is removed"), "{kind}");

@@ -113,7 +113,7 @@ fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
 
 /// Fails unless the page keeps to its limits, and shows messages of this place alone.
 fn check_page(place: Place, limit: usize, paged: &Paged<Peeked>) {
-    let Paged { entries, next } = paged;
+    let Paged { entries, next, .. } = paged;
     assert!(entries.len() <= limit, "no more than asked for");
     assert!(
         next.is_none() || !entries.is_empty(),

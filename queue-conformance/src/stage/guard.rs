@@ -279,10 +279,7 @@ mod tests {
                     let ids = (1..=batch.len() as u64).map(MessageId::new);
                     Answer::Pushed(ids.map(Pushed::Accepted).collect())
                 }
-                Call::Lease(max, _) => Answer::Leased(Leased {
-                    deliveries: deliveries(max.get()),
-                    next: None,
-                }),
+                Call::Lease(max, _) => Answer::Leased(Leased::of(deliveries(max.get()))),
                 other => panic!("{other:?} is not asked"),
             })
         }

@@ -127,6 +127,7 @@ impl fmt::Display for Feature {
 
 /// A rule that a strategy breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Caveat {
     /// The rule's number in `CONTRACT.md`.
     pub rule: &'static str,
@@ -138,6 +139,7 @@ pub struct Caveat {
 
 /// The condition under which a rule breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Condition {
     /// No fault: several clients at once, or a consumer that stops while it holds something.
     NoFaults,

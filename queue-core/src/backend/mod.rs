@@ -322,6 +322,7 @@ pub(crate) fn another_kind(name: &QueueName, asked: QueueKind, opened: &AnyQueue
 
 /// A queue that exists.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct QueueInfo {
     /// Its name.
     pub name: QueueName,
@@ -334,9 +335,28 @@ pub struct QueueInfo {
 
 /// A queue as it is stored.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct StoredQueue {
     /// The stored configuration. A bounded queue's capacity is its current one.
     pub config: QueueConfig,
     /// The queue.
     pub queue: AnyQueue,
+}
+
+impl QueueInfo {
+    /// A queue of this kind; `counters` is `None` if the backend cannot read the queue.
+    pub const fn new(name: QueueName, kind: QueueKind, counters: Option<Counters>) -> Self {
+        Self {
+            name,
+            kind,
+            counters,
+        }
+    }
+}
+
+impl StoredQueue {
+    /// A queue, and its stored configuration.
+    pub const fn new(config: QueueConfig, queue: AnyQueue) -> Self {
+        Self { config, queue }
+    }
 }

@@ -62,6 +62,7 @@ pub trait OnceStore: Debug + Send + Sync + 'static {
 
 /// The answer to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use = "the key may be claimed by somebody else, or done"]
 pub enum Claim {
     /// The key is the caller's. The caller finishes with this token, and a sink can check it. The token is
     /// strictly greater at each claim of the store. It is never below [`Token::PER_MILLI`] times the claim's
@@ -80,9 +81,17 @@ pub enum Claim {
 /// The keys that a store holds. A claim or mark that has ended does not count, cleared away yet or
 /// not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OnceCounts {
     /// Keys with a live claim.
     pub claimed: u64,
     /// Keys that are done.
     pub done: u64,
+}
+
+impl OnceCounts {
+    /// The number of claimed and of done keys.
+    pub const fn new(claimed: u64, done: u64) -> Self {
+        Self { claimed, done }
+    }
 }

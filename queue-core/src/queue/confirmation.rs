@@ -148,6 +148,7 @@ impl fmt::Display for Replicas {
 /// The answer of a call, and the copies of its changes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[must_use = "it may be unconfirmed"]
+#[non_exhaustive]
 pub struct Confirmed<A> {
     /// The call's answer. The call has taken effect, confirmed or not.
     pub answer: A,

@@ -10,6 +10,7 @@ use crate::{Headers, MessageId, Timestamp};
 /// A message in the dead letters; of a typed queue it is a
 /// [`TypedDeadLetter`](crate::TypedDeadLetter).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct DeadLetter<B = Bytes> {
     /// The message's id, by which it is revived or discarded.
     pub id: MessageId,
@@ -35,6 +36,29 @@ pub struct DeadLetter<B = Bytes> {
 }
 
 impl<B> DeadLetter<B> {
+    /// A dead letter without headers, which never gave a reason for a retry.
+    pub const fn new(
+        id: MessageId,
+        body: B,
+        reason: DeathReason,
+        attempts: u32,
+        pushed_at: Timestamp,
+        died_at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            body,
+            headers: Headers::new(),
+            reason,
+            failure: None,
+            attempts,
+            priority: 0,
+            group: None,
+            pushed_at,
+            died_at,
+        }
+    }
+
     /// Why it died, for people: `died after 5 attempts: retried on its last attempt: connection
     /// refused`.
     pub fn why(&self) -> String {
@@ -61,6 +85,7 @@ impl<B> DeadLetter<B> {
 /// Why a message died.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DeathReason {
     /// A consumer buried it, for this reason.
     Buried(String),
@@ -86,6 +111,7 @@ impl fmt::Display for DeathReason {
 /// The result of reviving one dead letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[must_use = "the dead letter may still be there"]
 pub enum Revived {
     /// It is back at the tail of its queue, with its id and priority, and no attempt spent.
     Revived,

@@ -90,6 +90,7 @@ impl Scheduled {
 
 /// The result of rescheduling one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use = "it may have been too late"]
 pub enum Rescheduled {
     /// It has the new due time.
     Moved,

@@ -13,8 +13,10 @@ use crate::{DeathReason, Standing, Timestamp, values::in_json};
 /// "ready"}}`. A result is shown as the JSON or text that it is, other bytes as `{"hex": "00ff"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[must_use = "finding a message changes nothing"]
 pub enum Found {
     /// It is ready, delayed or leased.
+    #[non_exhaustive]
     Present {
         /// How many attempts it has had, including the one under way.
         attempts: u32,
@@ -27,6 +29,7 @@ pub enum Found {
         standing: Standing,
     },
     /// It is among the dead letters.
+    #[non_exhaustive]
     Dead {
         /// How many attempts it had.
         attempts: u32,
@@ -50,6 +53,38 @@ pub enum Found {
 }
 
 impl Found {
+    /// Ready, delayed or leased, as `standing` says.
+    pub const fn present(
+        attempts: u32,
+        age: Duration,
+        failure: Option<String>,
+        standing: Standing,
+    ) -> Self {
+        Self::Present {
+            attempts,
+            age,
+            failure,
+            standing,
+        }
+    }
+
+    /// Among the dead letters.
+    pub const fn dead(
+        attempts: u32,
+        reason: DeathReason,
+        failure: Option<String>,
+        pushed_at: Timestamp,
+        died_at: Timestamp,
+    ) -> Self {
+        Self::Dead {
+            attempts,
+            reason,
+            failure,
+            pushed_at,
+            died_at,
+        }
+    }
+
     /// Whether no attempt is under way or to come, unless an operator revives the message.
     pub const fn is_over(&self) -> bool {
         !matches!(self, Self::Present { .. })

@@ -148,6 +148,7 @@ impl GroupChange {
 /// A group, as [`groups`](GroupedQueue::groups) shows it: it has ready messages, messages that hold places, a rule or
 /// a pause.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Group {
     /// Its key.
     pub key: Bytes,
@@ -177,6 +178,24 @@ pub struct Group {
 }
 
 impl Group {
+    /// A group without messages, rule or pause, which may not run. At most `at_once` of its messages may hold places.
+    pub const fn new(key: Bytes, at_once: u32) -> Self {
+        Self {
+            key,
+            ready: 0,
+            held: 0,
+            oldest_ready: None,
+            may_run: false,
+            at_once,
+            weight: 1,
+            rule_ends: None,
+            paused: None,
+            parked: false,
+            held_by: None,
+            waits: None,
+        }
+    }
+
     /// Whether it hands out nothing until its pause ends, or someone resumes it.
     pub const fn is_paused(&self) -> bool {
         self.paused.is_some() || self.parked

@@ -197,6 +197,7 @@ impl Pushed {
 /// A message that a caller reads without taking it; from a typed queue it is a
 /// [`TypedMessage`](crate::TypedMessage).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Message<B = Bytes> {
     /// Names it in its queue.
     pub id: MessageId,
@@ -204,6 +205,13 @@ pub struct Message<B = Bytes> {
     pub body: B,
     /// The headers that were pushed.
     pub headers: Headers,
+}
+
+impl<B> Message<B> {
+    /// A message, as a backend shows it.
+    pub const fn new(id: MessageId, body: B, headers: Headers) -> Self {
+        Self { id, body, headers }
+    }
 }
 
 /// A message handed out under a lease.

@@ -25,6 +25,7 @@ impl Place {
 
 /// A message as a peek found it; from a typed queue it is a [`TypedPeeked`](crate::TypedPeeked).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Peeked<B = Bytes> {
     /// The message.
     pub message: Message<B>,
@@ -45,6 +46,27 @@ pub struct Peeked<B = Bytes> {
     pub standing: Standing,
 }
 
+impl<B> Peeked<B> {
+    /// A message at its place, which never gave a reason for a retry.
+    pub const fn new(
+        message: Message<B>,
+        attempts: u32,
+        age: Duration,
+        standing: Standing,
+    ) -> Self {
+        Self {
+            message,
+            attempts,
+            age,
+            failure: None,
+            priority: 0,
+            group: None,
+            time_to_live: None,
+            standing,
+        }
+    }
+}
+
 impl Peeked {
     /// Bytes of body and headers.
     pub fn size(&self) -> usize {
@@ -59,12 +81,14 @@ pub enum Standing {
     /// Ready.
     Ready,
     /// Delayed.
+    #[non_exhaustive]
     Delayed {
         /// The time until it is due.
         #[serde(rename = "due_in_ms", serialize_with = "in_json::millis")]
         due_in: Duration,
     },
     /// Leased.
+    #[non_exhaustive]
     Leased {
         /// The receipt by which its holder settles or extends. An operator who settles with it ends the
         /// lease: the holder's next call gets `LeaseLost` (L4).
@@ -79,4 +103,26 @@ pub enum Standing {
         #[serde(serialize_with = "in_json::bytes_if_any")]
         progress: Option<Bytes>,
     },
+}
+
+impl Standing {
+    /// Delayed, and due after this time.
+    pub const fn delayed(due_in: Duration) -> Self {
+        Self::Delayed { due_in }
+    }
+
+    /// Leased under this receipt for the time that is left, by this holder and with its progress.
+    pub const fn leased(
+        receipt: Receipt,
+        time_left: Duration,
+        holder: Option<Holder>,
+        progress: Option<Bytes>,
+    ) -> Self {
+        Self::Leased {
+            receipt,
+            time_left,
+            holder,
+            progress,
+        }
+    }
 }

@@ -157,11 +157,20 @@ impl Inserted {
 
 /// The items that a rotation visited.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[must_use = "the items count as visited"]
+#[non_exhaustive]
 pub struct Rotated {
     /// The items, in the ring's order.
     pub items: Vec<Message>,
     /// Only when there are no items: the time until one is due. `None` for an empty ring.
     pub next: Option<Duration>,
+}
+
+impl Rotated {
+    /// These items; if there are none, the time until one is due.
+    pub const fn new(items: Vec<Message>, next: Option<Duration>) -> Self {
+        Self { items, next }
+    }
 }
 
 /// Conveniences for callers of a rotating queue.

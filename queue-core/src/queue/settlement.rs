@@ -56,6 +56,7 @@ impl Disposition {
 
 /// The result of a message, which its ack stores (S1).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct KeptResult {
     /// Its bytes, up to [`limits::MAX_RESULT`].
     pub result: Bytes,
@@ -74,6 +75,13 @@ impl KeptResult {
             time,
             at_most: limits::DEFAULT_RESULTS,
         }
+    }
+
+    /// Sets how many results the queue may hold.
+    #[must_use]
+    pub const fn with_at_most(mut self, results: NonZeroU32) -> Self {
+        self.at_most = results;
+        self
     }
 
     fn check(&self) -> Result<()> {
@@ -95,6 +103,7 @@ impl KeptResult {
 /// assert_eq!(settlement.disposition, Disposition::Retry { delay, reason: None });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Settlement {
     /// The receipt of the lease to end.
     pub receipt: Receipt,
@@ -175,6 +184,7 @@ impl Settlement {
 
 /// The result of one settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use = "the lease may have been lost, or the message may be dead"]
 pub enum Settled {
     /// The lease ended as asked.
     Done,
@@ -187,6 +197,7 @@ pub enum Settled {
 
 /// A receipt whose lease is extended, perhaps with the holder's progress.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Extension {
     /// The receipt of the lease.
     pub receipt: Receipt,
@@ -230,6 +241,7 @@ impl From<Receipt> for Extension {
 
 /// The result of one extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use = "the lease may have been lost"]
 pub enum Extended {
     /// The deadline is now + lease_time.
     Extended,
@@ -239,6 +251,8 @@ pub enum Extended {
 
 /// The answer to a lease call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[must_use = "leased messages come back only when their leases expire"]
+#[non_exhaustive]
 pub struct Leased {
     /// The messages, in delivery order.
     pub deliveries: Vec<Delivery>,

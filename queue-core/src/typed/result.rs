@@ -12,6 +12,7 @@ use crate::{Found, Json, Leasing, LeasingExt, MessageId, Result};
 /// It is JSON itself, for a web service: `"pending"`, `{"done": 7}`, `{"failed": "…"}`, `"gone"`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[must_use = "reading a result changes nothing"]
 pub enum JobResult<R> {
     /// It is ready, delayed or leased.
     Pending,

@@ -10,6 +10,7 @@ use super::in_json;
 ///
 /// A message counts as ready from its deadline or due time on, reclaimed yet or not (L7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Depth {
     /// Messages that a consumer can lease now.
     pub ready: u64,
@@ -22,6 +23,16 @@ pub struct Depth {
 }
 
 impl Depth {
+    /// The number of messages that are ready, delayed, leased and dead.
+    pub const fn new(ready: u64, delayed: u64, leased: u64, dead: u64) -> Self {
+        Self {
+            ready,
+            delayed,
+            leased,
+            dead,
+        }
+    }
+
     /// The messages that count towards a bounded queue's capacity: ready + delayed + leased (B1).
     pub const fn occupied(self) -> u64 {
         self.ready + self.delayed + self.leased
@@ -36,7 +47,7 @@ impl Depth {
 /// let mut counters = Counters::default();
 /// counters.accepted = 3;
 /// counters.acked = 1;
-/// counters.depth = Depth { ready: 2, ..Depth::default() };
+/// counters.depth = Depth::new(2, 0, 0, 0);
 /// assert!(counters.balance());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]

@@ -23,6 +23,7 @@ impl Cursor {
 
 /// The page of a listing to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Page {
     /// The end of the last page; `None` starts at the beginning.
     pub after: Option<Cursor>,
@@ -56,10 +57,18 @@ impl Page {
 
 /// One page of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Paged<T> {
     /// The entries: no more than the caller asked for, and fewer where their bodies would pass
     /// [`limits::MAX_BATCH_BYTES`] (but always one).
     pub entries: Vec<T>,
     /// The start of the next page; `None` at the end.
     pub next: Option<Cursor>,
+}
+
+impl<T> Paged<T> {
+    /// These entries, and the start of the next page.
+    pub const fn new(entries: Vec<T>, next: Option<Cursor>) -> Self {
+        Self { entries, next }
+    }
 }

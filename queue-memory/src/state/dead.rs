@@ -64,18 +64,13 @@ impl DeadLetters {
         }
         let pushed_at = entry.pushed();
         planted!(PushedWhenItDied => pushed_at = now);
-        let letter = DeadLetter {
-            id: entry.id,
-            failure: entry.failure(),
-            body: entry.body,
-            headers: entry.headers,
-            reason,
-            attempts: entry.attempts,
-            priority: entry.priority,
-            group,
-            pushed_at,
-            died_at: now,
-        };
+        let failure = entry.failure();
+        let mut letter =
+            DeadLetter::new(entry.id, entry.body, reason, entry.attempts, pushed_at, now);
+        letter.failure = failure;
+        letter.headers = entry.headers;
+        letter.priority = entry.priority;
+        letter.group = group;
         self.last += 1;
         self.numbers.insert(letter.id, self.last);
         let dead = Dead {
@@ -124,9 +119,9 @@ impl DeadLetters {
         let entries = rest().take(count).map(|(_, dead)| dead.letter.clone());
         let more = rest().nth(count).is_some();
         let last = || rest().nth(count - 1).map(|(&number, _)| number);
-        Paged {
-            entries: entries.collect(),
-            next: more.then(last).flatten().map(Cursor::new),
-        }
+        Paged::new(
+            entries.collect(),
+            more.then(last).flatten().map(Cursor::new),
+        )
     }
 }

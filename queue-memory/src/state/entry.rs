@@ -133,11 +133,7 @@ impl StoredMessage {
     }
 
     pub(crate) fn message(&self) -> Message {
-        Message {
-            id: self.id,
-            body: self.body.clone(),
-            headers: self.headers.clone(),
-        }
+        Message::new(self.id, self.body.clone(), self.headers.clone())
     }
 }
 

@@ -96,28 +96,23 @@ impl LeasingState<Grouped> {
         let entries = names.into_iter().map(|name| {
             let seen = groups.look(name);
             let held_by = seen.held_by.map(|slot| &self.entries[slot]);
-            Group {
-                key: Bytes::copy_from_slice(key_in(name)),
-                ready: seen.ready as u64,
-                held: seen.held,
-                oldest_ready: seen.first.map(|slot| now.since(self.entries[slot].since)),
-                may_run: seen.may_run,
-                at_once: seen.at_once,
-                weight: seen.weight,
-                rule_ends: seen.rule_ends.map(|end| end.since(now)),
-                paused: seen.paused_until.map(|end| end.since(now)),
-                parked: seen.is_parked,
-                held_by: held_by.map(|entry| entry.id),
-                waits: held_by.and_then(|entry| match entry.place {
-                    EntryPlace::Due(due) => Some(due.since(now)),
-                    _ => None,
-                }),
-            }
+            let mut group = Group::new(Bytes::copy_from_slice(key_in(name)), seen.at_once);
+            group.ready = seen.ready as u64;
+            group.held = seen.held;
+            group.oldest_ready = seen.first.map(|slot| now.since(self.entries[slot].since));
+            group.may_run = seen.may_run;
+            group.weight = seen.weight;
+            group.rule_ends = seen.rule_ends.map(|end| end.since(now));
+            group.paused = seen.paused_until.map(|end| end.since(now));
+            group.parked = seen.is_parked;
+            group.held_by = held_by.map(|entry| entry.id);
+            group.waits = held_by.and_then(|entry| match entry.place {
+                EntryPlace::Due(due) => Some(due.since(now)),
+                _ => None,
+            });
+            group
         });
-        Paged {
-            entries: entries.collect(),
-            next,
-        }
+        Paged::new(entries.collect(), next)
     }
 }
 

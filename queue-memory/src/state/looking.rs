@@ -34,10 +34,10 @@ impl<K: Kind> LeasingState<K> {
             .take(count)
             .map(|entry| self.peeked(entry, place, now));
         let shown_before = page.after.map_or(0, Cursor::get);
-        Paged {
-            entries: peeked.collect(),
-            next: (slots.len() > count).then(|| Cursor::new(shown_before + count as u64)),
-        }
+        Paged::new(
+            peeked.collect(),
+            (slots.len() > count).then(|| Cursor::new(shown_before + count as u64)),
+        )
     }
 
     /// Finds out what became of messages.
@@ -54,24 +54,24 @@ impl<K: Kind> LeasingState<K> {
                 EntryPlace::Due(due) => due <= now,
                 EntryPlace::Line | EntryPlace::Returned => true,
             };
-            return Found::Present {
-                attempts: entry.attempts,
-                age: now.since(entry.pushed()),
-                failure: entry.failure(),
-                standing: match ready {
+            return Found::present(
+                entry.attempts,
+                now.since(entry.pushed()),
+                entry.failure(),
+                match ready {
                     true => Standing::Ready,
                     false => self.standing(entry, queue_core::Place::Delayed, now),
                 },
-            };
+            );
         }
         if let Some(letter) = self.dead.get(id) {
-            return Found::Dead {
-                attempts: letter.attempts,
-                reason: letter.reason.clone(),
-                failure: letter.failure.clone(),
-                pushed_at: letter.pushed_at,
-                died_at: letter.died_at,
-            };
+            return Found::dead(
+                letter.attempts,
+                letter.reason.clone(),
+                letter.failure.clone(),
+                letter.pushed_at,
+                letter.died_at,
+            );
         }
         match self.results.get(id, now) {
             Some(result) => Found::Done(result),
@@ -81,16 +81,17 @@ impl<K: Kind> LeasingState<K> {
     }
 
     fn peeked(&self, entry: &StoredMessage, place: queue_core::Place, now: Timestamp) -> Peeked {
-        Peeked {
-            message: entry.message(),
-            attempts: entry.attempts,
-            age: now.since(entry.pushed()),
-            failure: entry.failure(),
-            priority: entry.priority,
-            group: K::group(entry),
-            time_to_live: self.ends.left(entry.id, now),
-            standing: self.standing(entry, place, now),
-        }
+        let mut peeked = Peeked::new(
+            entry.message(),
+            entry.attempts,
+            now.since(entry.pushed()),
+            self.standing(entry, place, now),
+        );
+        peeked.failure = entry.failure();
+        peeked.priority = entry.priority;
+        peeked.group = K::group(entry);
+        peeked.time_to_live = self.ends.left(entry.id, now);
+        peeked
     }
 
     fn standing(
@@ -104,16 +105,16 @@ impl<K: Kind> LeasingState<K> {
                 token,
                 deadline,
                 holder,
-            } => Standing::Leased {
-                receipt: Receipt::new(entry.id, token),
-                time_left: deadline.since(now),
-                holder: self.holders.get(holder),
-                progress: self.progress.get(&entry.id).cloned(),
-            },
+            } => Standing::leased(
+                Receipt::new(entry.id, token),
+                deadline.since(now),
+                self.holders.get(holder),
+                self.progress.get(&entry.id).cloned(),
+            ),
             // On a delay queue, a due message is ready in its place.
-            EntryPlace::Due(due) if place == queue_core::Place::Delayed => Standing::Delayed {
-                due_in: due.since(now),
-            },
+            EntryPlace::Due(due) if place == queue_core::Place::Delayed => {
+                Standing::delayed(due.since(now))
+            }
             _ => Standing::Ready,
         }
     }

@@ -118,10 +118,7 @@ impl OnceKeys {
             let ended = ends.keys().take_while(|(end, _)| *end <= now);
             (ends.len() - ended.count()) as u64
         };
-        OnceCounts {
-            claimed: live(&self.claimed),
-            done: live(&self.done),
-        }
+        OnceCounts::new(live(&self.claimed), live(&self.done))
     }
 
     fn live(&self, key: &[u8], now: Timestamp) -> Option<KeyEntry> {

@@ -21,12 +21,12 @@ impl<K: Kind> LeasingState<K> {
     fn count(&mut self, now: Timestamp) -> Depth {
         let expired = self.leases.count_until(now);
         let ready = self.backlog.count_ready(now);
-        Depth {
-            ready: (ready + expired) as u64,
-            delayed: (self.backlog.len() - ready) as u64,
-            leased: (self.leases.len() - expired) as u64,
-            dead: self.dead.len() as u64,
-        }
+        Depth::new(
+            (ready + expired) as u64,
+            (self.backlog.len() - ready) as u64,
+            (self.leases.len() - expired) as u64,
+            self.dead.len() as u64,
+        )
     }
 
     pub(crate) fn counters(&mut self, now: Timestamp) -> Counters {

@@ -132,11 +132,7 @@ impl Ring {
         }
         self.last_joining += 1;
         let item = StoredItem {
-            message: Message {
-                id,
-                body: insert.body.clone(),
-                headers: insert.headers.clone(),
-            },
+            message: Message::new(id, insert.body.clone(), insert.headers.clone()),
             key,
             joining: self.last_joining,
             due: None,
@@ -167,7 +163,7 @@ impl Ring {
             true => self.next_due().map(|due| due.since(now)),
             false => None,
         };
-        Rotated { items, next }
+        Rotated::new(items, next)
     }
 
     /// The first due item that did not join in this call.
@@ -214,13 +210,13 @@ impl Ring {
         let items = || rest.iter().map(|(_, slot)| &self.items[*slot as usize]);
         let count = limits::fitting(items().map(StoredItem::size), page.limit);
         let last = || items().nth(count - 1).map(|item| Cursor::new(item.joining));
-        Paged {
-            entries: items()
+        Paged::new(
+            items()
                 .take(count)
                 .map(|item| item.message.clone())
                 .collect(),
-            next: (rest.len() > count).then(last).flatten(),
-        }
+            (rest.len() > count).then(last).flatten(),
+        )
     }
 
     pub(crate) fn remove(&mut self, ids: &[MessageId]) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-use queue_core::{KeptResult, Leasing, LeasingExt, Push, ReliableQueueExt, Settlement};
+use queue_core::{KeptResult, Leasing, LeasingExt, Push, ReliableQueueExt, Settled, Settlement};
 use tokio::time::{Instant, sleep};
 
 use crate::{LONG, SECOND, reliable};
@@ -28,13 +28,9 @@ async fn waits() -> [Duration; 2] {
     };
     let waits = [wait(), wait()];
     sleep(SECOND).await;
-    let result = KeptResult {
-        result: "done".into(),
-        time: LONG,
-        at_most: NonZeroU32::MIN,
-    };
+    let result = KeptResult::new("done", LONG).with_at_most(NonZeroU32::MIN);
     let ack = Settlement::ack_with(receipt, result);
-    queue.settle_one(ack).await.unwrap();
+    assert_eq!(queue.settle_one(ack).await.unwrap(), Settled::Done);
     let [one, two] = waits;
     [one.await.unwrap(), two.await.unwrap()]
 }

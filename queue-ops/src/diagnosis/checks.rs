@@ -386,7 +386,7 @@ fn wrong_unit(look: &Look, line: &Line) -> Option<Finding> {
 
 fn due_in(message: &Peeked) -> Option<Duration> {
     match message.standing {
-        Standing::Delayed { due_in } => Some(due_in),
+        Standing::Delayed { due_in, .. } => Some(due_in),
         _ => None,
     }
 }

@@ -128,7 +128,7 @@ impl ExportedMessage {
     pub(super) fn of(peeked: Peeked, now: Timestamp, is_first_of_group: bool) -> Self {
         let (place, due_at_ms) = match peeked.standing {
             Standing::Ready => (ExportedPlace::Ready, None),
-            Standing::Delayed { due_in } => (
+            Standing::Delayed { due_in, .. } => (
                 ExportedPlace::Delayed,
                 Some(now.plus_millis(millis_ceil(due_in))),
             ),

@@ -286,6 +286,7 @@ pub(super) async fn message(
             attempts,
             age,
             failure,
+            ..
         } => {
             let failure = failure
                 .as_deref()

@@ -77,7 +77,7 @@ async fn an_option_is_kept_or_refused_by_each_kind() {
             let usual = (kind == QueueKind::Grouped).then_some("-");
             let group = if has(1) { Some("customer 7") } else { usual };
             assert_eq!(shown.group.as_deref(), group.map(str::as_bytes));
-            if let Standing::Delayed { due_in } = shown.standing {
+            if let Standing::Delayed { due_in, .. } = shown.standing {
                 let near = 3_590..=3_600;
                 assert!(near.contains(&due_in.as_secs()), "{due_in:?}");
             }

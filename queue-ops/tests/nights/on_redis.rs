@@ -497,10 +497,11 @@ async fn hostile_messages_and_a_hanging_server_do_no_harm() {
         .await
         .unwrap()
         .unwrap();
-    queue
+    let settled = queue
         .settle_one(Settlement::bury(held.receipt, hostile))
         .await
         .unwrap();
+    assert_eq!(settled, Settled::Dead);
     for command in [
         &["peek", "orders", "ready"][..],
         &["why", "orders"],

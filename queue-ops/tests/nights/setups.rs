@@ -234,7 +234,8 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
                     _ => format!("order {order}: no article \"rose\""),
                 };
                 let buried = Settlement::bury(delivery.receipt, why);
-                orders.queue().settle_one(buried).await.unwrap();
+                let settled = orders.queue().settle_one(buried).await.unwrap();
+                assert_eq!(settled, Settled::Dead);
             }
         }
         "well" => {
@@ -271,7 +272,7 @@ async fn fail_all(queue: &dyn Leasing, why: &str) {
     let leased = queue.receive(100, HOUR, Duration::ZERO).await.unwrap();
     for delivery in leased {
         let retry = Settlement::retry_because(delivery.receipt, Duration::from_secs(600), why);
-        queue.settle_one(retry).await.unwrap();
+        assert_eq!(queue.settle_one(retry).await.unwrap(), Settled::Done);
     }
 }
 

@@ -256,7 +256,7 @@ async fn an_action_on_a_cause_ends_beside_letters_that_die_again() {
             let Some(one) = again.receive_one(HOUR, HOUR).await.unwrap() else {
                 continue;
             };
-            again
+            let _ = again
                 .settle_one(Settlement::bury(one.receipt, "no article"))
                 .await
                 .unwrap();

@@ -38,7 +38,7 @@ async fn fill(site: &Site) {
                 .unwrap()
                 .unwrap();
             if nth < delayed {
-                queue
+                let _ = queue
                     .settle_one(Settlement::retry(one.receipt, HOUR))
                     .await
                     .unwrap();

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, Bytes, Headers, Holder, KeptResult, Leasing, LeasingExt, Overflow, Push, Queues,
-    ReliableQueueExt, Settlement, WorkerRecord, WorkerRegistration,
+    ReliableQueueExt, Settled, Settlement, WorkerRecord, WorkerRegistration,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::Web;
@@ -46,7 +46,7 @@ async fn queues_with_findings_come_first_and_each_has_its_own_numbers() {
             .await
             .unwrap()
             .unwrap();
-        queue
+        let _ = queue
             .settle_one(Settlement::retry(late.receipt, HOUR))
             .await
             .unwrap();
@@ -100,7 +100,8 @@ async fn samples_give_rates_findings_and_a_script() {
             .await
             .unwrap()
             .unwrap();
-        busy.settle_one(Settlement::ack(one.receipt)).await.unwrap();
+        let settled = busy.settle_one(Settlement::ack(one.receipt)).await.unwrap();
+        assert_eq!(settled, Settled::Done);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let page = site.page("/").await;
@@ -288,7 +289,7 @@ async fn each_counter_is_named_by_its_own_name() {
     }
     for _ in 0..9 {
         push(&*queue, "acked").await;
-        queue
+        let _ = queue
             .settle_one(Settlement::ack(take(HOUR).await))
             .await
             .unwrap();
@@ -298,10 +299,10 @@ async fn each_counter_is_named_by_its_own_name() {
     tokio::time::advance(Duration::from_secs(2)).await;
     for _ in 0..2 {
         let retry = Settlement::retry(take(HOUR).await, Duration::from_secs(1));
-        queue.settle_one(retry).await.unwrap();
+        assert_eq!(queue.settle_one(retry).await.unwrap(), Settled::Done);
         tokio::time::advance(Duration::from_secs(2)).await;
     }
-    queue
+    let _ = queue
         .settle_one(Settlement::ack(take(HOUR).await))
         .await
         .unwrap();
@@ -330,7 +331,7 @@ async fn a_result_is_shown_as_it_may_be() {
             .unwrap()
             .receipt;
         let result = KeptResult::new(&b"<4242>"[..], HOUR);
-        queue
+        let _ = queue
             .settle_one(Settlement::ack_with(receipt, result))
             .await
             .unwrap();
@@ -363,7 +364,7 @@ async fn a_message_offers_what_fits_its_state() {
         .unwrap()
         .unwrap()
         .receipt;
-    queue
+    let _ = queue
         .settle_one(Settlement::retry_because(receipt, HOUR, "503: busy"))
         .await
         .unwrap();
@@ -374,7 +375,8 @@ async fn a_message_offers_what_fits_its_state() {
         .unwrap()
         .unwrap()
         .receipt;
-    queue.settle_one(Settlement::ack(receipt)).await.unwrap();
+    let settled = queue.settle_one(Settlement::ack(receipt)).await.unwrap();
+    assert_eq!(settled, Settled::Done);
     let ready = push(&*queue, "ready").await;
     let stranger = Site::of(
         site.queues.clone(),
@@ -553,7 +555,7 @@ async fn groups_show_their_own_state_and_button() {
     let steps = site
         .grouped("steps", &[b"a", b"a", b"a", b"b", b"b", b"c"])
         .await;
-    steps.lease(1.try_into().unwrap(), HOUR).await.unwrap();
+    let _ = steps.lease(1.try_into().unwrap(), HOUR).await.unwrap();
     use queue_core::GroupedQueueExt;
     steps.pause_group("b", HOUR).await.unwrap();
     tokio::time::advance(Duration::from_secs(20)).await;
@@ -637,7 +639,7 @@ async fn foreign_text_is_never_markup() {
         .await
         .unwrap();
     let receipt = leased.1.deliveries[0].receipt;
-    queue
+    let _ = queue
         .settle_one(Settlement::retry_because(receipt, HOUR, EVIL))
         .await
         .unwrap();

@@ -36,7 +36,7 @@ async fn fill(site: &Site, name: &str) -> Arc<dyn ReliableQueue> {
         .await
         .unwrap()
         .unwrap();
-    queue
+    let _ = queue
         .settle_one(Settlement::retry(five.receipt, HOUR))
         .await
         .unwrap();
@@ -434,7 +434,8 @@ async fn an_outcome_counts_what_was_done_of_what_was_found() {
             .await
             .unwrap()
             .unwrap();
-        full.queue()
+        let _ = full
+            .queue()
             .settle_one(Settlement::bury(one.receipt, "no article"))
             .await
             .unwrap();

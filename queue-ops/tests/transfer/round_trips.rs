@@ -208,7 +208,7 @@ impl Kept {
             priority: peeked.priority,
             group: peeked.group.clone(),
             due_in: match peeked.standing {
-                Standing::Delayed { due_in } => Some(due_in),
+                Standing::Delayed { due_in, .. } => Some(due_in),
                 _ => None,
             },
             lives: peeked.time_to_live,

@@ -214,7 +214,10 @@ async fn each_action_works_without_script() {
         .unwrap();
     let buried = queue_core::Settlement::bury(delivery.unwrap().receipt, "again");
     let id = buried.receipt.id;
-    queue.settle_one(buried).await.unwrap();
+    assert_eq!(
+        queue.settle_one(buried).await.unwrap(),
+        queue_core::Settled::Dead
+    );
     open(&browser, &site, &format!("/queues/orders/messages/{id}"));
     press(&browser, "Discard it").await;
     until(&browser, "gone").await;

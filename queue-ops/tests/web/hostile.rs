@@ -35,10 +35,11 @@ async fn markup_in_names_bodies_headers_and_reasons_is_text() {
         .await
         .unwrap()
         .unwrap();
-    queue
+    let settled = queue
         .settle_one(Settlement::bury(delivery.receipt, MARKUP))
         .await
         .unwrap();
+    assert_eq!(settled, queue_core::Settled::Dead);
     queue
         .push_one(Push::new(MARKUP).with_headers(headers))
         .await

@@ -132,11 +132,7 @@ impl RedisBackend {
                 _ => (listed, None),
             },
         };
-        Ok(Some(QueueInfo {
-            name,
-            kind,
-            counters,
-        }))
+        Ok(Some(QueueInfo::new(name, kind, counters)))
     }
 
     async fn resized(
@@ -180,7 +176,7 @@ impl Backend for RedisBackend {
         let stored = stored.map_err(|error| error.with_queue(name))?;
         Ok(stored.map(|(handle, config)| {
             let queue = verbs::behind(handle, &config);
-            StoredQueue { config, queue }
+            StoredQueue::new(config, queue)
         }))
     }
 

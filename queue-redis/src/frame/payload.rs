@@ -164,7 +164,7 @@ impl Content {
     /// gone.
     pub(crate) fn message(self, id: MessageId) -> Option<Message> {
         match self {
-            Self::Here(headers, body) => Some(Message { id, body, headers }),
+            Self::Here(headers, body) => Some(Message::new(id, body, headers)),
             Self::Apart(_) | Self::Damaged(_) => None,
         }
     }

@@ -127,9 +127,6 @@ impl Strategy for Zset {
 
     async fn depth(&self, server: &Connection) -> Result<Depth> {
         let ready = server.ask(cmd("ZCARD").arg(&self.key)).await?;
-        Ok(Depth {
-            ready,
-            ..Depth::default()
-        })
+        Ok(Depth::new(ready, 0, 0, 0))
     }
 }

@@ -112,10 +112,7 @@ pub(super) async fn lengths(
 /// The depth of a queue that keeps its messages in one list until they are taken.
 pub(super) async fn one_length(server: &Connection, list: &str) -> Result<Depth> {
     let ready = server.ask(cmd("LLEN").arg(list)).await?;
-    Ok(Depth {
-        ready,
-        ..Depth::default()
-    })
+    Ok(Depth::new(ready, 0, 0, 0))
 }
 
 /// The depth of a queue that keeps ready messages in one list and held ones in another.
@@ -125,11 +122,7 @@ pub(super) async fn two_lengths(
     held: &String,
 ) -> Result<Depth> {
     let lengths = lengths(server, [ready, held]).await?;
-    Ok(Depth {
-        ready: lengths[0],
-        leased: lengths[1],
-        ..Depth::default()
-    })
+    Ok(Depth::new(lengths[0], 0, lengths[1], 0))
 }
 
 /// The list and the body that `BRPOP` returns.

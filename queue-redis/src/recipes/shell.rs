@@ -171,7 +171,7 @@ impl<H: HeldMessage> Shell<H> {
                 let items = strategy.rotate(server, max.get()).await?;
                 let next = items.is_empty().then(|| strategy.poll());
                 let items = items.into_iter().map(message).collect();
-                Answer::Rotated(Rotated { items, next })
+                Answer::Rotated(Rotated::new(items, next))
             }
             Call::List(page) => Answer::Items(self.list(page).await?),
             Call::Remove(ids) => {
@@ -229,6 +229,7 @@ impl<H: HeldMessage> Shell<H> {
         for Settlement {
             receipt,
             disposition,
+            ..
         } in settlements
         {
             let held = self.held().remove(receipt);
@@ -330,11 +331,7 @@ fn offered(put: Pushed) -> Offered {
 }
 
 fn message(body: Bytes) -> Message {
-    Message {
-        id: id_of(&body),
-        body,
-        headers: Headers::default(),
-    }
+    Message::new(id_of(&body), body, Headers::default())
 }
 
 /// Where a page begins, and the most entries in it. A cursor is a position in the list.
@@ -350,10 +347,8 @@ fn paged<T>(mut entries: Vec<T>, size: impl Fn(&T) -> usize, from: usize, most: 
     let found = entries.len();
     entries.truncate(limits::fitting(entries.iter().map(size), most));
     let goes_on = entries.len() < found || found == most;
-    Paged {
-        next: goes_on.then(|| Cursor::new((from + entries.len()) as u64)),
-        entries,
-    }
+    let next = goes_on.then(|| Cursor::new((from + entries.len()) as u64));
+    Paged::new(entries, next)
 }
 
 fn no_answer() -> Error {

@@ -5,8 +5,8 @@ use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    DeadLetter, DeathReason, Depth, Disposition, Due, Error, ErrorKind, Headers, MessageId,
-    Outcome, Push, Pushed, Result, Settled, Timestamp,
+    DeadLetter, DeathReason, Depth, Disposition, Due, Error, ErrorKind, MessageId, Outcome, Push,
+    Pushed, Result, Settled, Timestamp,
 };
 use redis::cmd;
 
@@ -182,18 +182,8 @@ pub(super) trait Strategy: Debug + Send + Sync + 'static {
 
 /// A dead letter of which only the message is known.
 pub(super) fn buried(id: MessageId, body: Bytes) -> DeadLetter {
-    DeadLetter {
-        id,
-        body,
-        headers: Headers::default(),
-        reason: DeathReason::Buried(String::new()),
-        failure: None,
-        attempts: 1,
-        priority: 0,
-        group: None,
-        pushed_at: Timestamp::default(),
-        died_at: Timestamp::default(),
-    }
+    let (reason, never) = (DeathReason::Buried(String::new()), Timestamp::default());
+    DeadLetter::new(id, body, reason, 1, never, never)
 }
 
 /// The error of the nth entry of a batch whose entries are sent one by one: the entries before it are done.

@@ -35,9 +35,10 @@ pub(super) async fn depth(server: &Connection, key: &str, until: u64) -> Result<
     let due = cmd("ZCOUNT").arg(key).arg(LEAST).arg(until).take();
     let all = cmd("ZCARD").arg(key).take();
     let counts: Vec<u64> = server.pipeline(vec![due, all]).await?;
-    Ok(Depth {
-        ready: counts[0],
-        delayed: counts[1].saturating_sub(counts[0]),
-        ..Depth::default()
-    })
+    Ok(Depth::new(
+        counts[0],
+        counts[1].saturating_sub(counts[0]),
+        0,
+        0,
+    ))
 }

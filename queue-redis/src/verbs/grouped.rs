@@ -81,7 +81,7 @@ impl GroupedQueue for Queue<Grouped> {
         while reply.len() > 0 {
             entries.push(group(&mut reply, now)?);
         }
-        Ok(Paged { entries, next })
+        Ok(Paged::new(entries, next))
     }
 }
 
@@ -99,20 +99,18 @@ fn group(reply: &mut Reply, now: Timestamp) -> Result<Group> {
     let due = time(reply)?;
     let (weight, at_once) = (reply.count()?, reply.count()?);
     let (rule_ends, paused_until) = (time(reply)?, reply.number()?);
-    Ok(Group {
-        key,
-        ready,
-        held: u32::try_from(held).unwrap_or(u32::MAX),
-        oldest_ready: since.map(|since| now.since(since)),
-        may_run,
-        held_by: frame::id(held_by),
-        waits: due.map(|due| due.since(now)),
-        at_once: u32::try_from(at_once).unwrap_or(u32::MAX),
-        weight: u32::try_from(weight).unwrap_or(u32::MAX),
-        rule_ends: rule_ends.map(|end| end.since(now)),
-        paused: time_of(paused_until).map(|end| end.since(now)),
-        parked: paused_until == -2,
-    })
+    let mut group = Group::new(key, u32::try_from(at_once).unwrap_or(u32::MAX));
+    group.ready = ready;
+    group.held = u32::try_from(held).unwrap_or(u32::MAX);
+    group.oldest_ready = since.map(|since| now.since(since));
+    group.may_run = may_run;
+    group.held_by = frame::id(held_by);
+    group.waits = due.map(|due| due.since(now));
+    group.weight = u32::try_from(weight).unwrap_or(u32::MAX);
+    group.rule_ends = rule_ends.map(|end| end.since(now));
+    group.paused = time_of(paused_until).map(|end| end.since(now));
+    group.parked = paused_until == -2;
+    Ok(group)
 }
 
 /// A time, or -1 for none.

@@ -223,10 +223,7 @@ fn deal(
     let mut deliveries = leased.deliveries.into_iter();
     let deal = |request: &&BatchedCall| {
         let settled = settled.by_ref().take(request.acks.len()).collect();
-        let leased = Leased {
-            deliveries: deliveries.by_ref().take(request.max).collect(),
-            next: None,
-        };
+        let leased = Leased::of(deliveries.by_ref().take(request.max).collect());
         Ok((settled, leased))
     };
     requests.iter().map(deal).collect()

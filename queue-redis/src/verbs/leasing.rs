@@ -110,7 +110,10 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         self.checked(Extension::check_all(extensions))?;
         let millis = self.checked(limits::lease_millis(lease_time))?;
         let mut call = self.handle.prepare(&K::SCRIPTS.extend).with(millis);
-        for Extension { receipt, progress } in extensions {
+        for Extension {
+            receipt, progress, ..
+        } in extensions
+        {
             let lease = frame::lease(*receipt);
             match progress {
                 None => call.push(&lease[..]),
@@ -170,7 +173,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         };
         let (dead, next) = self.handle.look(call, read).await?;
         let entries = dead.into_iter().map(Dead::letter).collect();
-        Ok(Paged { entries, next })
+        Ok(Paged::new(entries, next))
     }
 
     async fn revive(&self, ids: &[MessageId]) -> Result<Vec<Revived>> {
@@ -268,7 +271,7 @@ impl<K: LeasingKind> Leasing for Queue<K> {
         };
         let (shown, next) = self.handle.look(call, read).await?;
         let entries = shown.into_iter().filter_map(Shown::peeked).collect();
-        Ok(Paged { entries, next })
+        Ok(Paged::new(entries, next))
     }
 
     async fn find(&self, ids: &[MessageId]) -> Result<Vec<Found>> {

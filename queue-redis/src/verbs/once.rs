@@ -131,9 +131,6 @@ impl OnceStore for Once {
 
     async fn counts(&self) -> Result<OnceCounts> {
         let mut reply = self.run(&self.prepare(&scripts::ONCE_COUNTS)).await?;
-        Ok(OnceCounts {
-            claimed: reply.count()?,
-            done: reply.count()?,
-        })
+        Ok(OnceCounts::new(reply.count()?, reply.count()?))
     }
 }

@@ -92,7 +92,7 @@ impl RotatingQueue for Ring {
             next = Some(Duration::ZERO);
         }
         poll.succeeded(next);
-        Ok(Rotated { items, next })
+        Ok(Rotated::new(items, next))
     }
 
     async fn wait_for_turn(&self, timeout: Duration) -> Result<()> {
@@ -110,7 +110,7 @@ impl RotatingQueue for Ring {
         };
         let (items, next) = self.handle.look(call, read).await?;
         let entries = items.into_iter().filter_map(Item::message).collect();
-        Ok(Paged { entries, next })
+        Ok(Paged::new(entries, next))
     }
 
     async fn remove(&self, ids: &[MessageId]) -> Result<u64> {

@@ -186,7 +186,8 @@ impl SettleAndLease {
                 None => damaged.push(Settlement::bury(receipt, DAMAGED)),
             }
         }
-        let mut leased = Leased { deliveries, next };
+        let mut leased = Leased::of(deliveries);
+        leased.next = next;
         if !damaged.is_empty() {
             self.bury(&damaged).await;
             // There may be others behind the damaged messages.

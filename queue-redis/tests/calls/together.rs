@@ -137,7 +137,8 @@ async fn acks_at_the_same_time_share_a_call_and_only_the_holder_of_a_lost_lease_
     let some = NonZeroUsize::new(64).expect("it is not 0");
     let leased = queue.lease(some, LEASE).await?;
     let lost = leased.deliveries[7].receipt;
-    queue.settle_one(Settlement::ack(lost)).await?;
+    let settled = queue.settle_one(Settlement::ack(lost)).await?;
+    assert_eq!(settled, Settled::Done);
     let before = server.command_counts()?;
     let acks = leased.deliveries.iter().map(|delivery| {
         let (queue, receipt) = (Arc::clone(&queue), delivery.receipt);

@@ -29,7 +29,8 @@ async fn no_client_sends_its_time() {
         let receipt = delivery.expect("it is there").receipt;
         leasing.extend_one(receipt, LEASE).await.expect("extend");
         let retry = Settlement::retry(receipt, Duration::from_millis(1));
-        leasing.settle_one(retry).await.expect("retry");
+        let settled = leasing.settle_one(retry).await.expect("retry");
+        assert_eq!(settled, Settled::Done);
         let delivery = leasing.receive_one(LEASE, HOUR).await.expect("receive");
         let delivery = delivery.expect("it comes back");
         leasing.ack(delivery.receipt).await.expect("ack");

@@ -152,10 +152,7 @@ async fn an_item_that_is_removed_before_its_body_is_here_is_left_out() {
     let rotated = rotated.expect("nobody did anything wrong");
     assert_eq!((ids(&rotated.items), rotated.next), (vec![2], None));
     let (rotated, ()) = tokio::join!(slow.rotate(NonZeroUsize::MIN), meanwhile(3));
-    let nothing = Rotated {
-        items: Vec::new(),
-        next: Some(Duration::ZERO),
-    };
+    let nothing = Rotated::new(Vec::new(), Some(Duration::ZERO));
     assert_eq!(rotated.expect("nobody did anything wrong"), nothing);
     let (listed, ()) = tokio::join!(slow.list(Page::first(3)), meanwhile(5));
     let listed = listed.expect("nobody did anything wrong").entries;

@@ -5,7 +5,7 @@ use queue_core::*;
 use queue_redis::recipes::*;
 
 use crate::{
-    ground::{Ground, LONG, SOON, START, bodies, end, lease_bodies, name, push, take},
+    ground::{Ground, LONG, SOON, START, bodies, end, end_live, lease_bodies, name, push, take},
     recipes::{self, QUEUE},
 };
 
@@ -37,7 +37,7 @@ async fn no_companion_has_the_name_of_a_queue() {
         push(&queue, &["held", "buried"]).await;
         ground.distribute();
         let taken = take(&queue, 1).await.remove(0);
-        end(&queue, Settlement::bury(taken.receipt, "why")).await;
+        end_live(&queue, Settlement::bury(taken.receipt, "why")).await;
         take(&queue, 1).await;
         for key in ground.foreign().run::<Vec<String>>(&["KEYS", "*"]) {
             let known = made.keys.iter().any(|(known, _)| *known == key);
@@ -54,7 +54,7 @@ async fn queues_named_like_companions_are_queues_of_their_own() {
     let jobs = ground.open(SharedBackup::default(), "jobs").await;
     push(&jobs, &["held", "buried"]).await;
     let taken = take(&jobs, 2).await;
-    end(&jobs, Settlement::bury(taken[1].receipt, "why")).await;
+    end_live(&jobs, Settlement::bury(taken[1].receipt, "why")).await;
     for other in ["jobs:backup", "jobs:dead", "jobs:backup:w7"] {
         let queue = ground.open(list(), other).await;
         assert_eq!(lease_bodies(&queue, 9).await, [] as [Bytes; 0], "{other}");
@@ -135,7 +135,7 @@ async fn messages_in_hand_are_under_the_key_that_is_set() {
         assert_eq!(bodies(&taken), ["m"]);
         one.holds(expected);
         let retry = Settlement::retry(taken[0].receipt, LONG);
-        end(&queue, retry).await;
+        end_live(&queue, retry).await;
     }
     one.holds(&[&*format!("zset k: {until} m"), "hash tries: m=1"]);
     let lock = KeyLock::default().lock_prefix("once:");
@@ -152,7 +152,7 @@ async fn messages_in_hand_are_under_the_key_that_is_set() {
     let mails = one.open(once, "mails").await;
     push(&mails, &[r#"{"id":7}"#]).await;
     let taken = take(&mails, 1).await.remove(0);
-    end(&mails, Settlement::ack(taken.receipt)).await;
+    end_live(&mails, Settlement::ack(taken.receipt)).await;
     one.holds(&[
         "list gifts: rose",
         &format!("string once:ann: {}", id.get()),

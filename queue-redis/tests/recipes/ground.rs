@@ -151,7 +151,7 @@ pub(crate) async fn take_all_and_ack(queue: &AnyQueue, count: usize) -> Vec<Byte
         let taken = take(queue, count - all.len()).await;
         all.extend(bodies(&taken));
         for delivery in taken {
-            end(queue, Settlement::ack(delivery.receipt)).await;
+            end_live(queue, Settlement::ack(delivery.receipt)).await;
         }
     }
     all
@@ -161,6 +161,12 @@ pub(crate) async fn take_all_and_ack(queue: &AnyQueue, count: usize) -> Vec<Byte
 pub(crate) async fn end(queue: &AnyQueue, settlement: Settlement) -> Settled {
     let settled = leasing(queue).settle(&[settlement]).await;
     settled.expect("it settles")[0]
+}
+
+/// Settles one lease, which must be live.
+pub(crate) async fn end_live(queue: &AnyQueue, settlement: Settlement) {
+    let settled = end(queue, settlement).await;
+    assert_ne!(settled, Settled::LeaseLost, "the lease is live");
 }
 
 pub(crate) async fn depth(queue: &AnyQueue) -> Depth {

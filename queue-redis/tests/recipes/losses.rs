@@ -6,7 +6,7 @@ use std::time::Duration;
 use queue_core::*;
 use queue_redis::recipes::*;
 
-use crate::ground::{Ground, LONG, SOON, counts, end, lease_bodies, leasing, push, take};
+use crate::ground::{Ground, LONG, SOON, counts, end_live, lease_bodies, leasing, push, take};
 
 /// A client that dies and stays away keeps its message.
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn a_claim_of_a_body_that_was_deferred_meanwhile_comes_early() {
     let query = ["ZRANGEBYSCORE", "delay_queue:q", "-inf", &now];
     assert_eq!(foreign.run::<Vec<String>>(&query), ["m"]);
     let held = take(&other, 1).await.remove(0);
-    end(&other, Settlement::defer(held.receipt, LONG)).await;
+    end_live(&other, Settlement::defer(held.receipt, LONG)).await;
     assert_eq!(counts(&other).await, [0, 1, 0, 0], "due in an hour");
     let claimed: u64 = foreign.run(&["ZREM", "delay_queue:q", "m"]);
     assert_eq!(claimed, 1, "and taken now");
@@ -163,7 +163,7 @@ async fn a_returned_message_in_a_blocked_handle_is_overtaken() {
         tokio::spawn(async move { queue.wait_for_arrival(crate::until::PATIENCE).await })
     };
     ground.until_blocked().await;
-    end(&other, Settlement::release(held.receipt)).await;
+    end_live(&other, Settlement::release(held.receipt)).await;
     waits.await.expect("no panic").expect("it waits");
     push(&other, &["less urgent"]).await;
     assert_eq!(lease_bodies(&other, 9).await, ["less urgent"]);

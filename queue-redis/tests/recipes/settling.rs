@@ -5,7 +5,7 @@ use std::time::Duration;
 use queue_core::*;
 
 use crate::{
-    ground::{Ground, START, counts, end, leasing, push, take},
+    ground::{Ground, START, counts, end, end_live, leasing, push, take},
     recipes,
 };
 
@@ -227,7 +227,7 @@ async fn comes_again(ground: &Ground, queue: &AnyQueue, taken: &Delivery, dead: 
         if delivery.body == taken.body {
             came.push(delivery.attempt);
         }
-        end(queue, Settlement::ack(delivery.receipt)).await;
+        end_live(queue, Settlement::ack(delivery.receipt)).await;
     }
     assert_eq!(came.len(), usize::from(!dead));
 }

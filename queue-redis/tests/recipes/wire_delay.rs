@@ -6,7 +6,8 @@ use queue_core::*;
 use queue_redis::recipes::*;
 
 use crate::ground::{
-    Ground, LONG, SOON, START, bodies, counts, end, lease_bodies, leasing, take, take_all_and_ack,
+    Ground, LONG, SOON, START, bodies, counts, end, end_live, lease_bodies, leasing, take,
+    take_all_and_ack,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -201,7 +202,7 @@ async fn with_processing_a_claimed_body_is_scored_by_the_end_of_its_lease() {
     let again = take(&queue, 9).await;
     assert_eq!(bodies(&again), ["m"]);
     assert_eq!(again[0].id(), first[0].id());
-    end(&queue, Settlement::ack(again[0].receipt)).await;
+    end_live(&queue, Settlement::ack(again[0].receipt)).await;
     ground.holds(&[]);
     assert_eq!(
         end(&queue, Settlement::ack(first[0].receipt)).await,

@@ -8,7 +8,7 @@ use queue_redis::recipes::*;
 
 use crate::{
     foreign::TOPIC_PUSH,
-    ground::{Ground, SOON, START, counts, end, lease_bodies, take, take_all_and_ack},
+    ground::{Ground, SOON, START, counts, end_live, lease_bodies, take, take_all_and_ack},
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -103,7 +103,7 @@ async fn a_retry_keeps_what_its_producer_wrote_but_for_the_due_time() {
         let _: u64 = foreign.run(&["LPUSH", active, message]);
         let first = take(&queue, 1).await.remove(0);
         let _: u64 = foreign.run(&["DEL", waiting]);
-        end(&queue, Settlement::retry(first.receipt, SECOND)).await;
+        end_live(&queue, Settlement::retry(first.receipt, SECOND)).await;
         let members: Vec<String> = foreign.run(&["ZRANGE", waiting, "0", "-1"]);
         assert_eq!(members, [&*after]);
         let _: u64 = foreign.run(&["LPUSH", active, &after]);

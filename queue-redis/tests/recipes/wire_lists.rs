@@ -8,8 +8,8 @@ use queue_redis::recipes::*;
 use crate::{
     foreign::Foreign,
     ground::{
-        Ground, LONG, SOON, bodies, end, lease_bodies, leasing, name, push, take, take_all_and_ack,
-        taking,
+        Ground, LONG, SOON, bodies, end, end_live, lease_bodies, leasing, name, push, take,
+        take_all_and_ack, taking,
     },
     patient::patient,
     until::PATIENCE,
@@ -72,10 +72,10 @@ async fn a_blocking_list_goes_in_the_other_direction_too() {
     assert_eq!(first.body, "first");
     push(&jobs, &["third"]).await;
     ground.holds(&["list jobs: second | third"]);
-    end(&jobs, Settlement::release(first.receipt)).await;
+    end_live(&jobs, Settlement::release(first.receipt)).await;
     ground.holds(&["list jobs: first | second | third"]);
     let again = take(&jobs, 1).await.remove(0);
-    end(&jobs, Settlement::retry(again.receipt, Duration::ZERO)).await;
+    end_live(&jobs, Settlement::retry(again.receipt, Duration::ZERO)).await;
     ground.holds(&["list jobs: second | third | first"]);
     assert_eq!(take_all_and_ack(&jobs, 2).await, ["second", "third"]);
     let popped: (String, String) = foreign.run(&["BLPOP", "jobs", "5"]);
@@ -117,7 +117,7 @@ async fn a_private_backup_is_shared_with_others_of_the_same_client() {
         [] as [Bytes; 0],
         "one is in flight"
     );
-    end(&jobs, Settlement::ack(old[0].receipt)).await;
+    end_live(&jobs, Settlement::ack(old[0].receipt)).await;
     ground.holds(&["list jobs: new"]);
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["new"]);
     ground.holds(&[]);
@@ -162,7 +162,7 @@ async fn ours_waits_with_a_private_backup() {
     let _: u64 = ground.foreign().run(&["LPUSH", "jobs", "late", "later"]);
     let late = receiver.await.expect("no panic");
     ground.holds(&["list jobs: later", "list {jobs}:backup:w7: late"]);
-    end(&jobs, Settlement::ack(late[0].receipt)).await;
+    end_live(&jobs, Settlement::ack(late[0].receipt)).await;
     ground.holds(&["list jobs: later"]);
     // A wait that got a message does not keep the next call from waiting.
     assert_eq!(take_all_and_ack(&jobs, 1).await, ["later"]);
@@ -183,7 +183,7 @@ async fn a_shared_backup_is_shared_with_others() {
     let ours: String = foreign.run(&["RPOPLPUSH", "jobs", "{jobs}:backup"]);
     assert_eq!((&*theirs[0].body, &*ours), (&b"theirs"[..], "ours"));
     ground.holds(&["list {jobs}:backup: ours | theirs"]);
-    end(&jobs, Settlement::ack(theirs[0].receipt)).await;
+    end_live(&jobs, Settlement::ack(theirs[0].receipt)).await;
     let removed: u64 = foreign.run(&["LREM", "{jobs}:backup", "1", "ours"]);
     assert_eq!((removed, ground.dump()), (1, vec![]));
 

@@ -7,7 +7,7 @@ use queue_redis::recipes::*;
 
 use crate::{
     foreign::{TOPIC_MOVE, TOPIC_PUSH},
-    ground::{Ground, SOON, START, counts, end, take, take_all_and_ack},
+    ground::{Ground, SOON, START, counts, end_live, take, take_all_and_ack},
 };
 
 const REGISTRY: &str = "delay:meta:topic:wait";
@@ -203,7 +203,7 @@ async fn a_retry_changes_the_due_time_alone() {
         let queue = ground.open(recipe(), "default").await;
         produce(&ground, START, message);
         let first = take(&queue, 1).await;
-        end(
+        end_live(
             &queue,
             Settlement::retry(first[0].receipt, Duration::from_secs(1)),
         )

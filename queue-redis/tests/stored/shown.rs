@@ -203,7 +203,7 @@ async fn settle(out: &mut String, queue: &dyn Leasing, delivery: &Delivery) {
         1 => Settlement::retry_because(delivery.receipt, HOUR, "the first attempt"),
         _ => Settlement::ack(delivery.receipt),
     };
-    queue
+    let _ = queue
         .settle_one(settlement)
         .await
         .expect("its lease is live");

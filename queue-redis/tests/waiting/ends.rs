@@ -32,11 +32,7 @@ async fn an_ack_with_a_result_wakes_every_process_that_waits_for_it() -> Test {
         .receive_one(HOUR, PATIENCE)
         .await?
         .expect("it was pushed");
-    let result = KeptResult {
-        result: "done".into(),
-        time: HOUR,
-        at_most: NonZeroU32::MIN,
-    };
+    let result = KeptResult::new("done", HOUR).with_at_most(NonZeroU32::MIN);
     let ack = Settlement::ack_with(delivery.receipt, result);
     assert_eq!(here.settle_one(ack).await?, Settled::Done);
     // Nothing else ends these waits: the clients do not poll on their timers.

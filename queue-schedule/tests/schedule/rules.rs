@@ -350,13 +350,13 @@ pub(crate) async fn c6_a_slot_is_skipped_while_the_last_one_runs() {
         sleep(60 * SECOND).await;
         let next = queue.receive_one(MINUTE, Duration::ZERO).await.unwrap();
         let retry = Settlement::retry(next.unwrap().receipt, 90 * SECOND);
-        queue.settle_one(retry).await.unwrap();
+        assert_eq!(queue.settle_one(retry).await.unwrap(), Settled::Done);
         sleep(100 * SECOND).await;
         let again = queue.receive_one(MINUTE, Duration::ZERO).await.unwrap();
         let again = again.unwrap();
         assert_eq!(again.attempt, 2);
         let buried = Settlement::bury(again.receipt, "enough");
-        queue.settle_one(buried).await.unwrap();
+        assert_eq!(queue.settle_one(buried).await.unwrap(), Settled::Dead);
     };
     // The number of schedulers does not matter.
     tokio::join!(run(), run(), run(), consumer);

@@ -43,11 +43,7 @@ impl ModelEntry {
     }
 
     pub(super) fn message(&self) -> Message {
-        Message {
-            id: self.id,
-            body: self.body.clone(),
-            headers: self.headers.clone(),
-        }
+        Message::new(self.id, self.body.clone(), self.headers.clone())
     }
 
     pub(super) fn group(&self) -> Option<Bytes> {

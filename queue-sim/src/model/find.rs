@@ -46,21 +46,21 @@ fn found(entry: &ModelEntry, now: u64) -> Found {
             Some((end, result)) if now < *end => Found::Done(result.clone()),
             _ => Found::Gone,
         },
-        ModelPlace::Dead(death) => Found::Dead {
-            attempts: entry.attempts,
-            reason: death.reason.clone(),
-            failure: entry.failure.clone(),
-            pushed_at: Timestamp::from_millis(entry.pushed),
-            died_at: Timestamp::from_millis(death.at),
-        },
-        _ => Found::Present {
-            attempts: entry.attempts,
-            age: Duration::from_millis(now.saturating_sub(entry.pushed)),
-            failure: entry.failure.clone(),
-            standing: match entry.deadline().or(entry.due()) {
+        ModelPlace::Dead(death) => Found::dead(
+            entry.attempts,
+            death.reason.clone(),
+            entry.failure.clone(),
+            Timestamp::from_millis(entry.pushed),
+            Timestamp::from_millis(death.at),
+        ),
+        _ => Found::present(
+            entry.attempts,
+            Duration::from_millis(now.saturating_sub(entry.pushed)),
+            entry.failure.clone(),
+            match entry.deadline().or(entry.due()) {
                 Some(time) if now < time => standing(entry, queue_core::Place::Delayed, now),
                 _ => Standing::Ready,
             },
-        },
+        ),
     }
 }

@@ -186,10 +186,7 @@ impl LeasingModel {
         limits::page(page.limit)?;
         let now = self.begin(now);
         if page.after.is_some() {
-            return Ok(Paged {
-                entries: Vec::new(),
-                next: Some(UNDETERMINED),
-            });
+            return Ok(Paged::new(Vec::new(), Some(UNDETERMINED)));
         }
         let ReadyOrder::Groups { strict, .. } = self.order else {
             return Err(ErrorKind::Invalid);
@@ -212,21 +209,18 @@ impl LeasingModel {
             let may_run = first.is_some() && held < at_once && !own_rule.is_paused();
             let left = |time: u64| Duration::from_millis(time.saturating_sub(now));
             let held_by = holding().next().filter(|_| strict);
-            let group = Group {
-                key: name.1.clone(),
-                ready: first.iter().count() as u64 + waiting.count() as u64,
-                held,
-                oldest_ready: first
-                    .map(|entry| Duration::from_millis(now.saturating_sub(entry.ready_since))),
-                may_run,
-                at_once,
-                weight: self.turns.weight(name),
-                rule_ends: own_rule.rule.map(|(.., end)| left(end)),
-                paused: own_rule.paused_until.map(left),
-                parked: own_rule.is_parked,
-                held_by: held_by.map(|entry| entry.id),
-                waits: held_by.and_then(ModelEntry::due).map(left),
-            };
+            let mut group = Group::new(name.1.clone(), at_once);
+            group.ready = first.iter().count() as u64 + waiting.count() as u64;
+            group.held = held;
+            group.oldest_ready =
+                first.map(|entry| Duration::from_millis(now.saturating_sub(entry.ready_since)));
+            group.may_run = may_run;
+            group.weight = self.turns.weight(name);
+            group.rule_ends = own_rule.rule.map(|(.., end)| left(end));
+            group.paused = own_rule.paused_until.map(left);
+            group.parked = own_rule.is_parked;
+            group.held_by = held_by.map(|entry| entry.id);
+            group.waits = held_by.and_then(ModelEntry::due).map(left);
             let turn = if may_run {
                 (*turn).max(self.turns.time)
             } else {
@@ -238,10 +232,7 @@ impl LeasingModel {
         let mut groups: Vec<Group> = groups.into_iter().map(|(.., group)| group).collect();
         let more = groups.len() > page.limit;
         groups.truncate(page.limit);
-        Ok(Paged {
-            entries: groups,
-            next: more.then_some(UNDETERMINED),
-        })
+        Ok(Paged::new(groups, more.then_some(UNDETERMINED)))
     }
 
     /// Notes a delivery.

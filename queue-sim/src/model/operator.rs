@@ -120,16 +120,16 @@ impl LeasingModel {
         let sizes: Vec<usize> = rest.iter().map(|at| self.entries[*at].size()).collect();
         let count = limits::carried(&sizes, page.limit);
         let more = count < rest.len();
-        Ok(Paged {
-            entries: rest[..count]
+        Ok(Paged::new(
+            rest[..count]
                 .iter()
                 .filter_map(|at| letter(&self.entries[*at]))
                 .collect(),
-            next: rest[..count]
+            rest[..count]
                 .last()
                 .filter(|_| more)
                 .map(|at| Cursor::new(order(at))),
-        })
+        ))
     }
 
     /// Puts dead letters back at the tail.
@@ -275,12 +275,7 @@ impl LeasingModel {
         let leased = self.count(|entry| later(entry.deadline()));
         let dead = self.count(|entry| entry.death().is_some());
         let held = self.count(|entry| !entry.is_gone());
-        Depth {
-            ready: held - delayed - leased - dead,
-            delayed,
-            leased,
-            dead,
-        }
+        Depth::new(held - delayed - leased - dead, delayed, leased, dead)
     }
 
     /// The longest time that the head of a line has been ready.
@@ -310,16 +305,17 @@ impl LeasingModel {
 
 fn letter(entry: &ModelEntry) -> Option<DeadLetter> {
     let death = entry.death()?;
-    Some(DeadLetter {
-        id: entry.id,
-        body: entry.body.clone(),
-        headers: entry.headers.clone(),
-        reason: death.reason.clone(),
-        failure: entry.failure.clone(),
-        attempts: entry.attempts,
-        priority: entry.priority,
-        group: entry.group(),
-        pushed_at: Timestamp::from_millis(entry.pushed),
-        died_at: Timestamp::from_millis(death.at),
-    })
+    let mut letter = DeadLetter::new(
+        entry.id,
+        entry.body.clone(),
+        death.reason.clone(),
+        entry.attempts,
+        Timestamp::from_millis(entry.pushed),
+        Timestamp::from_millis(death.at),
+    );
+    letter.headers = entry.headers.clone();
+    letter.failure = entry.failure.clone();
+    letter.priority = entry.priority;
+    letter.group = entry.group();
+    Some(letter)
 }

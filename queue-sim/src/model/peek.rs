@@ -52,10 +52,7 @@ impl LeasingModel {
         let mut shown = 0;
         if let Some(after) = page.after {
             if after == UNDETERMINED || after.get() & !SHOWN != digest {
-                return Ok(Paged {
-                    entries: Vec::new(),
-                    next: Some(UNDETERMINED),
-                });
+                return Ok(Paged::new(Vec::new(), Some(UNDETERMINED)));
             }
             shown = after.get() & SHOWN;
         }
@@ -63,30 +60,31 @@ impl LeasingModel {
         let sizes: Vec<usize> = line.iter().map(|at| self.entries[*at].size()).collect();
         let count = limits::carried(&sizes, page.limit);
         let more = count < line.len();
-        Ok(Paged {
-            entries: line[..count]
+        Ok(Paged::new(
+            line[..count]
                 .iter()
                 .map(|at| peeked(&self.entries[*at], place, now))
                 .collect(),
-            next: more.then(|| Cursor::new(digest | (shown + count as u64))),
-        })
+            more.then(|| Cursor::new(digest | (shown + count as u64))),
+        ))
     }
 }
 
 fn peeked(entry: &ModelEntry, place: queue_core::Place, now: u64) -> Peeked {
-    Peeked {
-        message: entry.message(),
-        attempts: entry.attempts,
-        age: Duration::from_millis(now.saturating_sub(entry.pushed)),
-        failure: entry.failure.clone(),
-        priority: entry.priority,
-        group: entry.group(),
-        time_to_live: entry.outdates.map(|(end, then)| TimeToLive {
-            limit: Duration::from_millis(end.saturating_sub(now)),
-            then,
-        }),
-        standing: standing(entry, place, now),
-    }
+    let mut peeked = Peeked::new(
+        entry.message(),
+        entry.attempts,
+        Duration::from_millis(now.saturating_sub(entry.pushed)),
+        standing(entry, place, now),
+    );
+    peeked.failure = entry.failure.clone();
+    peeked.priority = entry.priority;
+    peeked.group = entry.group();
+    peeked.time_to_live = entry.outdates.map(|(end, then)| TimeToLive {
+        limit: Duration::from_millis(end.saturating_sub(now)),
+        then,
+    });
+    peeked
 }
 
 /// The place of a message, which a peek at `place` shows.
@@ -98,16 +96,16 @@ pub(super) fn standing(entry: &ModelEntry, place: queue_core::Place, now: u64) -
             deadline,
             holder,
             progress,
-        } => Standing::Leased {
-            receipt: Receipt::new(entry.id, *token),
-            time_left: until(*deadline),
-            holder: holder.clone(),
-            progress: progress.clone(),
-        },
+        } => Standing::leased(
+            Receipt::new(entry.id, *token),
+            until(*deadline),
+            holder.clone(),
+            progress.clone(),
+        ),
         // On a delay queue, a due message is ready.
-        ModelPlace::Delayed { due } if place == queue_core::Place::Delayed => Standing::Delayed {
-            due_in: until(*due),
-        },
+        ModelPlace::Delayed { due } if place == queue_core::Place::Delayed => {
+            Standing::delayed(until(*due))
+        }
         _ => Standing::Ready,
     }
 }

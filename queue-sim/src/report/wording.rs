@@ -270,12 +270,13 @@ impl Words {
         let time = |left: Duration| self.time(at) + i128::from(millis_ceil(left));
         match standing {
             Standing::Ready => name.to_owned(),
-            Standing::Delayed { due_in } => format!("{name} due at t={}", time(*due_in)),
+            Standing::Delayed { due_in, .. } => format!("{name} due at t={}", time(*due_in)),
             Standing::Leased {
                 receipt,
                 time_left,
                 holder,
                 progress,
+                ..
             } => {
                 let mut leased = self.receipt(queue, *receipt);
                 leased.push_str(&format!(" <{}", time(*time_left)));

@@ -150,13 +150,15 @@ fn disposition(actor: &Actor) -> Disposition {
 /// run.
 fn ack(actor: &Actor) -> Disposition {
     let now = actor.now().as_millis();
-    let kept = (now % 2 == 1).then(|| KeptResult {
-        result: format!("ready at {now}").into(),
-        time: match now % 3 {
-            0 => Duration::from_millis(1 + now % 40),
-            _ => Duration::from_secs(60),
-        },
-        at_most: NonZeroU32::MIN.saturating_add((now % 5 / 2) as u32),
+    let kept = (now % 2 == 1).then(|| {
+        KeptResult::new(
+            format!("ready at {now}"),
+            match now % 3 {
+                0 => Duration::from_millis(1 + now % 40),
+                _ => Duration::from_secs(60),
+            },
+        )
+        .with_at_most(NonZeroU32::MIN.saturating_add((now % 5 / 2) as u32))
     });
     match kept.filter(|_| has(actor, Feature::Results)) {
         Some(kept) => Disposition::AckWith(Box::new(kept)),
@@ -174,9 +176,10 @@ fn extensions(actor: &Actor, receipts: &[Receipt]) -> Vec<Extension> {
     let now = actor.now().as_millis();
     let reports = !now.is_multiple_of(3) && has(actor, Feature::Progress);
     let progress = reports.then(|| Bytes::from(format!("page {now}")));
-    let with_progress = |receipt: &Receipt| Extension {
-        receipt: *receipt,
-        progress: progress.clone(),
+    let with_progress = |receipt: &Receipt| {
+        let mut extension = Extension::from(*receipt);
+        extension.progress = progress.clone();
+        extension
     };
     receipts.iter().map(with_progress).collect()
 }

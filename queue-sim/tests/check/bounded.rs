@@ -60,10 +60,7 @@ fn b1_too_many_are_held() {
 #[test]
 fn b1_the_depth_says_too_many() {
     let mut history = full_of(&["a", "b"]);
-    let depth = Depth {
-        ready: 3,
-        ..Depth::default()
-    };
+    let depth = Depth::new(3, 0, 0, 0);
     history.says(Call::Depth, Answer::Depth(depth));
     history.breaks("B1");
 }
@@ -182,11 +179,7 @@ fn a_reconfiguration_with_the_stored_capacity_drops_nothing() {
     history.call(Call::Counters);
     history.holds();
     history.call(Call::Resize(NonZeroUsize::MIN));
-    let depth = Depth {
-        ready: 1,
-        leased: 1,
-        ..Depth::default()
-    };
+    let depth = Depth::new(1, 0, 1, 0);
     history.says(Call::Depth, Answer::Depth(depth));
     history.breaks("B1");
 }

@@ -216,10 +216,7 @@ fn l13_more_dead_letters_than_are_kept() {
         let delivery = history.take();
         history.settle(Settlement::bury(delivery.receipt, body));
     }
-    let depth = Depth {
-        dead: 3,
-        ..Depth::default()
-    };
+    let depth = Depth::new(0, 0, 0, 3);
     history.says(Call::Depth, Answer::Depth(depth));
     history.breaks("L13");
 }
@@ -228,22 +225,15 @@ fn l13_more_dead_letters_than_are_kept() {
 fn l13_a_letter_has_another_reason() {
     let (mut history, delivery) = HistoryBuilder::leased();
     history.settle(Settlement::bury(delivery.receipt, "no"));
-    let letter = DeadLetter {
-        id: delivery.id(),
-        body: delivery.body,
-        headers: Headers::new(),
-        reason: DeathReason::Buried("yes".to_owned()),
-        failure: None,
-        attempts: 1,
-        priority: 0,
-        group: None,
-        pushed_at: queue_sim::world::EPOCH,
-        died_at: queue_sim::world::EPOCH,
-    };
-    let page = Paged {
-        entries: vec![letter],
-        next: None,
-    };
+    let letter = DeadLetter::new(
+        delivery.id(),
+        delivery.body,
+        DeathReason::Buried("yes".to_owned()),
+        1,
+        queue_sim::world::EPOCH,
+        queue_sim::world::EPOCH,
+    );
+    let page = Paged::new(vec![letter], None);
     history.says(Call::DeadLetters(Page::first(9)), Answer::DeadLetters(page));
     history.breaks("L13");
 }

@@ -26,10 +26,10 @@ fn rotate(history: &mut HistoryBuilder) -> Message {
 }
 
 fn visits(items: &[&Message]) -> Answer {
-    Answer::Rotated(Rotated {
-        items: items.iter().map(|item| (*item).clone()).collect(),
-        next: None,
-    })
+    Answer::Rotated(Rotated::new(
+        items.iter().map(|item| (*item).clone()).collect(),
+        None,
+    ))
 }
 
 fn one() -> Call {
@@ -97,11 +97,7 @@ fn ends_now(history: &mut HistoryBuilder) {
 /// A rotation of two items answers only the second; the first is removed once that is executed.
 fn leaves_out_the_first(removal_comes_before_the_answer: bool) -> HistoryBuilder {
     let mut history = ring(RotatingConfig::default());
-    let second = Message {
-        id: MessageId::new(2),
-        body: "b".into(),
-        headers: Headers::new(),
-    };
+    let second = Message::new(MessageId::new(2), "b".into(), Headers::new());
     let two = Call::Rotate(NonZeroUsize::new(2).unwrap());
     history.says(two, visits(&[&second]));
     history.call(Call::Remove(vec![MessageId::new(1)]));
@@ -128,10 +124,7 @@ fn an_item_removed_after_the_answer_may_not_be_left_out() {
 fn a_rotation_that_leaves_out_all_answers_zero_until_next() {
     for next in [Some(ms(0)), Some(ms(1)), None] {
         let mut history = ring(RotatingConfig::default());
-        let nothing = Rotated {
-            items: Vec::new(),
-            next,
-        };
+        let nothing = Rotated::new(Vec::new(), next);
         history.says(one(), Answer::Rotated(nothing));
         history.call(Call::Remove(vec![MessageId::new(1)]));
         ends_now(&mut history);
@@ -211,10 +204,7 @@ fn a_page_goes_on_where_the_last_one_ended_while_the_ring_rotates() {
     let bodies: Vec<_> = rest.entries.iter().map(|item| &item.body[..]).collect();
     assert_eq!(bodies, [b"b", b"c", b"a"]);
     history.holds();
-    let short = Paged {
-        entries: rest.entries[..2].to_vec(),
-        next: None,
-    };
+    let short = Paged::new(rest.entries[..2].to_vec(), None);
     history.says(Call::List(after), Answer::Items(short));
     history.breaks_first("linearisable");
 }

@@ -136,7 +136,8 @@ fn cancelled_messages_do_not_count_in_a_bounded_queues_length() {
         for body in ["a", "b", "c"] {
             queue.offer_one(body, Overflow::Reject).await.unwrap();
         }
-        queue.cancel_one(MessageId::new(2)).await.unwrap();
+        let cancelled = queue.cancel_one(MessageId::new(2)).await.unwrap();
+        assert_eq!(cancelled, Cancelled::Cancelled);
     });
     let mut lengths = history.events.iter().filter_map(|(_, event)| match event {
         Event::Length(_, length) => Some(*length),

@@ -145,7 +145,11 @@ impl Runner {
         let extensions: Vec<Extension> = entries
             .iter()
             .filter_map(|entry| Some((self.lease(entry)?.receipt, entry.progress.clone())))
-            .map(|(receipt, progress)| Extension { receipt, progress })
+            .map(|(receipt, progress)| {
+                let mut extension = Extension::from(receipt);
+                extension.progress = progress;
+                extension
+            })
             .collect();
         if extensions.is_empty() {
             return false;

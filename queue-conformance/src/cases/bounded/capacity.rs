@@ -16,11 +16,11 @@ pub(crate) async fn b1_ready_delayed_and_leased_count_towards_the_capacity(stage
     let deliveries = take(&*queue, 2).await;
     let offered = offer(&queue, Overflow::Reject).await;
     assert_eq!(offered, Offered::Full, "1 ready, 2 leased");
-    settle(&*queue, Settlement::retry(deliveries[0].receipt, ms(50))).await;
+    settle_live(&*queue, Settlement::retry(deliveries[0].receipt, ms(50))).await;
     let offered = offer(&queue, Overflow::Reject).await;
     assert_eq!(offered, Offered::Full, "one of each");
     assert_eq!(depth(&*queue).await, [1, 1, 1, 0]);
-    settle(&*queue, Settlement::bury(deliveries[1].receipt, "dead")).await;
+    settle_live(&*queue, Settlement::bury(deliveries[1].receipt, "dead")).await;
     let offered = offer(&queue, Overflow::Reject).await;
     assert_eq!(offered, accepted(4), "a dead one takes no room");
     stage.advance(50).await;
@@ -202,7 +202,7 @@ pub(crate) async fn b5_resize_trims_the_oldest_at_once_and_reports_them(stage: &
     let queue = stage.bounded(6).await;
     fill(&queue, 6).await;
     let deliveries = take(&*queue, 2).await;
-    settle(&*queue, Settlement::retry(deliveries[0].receipt, ms(90))).await;
+    settle_live(&*queue, Settlement::retry(deliveries[0].receipt, ms(90))).await;
     assert_eq!(queue.resize(count(6)).await.expect("resizes"), []);
     let dropped = queue.resize(count(4)).await.expect("resizes");
     assert_eq!(numbers(&dropped), [3, 4], "in delivery order");
@@ -248,7 +248,7 @@ pub(crate) async fn b5_what_was_leased_at_a_resize_may_exceed_it(stage: &Stage<'
     assert_eq!(depth(&*queue).await, [0, 0, 4, 0]);
     let offered = offer(&queue, Overflow::DropOldest).await;
     assert_eq!(offered, Offered::Full, "all are leased");
-    settle(&*queue, Settlement::release(deliveries[0].receipt)).await;
+    settle_live(&*queue, Settlement::release(deliveries[0].receipt)).await;
     assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
     let offered = offer(&queue, Overflow::DropOldest).await;
     assert_eq!(offered, evicting(5, 1), "one for one");
@@ -263,7 +263,7 @@ pub(crate) async fn b5_delayed_ones_are_trimmed_by_due_time(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
     for (delivery, delay) in take(&*queue, 3).await.iter().zip([3, 1, 2]) {
-        settle(&*queue, Settlement::defer(delivery.receipt, LONG * delay)).await;
+        settle_live(&*queue, Settlement::defer(delivery.receipt, LONG * delay)).await;
     }
     let dropped = numbers(&queue.resize(count(1)).await.expect("resizes"));
     assert_eq!(dropped, [2, 3]);

@@ -53,7 +53,7 @@ pub(crate) async fn l13_a_revival_counts_each_message_that_one_call_leased(stage
     for expected in [Revived::Full, Revived::Revived] {
         let revived = queue.revive(&[letter]).await.expect("revives");
         assert_eq!(revived, [expected]);
-        settle(&*queue, acks[0].clone()).await;
+        settle_live(&*queue, acks[0].clone()).await;
     }
     assert_eq!(depth(&*queue).await, [3, 0, 4, 0]);
 }

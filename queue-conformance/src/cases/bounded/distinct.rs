@@ -52,7 +52,7 @@ pub(crate) async fn b7_a_leased_entry_is_untouched_and_a_new_one_added(stage: &S
     put(&queue, keyed("x")).await;
     let leased = take_one(&*queue).await;
     assert_eq!(put(&queue, keyed("x")).await, accepted(2));
-    settle(&*queue, Settlement::release(leased.receipt)).await;
+    settle_live(&*queue, Settlement::release(leased.receipt)).await;
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
     let offered = put(&queue, keyed("x")).await;
     assert_eq!(offered, replacing(3, 2), "the key passed on");
@@ -69,7 +69,7 @@ pub(crate) async fn b7_the_end_of_a_former_holder_frees_no_key(stage: &Stage<'_>
         let former = take_one(&*queue).await;
         let second = put(&queue, keyed("x")).await;
         assert_eq!(second, accepted(first + 1), "the key passes to it");
-        settle(&*queue, end(former.receipt)).await;
+        settle_live(&*queue, end(former.receipt)).await;
         let third = put(&queue, keyed("x")).await;
         assert_eq!(third, replacing(first + 2, first + 1), "and stays with it");
         assert_eq!(drain(&*queue).await, [first + 2]);
@@ -80,11 +80,11 @@ pub(crate) async fn b7_a_returned_entry_is_replaced_again(stage: &Stage<'_>) {
     let queue = stage.bounded(9).await;
     put(&queue, keyed("x")).await;
     let first = take_one(&*queue).await;
-    settle(&*queue, Settlement::release(first.receipt)).await;
+    settle_live(&*queue, Settlement::release(first.receipt)).await;
     let offered = put(&queue, keyed("x")).await;
     assert_eq!(offered, replacing(2, 1), "released");
     let second = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(second.receipt, ms(50))).await;
+    settle_live(&*queue, Settlement::retry(second.receipt, ms(50))).await;
     let offered = put(&queue, keyed("x")).await;
     assert_eq!(offered, replacing(3, 2), "delayed");
     take_for(&*queue, 1, ms(10)).await;
@@ -139,7 +139,7 @@ pub(crate) async fn b7_a_cancelled_messages_key_is_free(stage: &Stage<'_>) {
     let former = take_one(&*queue).await;
     let third = put(&queue, keyed("x")).await;
     assert_eq!(third, accepted(3), "the key passes to it");
-    settle(&*queue, Settlement::release(former.receipt)).await;
+    settle_live(&*queue, Settlement::release(former.receipt)).await;
     assert_eq!(cancel(&*queue, &[2]).await, gone);
     let fourth = put(&queue, keyed("x")).await;
     assert_eq!(fourth, replacing(4, 3), "and stays with it");

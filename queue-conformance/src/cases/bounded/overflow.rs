@@ -79,8 +79,8 @@ pub(crate) async fn b2_what_came_back_is_next_and_is_dropped_first(stage: &Stage
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     let deliveries = take(&*queue, 3).await;
-    settle(&*queue, Settlement::release(deliveries[2].receipt)).await;
-    settle(&*queue, Settlement::release(deliveries[1].receipt)).await;
+    settle_live(&*queue, Settlement::release(deliveries[2].receipt)).await;
+    settle_live(&*queue, Settlement::release(deliveries[1].receipt)).await;
     assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(5, 2));
     assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(6, 3));
     assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(7, 4));
@@ -91,8 +91,8 @@ pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'
     let queue = stage.bounded(4).await;
     fill(&queue, 4).await;
     let deliveries = take(&*queue, 3).await;
-    settle(&*queue, Settlement::retry(deliveries[0].receipt, 2 * LONG)).await;
-    settle(&*queue, Settlement::defer(deliveries[1].receipt, LONG)).await;
+    settle_live(&*queue, Settlement::retry(deliveries[0].receipt, 2 * LONG)).await;
+    settle_live(&*queue, Settlement::defer(deliveries[1].receipt, LONG)).await;
     let batch = vec![Offer::new("x"); 5];
     let offered = queue
         .offer(&batch, Overflow::DropOldest)

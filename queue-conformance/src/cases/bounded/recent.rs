@@ -34,10 +34,10 @@ pub(crate) async fn b6_recent_is_the_reverse_of_the_delivery_order(stage: &Stage
     fill(&queue, 6).await;
     let deliveries = take(&*queue, 5).await;
     let receipt = |index: usize| deliveries[index].receipt;
-    settle(&*queue, Settlement::retry(receipt(0), ms(10))).await;
-    settle(&*queue, Settlement::defer(receipt(1), ms(900))).await;
-    settle(&*queue, Settlement::release(receipt(3))).await;
-    settle(&*queue, Settlement::release(receipt(2))).await;
+    settle_live(&*queue, Settlement::retry(receipt(0), ms(10))).await;
+    settle_live(&*queue, Settlement::defer(receipt(1), ms(900))).await;
+    settle_live(&*queue, Settlement::release(receipt(3))).await;
+    settle_live(&*queue, Settlement::release(receipt(2))).await;
     stage.advance(10).await;
     let newest = recent(&queue, 10).await;
     assert_eq!(newest, [1, 6, 4, 3], "neither delayed nor leased ones");
@@ -59,7 +59,7 @@ pub(crate) async fn l16_what_is_shown_is_the_reverse_of_recent(stage: &Stage<'_>
     let queue = stage.bounded(10).await;
     fill(&queue, 6).await;
     for delivery in take(&*queue, 2).await {
-        settle(&*queue, Settlement::release(delivery.receipt)).await;
+        settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     }
     assert_eq!(cancel(&*queue, &[4]).await, [Cancelled::Cancelled]);
     let mut order = shown(&*queue, Place::Ready).await;
@@ -96,7 +96,7 @@ async fn bury(queue: &Arc<dyn BoundedQueue>, number: u64) {
         } else {
             Settlement::release(receipt)
         };
-        settle(&**queue, settlement).await;
+        settle_live(&**queue, settlement).await;
     }
 }
 

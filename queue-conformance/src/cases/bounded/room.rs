@@ -52,7 +52,7 @@ pub(crate) async fn b4_whatever_makes_room_wakes_a_producer(stage: &Stage<'_>) {
     fill(&queue, 1).await;
     let held = take_one(&*queue).await;
     let waiting = producer(stage, &queue).await;
-    settle(&*queue, Settlement::bury(held.receipt, "dead")).await;
+    settle_live(&*queue, Settlement::bury(held.receipt, "dead")).await;
     let answer = stage.prompt("an offer after a burial", waiting).await;
     assert_eq!(answer, accepted(2));
 
@@ -89,7 +89,7 @@ pub(crate) async fn b4_a_death_by_retry_makes_room(stage: &Stage<'_>) {
     fill(&queue, 1).await;
     let held = take_one(&*queue).await;
     let waiting = producer(stage, &queue).await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, ms(0))).await;
     let answer = stage.prompt("an offer after a death", waiting).await;
     assert_eq!(answer, accepted(2));
 }

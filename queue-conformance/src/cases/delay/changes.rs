@@ -45,7 +45,8 @@ pub(crate) async fn d4_reschedule_moves_what_is_not_leased(stage: &Stage<'_>) {
     ack(&*queue, &leased).await;
     assert_eq!(moved(4, 0).await, Rescheduled::TooLate, "done");
     schedule(&queue, 0).await;
-    queue.cancel_one(id(5)).await.expect("cancels");
+    let cancelled = queue.cancel_one(id(5)).await.expect("cancels");
+    assert_eq!(cancelled, Cancelled::Cancelled);
     assert_eq!(moved(5, 0).await, Rescheduled::TooLate, "cancelled");
     stage.advance(19).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(1)));
@@ -64,7 +65,7 @@ pub(crate) async fn d4_reschedule_keeps_the_attempts(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     schedule(&queue, 0).await;
     let first = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(first.receipt, ms(500))).await;
+    settle_live(&*queue, Settlement::retry(first.receipt, ms(500))).await;
     let past = Due::At(Timestamp::from_millis(0));
     let moved = queue.reschedule(id(1), past).await.expect("reschedules");
     assert_eq!(moved, Rescheduled::Moved);
@@ -81,8 +82,10 @@ pub(crate) async fn d4_rescheduled_messages_keep_to_due_time_then_id(stage: &Sta
         schedule(&queue, delay).await;
     }
     let twenty = Due::After(ms(20));
-    queue.reschedule(id(4), twenty).await.expect("reschedules");
-    queue.reschedule(id(1), twenty).await.expect("reschedules");
+    for number in [4, 1] {
+        let rescheduled = queue.reschedule(id(number), twenty).await;
+        assert_eq!(rescheduled.expect("reschedules"), Rescheduled::Moved);
+    }
     stage.advance(20).await;
     assert_eq!(drain(&*queue).await, [1, 2, 3, 4]);
 }

@@ -78,7 +78,7 @@ pub(crate) async fn l16_messages_are_shown_by_due_time_then_id(stage: &Stage<'_>
     assert_eq!(shown(&*queue, Place::Delayed).await, [6, 5]);
     let first = take_one(&*queue).await;
     stage.advance(1).await;
-    settle(&*queue, Settlement::release(first.receipt)).await;
+    settle_live(&*queue, Settlement::release(first.receipt)).await;
     let order = shown(&*queue, Place::Ready).await;
     assert_eq!(order, [3, 1, 4, 2], "due when it was released");
     assert_eq!(drain(&*queue).await, order);
@@ -96,9 +96,9 @@ pub(crate) async fn d2_what_returns_is_due_when_it_returns(stage: &Stage<'_>) {
         schedule(&queue, due).await;
     }
     stage.advance(60).await;
-    settle(&*queue, Settlement::release(receipt(0))).await;
-    settle(&*queue, Settlement::retry(receipt(1), ms(60))).await;
-    settle(&*queue, Settlement::defer(receipt(2), ms(90))).await;
+    settle_live(&*queue, Settlement::release(receipt(0))).await;
+    settle_live(&*queue, Settlement::retry(receipt(1), ms(60))).await;
+    settle_live(&*queue, Settlement::defer(receipt(2), ms(90))).await;
     stage.advance(200).await;
     // Due: 5 at 50, 2 released at 60, 6 at 95, 1 expired at 100, 7 at 105, 3 retried for 120,
     // 8 at 125, 4 deferred to 150, 9 at 155.
@@ -152,7 +152,7 @@ pub(crate) async fn d2_the_oldest_is_ready_since_its_due_time(stage: &Stage<'_>)
     stage.advance(130).await;
     assert_eq!(oldest().await, Some(ms(30)));
     let delivery = take_one_for(&*queue, ms(50)).await;
-    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     stage.advance(5).await;
     assert_eq!(oldest().await, Some(ms(5)), "a release sets the due time");
     take_one_for(&*queue, ms(50)).await;

@@ -32,10 +32,8 @@ pub(crate) async fn d5_a_message_rescheduled_sooner_wakes_in_time(stage: &Stage<
     let queue = stage.delay().await;
     schedule(&queue, 1_000_000).await;
     let waiting = receiver(stage, &queue).await;
-    queue
-        .reschedule(id(1), ms(60).into())
-        .await
-        .expect("reschedules");
+    let rescheduled = queue.reschedule(id(1), ms(60).into()).await;
+    assert_eq!(rescheduled.expect("reschedules"), Rescheduled::Moved);
     stage
         .within("a receive of the rescheduled", ms(60), waiting)
         .await;
@@ -115,7 +113,7 @@ pub(crate) async fn d5_who_looks_and_goes_leaves_its_watch_to_another(stage: &St
             async move {
                 queue.wait_for_arrival(LONG).await.expect("waits");
                 for taken in take(&*queue, 1).await {
-                    settle(&*queue, Settlement::release(taken.receipt)).await;
+                    settle_live(&*queue, Settlement::release(taken.receipt)).await;
                 }
             }
         };
@@ -149,6 +147,7 @@ pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
     stage.advance(50).await;
     assert_eq!(next().await, Some(ms(0)), "until its lease has expired");
     drain(&*queue).await;
-    queue.cancel_one(id(1)).await.expect("cancels");
+    let cancelled = queue.cancel_one(id(1)).await.expect("cancels");
+    assert_eq!(cancelled, Cancelled::Cancelled);
     assert_eq!(next().await, None);
 }

@@ -20,7 +20,7 @@ pub(crate) async fn l20_a_delivery_says_its_group(stage: &Stage<'_>) {
         let groups: Vec<_> = groups.collect();
         assert_eq!(groups, [Some("a".as_bytes()), Some(long.as_bytes())]);
         for delivery in &deliveries {
-            settle(&*queue, Settlement::release(delivery.receipt)).await;
+            settle_live(&*queue, Settlement::release(delivery.receipt)).await;
         }
     }
 }
@@ -34,8 +34,8 @@ pub(crate) async fn g1_a_group_has_no_more_leases_than_its_limit(stage: &Stage<'
     ack(&*queue, &first[1]).await;
     let next = sorted(take(&*queue, 10).await);
     assert_eq!(ids(&next), [3], "one has left its place");
-    settle(&*queue, Settlement::bury(first[0].receipt, "dead")).await;
-    settle(&*queue, Settlement::retry(next[0].receipt, ms(1_000_000))).await;
+    settle_live(&*queue, Settlement::bury(first[0].receipt, "dead")).await;
+    settle_live(&*queue, Settlement::retry(next[0].receipt, ms(1_000_000))).await;
     let last = sorted(take(&*queue, 10).await);
     assert_eq!(ids(&last), [4, 5], "the dead and the delayed have, too");
     take_nothing(&*queue).await;
@@ -125,7 +125,7 @@ pub(crate) async fn l16_ready_messages_are_shown_by_group(stage: &Stage<'_>) {
     assert_eq!(ready, ["a", "b", "b", "aa"].map(|key| Some(key.into())));
     let leased = groups(peek(&*queue, Place::Leased).await);
     assert_eq!(leased, [Some("a".into())]);
-    settle(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
+    settle_live(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
     let delayed = groups(peek(&*queue, Place::Delayed).await);
     assert_eq!(delayed, [Some("a".into())]);
     let [one, two] = [1, 2].map(count);
@@ -141,20 +141,15 @@ pub(crate) async fn operators_groups_are_shown_with_who_holds_them(stage: &Stage
     let held = take(&*queue, 2).await;
     assert_eq!(ids(&held), [2, 1]);
     stage.advance(40).await;
-    settle(&*queue, Settlement::retry(held[1].receipt, ms(100))).await;
-    let group = |key: &str, ready: u64, held_by: Option<u64>| Group {
-        key: Bytes::from(key.to_owned()),
-        ready,
-        held: held_by.iter().count() as u32,
-        oldest_ready: (ready > 0).then_some(ms(40)),
-        may_run: held_by.is_none(),
-        at_once: 1,
-        weight: 1,
-        rule_ends: None,
-        paused: None,
-        parked: false,
-        held_by: held_by.map(id),
-        waits: None,
+    settle_live(&*queue, Settlement::retry(held[1].receipt, ms(100))).await;
+    let group = |key: &str, ready: u64, held_by: Option<u64>| {
+        let mut group = Group::new(Bytes::from(key.to_owned()), 1);
+        group.ready = ready;
+        group.held = held_by.iter().count() as u32;
+        group.oldest_ready = (ready > 0).then_some(ms(40));
+        group.may_run = held_by.is_none();
+        group.held_by = held_by.map(id);
+        group
     };
     let mut waiting = group("b", 0, Some(1));
     waiting.waits = Some(ms(100));
@@ -211,7 +206,7 @@ pub(crate) async fn g2_the_order_is_stored_and_changes_while_the_queue_is_empty(
     refused(change().await, "2 messages");
     let held = take_one(&*queue).await;
     refused(change().await, "2 messages");
-    settle(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
+    settle_live(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
     refused(change().await, "2 messages");
     queue.purge(count(5)).await.expect("purges");
     assert!(change().await.expect("changes"));
@@ -238,14 +233,14 @@ pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>)
             panic!("a key of {length} bytes: {found:?}")
         };
         let retry = Settlement::retry_because(leased.receipt, ms(3_600_000), "no paper");
-        settle(&*queue, retry).await;
+        settle_live(&*queue, retry).await;
         let found = queue.find_one(pushed.id()).await.expect("finds");
         let Found::Present { failure, .. } = found else {
             panic!("{found:?}")
         };
         assert_eq!(failure.as_deref(), Some("no paper"));
         let other = queue.push_keyed_one("m", key).await.expect("pushes").id();
-        settle(
+        settle_live(
             &*queue,
             Settlement::bury(take_one(&*queue).await.receipt, "dead"),
         )
@@ -269,7 +264,7 @@ pub(crate) async fn l13_a_dead_letter_keeps_its_group(stage: &Stage<'_>) {
         .expect("pushes");
     for _ in 0..3 {
         let held = take_one(&*queue).await;
-        settle(&*queue, Settlement::retry(held.receipt, ms(0))).await;
+        settle_live(&*queue, Settlement::retry(held.receipt, ms(0))).await;
         bury_next(&*queue, "dead").await;
     }
     let mut letters = dead(&*queue).await;

@@ -26,7 +26,7 @@ pub(crate) async fn g2_a_released_message_goes_first(stage: &Stage<'_>) {
     for _ in 0..3 {
         let held = take_one(&*queue).await;
         assert_eq!(held.id(), id(1));
-        settle(&*queue, Settlement::release(held.receipt)).await;
+        settle_live(&*queue, Settlement::release(held.receipt)).await;
     }
     assert_eq!(drain(&*queue).await, [1, 2]);
 }
@@ -38,8 +38,8 @@ pub(crate) async fn g2_a_group_waits_for_its_retry(stage: &Stage<'_>) {
     held.sort_by_key(Delivery::id);
     assert_eq!(ids(&held), [1, 3]);
     let [of_a, of_b] = [0, 1].map(|nth| held[nth].receipt);
-    settle(&*queue, Settlement::retry(of_a, ms(30))).await;
-    settle(&*queue, Settlement::defer(of_b, ms(40))).await;
+    settle_live(&*queue, Settlement::retry(of_a, ms(30))).await;
+    settle_live(&*queue, Settlement::defer(of_b, ms(40))).await;
     push(&*queue, &["a", "b"]).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(30)));
     stage.advance(29).await;
@@ -48,7 +48,7 @@ pub(crate) async fn g2_a_group_waits_for_its_retry(stage: &Stage<'_>) {
     let again = take_one(&*queue).await;
     assert_eq!((again.id(), again.attempt), (id(1), 2));
     take_nothing(&*queue).await;
-    settle(&*queue, Settlement::retry(again.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(again.receipt, ms(0))).await;
     let again = take_one(&*queue).await;
     assert_eq!(
         (again.id(), again.attempt),
@@ -71,12 +71,12 @@ pub(crate) async fn g2_a_message_that_ends_lets_the_next_go(stage: &Stage<'_>) {
     bury_next(&*queue, "dead").await;
     let held = take_one(&*queue).await;
     assert_eq!(held.id(), id(2));
-    settle(&*queue, Settlement::retry(held.receipt, ms(1_000_000))).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, ms(1_000_000))).await;
     take_nothing(&*queue).await;
     assert_eq!(cancel(&*queue, &[2]).await, [Cancelled::Cancelled]);
     let held = take_one(&*queue).await;
     assert_eq!(held.id(), id(3));
-    settle(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
+    settle_live(&*queue, Settlement::defer(held.receipt, ms(1_000_000))).await;
     assert_eq!(cancel(&*queue, &[4]).await, [Cancelled::Cancelled]);
     assert_eq!(queue.purge(count(5)).await.expect("purges"), 1);
     push(&*queue, &["a"]).await;
@@ -89,7 +89,7 @@ pub(crate) async fn g2_an_outdated_message_lets_the_next_go(stage: &Stage<'_>) {
         queue.push_keyed_one(push, "a").await.expect("is accepted");
     }
     let held = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(1_000_000))).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, ms(1_000_000))).await;
     take_nothing(&*queue).await;
     stage.advance(30).await;
     assert_eq!(drain(&*queue).await, [3]);
@@ -100,7 +100,7 @@ pub(crate) async fn g2_in_loose_order_a_retry_holds_up_no_other(stage: &Stage<'_
     let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
     push(&*queue, &["a", "a", "a"]).await;
     let held = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(20))).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, ms(20))).await;
     assert_eq!(next(&*queue, 1).await, [2]);
     stage.advance(20).await;
     assert_eq!(drain(&*queue).await, [3, 1], "at the tail of its group");

@@ -118,19 +118,12 @@ pub(crate) async fn g5_a_rule_without_messages_ends_and_leaves_nothing(stage: &S
     queue.pause_group("a", ms(40)).await.expect("pauses");
     queue.pause_group("b", ms(40)).await.expect("pauses");
     queue.resume_group("b").await.expect("resumes");
-    let mut expected = Group {
-        key: Bytes::from("a"),
-        ready: 0,
-        held: 0,
-        oldest_ready: None,
-        may_run: false,
-        at_once: 1,
-        weight: 4,
-        rule_ends: Some(ms(100)),
-        paused: Some(ms(40)),
-        parked: false,
-        held_by: None,
-        waits: None,
+    let mut expected = {
+        let mut group = Group::new(Bytes::from("a"), 1);
+        group.weight = 4;
+        group.rule_ends = Some(ms(100));
+        group.paused = Some(ms(40));
+        group
     };
     assert_eq!(groups(&*queue).await, [expected.clone()]);
     stage.advance(40).await;

@@ -162,7 +162,7 @@ pub(crate) async fn g4_a_group_that_may_not_run_holds_up_no_other(stage: &Stage<
     push(&*queue, &["a", "b", "a", "a", "c", "c"]).await;
     let held = take(&*queue, 2).await;
     assert_eq!(held.len(), 2);
-    settle(&*queue, Settlement::retry(held[0].receipt, ms(1_000_000))).await;
+    settle_live(&*queue, Settlement::retry(held[0].receipt, ms(1_000_000))).await;
     // A leased group and a waiting group do not hold up the third.
     assert_eq!(ids(&take(&*queue, 9).await).len(), 1);
     take_nothing(&*queue).await;

@@ -131,7 +131,7 @@ async fn prepare(queue: &dyn GroupedQueue, before: Before) -> Option<Delivery> {
     };
     let held = take_one_for(queue, lasts).await;
     if matches!(before, Before::WaitsForRetry) {
-        settle(queue, Settlement::retry(held.receipt, LATE)).await;
+        settle_live(queue, Settlement::retry(held.receipt, LATE)).await;
     }
     Some(held)
 }
@@ -176,7 +176,7 @@ async fn act(queue: &dyn GroupedQueue, way: &str, held: Option<Delivery>) {
             };
         }
     };
-    settle(queue, settlement).await;
+    settle_live(queue, settlement).await;
 }
 
 pub(crate) async fn g6_each_way_in_which_a_group_may_run_wakes_who_waits(stage: &Stage<'_>) {

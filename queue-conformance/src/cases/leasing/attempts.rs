@@ -14,7 +14,7 @@ pub(crate) async fn l6_retry_and_expiry_charge_an_attempt(stage: &Stage<'_>) {
     queue.put_numbered(1).await;
     let first = take_one(&*queue).await;
     assert_eq!(first.attempt, 1, "the first delivery");
-    settle(&*queue, Settlement::retry(first.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(first.receipt, ms(0))).await;
     let second = take_one_for(&*queue, ms(10)).await;
     assert_eq!(second.attempt, 2, "after a retry");
     stage.advance(10).await;
@@ -35,7 +35,7 @@ pub(crate) async fn l6_defer_and_release_refund_the_attempt(stage: &Stage<'_>) {
         assert_eq!(settle(&*queue, refund).await, Settled::Done);
     }
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
     for _ in 0..5 {
         let delivery = take_one(&*queue).await;
         assert_eq!(delivery.attempt, 2, "the retry stays charged");
@@ -121,7 +121,7 @@ pub(crate) async fn l6_a_burial_on_any_attempt_answers_dead(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
     bury_next(&*queue, "hopeless").await;
     let letter = one_dead(&*queue).await;
     assert_eq!(letter.attempts, 2);

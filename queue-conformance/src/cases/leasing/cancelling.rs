@@ -15,7 +15,7 @@ pub(crate) async fn l15_what_is_ready_or_delayed_is_cancelled(stage: &Stage<'_>)
     queue.put_numbered(4).await;
     queue.put_due("pushed for later", FAR).await;
     let retried = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(retried.receipt, FAR)).await;
+    settle_live(&*queue, Settlement::retry(retried.receipt, FAR)).await;
     assert_eq!(depth(&*queue).await, [3, 2, 0, 0]);
     assert_eq!(cancel(&*queue, &[5, 1, 3]).await, [Gone; 3]);
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);

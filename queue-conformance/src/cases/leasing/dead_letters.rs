@@ -19,10 +19,10 @@ pub(crate) async fn l13_a_dead_letter_tells_what_why_and_when(stage: &Stage<'_>)
         .put(Push::new(body.clone()).with_headers(headers.clone()))
         .await;
     let first = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(first.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(first.receipt, ms(0))).await;
     let second = take_one(&*queue).await;
     stage.advance(1_500).await;
-    settle(&*queue, Settlement::bury(second.receipt, "no such order")).await;
+    settle_live(&*queue, Settlement::bury(second.receipt, "no such order")).await;
     stage.advance(10).await;
     let letter = one_dead(&*queue).await;
     assert_eq!((letter.id, letter.attempts), (id(1), 2));
@@ -42,7 +42,7 @@ pub(crate) async fn l13_dead_letters_are_listed_in_the_order_of_dying(stage: &St
     let deliveries = take_for(&*queue, 5, ms(100)).await;
     extend(&*queue, deliveries[0].receipt, ms(300)).await;
     extend(&*queue, deliveries[3].receipt, ms(200)).await;
-    settle(&*queue, Settlement::bury(deliveries[4].receipt, "first")).await;
+    settle_live(&*queue, Settlement::bury(deliveries[4].receipt, "first")).await;
     stage.advance(300).await;
     let letters = died(&dead(&*queue).await);
     assert_eq!(letters, [5, 2, 3, 4, 1], "by deadline, then by id");
@@ -133,7 +133,7 @@ pub(crate) async fn l13_a_revived_message_starts_anew(stage: &Stage<'_>) {
         .await;
     for _ in 0..2 {
         let delivery = take_one(&*queue).await;
-        settle(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
+        settle_live(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
     }
     assert_eq!(
         queue.revive(&[id(1)]).await.expect("revives"),
@@ -148,7 +148,7 @@ pub(crate) async fn l13_a_revived_message_starts_anew(stage: &Stage<'_>) {
             (&delivery.body[..], &delivery.headers),
             (&b"body"[..], &headers)
         );
-        settle(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
+        settle_live(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
     }
     assert_eq!(depth(&*queue).await, [0, 0, 0, 1], "and can die again");
     let counters = queue.counters().await.expect("counters");
@@ -232,7 +232,7 @@ pub(crate) async fn l13_pages_hold_while_dead_letters_come_and_go(stage: &Stage<
         "nothing twice, nothing left out"
     );
     let deliveries = take(&*queue, 2).await;
-    settle(&*queue, Settlement::bury(deliveries[0].receipt, "late")).await;
+    settle_live(&*queue, Settlement::bury(deliveries[0].receipt, "late")).await;
     let cursor = second.next.expect("there is more");
     let third = queue
         .dead_letters(Page::after(cursor, 4))

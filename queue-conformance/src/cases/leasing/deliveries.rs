@@ -58,7 +58,7 @@ pub(crate) async fn l20_an_age_counts_from_the_push(stage: &Stage<'_>) {
     let first = take_one(&*queue).await;
     assert_eq!(shown_ages(&*queue).await, [(first.id(), first.age)].into());
     assert_eq!(first.age, Some(ms(30)));
-    settle(&*queue, Settlement::retry(first.receipt, ms(5))).await;
+    settle_live(&*queue, Settlement::retry(first.receipt, ms(5))).await;
     stage.advance(7).await;
     let second = take_one_for(&*queue, ms(10)).await;
     assert_eq!(second.age, Some(ms(37)), "after a retry");

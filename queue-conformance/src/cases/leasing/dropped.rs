@@ -80,7 +80,7 @@ pub(crate) async fn l8_a_dropped_wait_passes_its_hint_on(stage: &Stage<'_>) {
     for task in tasks {
         task.abort();
         if let Ok(Ok(Some(delivery))) = task.await {
-            settle(&*queue, Settlement::release(delivery.receipt)).await;
+            settle_live(&*queue, Settlement::release(delivery.receipt)).await;
         }
     }
     let delivery = stage.prompt("the receive that was kept", last).await;

@@ -72,22 +72,22 @@ pub(crate) async fn l18_a_message_is_found_in_each_place(stage: &Stage<'_>) {
         .await;
     let delivery = answer.expect("leases").1.deliveries.remove(0);
     stage.advance(10).await;
-    let leased = Standing::Leased {
-        receipt: delivery.receipt,
-        time_left: LONG - ms(10),
-        holder: Holder::new("mailer").ok(),
-        progress: None,
-    };
+    let leased = Standing::leased(
+        delivery.receipt,
+        LONG - ms(10),
+        Holder::new("mailer").ok(),
+        None,
+    );
     assert_eq!(present(&*queue, ready).await, (1, leased));
     let retry = Settlement::retry_because(delivery.receipt, ms(100), "no paper");
-    settle(&*queue, retry).await;
+    settle_live(&*queue, retry).await;
     stage.advance(40).await;
-    let found = Found::Present {
-        attempts: 1,
-        age: ms(50),
-        failure: Some("no paper".to_owned()),
-        standing: Standing::Delayed { due_in: ms(60) },
-    };
+    let found = Found::present(
+        1,
+        ms(50),
+        Some("no paper".to_owned()),
+        Standing::delayed(ms(60)),
+    );
     assert_eq!(find(&*queue, ready).await, found);
     stage.advance(60).await;
     assert_eq!(present(&*queue, ready).await, (1, Standing::Ready), "due");
@@ -100,13 +100,13 @@ pub(crate) async fn l18_a_message_is_found_in_each_place(stage: &Stage<'_>) {
     );
     bury_next(&*queue, "hopeless").await;
     let letter = one_dead(&*queue).await;
-    let dead = Found::Dead {
-        attempts: 3,
-        reason: DeathReason::Buried("hopeless".to_owned()),
-        failure: Some("no paper".to_owned()),
-        pushed_at: letter.pushed_at,
-        died_at: letter.died_at,
-    };
+    let dead = Found::dead(
+        3,
+        DeathReason::Buried("hopeless".to_owned()),
+        Some("no paper".to_owned()),
+        letter.pushed_at,
+        letter.died_at,
+    );
     assert_eq!(find(&*queue, ready).await, dead);
 }
 
@@ -187,7 +187,7 @@ pub(crate) async fn l19_progress_is_shown_until_its_lease_ends(stage: &Stage<'_>
         .collect();
     assert_eq!(held, [None, named], "the names stay");
     for receipt in [first, second] {
-        settle(&*queue, Settlement::release(receipt)).await;
+        settle_live(&*queue, Settlement::release(receipt)).await;
     }
     let again = take(&*queue, 2).await;
     assert_eq!(progress(&*queue).await, [None, None], "of a new lease");
@@ -214,7 +214,8 @@ pub(crate) async fn l19_progress_of_one_message_of_a_batch(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(8).await;
     let deliveries = take(&*queue, 8).await;
-    report(&*queue, deliveries[3].receipt, "here").await;
+    let reported = report(&*queue, deliveries[3].receipt, "here").await;
+    assert_eq!(reported, Extended::Extended);
     let mut expected = vec![None; 8];
     expected[3] = Some(Bytes::from("here"));
     let shown = progress(&*queue).await;
@@ -304,7 +305,8 @@ pub(crate) async fn s2_a_result_is_there_for_its_time(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let receipt = take_one(&*queue).await.receipt;
-    ack_with(&*queue, receipt, kept("done", ms(100))).await;
+    let acked = ack_with(&*queue, receipt, kept("done", ms(100))).await;
+    assert_eq!(acked, Settled::Done);
     stage.advance(99).await;
     assert_eq!(find(&*queue, receipt.id).await, Found::Done("done".into()));
     stage.advance(1).await;
@@ -318,11 +320,9 @@ pub(crate) async fn s2_of_too_many_results_those_that_end_first_are_dropped(stag
     let times = [400, 100, 300, 50, 200];
     for (delivery, time) in deliveries.iter().zip(times) {
         let at_most = NonZeroU32::new(3).expect("more than 0");
-        let kept = KeptResult {
-            at_most,
-            ..kept("done", HOUR * time)
-        };
-        ack_with(&*queue, delivery.receipt, kept).await;
+        let kept = kept("done", HOUR * time).with_at_most(at_most);
+        let acked = ack_with(&*queue, delivery.receipt, kept).await;
+        assert_eq!(acked, Settled::Done);
     }
     let ids: Vec<MessageId> = deliveries.iter().map(Delivery::id).collect();
     let found = queue.find(&ids).await.expect("finds");

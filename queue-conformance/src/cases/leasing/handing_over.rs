@@ -35,7 +35,7 @@ pub(crate) async fn waiting_for_a_message_brings_it_or_a_hint(stage: &Stage<'_>)
         let delivery = stage.prompt("a wait for a message", waiting).await;
         assert_eq!((delivery.id(), delivery.attempt), (id(number), 1));
         assert_eq!(depth(&*queue).await, [0, 0, 1, 0]);
-        settle(&*queue, Settlement::ack(delivery.receipt)).await;
+        settle_live(&*queue, Settlement::ack(delivery.receipt)).await;
         assert_eq!(depth(&*queue).await, [0; 4]);
     }
 }
@@ -48,7 +48,7 @@ pub(crate) async fn waiting_for_a_message_takes_none_out_of_turn(stage: &Stage<'
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
     let waiting = stage.start(next_delivery(queue.clone(), None)).await;
-    settle(&*queue, Settlement::release(held.receipt)).await;
+    settle_live(&*queue, Settlement::release(held.receipt)).await;
     queue.put_numbered(1).await;
     let got = stage.prompt("a wait for a message", waiting).await;
     assert_eq!(got.id(), id(1));

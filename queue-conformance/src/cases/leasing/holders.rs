@@ -53,7 +53,7 @@ pub(crate) async fn l16_a_turn_tells_who_holds(stage: &Stage<'_>) {
     assert_eq!(holders(&*queue).await, expected, "an extension keeps it");
     let same = stage.leasing().await;
     assert_eq!(holders(&*same).await, expected, "for every client");
-    settle(&*queue, Settlement::ack(expected.remove(0).0)).await;
+    settle_live(&*queue, Settlement::ack(expected.remove(0).0)).await;
     assert_eq!(holders(&*queue).await, expected, "no name moved");
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<
     assert_eq!(holders(&*queue).await, [], "nobody holds anything yet");
     queue.put_numbered(1).await;
     let first = settle_and_lease(&*queue, &[], holder("first")).await;
-    settle(&*queue, Settlement::release(first)).await;
+    settle_live(&*queue, Settlement::release(first)).await;
     let second = take_one(&*queue).await.receipt;
     assert_eq!(holders(&*queue).await, [(second, None)]);
     // Each call ends the lease before it, and leases the same message.
@@ -77,7 +77,7 @@ pub(crate) async fn l16_a_holders_name_lasts_as_long_as_its_lease(stage: &Stage<
     )
     .await;
     assert_eq!(holders(&*queue).await, [(fifth, holder("fifth"))]);
-    settle(&*queue, Settlement::bury(fifth, "dead")).await;
+    settle_live(&*queue, Settlement::bury(fifth, "dead")).await;
     queue.revive(&[id(1)]).await.expect("revives");
     let last = take_one(&*queue).await.receipt;
     assert_eq!(holders(&*queue).await, [(last, None)]);
@@ -90,7 +90,8 @@ pub(crate) async fn l16_an_expired_lease_takes_its_holders_name_along(stage: &St
     let answer = queue
         .settle_and_lease(&[], count(1), ms(10), holder("first"))
         .await;
-    answer.expect("settled and leased");
+    let (_, leased) = answer.expect("settled and leased");
+    assert_eq!(leased.deliveries.len(), 1);
     stage.advance(10).await;
     assert_eq!(holders(&*queue).await, []);
     let second = take_one(&*queue).await.receipt;

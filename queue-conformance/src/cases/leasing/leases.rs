@@ -248,7 +248,7 @@ pub(crate) async fn r1_a_token_grows_and_is_never_below_the_time(stage: &Stage<'
     let last = take_one(&*queue).await;
     let time = start / Token::PER_MILLI + 5_002;
     assert_eq!(last.receipt.token.get(), time * Token::PER_MILLI);
-    settle(&*queue, Settlement::bury(last.receipt, "to see the time")).await;
+    settle_live(&*queue, Settlement::bury(last.receipt, "to see the time")).await;
     assert_eq!(dead(&*queue).await[0].died_at.as_millis(), time);
 }
 

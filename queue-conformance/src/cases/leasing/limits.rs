@@ -146,7 +146,7 @@ pub(crate) async fn limits_a_lease_is_rounded_up_to_a_millisecond(stage: &Stage<
     stage.advance(2).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(1)));
     let delay = Duration::from_micros(10_500);
-    settle(&*queue, Settlement::retry(delivery.receipt, delay)).await;
+    settle_live(&*queue, Settlement::retry(delivery.receipt, delay)).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(11)));
 }
 

@@ -66,7 +66,7 @@ pub(crate) async fn l17_a_lease_does_not_announce_an_end(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put(dropped_after(100)).await;
     let held = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(500))).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, ms(500))).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(500)));
     stage.advance(99).await;
     assert_eq!(take_nothing(&*queue).await, Some(ms(401)));

@@ -53,7 +53,7 @@ pub(crate) async fn operators_purge_takes_what_is_ready_then_what_is_delayed(sta
     queue.put_numbered(6).await;
     let deliveries = take(&*queue, 3).await;
     for (delivery, delay) in deliveries.iter().zip([90, 30]) {
-        settle(&*queue, Settlement::retry(delivery.receipt, ms(delay))).await;
+        settle_live(&*queue, Settlement::retry(delivery.receipt, ms(delay))).await;
     }
     assert_eq!(depth(&*queue).await, [3, 2, 1, 0]);
     assert_eq!(queue.purge(count(2)).await.expect("purges"), 2);
@@ -126,7 +126,8 @@ pub(crate) async fn l5_every_way_in_and_out_is_counted(stage: &Stage<'_>) {
     queue.discard(&[id(5)]).await.expect("discards");
     queue.revive(&[id(6)]).await.expect("revives");
     queue.purge(count(1)).await.expect("purges");
-    queue.cancel_one(id(9)).await.expect("cancels");
+    let cancelled = queue.cancel_one(id(9)).await.expect("cancels");
+    assert_eq!(cancelled, Cancelled::Cancelled);
     let counters = queue.counters().await.expect("counters");
     assert!(counters.balance());
     let gone = [
@@ -154,6 +155,7 @@ pub(crate) async fn l5_every_way_in_and_out_is_counted(stage: &Stage<'_>) {
         delayed,
         leased,
         dead,
+        ..
     } = counters.depth;
     assert_eq!([ready, delayed, leased, dead], [3, 2, 0, 0]);
     assert_eq!(
@@ -205,12 +207,12 @@ pub(crate) async fn counters_tell_how_long_the_oldest_has_been_ready(stage: &Sta
     assert_eq!(oldest().await, Some(ms(50)), "a leased one is not ready");
     let second = take_one(&*queue).await;
     assert_eq!(oldest().await, None);
-    settle(&*queue, Settlement::retry(first.receipt, ms(100))).await;
+    settle_live(&*queue, Settlement::retry(first.receipt, ms(100))).await;
     assert_eq!(oldest().await, None, "a delayed one is not ready");
     stage.advance(130).await;
     assert_eq!(oldest().await, Some(ms(30)), "since the end of its delay");
     ack(&*queue, &take_one(&*queue).await).await;
-    settle(&*queue, Settlement::bury(second.receipt, "dead")).await;
+    settle_live(&*queue, Settlement::bury(second.receipt, "dead")).await;
     queue.revive(&[second.id()]).await.expect("revives");
     stage.advance(20).await;
     assert_eq!(oldest().await, Some(ms(20)), "since its revival");

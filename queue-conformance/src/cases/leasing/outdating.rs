@@ -27,7 +27,7 @@ pub(crate) async fn l17_a_message_is_delivered_until_its_end(stage: &Stage<'_>) 
     queue.put(Push::new("x").with_time_to_live(limit)).await;
     stage.advance(10).await;
     let held = take_one(&*queue).await;
-    settle(&*queue, Settlement::release(held.receipt)).await;
+    settle_live(&*queue, Settlement::release(held.receipt)).await;
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "rounded up");
     stage.advance(1).await;
     assert_eq!(take_nothing(&*queue).await, None);
@@ -42,7 +42,7 @@ pub(crate) async fn l17_a_message_that_is_buried_at_its_end_tells_all(stage: &St
     let held = take_one(&*queue).await;
     stage.advance(400).await;
     let retry = Settlement::retry_because(held.receipt, ms(100), "no paper");
-    settle(&*queue, retry).await;
+    settle_live(&*queue, retry).await;
     stage.advance(599).await;
     assert_eq!(dead(&*queue).await, [], "1 ms before");
     stage.advance(501).await;
@@ -72,7 +72,7 @@ pub(crate) async fn l17_what_waits_for_its_due_time_or_its_retry_ends_too(stage:
     queue.put_due(dropped_after(1_000), ms(500)).await;
     let held = take_one(&*queue).await;
     assert_eq!(held.id(), id(3));
-    settle(&*queue, Settlement::retry(held.receipt, FAR)).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, FAR)).await;
     stage.advance(999).await;
     assert_eq!(depth(&*queue).await, [1, 3, 0, 0]);
     stage.advance(1).await;
@@ -200,7 +200,7 @@ pub(crate) async fn l17_neither_a_return_nor_a_repeat_moves_the_end(stage: &Stag
     for way in ways {
         let held = take_one(&*queue).await;
         stage.advance(200).await;
-        settle(&*queue, way(held.receipt)).await;
+        settle_live(&*queue, way(held.receipt)).await;
         stage.advance(10).await;
     }
     let again = queue.put(marked(5_000)).await;

@@ -15,7 +15,7 @@ fn numbers_of(page: &[Peeked]) -> Vec<u64> {
 }
 
 async fn peek(queue: &dyn Leasing, place: Place, page: Page) -> (Vec<u64>, Option<Cursor>) {
-    let Paged { entries, next } = queue.peek(place, page).await.expect("peeks");
+    let Paged { entries, next, .. } = queue.peek(place, page).await.expect("peeks");
     (numbers_of(&entries), next)
 }
 
@@ -105,7 +105,7 @@ pub(crate) async fn l16_a_page_has_no_more_than_8_mib(stage: &Stage<'_>) {
     }
     assert_eq!(in_pages(&*queue, Place::Leased, 10).await, expected);
     for delivery in &leased {
-        settle(&*queue, Settlement::defer(delivery.receipt, FAR)).await;
+        settle_live(&*queue, Settlement::defer(delivery.receipt, FAR)).await;
     }
     assert_eq!(in_pages(&*queue, Place::Delayed, 10).await, expected);
 }

@@ -31,19 +31,15 @@ pub(crate) async fn l16_bodies_and_headers_are_shown_unchanged(stage: &Stage<'_>
     let push = push.with_header("a:b", "\0\r\n");
     queue.put(push.clone()).await;
     queue.put_due(push.clone(), FAR).await;
-    let message = |number| Message {
-        id: id(number),
-        body: push.body.clone(),
-        headers: push.headers.clone(),
-    };
+    let message = |number| Message::new(id(number), push.body.clone(), push.headers.clone());
     assert_eq!(messages(&*queue, Place::Ready).await, [message(1)]);
     assert_eq!(messages(&*queue, Place::Delayed).await, [message(2)]);
     let delivery = take_one(&*queue).await;
     assert_eq!(messages(&*queue, Place::Leased).await, [message(1)]);
-    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     assert_eq!(messages(&*queue, Place::Ready).await, [message(1)]);
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::defer(delivery.receipt, 2 * FAR)).await;
+    settle_live(&*queue, Settlement::defer(delivery.receipt, 2 * FAR)).await;
     let shown = messages(&*queue, Place::Delayed).await;
     assert_eq!(shown.len(), 2);
     for number in [1, 2] {
@@ -61,29 +57,25 @@ pub(crate) async fn l16_a_ready_message_is_shown_as_it_is(stage: &Stage<'_>) {
     let push = Push::new(&b"\x00\xff body"[..]).with_header("tenant", "acme");
     queue.put(push.clone()).await;
     stage.advance(70).await;
-    let expected = Peeked {
-        message: Message {
-            id: id(1),
-            body: push.body,
-            headers: push.headers,
-        },
-        attempts: 0,
-        age: ms(70),
-        failure: None,
-        priority: 0,
-        group: (queue.kind() == QueueKind::Grouped).then(|| "-".into()),
-        time_to_live: None,
-        standing: Standing::Ready,
+    let expected = {
+        let mut peeked = Peeked::new(
+            Message::new(id(1), push.body, push.headers),
+            0,
+            ms(70),
+            Standing::Ready,
+        );
+        peeked.group = (queue.kind() == QueueKind::Grouped).then(|| "-".into());
+        peeked
     };
     assert_eq!(peek(&*queue, Place::Ready).await, [expected]);
 
     let failed = || Some("no paper".to_owned());
     let delivery = take_one(&*queue).await;
     let retry = Settlement::retry_because(delivery.receipt, ms(0), "no paper");
-    settle(&*queue, retry).await;
+    settle_live(&*queue, retry).await;
     assert_eq!(past(&*queue).await, (1, failed(), ms(70)), "retried");
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     assert_eq!(past(&*queue).await, (1, failed(), ms(70)), "released");
     take_one_for(&*queue, ms(10)).await;
     stage.advance(10).await;
@@ -124,7 +116,7 @@ pub(crate) async fn l16_delayed_messages_tell_when_they_are_due(stage: &Stage<'_
     stage.advance(10).await;
     let delayed = peek(&*queue, Place::Delayed).await;
     let summary = |one: &Peeked| (one.message.id.get(), one.attempts, one.standing.clone());
-    let due_in = |millis| Standing::Delayed { due_in: ms(millis) };
+    let due_in = |millis| Standing::delayed(ms(millis));
     assert_eq!(
         delayed.iter().map(summary).collect::<Vec<_>>(),
         [
@@ -184,7 +176,7 @@ pub(crate) async fn l16_leased_messages_tell_their_receipt_and_time(stage: &Stag
     assert_eq!(past(&*queue).await, (1, None, ms(100)), "but ready");
     let again = take_one(&*queue).await;
     let retry = Settlement::retry_because(again.receipt, ms(0), "no paper");
-    settle(&*queue, retry).await;
+    settle_live(&*queue, retry).await;
     take_one(&*queue).await;
     let last = peek(&*queue, Place::Leased).await.remove(2);
     assert_eq!((last.attempts, last.age), (3, ms(100)));
@@ -241,11 +233,11 @@ pub(crate) async fn l16_the_rest_of_a_time_to_live_is_shown(stage: &Stage<'_>) {
     assert_eq!(rest(Place::Delayed).await, [(2, bury_after(4_600))]);
     let held = take_one(&*queue).await;
     assert_eq!(rest(Place::Leased).await, [(1, drop_after(600))]);
-    settle(&*queue, Settlement::release(held.receipt)).await;
+    settle_live(&*queue, Settlement::release(held.receipt)).await;
     stage.advance(50).await;
     assert_eq!(rest(Place::Ready).await, [(1, drop_after(550))]);
     let held = take_one(&*queue).await;
-    settle(&*queue, Settlement::defer(held.receipt, ms(100))).await;
+    settle_live(&*queue, Settlement::defer(held.receipt, ms(100))).await;
     assert_eq!(
         rest(Place::Delayed).await,
         [(1, drop_after(550)), (2, bury_after(4_550))]
@@ -259,7 +251,7 @@ pub(crate) async fn l16_the_rest_of_a_time_to_live_is_shown(stage: &Stage<'_>) {
     leased.sort_unstable_by_key(|(id, _)| *id);
     assert_eq!(leased, [(1, drop_after(0)), (3, None)], "its lease goes on");
     for delivery in deliveries {
-        settle(&*queue, Settlement::bury(delivery.receipt, "dead")).await;
+        settle_live(&*queue, Settlement::bury(delivery.receipt, "dead")).await;
     }
     queue.revive(&[id(1)]).await.expect("revives");
     assert_eq!(rest(Place::Ready).await, [(1, None)], "revived without one");

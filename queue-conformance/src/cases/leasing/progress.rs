@@ -107,7 +107,7 @@ pub(crate) async fn l7_a_turn_that_settles_nothing_reclaims_once(stage: &Stage<'
 pub(crate) async fn l7_settle_and_extend_reclaim(stage: &Stage<'_>) {
     let queue = expired(stage, 384).await;
     let made_up = Receipt::new(id(1), Token::new(1));
-    settle(&*queue, Settlement::ack(made_up)).await;
+    settle_live(&*queue, Settlement::ack(made_up)).await;
     queue
         .extend(&[made_up.into()], LONG)
         .await
@@ -186,7 +186,7 @@ pub(crate) async fn l7_everything_ends_acked_or_dead(stage: &Stage<'_>) {
                 0 => ack(&*queue, delivery).await,
                 1 => {
                     let retry = Settlement::retry(delivery.receipt, ms(25));
-                    settle(&*queue, retry).await;
+                    settle_live(&*queue, retry).await;
                 }
                 _ => {}
             }

@@ -25,7 +25,7 @@ pub(crate) async fn q1_no_more_are_leased_than_the_limit_at_once(stage: &Stage<'
     let same = stage.leasing_with(three).await;
     assert_eq!(taken(&*same, 1).await.0, 0, "for every client");
     assert_eq!(depth(&*queue).await, [6, 0, 3, 0]);
-    settle(&*queue, Settlement::ack(held[0].receipt)).await;
+    settle_live(&*queue, Settlement::ack(held[0].receipt)).await;
     assert_eq!(taken(&*same, 5).await.0, 1, "an ack frees a place");
     let retry = Settlement::retry(held[1].receipt, ms(20));
     let answer = queue.settle_and_lease(&[retry], count(5), LONG, None).await;
@@ -36,7 +36,7 @@ pub(crate) async fn q1_no_more_are_leased_than_the_limit_at_once(stage: &Stage<'
         "so does a retry, in the same call"
     );
     let bury = Settlement::bury(leased.deliveries[0].receipt, "dead");
-    settle(&*queue, bury).await;
+    settle_live(&*queue, bury).await;
     assert_eq!(taken(&*queue, 5).await.0, 1, "and a death");
 }
 
@@ -104,7 +104,7 @@ pub(crate) async fn q1_a_place_that_becomes_free_is_an_arrival(stage: &Stage<'_>
     ];
     for end in ends {
         let waiting = stage.receiver(&queue).await;
-        settle(&*queue, end(held.receipt)).await;
+        settle_live(&*queue, end(held.receipt)).await;
         held = stage.prompt("a receive after a settlement", waiting).await;
     }
     let waiting = stage.receiver(&queue).await;
@@ -160,7 +160,7 @@ pub(crate) async fn q2_a_redelivery_takes_a_token_and_no_settlement_gives_one_ba
     queue.put_numbered(2).await;
     for end in [Settlement::release, Settlement::ack, Settlement::release] {
         let held = take_one(&*queue).await;
-        settle(&*queue, end(held.receipt)).await;
+        settle_live(&*queue, end(held.receipt)).await;
     }
     assert_eq!(taken(&*queue, 1).await, (0, Some(20)));
     stage.advance(20).await;

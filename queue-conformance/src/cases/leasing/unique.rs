@@ -41,13 +41,13 @@ pub(crate) async fn l9_a_unique_key_admits_one_message_until_that_is_done(stage:
     repeats(&queue, "later", 2, "delayed").await;
     let delivery = take_one(&*queue).await;
     repeats(&queue, "a", 1, "leased").await;
-    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     repeats(&queue, "a", 1, "released").await;
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(delivery.receipt, ms(0))).await;
     repeats(&queue, "a", 1, "retried").await;
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::defer(delivery.receipt, FAR)).await;
+    settle_live(&*queue, Settlement::defer(delivery.receipt, FAR)).await;
     repeats(&queue, "a", 1, "deferred").await;
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
     assert_eq!(marks(&queue).await, 2);
@@ -154,7 +154,7 @@ pub(crate) async fn l9_the_end_of_an_older_message_leaves_a_new_mark_alone(stage
         let held = take_one(&*queue).await;
         stage.advance(1_000).await;
         admits(&queue, "key", older + 1, "the window is over").await;
-        settle(&*queue, end(held.receipt)).await;
+        settle_live(&*queue, end(held.receipt)).await;
         repeats(&queue, "key", older + 1, "it has the key by now").await;
         assert_eq!(cancel(&*queue, &[older + 1]).await, [Gone]);
     }

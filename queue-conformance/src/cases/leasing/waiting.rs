@@ -65,7 +65,7 @@ pub(crate) async fn waiting_a_release_wakes(stage: &Stage<'_>) {
     queue.put_numbered(1).await;
     let held = take_one(&*queue).await;
     let waiting = stage.receiver(&queue).await;
-    settle(&*queue, Settlement::release(held.receipt)).await;
+    settle_live(&*queue, Settlement::release(held.receipt)).await;
     stage.prompt("a receive after a release", waiting).await;
 }
 
@@ -75,9 +75,9 @@ pub(crate) async fn waiting_a_retry_without_delay_wakes(stage: &Stage<'_>) {
     for delivery_of in [Settlement::retry, Settlement::defer] {
         let held = take_one(&*queue).await;
         let waiting = stage.receiver(&queue).await;
-        settle(&*queue, delivery_of(held.receipt, ms(0))).await;
+        settle_live(&*queue, delivery_of(held.receipt, ms(0))).await;
         let again = stage.prompt("a receive after a retry", waiting).await;
-        settle(&*queue, Settlement::release(again.receipt)).await;
+        settle_live(&*queue, Settlement::release(again.receipt)).await;
     }
 }
 
@@ -87,11 +87,11 @@ pub(crate) async fn waiting_a_retry_delay_that_ends_sooner_wakes_in_time(stage: 
     for delivery_of in [Settlement::retry, Settlement::defer] {
         let held = take_one(&*queue).await;
         let waiting = stage.receiver(&queue).await;
-        settle(&*queue, delivery_of(held.receipt, ms(60))).await;
+        settle_live(&*queue, delivery_of(held.receipt, ms(60))).await;
         let again = stage
             .within("a receive after a delay", ms(60), waiting)
             .await;
-        settle(&*queue, Settlement::release(again.receipt)).await;
+        settle_live(&*queue, Settlement::release(again.receipt)).await;
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) async fn d1_what_is_due_joins_behind_what_is_ready(stage: &Stage<'_>)
     let batch = [later(30), later(20), later(20)];
     queue.try_put(&batch).await.expect("is accepted");
     let retried = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(retried.receipt, ms(25))).await;
+    settle_live(&*queue, Settlement::retry(retried.receipt, ms(25))).await;
     queue.put_numbered(1).await;
     assert_eq!(depth(&*queue).await, [3, 4, 0, 0]);
     stage.advance(30).await;
@@ -157,7 +157,7 @@ pub(crate) async fn l7_a_peek_promotes_128(stage: &Stage<'_>) {
     let delayed = peek(&*queue, Place::Delayed).await;
     let left: Vec<u64> = delayed.iter().map(|one| one.message.id.get()).collect();
     assert_eq!(left, [129, 130], "delayed still, though due");
-    let overdue = Standing::Delayed { due_in: ms(0) };
+    let overdue = Standing::delayed(ms(0));
     assert!(delayed.iter().all(|one| one.standing == overdue));
     let all: Vec<u64> = (1..=130).collect();
     assert_eq!(shown(&*queue, Place::Ready).await, all);
@@ -184,7 +184,7 @@ pub(crate) async fn counters_a_delayed_push_is_ready_since_its_due_time(stage: &
     stage.advance(130).await;
     assert_eq!(oldest().await, Some(ms(30)));
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     stage.advance(5).await;
     let age = oldest().await;
     assert_eq!(age, Some(ms(35)), "a release does not start it anew");

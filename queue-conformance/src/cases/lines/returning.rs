@@ -12,7 +12,7 @@ pub(crate) async fn l11_what_is_released_goes_before_all_others_by_id(stage: &St
     queue.put_numbered(6).await;
     let deliveries = take(&*queue, 4).await;
     for index in [3, 0, 2] {
-        settle(&*queue, Settlement::release(deliveries[index].receipt)).await;
+        settle_live(&*queue, Settlement::release(deliveries[index].receipt)).await;
     }
     assert_eq!(ids(&take(&*queue, 128).await), [1, 3, 4, 5, 6]);
 }
@@ -24,7 +24,7 @@ pub(crate) async fn l11_what_expired_goes_before_all_others_by_id(stage: &Stage<
     take_for(&*queue, 1, ms(10)).await;
     let released = take_one(&*queue).await;
     stage.advance(30).await;
-    settle(&*queue, Settlement::release(released.receipt)).await;
+    settle_live(&*queue, Settlement::release(released.receipt)).await;
     let taken = ids(&take(&*queue, 128).await);
     assert_eq!(taken, [1, 2, 3, 4, 5, 6], "with what was released");
 }
@@ -51,7 +51,7 @@ pub(crate) async fn l15_what_came_back_is_cancelled_out_of_its_line(stage: &Stag
     let queue = stage.leasing().await;
     queue.put_numbered(8).await;
     for delivery in take(&*queue, 5).await {
-        settle(&*queue, Settlement::release(delivery.receipt)).await;
+        settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     }
     let asked = [1, 3, 5, 6, 8];
     assert_eq!(cancel(&*queue, &asked).await, [Cancelled::Cancelled; 5]);
@@ -80,7 +80,7 @@ pub(crate) async fn l11_it_is_the_moment_of_promotion_that_counts(stage: &Stage<
     let queue = stage.leasing().await;
     queue.put_numbered(1).await;
     let delivery = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(delivery.receipt, ms(20))).await;
+    settle_live(&*queue, Settlement::retry(delivery.receipt, ms(20))).await;
     stage.advance(20).await;
     queue.put_numbered(2).await;
     assert_eq!(
@@ -157,7 +157,7 @@ pub(crate) async fn counters_what_returns_is_as_old_as_before(stage: &Stage<'_>)
     let delivery = take_one(&*queue).await;
     stage.advance(10).await;
     assert_eq!(oldest().await, Some(ms(10)));
-    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     let age = oldest().await;
     assert_eq!(age, Some(ms(110)), "a release does not start it anew");
     take_one_for(&*queue, ms(40)).await;

@@ -23,7 +23,8 @@ pub(crate) async fn o1_a_claimed_key_is_busy_until_the_claim_ends(stage: &Stage<
 pub(crate) async fn o1_a_claim_is_rounded_up_to_a_millisecond(stage: &Stage<'_>) {
     let store = open(stage).await;
     let short = std::time::Duration::from_micros(1_500);
-    store.claim(KEY, short).await.expect("claims");
+    let claim = store.claim(KEY, short).await.expect("claims");
+    assert!(matches!(claim, Claim::Claimed(_)), "{claim:?}");
     assert_eq!(found(&*store, KEY).await, busy(2));
 }
 

@@ -41,6 +41,6 @@ pub(crate) async fn p4_the_ageing_changes_while_nothing_is_ready(stage: &Stage<'
     assert!(strict().await.expect("changes, since none is ready"));
     stage.advance(100).await;
     enqueue(&queue, &[1]).await;
-    settle(&*queue, Settlement::release(delivery.receipt)).await;
+    settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     assert_eq!(drain(&*queue).await, [2, 1], "by priority alone");
 }

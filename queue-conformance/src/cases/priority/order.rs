@@ -45,7 +45,7 @@ pub(crate) async fn l20_a_delivery_says_its_priority(stage: &Stage<'_>) {
     for delivery in take(&*queue, 4).await {
         let body = String::from_utf8_lossy(&delivery.body).into_owned();
         assert_eq!(delivery.priority.map(|own| format!("x{own}")), Some(body));
-        settle(&*queue, Settlement::release(delivery.receipt)).await;
+        settle_live(&*queue, Settlement::release(delivery.receipt)).await;
     }
     let returned = take_one(&*queue).await;
     assert_eq!(returned.priority, Some(i16::MAX), "when it comes back, too");
@@ -131,8 +131,8 @@ pub(crate) async fn l16_the_most_urgent_is_shown_first(stage: &Stage<'_>) {
     enqueue(&queue, &[5, 5, 5, -1, i16::MAX]).await;
     let deliveries = take(&*queue, 3).await;
     assert_eq!(ids(&deliveries), [5, 1, 2]);
-    settle(&*queue, Settlement::release(deliveries[2].receipt)).await;
-    settle(&*queue, Settlement::release(deliveries[0].receipt)).await;
+    settle_live(&*queue, Settlement::release(deliveries[2].receipt)).await;
+    settle_live(&*queue, Settlement::release(deliveries[0].receipt)).await;
     enqueue(&queue, &[5, -1, i16::MIN]).await;
     let order = shown(&*queue, Place::Ready).await;
     assert_eq!(order, [5, 2, 3, 6, 4, 7, 8]);
@@ -216,10 +216,10 @@ pub(crate) async fn p4_release_defer_and_expiry_keep_the_arrival(stage: &Stage<'
         let delivery = take_one_for(&*queue, ms(20)).await;
         assert_eq!(delivery.id(), id(1), "back in its old place, round {round}");
         match round {
-            0 => settle(&*queue, Settlement::release(delivery.receipt)).await,
-            1 => settle(&*queue, Settlement::defer(delivery.receipt, ms(20))).await,
-            _ => Settled::Done,
-        };
+            0 => settle_live(&*queue, Settlement::release(delivery.receipt)).await,
+            1 => settle_live(&*queue, Settlement::defer(delivery.receipt, ms(20))).await,
+            _ => {}
+        }
         stage.advance(20).await;
         enqueue(&queue, &[0]).await;
     }
@@ -231,7 +231,7 @@ pub(crate) async fn p4_a_release_does_not_jump_the_line(stage: &Stage<'_>) {
     enqueue(&queue, &[0, 0, 1]).await;
     let deliveries = take(&*queue, 2).await;
     assert_eq!(ids(&deliveries), [3, 1]);
-    settle(&*queue, Settlement::release(deliveries[1].receipt)).await;
+    settle_live(&*queue, Settlement::release(deliveries[1].receipt)).await;
     enqueue(&queue, &[1]).await;
     let drained = drain(&*queue).await;
     assert_eq!(drained, [4, 1, 2], "one line, whatever came back");
@@ -242,8 +242,8 @@ pub(crate) async fn p4_a_retry_and_a_revival_arrive_anew(stage: &Stage<'_>) {
     let queue = ageing(stage, 100).await;
     enqueue(&queue, &[0, 0]).await;
     let deliveries = take(&*queue, 2).await;
-    settle(&*queue, Settlement::retry(deliveries[0].receipt, ms(50))).await;
-    settle(&*queue, Settlement::bury(deliveries[1].receipt, "dead")).await;
+    settle_live(&*queue, Settlement::retry(deliveries[0].receipt, ms(50))).await;
+    settle_live(&*queue, Settlement::bury(deliveries[1].receipt, "dead")).await;
     stage.advance(40).await;
     enqueue(&queue, &[0]).await;
     stage.advance(20).await;
@@ -300,7 +300,7 @@ pub(crate) async fn l13_a_dead_letter_keeps_its_priority(stage: &Stage<'_>) {
         bury_next(&*queue, "dead").await;
     }
     let held = take_one(&*queue).await;
-    settle(&*queue, Settlement::retry(held.receipt, ms(0))).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, ms(0))).await;
     bury_next(&*queue, "dead").await;
     bury_next(&*queue, "dead").await;
     let letters = dead(&*queue).await.into_iter();

@@ -89,11 +89,11 @@ impl Backend for Shelf {
         };
         let mut infos = Vec::new();
         for (name, stored) in page {
-            infos.push(QueueInfo {
+            infos.push(QueueInfo::new(
                 name,
-                kind: QueueKind::Reliable,
-                counters: Some(stored.queue.counters().await?),
-            });
+                QueueKind::Reliable,
+                Some(stored.queue.counters().await?),
+            ));
         }
         Ok(infos)
     }
@@ -106,8 +106,8 @@ fn stored(queue: &Arc<Queue>) -> StoredQueue {
         queue: Arc::clone(queue),
         max_body,
     };
-    StoredQueue {
-        config: queue.config().with_max_body(max_body).into(),
-        queue: AnyQueue::Reliable(Arc::new(handle)),
-    }
+    StoredQueue::new(
+        queue.config().with_max_body(max_body).into(),
+        AnyQueue::Reliable(Arc::new(handle)),
+    )
 }

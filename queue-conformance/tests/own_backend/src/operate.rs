@@ -12,12 +12,12 @@ impl State {
         let expired = self.leased.iter().take_while(|(time, _)| *time <= now);
         let due = self.delayed.iter().take_while(|(time, _)| *time <= now);
         let (expired, due) = (expired.count(), due.count());
-        Depth {
-            ready: (self.ready.len() + expired + due) as u64,
-            delayed: (self.delayed.len() - due) as u64,
-            leased: (self.leased.len() - expired) as u64,
-            dead: self.dead.len() as u64,
-        }
+        Depth::new(
+            (self.ready.len() + expired + due) as u64,
+            (self.delayed.len() - due) as u64,
+            (self.leased.len() - expired) as u64,
+            self.dead.len() as u64,
+        )
     }
 
     pub(crate) fn counters(&self, now: Timestamp) -> Counters {
@@ -69,12 +69,11 @@ impl State {
         let sizes = rest().map(|(_, letter)| letter.body.len() + letter.headers.size());
         let count = limits::fitting(sizes, page.limit);
         let last = rest().take(count).last();
-        Paged {
-            entries: rest().take(count).map(|(_, dead)| dead.clone()).collect(),
-            next: last
-                .filter(|_| rest().count() > count)
+        Paged::new(
+            rest().take(count).map(|(_, dead)| dead.clone()).collect(),
+            last.filter(|_| rest().count() > count)
                 .map(|(number, _)| Cursor::new(*number)),
-        }
+        )
     }
 
     pub(crate) fn revive(&mut self, id: MessageId, now: Timestamp) -> Revived {

@@ -19,47 +19,42 @@ impl State {
         let sizes = rest.iter().map(|(_, id)| self.messages[id].size());
         let count = limits::fitting(sizes, page.limit);
         let shown = rest[..count].iter();
-        Paged {
-            entries: shown
+        Paged::new(
+            shown
                 .map(|(until, id)| self.peeked(place, *id, until.since(now), now))
                 .collect(),
-            next: (count < rest.len()).then(|| Cursor::new((start + count) as u64)),
-        }
+            (count < rest.len()).then(|| Cursor::new((start + count) as u64)),
+        )
     }
 
     fn standing(&self, place: Place, id: MessageId, left: Duration) -> Standing {
         let stored = &self.messages[&id];
         match (place, stored.lease) {
-            (Place::Leased, Some((token, _))) => Standing::Leased {
-                receipt: Receipt::new(id, token),
-                time_left: left,
-                holder: stored.holder.clone(),
-                progress: stored.progress.clone(),
-            },
-            (Place::Delayed, _) => Standing::Delayed { due_in: left },
+            (Place::Leased, Some((token, _))) => Standing::leased(
+                Receipt::new(id, token),
+                left,
+                stored.holder.clone(),
+                stored.progress.clone(),
+            ),
+            (Place::Delayed, _) => Standing::delayed(left),
             _ => Standing::Ready,
         }
     }
 
     fn peeked(&self, place: Place, id: MessageId, left: Duration, now: Timestamp) -> Peeked {
         let stored = &self.messages[&id];
-        Peeked {
-            message: Message {
-                id,
-                body: stored.body.clone(),
-                headers: stored.headers.clone(),
-            },
-            attempts: stored.attempts,
-            age: now.since(stored.pushed),
-            failure: stored.failure.clone(),
-            priority: 0,
-            group: None,
-            time_to_live: stored.end.map(|(end, then)| TimeToLive {
-                limit: end.since(now),
-                then,
-            }),
-            standing: self.standing(place, id, left),
-        }
+        let mut peeked = Peeked::new(
+            Message::new(id, stored.body.clone(), stored.headers.clone()),
+            stored.attempts,
+            now.since(stored.pushed),
+            self.standing(place, id, left),
+        );
+        peeked.failure = stored.failure.clone();
+        peeked.time_to_live = stored.end.map(|(end, then)| TimeToLive {
+            limit: end.since(now),
+            then,
+        });
+        peeked
     }
 
     /// What became of a message (L18).
@@ -69,25 +64,25 @@ impl State {
                 let (time, _) = times.iter().find(|(_, other)| *other == id)?;
                 (now < *time).then(|| time.since(now))
             };
-            return Found::Present {
-                attempts: stored.attempts,
-                age: now.since(stored.pushed),
-                failure: stored.failure.clone(),
-                standing: match (until(&self.leased), until(&self.delayed)) {
+            return Found::present(
+                stored.attempts,
+                now.since(stored.pushed),
+                stored.failure.clone(),
+                match (until(&self.leased), until(&self.delayed)) {
                     (Some(left), _) => self.standing(Place::Leased, id, left),
                     (None, Some(left)) => self.standing(Place::Delayed, id, left),
                     (None, None) => Standing::Ready,
                 },
-            };
+            );
         }
         if let Some(letter) = self.dead.values().find(|letter| letter.id == id) {
-            return Found::Dead {
-                attempts: letter.attempts,
-                reason: letter.reason.clone(),
-                failure: letter.failure.clone(),
-                pushed_at: letter.pushed_at,
-                died_at: letter.died_at,
-            };
+            return Found::dead(
+                letter.attempts,
+                letter.reason.clone(),
+                letter.failure.clone(),
+                letter.pushed_at,
+                letter.died_at,
+            );
         }
         match self.results.get(&id) {
             Some((end, result)) if now < *end => Found::Done(result.clone()),

@@ -174,18 +174,10 @@ impl State {
         let stored = self.remove(id);
         self.deaths += 1;
         self.counters.died += 1;
-        let letter = DeadLetter {
-            id,
-            body: stored.body,
-            headers: stored.headers,
-            reason,
-            failure: stored.failure,
-            attempts: stored.attempts,
-            priority: 0,
-            group: None,
-            pushed_at: stored.pushed,
-            died_at: now,
-        };
+        let mut letter =
+            DeadLetter::new(id, stored.body, reason, stored.attempts, stored.pushed, now);
+        letter.headers = stored.headers;
+        letter.failure = stored.failure;
         self.dead.insert(self.deaths, letter);
         self.trim();
     }

@@ -108,6 +108,7 @@ pub(crate) async fn show(
             age,
             failure,
             standing: place,
+            ..
         } => {
             let failure = failure
                 .as_deref()

@@ -11,7 +11,9 @@ pub(crate) async fn first<T>(
     let mut after = None;
     while entries.len() < limit {
         let limit = limits::MAX_PAGE.min(limit - entries.len());
-        let page = read(Page { after, limit }).await?;
+        let mut page = Page::first(limit);
+        page.after = after;
+        let page = read(page).await?;
         entries.extend(page.entries);
         after = page.next;
         if after.is_none() {

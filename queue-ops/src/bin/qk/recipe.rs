@@ -74,7 +74,7 @@ impl Backend for WithDefaults {
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let config = QueueConfig::of(self.kind, CAPACITY);
         let queue = self.published.open(name, &config).await?;
-        Ok(Some(StoredQueue { config, queue }))
+        Ok(Some(StoredQueue::new(config, queue)))
     }
 
     fn guarantees(&self, kind: QueueKind) -> Guarantees {

@@ -95,10 +95,7 @@ impl Strategy for Levels {
     async fn depth(&self, server: &Connection) -> Result<Depth> {
         let levels = self.levels.iter().map(|(_, list)| list);
         let lengths = lists::lengths(server, levels).await?;
-        Ok(Depth {
-            ready: lengths.into_iter().sum(),
-            ..Depth::default()
-        })
+        Ok(Depth::new(lengths.into_iter().sum(), 0, 0, 0))
     }
 }
 

@@ -174,10 +174,6 @@ impl Group {
         let all: u64 = read(answers.next().unwrap_or(Value::Nil))?;
         let pending: Vec<Value> = read(answers.next().unwrap_or(Value::Nil))?;
         let leased: u64 = read(pending.into_iter().next().unwrap_or(Value::Int(0)))?;
-        Ok(Depth {
-            ready: all.saturating_sub(leased),
-            leased,
-            ..Depth::default()
-        })
+        Ok(Depth::new(all.saturating_sub(leased), 0, leased, 0))
     }
 }

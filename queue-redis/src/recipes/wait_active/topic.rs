@@ -127,11 +127,7 @@ impl Strategy for Topic {
         ready.arg(&self.active);
         delayed.arg(&self.waiting);
         let counts: Vec<u64> = server.pipeline(vec![ready, delayed]).await?;
-        Ok(Depth {
-            ready: counts[0],
-            delayed: counts[1],
-            ..Depth::default()
-        })
+        Ok(Depth::new(counts[0], counts[1], 0, 0))
     }
 }
 

@@ -140,9 +140,10 @@ impl Strategy for Zset {
         let mut range = cmd("ZRANGE");
         range.arg(&self.dead).arg(from).arg(from + most - 1);
         let dead: Vec<(Bytes, f64)> = server.ask(range.arg("WITHSCORES")).await?;
-        let dead = dead.into_iter().map(|(body, died_at)| DeadLetter {
-            died_at: Timestamp::from_millis(died_at as u64),
-            ..buried(id_of(&body), body)
+        let dead = dead.into_iter().map(|(body, died_at)| {
+            let mut letter = buried(id_of(&body), body);
+            letter.died_at = Timestamp::from_millis(died_at as u64);
+            letter
         });
         Ok(dead.collect())
     }
@@ -171,7 +172,8 @@ impl Strategy for Zset {
         let mut taken = Vec::new();
         for body in self.claim(server, max, lease_time).await? {
             if self.is_consumed(server, &body).await? {
-                self.ack(server, &body).await?;
+                // If the lease was lost, the next holder finds the same.
+                let _ = self.ack(server, &body).await?;
                 continue;
             }
             let retries = match self.processing() {

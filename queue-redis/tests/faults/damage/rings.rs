@@ -52,7 +52,7 @@ impl Ground {
             items.insert(inserted[0].id(), body);
         }
         let three = NonZeroUsize::new(3).expect("not zero");
-        ring.rotate(three).await.expect("sound");
+        let _ = ring.rotate(three).await.expect("sound");
         let keys = self.keys(&mut connection, &name);
         let done: Vec<Done> = harms
             .iter()

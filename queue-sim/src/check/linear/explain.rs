@@ -144,10 +144,7 @@ mod tests {
         let (_, one, other) = parts_of_difference(&pushed(&[1, 2]), &pushed(&[1, 2, 4]));
         assert_eq!((&*one, &*other), ("no more", "Accepted(…"));
 
-        let next = |next: u64| Leased {
-            deliveries: Vec::new(),
-            next: Some(Duration::from_millis(next)),
-        };
+        let next = |next: u64| Leased::nothing(Some(Duration::from_millis(next)));
         let (field, one, other) =
             parts_of_difference(&Answer::Leased(next(1)), &Answer::Leased(next(2)));
         assert_eq!(field, "next");

@@ -92,7 +92,7 @@ const fn named(place: Place) -> &'static str {
 fn time(standing: &Standing) -> Option<u64> {
     match standing {
         Standing::Ready => None,
-        Standing::Delayed { due_in } => Some(millis(*due_in)),
+        Standing::Delayed { due_in, .. } => Some(millis(*due_in)),
         Standing::Leased { time_left, .. } => Some(millis(*time_left)),
     }
 }

@@ -36,11 +36,11 @@ impl ModelItem {
     }
 
     fn message(&self) -> Message {
-        Message {
-            id: self.id,
-            body: self.insert.body.clone(),
-            headers: self.insert.headers.clone(),
-        }
+        Message::new(
+            self.id,
+            self.insert.body.clone(),
+            self.insert.headers.clone(),
+        )
     }
 }
 
@@ -131,10 +131,10 @@ impl RotatingModel {
         }
         let soonest = self.ring.iter().map(|item| item.due).min();
         let wait = |due: u64| Duration::from_millis(due.saturating_sub(now));
-        Ok(Rotated {
-            items: visited.iter().map(ModelItem::message).collect(),
-            next: soonest.filter(|_| visited.is_empty()).map(wait),
-        })
+        Ok(Rotated::new(
+            visited.iter().map(ModelItem::message).collect(),
+            soonest.filter(|_| visited.is_empty()).map(wait),
+        ))
     }
 
     /// The items from the head on. A page goes on after the place at which the last page ended, so an item that was
@@ -151,13 +151,13 @@ impl RotatingModel {
         let sizes: Vec<usize> = rest.iter().map(ModelItem::size).collect();
         let count = limits::carried(&sizes, page.limit);
         let more = count < rest.len();
-        Ok(Paged {
-            entries: rest[..count].iter().map(ModelItem::message).collect(),
-            next: rest[..count]
+        Ok(Paged::new(
+            rest[..count].iter().map(ModelItem::message).collect(),
+            rest[..count]
                 .last()
                 .filter(|_| more)
                 .map(|last| Cursor::new(last.joined)),
-        })
+        ))
     }
 
     /// Takes items out for good.

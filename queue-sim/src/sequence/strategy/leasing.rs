@@ -28,7 +28,7 @@ pub(super) fn leasing() -> impl Strategy<Value = Call> {
             .prop_map(|(batch, max, lease_time, holder)| Call::SettleAndLease(batch, max, lease_time, holder)),
         5 => (receipts(), option::of(select(vec![1, 20, MAX_PROGRESS])), lease_time()).prop_map(|(batch, length, lease_time)| {
             let progress = length.map(|length| Bytes::from(vec![b'%'; length]));
-            let extension = |receipt| Extension { receipt, progress: progress.clone() };
+            let extension = |receipt| { let mut extension = Extension::from(receipt); extension.progress = progress.clone(); extension };
             Call::Extend(batch.into_iter().map(extension).collect(), lease_time)
         }),
         5 => ids().prop_map(Call::Find),
