@@ -39,7 +39,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let invoices: Grouped<Invoice> = queues.grouped(QUEUE).await?;
+    let invoices: Grouped<Invoice> = queues.grouped(QUEUE).open().await?;
     invoices.queue().purge_all().await?;
 
     let mut waiting = BTreeMap::new();

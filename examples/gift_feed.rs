@@ -5,7 +5,7 @@ mod cli;
 
 use std::process::ExitCode;
 
-use queue_kit::{LeasingExt, Offered, Overflow};
+use queue_kit::{LeasingExt, Overflow, Pushed};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use self::cli::{Arguments, Failure};
@@ -30,7 +30,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let feed = queues.bounded::<String>(QUEUE, SHOWN).await?;
+    let feed = queues.bounded(QUEUE, SHOWN).open::<String>().await?;
     feed.queue().purge_all().await?;
 
     let (mut gifts, mut repeated, mut dropped, mut left_out) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -51,11 +51,12 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         // The gift is its own distinct key, so the feed has it once (B7).
         let message = feed.message(&gift).overflow(Overflow::DropOldest);
         match message.distinct(gift).send().await {
-            Ok(Offered::Accepted { evicted, .. }) => {
+            Ok(Pushed::Accepted(_)) => gifts += 1,
+            Ok(Pushed::Evicted { .. }) => {
                 gifts += 1;
-                dropped += u64::from(evicted.is_some());
+                dropped += 1;
             }
-            Ok(Offered::Replaced { .. }) => {
+            Ok(Pushed::Replaced { .. }) => {
                 gifts += 1;
                 repeated += 1;
             }

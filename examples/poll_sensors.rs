@@ -51,7 +51,11 @@ async fn main() -> ExitCode {
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
     let config = RotatingConfig::default().with_pace(PACE);
-    let ring = queues.rotating_with::<Sensor>(QUEUE, &config).await?;
+    let ring = queues
+        .rotating(QUEUE)
+        .config(config)
+        .open::<Sensor>()
+        .await?;
 
     let log = Arc::new(Log::new());
     // If an earlier run left its ring behind, the key keeps this from adding items twice.

@@ -46,7 +46,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let tickets = queues.priority::<Ticket>(QUEUE).await?;
+    let tickets = queues.priority(QUEUE).open::<Ticket>().await?;
     tickets.queue().purge_all().await?;
 
     let mut waiting = BTreeMap::new();

@@ -45,7 +45,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let reminders = queues.priority::<Reminder>(QUEUE).await?;
+    let reminders = queues.priority(QUEUE).open::<Reminder>().await?;
     reminders.queue().purge_all().await?;
 
     for (text, urgency, delay) in REMINDERS {

@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let jobs = queues.reliable::<NewPrice>(QUEUE).await?;
+    let jobs = queues.reliable(QUEUE).open::<NewPrice>().await?;
     jobs.queue().purge_all().await?;
     let lamp = NewPrice {
         item: "lamp".to_owned(),

@@ -15,7 +15,7 @@ const KNOWN: &str = "known are memory:, redis://, redis+sentinel://, redis+clust
 /// # async fn main() -> queue_kit::Result<()> {
 /// let url = std::env::var("SHOP_QUEUES").unwrap_or_else(|_| queue_kit::DEFAULT_URL.to_owned());
 /// let queues = queue_kit::connect(&url).await?;
-/// # queues.reliable::<u64>("orders").await?;
+/// # queues.reliable("orders").open::<u64>().await?;
 /// # Ok(())
 /// # }
 /// # #[cfg(not(feature = "memory"))]
@@ -57,8 +57,8 @@ pub const DEFAULT_URL: &str = if cfg!(feature = "memory") {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> queue_kit::Result<()> {
 /// let queues = queue_kit::connect("memory:").await?;
-/// let mails = queues.reliable::<String>("mails").await?;
-/// mails.push(&"to: everybody".to_owned()).await?;
+/// let mails = queues.reliable("mails").open::<String>().await?;
+/// mails.push("to: everybody").await?;
 ///
 /// let error = queue_kit::connect("rabbit://localhost").await.unwrap_err();
 /// assert!(error.to_string().contains("unknown scheme `rabbit`"));

@@ -27,7 +27,7 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! let queues = queue_kit::connect("memory:").await?;
-//! let timeouts = queues.delay::<CancelOrder>("order-timeouts").await?;
+//! let timeouts = queues.delay("order-timeouts").open::<CancelOrder>().await?;
 //!
 //! let half_an_hour = Duration::from_secs(30 * 60);
 //! let paid = timeouts.push(&CancelOrder { order: 41 }, half_an_hour).await?;
@@ -56,16 +56,15 @@
 //!
 //! ```
 //! # use std::time::Duration;
-//! use queue_kit::{Page, ReliableConfig, Settled};
+//! use queue_kit::{Page, Settled};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! # let lease = Duration::from_secs(30);
 //! # let wait = Duration::from_secs(60);
 //! let queues = queue_kit::connect("memory:").await?;
-//! let config = ReliableConfig::default().with_max_attempts(2);
-//! let mails = queues.reliable_with::<String>("mails", &config).await?;
-//! mails.push(&"to: nobody".to_owned()).await?;
+//! let mails = queues.reliable("mails").max_attempts(2).open::<String>().await?;
+//! mails.push("to: nobody").await?;
 //!
 //! let first = mails.receive(lease, wait).await?.expect("it was pushed");
 //! assert_eq!(first.retry(Duration::from_secs(5)).await?, Settled::Done);
@@ -90,9 +89,9 @@
 //! # async fn main() -> queue_kit::Result<()> {
 //! # let (lease, wait) = (Duration::from_secs(30), Duration::ZERO);
 //! let queues = queue_kit::connect("memory:").await?;
-//! let tickets = queues.priority::<String>("tickets").await?;
-//! tickets.push(&"a typo".to_owned(), 0).await?;
-//! tickets.push(&"the site is down".to_owned(), 10).await?;
+//! let tickets = queues.priority("tickets").open::<String>().await?;
+//! tickets.push("a typo", 0).await?;
+//! tickets.push("the site is down", 10).await?;
 //!
 //! let delivery = tickets.receive(lease, wait).await?.expect("two were pushed");
 //! assert_eq!(delivery.body().unwrap(), "the site is down");
@@ -109,7 +108,7 @@
 //! # async fn main() -> queue_kit::Result<()> {
 //! # let (lease, wait) = (Duration::from_secs(30), Duration::ZERO);
 //! let queues = queue_kit::connect("memory:").await?;
-//! let invoices = queues.grouped::<u64>("invoices").await?;
+//! let invoices = queues.grouped("invoices").open::<u64>().await?;
 //! for number in 1..=3 {
 //!     invoices.push(&number, "wholesale").await?;
 //! }
@@ -127,23 +126,23 @@
 //!
 //! ```
 //! # use std::time::Duration;
-//! use queue_kit::{Offered, Overflow};
+//! use queue_kit::{Overflow, Pushed};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! let queues = queue_kit::connect("memory:").await?;
-//! let gifts = queues.bounded::<String>("gifts", 2).await?;
+//! let gifts = queues.bounded("gifts", 2).open::<String>().await?;
 //! for gift in ["rose", "kite", "cake"] {
-//!     gifts.push(&gift.to_owned(), Overflow::DropOldest).await?;
+//!     assert_ne!(gifts.push(gift, Overflow::DropOldest).await?, Pushed::Full);
 //! }
 //! let newest = gifts.recent(10).await?;
 //! let newest: Vec<String> = newest.into_iter().map(|gift| gift.body).collect::<Result<_, _>>()?;
 //! assert_eq!(newest, ["cake", "kite"]);
 //!
-//! let refused = gifts.push(&"hat".to_owned(), Overflow::Reject).await?;
-//! assert_eq!(refused, Offered::Full);
-//! let hat = gifts.message(&"hat".to_owned()).wait(Duration::from_secs(1));
-//! assert_eq!(hat.send().await?, Offered::Full, "nobody made room");
+//! let refused = gifts.push("hat", Overflow::Reject).await?;
+//! assert_eq!(refused, Pushed::Full);
+//! let hat = gifts.message("hat").wait(Duration::from_secs(1));
+//! assert_eq!(hat.send().await?, Pushed::Full, "nobody made room");
 //! # Ok(())
 //! # }
 //! ```
@@ -153,15 +152,13 @@
 //!
 //! ```
 //! # use std::time::Duration;
-//! use queue_kit::RotatingConfig;
-//!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! let queues = queue_kit::connect("memory:").await?;
-//! let config = RotatingConfig::default().with_pace(Duration::from_secs(10));
-//! let sensors = queues.rotating_with::<String>("sensors", &config).await?;
+//! let sensors = queues.rotating("sensors").pace(Duration::from_secs(10));
+//! let sensors = sensors.open::<String>().await?;
 //! for sensor in ["north", "south"] {
-//!     sensors.push(&sensor.to_owned()).await?;
+//!     sensors.push(sensor).await?;
 //! }
 //! let start = tokio::time::Instant::now();
 //! for expected in ["north", "south", "north", "south"] {
@@ -176,13 +173,13 @@
 //! # More than a value
 //!
 //! `push` takes a value, and the settings that its kind needs. `message` takes more: headers on each kind; a dedup key,
-//! a due time and a time to live on kinds that lease; and settings that only one kind has. A setting that a kind lacks
+//! a distinct key, a due time and a time to live on kinds that lease; and settings that only one kind has. A setting that a kind lacks
 //! does not compile, and neither does a message for a delay queue without its due time. [`MessageBuilder`] lists what
 //! there is:
 //!
 //! ```
 //! # use std::time::Duration;
-//! use queue_kit::{Inserted, Offered, Overflow, Pushed};
+//! use queue_kit::{Inserted, Overflow, Pushed, Sent};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
@@ -191,41 +188,40 @@
 //! let (hour, day) = (Duration::from_secs(60 * 60), Duration::from_secs(24 * 60 * 60));
 //!
 //! // Headers travel beside the value, and a repeat under the same dedup key changes nothing.
-//! let mails = queues.reliable::<String>("mails").await?;
-//! let mail = "to: ann".to_owned();
-//! let first = mails.message(&mail).header("tenant", "acme").dedup("welcome-ann", day);
+//! let mails = queues.reliable("mails").open::<String>().await?;
+//! let first = mails.message("to: ann").header("tenant", "acme").dedup("welcome-ann", day);
 //! let first = first.send().await?;
-//! let again = mails.message(&mail).header("tenant", "acme").dedup("welcome-ann", day);
-//! assert_eq!(again.send().await?, Pushed::Duplicate(first.id()));
+//! let again = mails.message("to: ann").header("tenant", "acme").dedup("welcome-ann", day);
+//! assert_eq!(again.send().await?, Sent::Duplicate(first.id()));
 //! let delivery = mails.receive(lease, wait).await?.expect("it was sent");
 //! assert_eq!(delivery.headers().get("tenant"), Some("acme"));
 //!
 //! // A delay queue asks for a due time, and the other kinds that lease may have one. Without a
 //! // priority, a message is ordinary (0).
-//! let reminders = queues.delay::<u64>("reminders").await?;
+//! let reminders = queues.delay("reminders").open::<u64>().await?;
 //! reminders.message(&42).header("tenant", "acme").delay(hour).send().await?;
-//! let tickets = queues.priority::<String>("tickets").await?;
-//! let ticket = tickets.message(&"renew the certificate".to_owned()).priority(10).delay(day);
+//! let tickets = queues.priority("tickets").open::<String>().await?;
+//! let ticket = tickets.message("renew the certificate").priority(10).delay(day);
 //! ticket.dedup("certificate", 2 * day).send().await?;
 //!
 //! // Nobody can use a code that is five minutes old: the queue drops it then.
-//! let codes = queues.reliable::<u64>("codes").await?;
+//! let codes = queues.reliable("codes").open::<u64>().await?;
 //! codes.message(&4711).drop_after(Duration::from_secs(5 * 60)).send().await?;
 //! tokio::time::sleep(hour).await;
 //! assert!(codes.receive(lease, Duration::ZERO).await?.is_none());
 //!
 //! // The only undelivered message under its distinct key, and the policy for a full queue.
-//! let prices = queues.bounded::<f64>("prices", 100).await?;
+//! let prices = queues.bounded("prices", 100).open::<f64>().await?;
 //! for price in [9.5, 9.0] {
 //!     let price = prices.message(&price).distinct("lamp").overflow(Overflow::DropOldest);
-//!     assert_ne!(price.send().await?, Offered::Full);
+//!     assert_ne!(price.send().await?, Pushed::Full);
 //! }
 //! assert_eq!(prices.recent(10).await?.len(), 1);
 //!
 //! // A restarted program sends its whole list again, and each item is in the ring once.
-//! let sensors = queues.rotating::<String>("sensors").await?;
+//! let sensors = queues.rotating("sensors").open::<String>().await?;
 //! for sensor in ["north", "south", "north"] {
-//!     let item = sensors.message(&sensor.to_owned()).key(sensor);
+//!     let item = sensors.message(sensor).key(sensor);
 //!     if let Inserted::Present(id) = item.send().await? {
 //!         println!("{sensor} is there already, as {id}");
 //!     }
@@ -250,7 +246,7 @@
 //! # let lease = Duration::from_secs(30);
 //! # let wait = Duration::from_secs(60);
 //! let queues = queue_kit::connect("memory:").await?;
-//! let orders = queues.reliable::<u64>("orders").await?;
+//! let orders = queues.reliable("orders").open::<u64>().await?;
 //! let charges = queues.once("charges").await?.with_claim(Duration::from_secs(20));
 //! orders.push(&42).await?;
 //!
@@ -287,9 +283,9 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! let queues = queue_kit::connect("memory:").await?;
-//! let orders = queues.delay::<String>("orders").await?;
-//! orders.push(&"41".to_owned(), Duration::from_secs(60)).await?;
-//! orders.push(&"forty-two".to_owned(), Duration::from_secs(60)).await?;
+//! let orders = queues.delay("orders").open::<String>().await?;
+//! orders.push("41", Duration::from_secs(60)).await?;
+//! orders.push("forty-two", Duration::from_secs(60)).await?;
 //!
 //! let worker = Worker::new(orders)
 //!     .concurrency(8)
@@ -326,8 +322,8 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! # let queues = queue_kit::connect("memory:").await?;
-//! # let films = queues.reliable::<String>("films").await?;
-//! # films.push(&"a long one".to_owned()).await?;
+//! # let films = queues.reliable("films").open::<String>().await?;
+//! # films.push("a long one").await?;
 //! # let shutdown = tokio::time::sleep(Duration::from_secs(60));
 //! let report = Worker::new(films.clone())
 //!     .run_until(shutdown, |_film: String, cx: Context| async move {
@@ -360,8 +356,8 @@
 //! # async fn main() -> queue_kit::Result<()> {
 //! # let minute = Duration::from_secs(60);
 //! let queues = queue_kit::connect("memory:").await?;
-//! let films = queues.reliable::<String>("films").await?;
-//! films.push(&"a long one".to_owned()).await?;
+//! let films = queues.reliable("films").open::<String>().await?;
+//! films.push("a long one").await?;
 //!
 //! let operator = async {
 //!     tokio::time::sleep(minute).await;
@@ -407,9 +403,9 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! let queues = queue_kit::connect("memory:").await?;
-//! let alarms = queues.priority::<String>("alarms").await?;
-//! let samples = queues.reliable::<f64>("samples").await?;
-//! alarms.push(&"too hot".to_owned(), 10).await?;
+//! let alarms = queues.priority("alarms").open::<String>().await?;
+//! let samples = queues.reliable("samples").open::<f64>().await?;
+//! alarms.push("too hot", 10).await?;
 //! samples.push_all(&[20.5, 21.0, f64::MAX]).await?;
 //!
 //! let shutdown = tokio::time::sleep(Duration::from_secs(1));
@@ -451,8 +447,8 @@
 //! use queue_kit::{ReliableConfig, Removal};
 //!
 //! let queues = queue_kit::connect("memory:").await?;
-//! let mails = queues.reliable::<String>("mails").await?;
-//! mails.push(&"a bill".to_owned()).await?;
+//! let mails = queues.reliable("mails").open::<String>().await?;
+//! mails.push("a bill").await?;
 //!
 //! let page = 100.try_into().expect("not zero");
 //! for queue in queues.backend().queues(None, page).await? {
@@ -463,7 +459,7 @@
 //! let stored = queues.stored("mails").await?.expect("it exists");
 //! assert_eq!(stored.config.leasing().expect("it leases").max_attempts, 5);
 //! queues.reconfigure("mails", ReliableConfig::default().with_max_attempts(9)).await?;
-//! mails.push(&"another bill".to_owned()).await?;
+//! mails.push("another bill").await?;
 //! // And removes it: refused while messages are leased. A handle in use would make it anew.
 //! assert!(queues.remove("mails", Removal::UnlessLeased).await?);
 //! # Ok(())
@@ -481,18 +477,18 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_kit::Result<()> {
 //! # use std::time::Duration;
-//! use queue_kit::{Cancelled, DeathReason, Page, Place, Pushed, Standing};
+//! use queue_kit::{Cancelled, DeathReason, Page, Place, Sent, Standing};
 //!
 //! # let lease = Duration::from_secs(30);
 //! # let (minute, hour) = (Duration::from_secs(60), Duration::from_secs(60 * 60));
 //! let queues = queue_kit::connect("memory:").await?;
-//! let orders = queues.priority::<u64>("orders").await?;
+//! let orders = queues.priority("orders").open::<u64>().await?;
 //! let order = || {
 //!     let order = orders.message(&42).priority(10).delay(hour).dedup("order-42", 24 * hour);
 //!     order.bury_after(8 * hour) // after the push: then the shop is closed
 //! };
 //! let id = order().send().await?.id();
-//! assert_eq!(order().send().await?, Pushed::Duplicate(id));
+//! assert_eq!(order().send().await?, Sent::Duplicate(id));
 //!
 //! let page = Page::first(100);
 //! let delayed = orders.peek(Place::Delayed, page).await?.entries;
@@ -538,7 +534,7 @@
 //! let recorder = metrics_exporter_prometheus::PrometheusBuilder::new();
 //! let recorder = recorder.install_recorder().expect("there is no other");
 //! let queues = queue_kit::connect("memory:").await?;
-//! let jobs = queues.reliable::<u64>("jobs").await?;
+//! let jobs = queues.reliable("jobs").open::<u64>().await?;
 //! jobs.push_all(&[1, 2, 3]).await?;
 //! let worker = Worker::new(jobs).sample_every(Duration::from_secs(15));
 //! worker.run_until(tokio::time::sleep(Duration::from_secs(1)), |_, _| async {}).await?;
@@ -562,7 +558,7 @@
 //! use queue_kit::{Headers, TraceParent};
 //!
 //! let queues = queue_kit::connect("memory:").await?;
-//! let jobs = queues.reliable::<u64>("jobs").await?;
+//! let jobs = queues.reliable("jobs").open::<u64>().await?;
 //! let here = TraceParent::new(0xabc, 0xdef, true).expect("neither id is zero");
 //! let headers = Headers::new().with_trace_parent(here);
 //! jobs.message(&1).headers(headers).send().await?;
@@ -593,8 +589,8 @@
 //!
 //! let redis = RedisBackend::connect("redis://127.0.0.1:6379").await?;
 //! // The list `jobs`, to which other programs push, and the default queue of the same name.
-//! let old = Queues::new(redis.recipe(BlockingList::default())).reliable::<String>("jobs").await?;
-//! let new = Queues::new(redis).reliable::<String>("jobs").await?;
+//! let old = Queues::new(redis.recipe(BlockingList::default())).reliable("jobs").open::<String>().await?;
+//! let new = Queues::new(redis).reliable("jobs").open::<String>().await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -612,7 +608,7 @@
 //!
 //! let tls = Tls::new().roots(std::fs::read("/etc/redis/ca.pem")?).server_name("redis.internal");
 //! let redis = RedisBackend::builder("rediss://10.0.0.7:6380")?.tls(tls).connect().await?;
-//! let orders = Queues::new(redis).reliable::<String>("orders").await?;
+//! let orders = Queues::new(redis).reliable("orders").open::<String>().await?;
 //! # Ok(())
 //! # }
 //! ```

@@ -11,12 +11,12 @@ async fn refusal(url: &str) -> queue_kit::Error {
 async fn memory_opens_a_new_backend_each_time() {
     let one = connect("memory:").await.unwrap();
     let other = connect("MEMORY:").await.unwrap();
-    let mails = one.reliable::<u32>("mails").await.unwrap();
+    let mails = one.reliable("mails").open::<u32>().await.unwrap();
     mails.push(&1).await.unwrap();
 
-    let clone = one.clone().reliable::<u32>("mails").await.unwrap();
+    let clone = one.clone().reliable("mails").open::<u32>().await.unwrap();
     assert_eq!(clone.queue().depth().await.unwrap().ready, 1);
-    let apart = other.reliable::<u32>("mails").await.unwrap();
+    let apart = other.reliable("mails").open::<u32>().await.unwrap();
     assert_eq!(apart.queue().depth().await.unwrap().ready, 0);
 }
 

@@ -10,8 +10,7 @@ use std::{
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use queue_kit::{
-    Backoff, Failure, Headers, Leasing, Queues, Reliable, ReliableQueueExt, Timestamp, Token,
-    Worker,
+    Backoff, Failure, Headers, Leasing, LeasingExt, Queues, Reliable, Timestamp, Token, Worker,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -59,7 +58,7 @@ impl Page {
 
 async fn jobs() -> Reliable<u64> {
     let queues = queue_kit::connect("memory:").await.expect("connects");
-    queues.reliable("jobs").await.expect("opens")
+    queues.reliable("jobs").open().await.expect("opens")
 }
 
 /// Waits, for a bounded time, until nothing is ready, delayed or leased.
@@ -77,7 +76,12 @@ fn each_delivery_has_one_outcome_and_each_handling_one_ending() {
     recorded(true, async |page| {
         let jobs = jobs().await;
         jobs.push_all(&[0, 1, 2, 3, 4]).await.expect("pushes");
-        jobs.queue().push_one("no number").await.expect("pushes");
+        jobs.queue()
+            .push_one("no number")
+            .await
+            .expect("pushes")
+            .id()
+            .unwrap();
         let report = Worker::new(jobs.clone())
             .named("jobs")
             .concurrency(2)
@@ -218,7 +222,7 @@ fn nothing_is_sampled_unless_it_is_asked_for() {
 
 /// The backend's time, from the token of a delivery.
 async fn now(queues: &Queues) -> Timestamp {
-    let probe = queues.reliable::<u64>("probe").await.expect("opens");
+    let probe = queues.reliable("probe").open::<u64>().await.expect("opens");
     probe.push(&0).await.expect("pushes");
     let delivery = probe.receive(SECOND, SECOND).await.expect("receives");
     let delivery = delivery.expect("it was pushed");
@@ -231,7 +235,7 @@ async fn now(queues: &Queues) -> Timestamp {
 fn lateness_is_exact_where_the_due_time_is_the_backends() {
     recorded(true, async |page| {
         let queues = queue_kit::connect("memory:").await.expect("connects");
-        let jobs = queues.delay::<u64>("jobs").await.expect("opens");
+        let jobs = queues.delay("jobs").open::<u64>().await.expect("opens");
         let now = now(&queues).await;
         // The second is due while the handler has the first; its retry does not count again.
         for (number, millis) in [(0, 1_000), (1, 3_000)] {
@@ -261,7 +265,7 @@ fn lateness_is_exact_where_the_due_time_is_the_backends() {
 fn a_wait_is_measured_from_the_timestamp_of_the_producer() {
     recorded(true, async |page| {
         let queues = queue_kit::connect("memory:").await.expect("connects");
-        let jobs = queues.reliable::<u64>("jobs").await.expect("opens");
+        let jobs = queues.reliable("jobs").open::<u64>().await.expect("opens");
         let pushed = SystemTime::UNIX_EPOCH + Duration::from_millis(now(&queues).await.as_millis());
         let headers = Headers::new().with_pushed_at(pushed);
         let message = jobs.message(&1).headers(headers);

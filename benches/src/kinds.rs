@@ -9,9 +9,8 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::{
-    AnyQueue, Backend, Cancelled, DelayQueue, Insert, Keyed, Leasing, LeasingExt, Offer, Offered,
-    Overflow, Prioritized, Push, QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue,
-    Scheduled, Settlement,
+    AnyQueue, Backend, Cancelled, DelayQueue, Insert, Leasing, LeasingExt, Push, Pushed,
+    QueueConfig, QueueKind, QueueName, RotatingConfig, RotatingQueue, Settlement,
 };
 use tokio::{runtime::Runtime, task::JoinSet};
 
@@ -139,49 +138,28 @@ impl LeasingQueue {
     ///
     /// If the queue refuses.
     pub async fn put_with(&self, size: usize, body: Body) {
-        match &self.queue {
-            AnyQueue::Reliable(queue) => {
-                batch!(size, |_| Push::new(body()), |batch| {
-                    queue.push(batch).await.expect("pushed");
-                });
+        let kind = self.queue.kind();
+        let make = |n: usize| {
+            let push = Push::new(body());
+            match kind {
+                QueueKind::Delay => push.with_due(Duration::ZERO),
+                QueueKind::Priority => push.with_priority((n % 16) as i16),
+                QueueKind::Grouped => push.with_group(GROUPS[n % 16].as_bytes()),
+                _ => push,
             }
-            AnyQueue::Delay(queue) => {
-                let now = |_| Scheduled::new(body(), Duration::ZERO);
-                batch!(size, now, |batch| {
-                    queue.schedule(batch).await.expect("scheduled");
-                });
+        };
+        batch!(size, make, |batch| {
+            let mut left = &batch[..];
+            while !left.is_empty() {
+                let pushed = self.leasing.push(left).await.expect("pushed");
+                let full = |pushed: &Pushed| *pushed == Pushed::Full;
+                let accepted = pushed.iter().position(full).unwrap_or(left.len());
+                left = &left[accepted..];
+                if let (false, AnyQueue::Bounded(queue)) = (left.is_empty(), &self.queue) {
+                    queue.wait_for_room(PATIENCE).await.expect("waited");
+                }
             }
-            AnyQueue::Priority(queue) => {
-                let urgent = |n| Prioritized::new(body(), (n % 16) as i16);
-                batch!(size, urgent, |batch| {
-                    queue.enqueue(batch).await.expect("enqueued");
-                });
-            }
-            AnyQueue::Grouped(queue) => {
-                let of_sixteen = |n: usize| Keyed::new(body(), GROUPS[n % 16].as_bytes());
-                batch!(size, of_sixteen, |batch| {
-                    queue.push_keyed(batch).await.expect("pushed");
-                });
-            }
-            AnyQueue::Bounded(queue) => {
-                batch!(size, |_| Offer::new(body()), |batch| {
-                    let mut left = &batch[..];
-                    while !left.is_empty() {
-                        let offered = queue.offer(left, Overflow::Reject).await.expect("offered");
-                        let full = |offered: &Offered| *offered == Offered::Full;
-                        let accepted = offered.iter().position(full).unwrap_or(left.len());
-                        left = &left[accepted..];
-                        if !left.is_empty() {
-                            queue.wait_for_room(PATIENCE).await.expect("waited");
-                        }
-                    }
-                });
-            }
-            other => {
-                let batch: Vec<_> = (0..size).map(|_| Push::new(body())).collect();
-                other.put(&batch).await.expect("put");
-            }
-        }
+        });
     }
 
     /// Leases up to `size` messages, waiting for one, and acks them. Returns their number.
@@ -220,10 +198,10 @@ impl LeasingQueue {
                     let later = |n: usize| {
                         // Any time in the next day, except its first hour.
                         let millis = (start + n).wrapping_mul(2_654_435_761) % (23 * 3_600_000);
-                        Scheduled::new(BODY, Duration::from_millis(3_600_000 + millis as u64))
+                        Push::from(BODY).with_due(Duration::from_millis(3_600_000 + millis as u64))
                     };
                     let batch: Vec<_> = (0..size).map(later).collect();
-                    queue.schedule(&batch).await.expect("scheduled");
+                    queue.push(&batch).await.expect("scheduled");
                 }
                 _ => self.put(size).await,
             }
@@ -249,8 +227,8 @@ pub fn timeouts(runtime: &Runtime, queue: &dyn DelayQueue, rounds: u64) -> Durat
         for n in 0..rounds {
             let millis = n.wrapping_mul(2_654_435_761) % (24 * 3_600_000);
             let due = Duration::from_millis(millis + 3_600_000);
-            let pushed = queue.schedule(&[Scheduled::new(BODY, due)]).await;
-            let id = pushed.expect("scheduled")[0].id();
+            let pushed = queue.push(&[Push::from(BODY).with_due(due)]).await;
+            let id = pushed.expect("scheduled")[0].id().expect("it has room");
             let cancelled = queue.cancel_one(id).await.expect("cancelled");
             assert_eq!(cancelled, Cancelled::Cancelled);
         }
@@ -298,7 +276,7 @@ pub fn settle_and_lease_alone(
     runtime.block_on(async {
         let start = Instant::now();
         for _ in 0..rounds {
-            black_box(ring.rotate(count(batch)).await.expect("rotated"));
+            let _ = black_box(ring.rotate(count(batch)).await.expect("rotated"));
         }
         start.elapsed()
     })
@@ -322,7 +300,7 @@ pub fn settle_and_lease_together(
             let ring = Arc::clone(ring);
             tasks.spawn(async move {
                 for _ in 0..portion {
-                    black_box(ring.rotate(count(batch)).await.expect("rotated"));
+                    let _ = black_box(ring.rotate(count(batch)).await.expect("rotated"));
                 }
             });
         }

@@ -66,7 +66,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
 
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let timeouts = queues.delay::<CancelOrder>(QUEUE).await?;
+    let timeouts = queues.delay(QUEUE).open::<CancelOrder>().await?;
     let leftovers = timeouts.queue().purge_all().await?;
     if leftovers > 0 {
         println!("cleared away {leftovers} left by an earlier run");

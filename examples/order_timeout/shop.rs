@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use queue_kit::{Cancelled, Delay, ErrorKind, MessageId, Pushed, millis_ceil};
+use queue_kit::{Cancelled, Delay, ErrorKind, MessageId, Sent, millis_ceil};
 use tokio::time::{Instant, sleep};
 
 use crate::{CancelOrder, cli::Failure, orders::Order};
@@ -85,17 +85,17 @@ impl Shop {
         let key = format!("{}-{}", self.run, order.order);
         let message = self.timeouts.message(&body).delay(timeout);
         match message.dedup(key, DEDUP_WINDOW).send().await {
-            Ok(Pushed::Accepted(id)) => {
+            Ok(Sent::Duplicate(_)) => {
+                self.open.close(order.order);
+                Ok(self.refuse(order, "was placed before"))
+            }
+            Ok(sent) => {
                 println!(
                     "order {} placed, to be paid within {timeout:?}",
                     order.order
                 );
                 self.sales.orders += 1;
-                Ok(Some(id))
-            }
-            Ok(Pushed::Duplicate(_)) => {
-                self.open.close(order.order);
-                Ok(self.refuse(order, "was placed before"))
+                Ok(Some(sent.id()))
             }
             Err(error) if error.kind() == ErrorKind::Invalid => {
                 self.open.close(order.order);

@@ -54,7 +54,7 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
     let asked = signals::asked_to_stop()?;
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let reminders = queues.delay::<u64>(QUEUE).await?;
+    let reminders = queues.delay(QUEUE).open::<u64>().await?;
     let address = arguments
         .operands
         .first()

@@ -7,7 +7,7 @@ mod sealed;
 
 use std::{process::ExitCode, time::Duration};
 
-use queue_kit::{Codec, Json, LeasingExt, Page, Place, Reliable, TypedDelivery};
+use queue_kit::{Decode, Encode, Json, LeasingExt, Page, Place, Reliable, TypedDelivery};
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -44,7 +44,7 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
-    let letters = queues.reliable::<Letter>(QUEUE).await?;
+    let letters = queues.reliable(QUEUE).open::<Letter>().await?;
     letters.queue().purge_all().await?;
     // Compressed first: encrypted bytes have nothing left to compress.
     let codec = |sealing, keys: &[_]| Sealed::new(Packed(Json), sealing, keys);
@@ -80,7 +80,9 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn receive(letters: &Reliable<Letter>) -> Result<TypedDelivery<Letter>, Failure> {
+async fn receive(
+    letters: &Reliable<Letter, impl Decode<Letter>>,
+) -> Result<TypedDelivery<Letter>, Failure> {
     let delivery = letters.receive(LEASE, Duration::ZERO).await?;
     Ok(delivery.ok_or("a letter is missing")?)
 }

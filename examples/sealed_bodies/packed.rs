@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
-use queue_kit::{Bytes, Codec, Error, ErrorKind, Result, limits};
+use queue_kit::{Bytes, Decode, Encode, Error, ErrorKind, Result, limits};
 
 /// Compresses what another codec writes, by DEFLATE (RFC 1951), where that makes it shorter. The first byte says
 /// whether it did.
@@ -13,7 +13,7 @@ pub(crate) struct Packed<C>(pub(crate) C);
 const PLAIN: u8 = 0;
 const DEFLATED: u8 = 1;
 
-impl<T, C: Codec<T>> Codec<T> for Packed<C> {
+impl<T: ?Sized, C: Encode<T>> Encode<T> for Packed<C> {
     fn encode(&self, value: &T) -> Result<Bytes> {
         let plain = self.0.encode(value)?;
         let mut packed = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
@@ -26,7 +26,9 @@ impl<T, C: Codec<T>> Codec<T> for Packed<C> {
         }
         Ok([&[PLAIN], &plain[..]].concat().into())
     }
+}
 
+impl<T, C: Decode<T>> Decode<T> for Packed<C> {
     fn decode(&self, body: &Bytes) -> Result<T> {
         match body.first() {
             Some(&PLAIN) => self.0.decode(&body.slice(1..)),

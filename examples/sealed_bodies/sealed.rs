@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use queue_kit::{Bytes, Codec, Error, ErrorKind, Result};
+use queue_kit::{Bytes, Decode, Encode, Error, ErrorKind, Result};
 use ring::{
     aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
     rand::{SecureRandom, SystemRandom},
@@ -48,7 +48,7 @@ fn failed(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::Codec, why.into())
 }
 
-impl<T, C: Codec<T>> Codec<T> for Sealed<C> {
+impl<T: ?Sized, C: Encode<T>> Encode<T> for Sealed<C> {
     fn encode(&self, value: &T) -> Result<Bytes> {
         let mut nonce = [0; NONCE_LEN];
         let filled = SystemRandom::new().fill(&mut nonce);
@@ -63,7 +63,9 @@ impl<T, C: Codec<T>> Codec<T> for Sealed<C> {
         sealed.map_err(|_| failed("the body is too long to be encrypted"))?;
         Ok([&[self.sealing], &nonce[..], &bytes].concat().into())
     }
+}
 
+impl<T, C: Decode<T>> Decode<T> for Sealed<C> {
     fn decode(&self, body: &Bytes) -> Result<T> {
         let parts = body.split_first();
         let parts = parts.and_then(|(key, rest)| Some((*key, rest.split_first_chunk()?)));

@@ -9,9 +9,7 @@ mod signals;
 
 use std::{path::Path, process::ExitCode, time::Duration};
 
-use queue_kit::{
-    Backoff, Push, Reliable, ReliableConfig, ReliableQueueExt, Worker, worker::Report,
-};
+use queue_kit::{Backoff, LeasingExt, Reliable, ReliableConfig, Worker, worker::Report};
 
 use self::{
     cli::{Arguments, Failure},
@@ -68,7 +66,9 @@ async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let queues = queue_kit::connect(&arguments.backend).await?;
     let config = ReliableConfig::default().with_max_attempts(ATTEMPTS);
     let queue = queues
-        .reliable_with::<Job>(&queue_name(file), &config)
+        .reliable(&queue_name(file))
+        .config(config)
+        .open::<Job>()
         .await?;
     let added = put_in(&queue, &all).await?;
     println!("{} jobs in the file, {added} of them new", all.len());
@@ -110,8 +110,7 @@ fn queue_name(file: Option<&String>) -> String {
 async fn put_in(queue: &Reliable<Job>, jobs: &[Job]) -> Result<usize, Failure> {
     let mut pushes = Vec::with_capacity(jobs.len());
     for job in jobs {
-        let push = Push::new(queue.encode(job)?);
-        pushes.push(push.with_dedup(job.job.clone(), KNOWN));
+        pushes.push(queue.encode(job)?.with_dedup(job.job.clone(), KNOWN));
     }
     let pushed = queue.queue().push_all(&pushes).await?;
     Ok(pushed

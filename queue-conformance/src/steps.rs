@@ -24,6 +24,44 @@ pub(crate) const fn count(number: usize) -> NonZeroUsize {
     NonZeroUsize::new(number).expect("not zero")
 }
 
+/// Pushes one message.
+pub(crate) async fn pushed(queue: &dyn Leasing, message: impl Into<Push> + Send) -> Pushed {
+    queue.push_one(message).await.expect("pushes")
+}
+
+/// Pushes one message, which must be accepted.
+pub(crate) async fn put(queue: &dyn Leasing, message: impl Into<Push> + Send) -> MessageId {
+    accepted_as(pushed(queue, message).await)
+}
+
+/// The id of a message that the queue has accepted.
+pub(crate) fn accepted_as(pushed: Pushed) -> MessageId {
+    match pushed.id() {
+        Some(id) if !pushed.is_duplicate() => id,
+        _ => panic!("{pushed:?}: is accepted"),
+    }
+}
+
+pub(crate) const fn accepted(number: u64) -> Pushed {
+    Pushed::Accepted(MessageId::new(number))
+}
+
+pub(crate) const fn duplicate(number: u64) -> Pushed {
+    Pushed::Duplicate(MessageId::new(number))
+}
+
+pub(crate) const fn replacing(number: u64, replaced: u64) -> Pushed {
+    Pushed::Replaced {
+        id: MessageId::new(number),
+        replaced: MessageId::new(replaced),
+    }
+}
+
+/// A message under the distinct key of a case that needs only one.
+pub(crate) fn keyed(message: impl Into<Push>) -> Push {
+    message.into().with_distinct("key")
+}
+
 /// Leases up to `max` messages.
 pub(crate) async fn take(queue: &dyn Leasing, max: usize) -> Vec<Delivery> {
     take_for(queue, max, LONG).await
@@ -204,6 +242,17 @@ pub(crate) async fn queues(backend: &Arc<dyn Backend>) -> Vec<QueueInfo> {
 pub(crate) async fn cancel(queue: &dyn Leasing, numbers: &[u64]) -> Vec<Cancelled> {
     let ids: Vec<MessageId> = numbers.iter().copied().map(id).collect();
     queue.cancel(&ids).await.expect("cancels")
+}
+
+/// Gives the messages of these numbers another due time, in one call.
+pub(crate) async fn reschedule(
+    queue: &dyn Leasing,
+    numbers: &[u64],
+    due: impl Into<Due> + Send,
+) -> Vec<Rescheduled> {
+    let ids: Vec<MessageId> = numbers.iter().copied().map(id).collect();
+    let moved = queue.reschedule(&ids, due.into()).await;
+    moved.expect("reschedules")
 }
 
 /// A message that the queue drops the given number of milliseconds after its push.

@@ -35,7 +35,7 @@ pub use self::{
         Backend, Caveat, Condition, Denied, Facts, Feature, Guarantees, QueueInfo, Removal,
         ServerFacts, StoredQueue,
     },
-    codec::{Codec, Json, Raw},
+    codec::{Decode, Encode, Json, Raw},
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},
     partitioned::Partitioned,
     queue::*,

@@ -19,7 +19,8 @@ macro_rules! is_noticed {
 is_noticed! {
     settled: "queue.settle_one(Settlement::ack(receipt))";
     cancelled: "queue.cancel_one(id)";
-    rescheduled: "queue.reschedule(id, std::time::Duration::ZERO.into())";
+    rescheduled: "queue.reschedule_one(id, std::time::Duration::ZERO)";
+    pushed: "queue.push_one(\"a\")";
     found: "queue.find_one(id)";
     leased: "queue.lease(std::num::NonZeroUsize::MIN, std::time::Duration::from_secs(1))";
     claimed: "once.claim(b\"key\", std::time::Duration::from_secs(1))";

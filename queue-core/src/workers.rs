@@ -8,9 +8,8 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueue, BoundedQueueExt, Json, LeasingExt, MessageId,
-    Offer, Offered, Overflow, Page, Place, Push, QueueName, Result, TimeToLive, limits,
-    millis_ceil,
+    AnyQueue, Backend, BoundedConfig, BoundedQueue, Json, LeasingExt, MessageId, Overflow, Page,
+    Place, Push, QueueName, Result, TimeToLive, limits, millis_ceil,
 };
 
 /// The name of the queue that has the list. Nobody leases from it.
@@ -84,15 +83,15 @@ impl WorkerRegistration {
     ///
     /// # Errors
     ///
-    /// The errors of [`BoundedQueue::offer`].
+    /// The errors of [`Leasing::push`](crate::Leasing::push).
     pub async fn beat(&mut self, record: &WorkerRecord) -> Result<()> {
         let push =
             Push::new(Json::write(record)?).with_time_to_live(TimeToLive::drop_after(LISTED));
-        let offer = Offer::new(push).with_distinct(self.key.clone());
-        match self.list.offer_one(offer, Overflow::DropOldest).await? {
-            Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => self.last = Some(id),
-            Offered::Duplicate(_) | Offered::Full => {}
-        }
+        let push = push
+            .with_distinct(self.key.clone())
+            .with_overflow(Overflow::DropOldest);
+        // A list that is full of leased records keeps the last one.
+        self.last = self.list.push_one(push).await?.id().or(self.last);
         Ok(())
     }
 

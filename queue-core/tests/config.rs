@@ -85,7 +85,7 @@ fn a_mismatch_names_both_values() {
     let asked = BoundedConfig::new(20);
     mismatch(
         asked.check_stored(&stored, false),
-        &["capacity", "10", "20", "bounded_or_resize"],
+        &["capacity", "10", "20", "open_or_resize"],
     );
 }
 

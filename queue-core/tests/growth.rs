@@ -11,52 +11,40 @@ const ANSWERS: &[&str] = &[
     "Found",
     "Inserted",
     "JobResult",
-    "Offered",
     "OnceRun",
     "Outcome",
     "Pushed",
     "Rescheduled",
     "Revived",
+    "Sent",
     "Settled",
     "Standing",
 ];
 
 /// Instructions that a backend has to carry out, each in every kind that it opens.
 const INSTRUCTIONS: &[&str] = &[
-    "AnyQueue",
     "Disposition",
     "Due",
-    "GroupChange",
     "GroupOrder",
     "OnDeath",
     "Outdated",
     "Place",
-    "QueueConfig",
-    "QueueKind",
     "Removal",
 ];
 
 /// Values whose parts the contract fixes.
-const PARTS: &[&str] = &[
-    "Dedup",
-    "Keyed",
-    "Prioritized",
-    "Receipt",
-    "Scheduled",
-    "TimeToLive",
-];
+const PARTS: &[&str] = &["Dedup", "Receipt", "TimeToLive"];
 
 /// The names of the types of a file that others can take apart, and that may not grow.
 fn fixed(text: &str) -> impl Iterator<Item = &str> {
-    let types = text.split("\n\n").filter_map(|part| {
+    text.split("\n\n").filter_map(|part| {
         let (before, after) = part
             .split_once("\npub struct ")
             .or(part.split_once("\npub enum "))?;
         let is_open = part.contains("\npub enum ") || after.contains("\n    pub ");
         let name = after.split(|end: char| !end.is_alphanumeric()).next()?;
         (is_open && !before.contains("#[non_exhaustive]")).then_some(name)
-    });
-    types
+    })
 }
 
 fn read(folder: &Path, texts: &mut Vec<String>) {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    Due, Error, ErrorKind, Headers, Insert, MessageId, Offer, Outcome, Page, Prioritized, Push,
-    QueueName, Receipt, Scheduled, Settlement, TimeToLive, Timestamp, Token, in_millis, limits,
+    Distinct, Due, Error, ErrorKind, Headers, Insert, MessageId, Outcome, Overflow, Page, Push,
+    QueueKind, QueueName, Receipt, Settlement, TimeToLive, Timestamp, Token, in_millis, limits,
     millis_ceil,
 };
 
@@ -110,14 +110,11 @@ fn a_time_to_live_is_longer_than_the_delay() {
 #[test]
 fn a_batch_is_checked_for_its_times_to_live() {
     let live = |limit| Push::new("x").with_time_to_live(TimeToLive::drop_after(limit));
-    let check = |push| Push::check_all([Push::new("good"), push].iter(), 9);
+    let check = |push| Push::check_all(&[Push::new("good"), push], QueueKind::Delay, 9);
     assert!(check(live(MS)).is_ok());
     refused(check(live(Duration::ZERO)), "of 0 ms");
     refused(check(live(MS).with_due(MS)), "a delay of 1 ms");
-    let scheduled = [Scheduled::new(live(MS), MS)];
-    refused(Scheduled::check_all(&scheduled, 9), "a delay of 1 ms");
-    let now = [Scheduled::new(live(MS), Duration::ZERO)];
-    assert!(Scheduled::check_all(&now, 9).is_ok());
+    assert!(check(live(MS).with_due(Duration::ZERO)).is_ok());
 }
 
 #[test]
@@ -194,7 +191,8 @@ fn a_due_time_in_another_unit_is_refused_with_the_unit_that_it_looks_like() {
 #[test]
 fn a_batch_has_1_to_128_entries_and_8_mib() {
     let batch = |entries: usize, bytes: usize| vec![Push::new(vec![0; bytes]); entries];
-    let check = |batch: &[Push]| Push::check_all(batch.iter(), limits::DEFAULT_MAX_BODY);
+    let check =
+        |batch: &[Push]| Push::check_all(batch, QueueKind::Reliable, limits::DEFAULT_MAX_BODY);
     assert!(check(&batch(128, 1)).is_ok());
     assert!(check(&batch(8, 1 << 20)).is_ok());
     refused(check(&[]), "empty batch");
@@ -219,32 +217,75 @@ fn only_a_batch_of_several_speaks_of_its_entries() {
 fn headers_count_towards_the_size() {
     let push = Push::new(vec![0; 10]).with_header("name", "value");
     assert_eq!(push.size(), 19);
-    assert!(Push::check_all([&push].into_iter(), 19).is_ok());
-    refused(Push::check_all([&push].into_iter(), 18), "19 bytes");
+    let check = |most| Push::check_all(std::slice::from_ref(&push), QueueKind::Reliable, most);
+    assert!(check(19).is_ok());
+    refused(check(18), "19 bytes");
 }
 
 #[test]
 fn keys_have_1_to_256_bytes() {
-    let offer = |bytes: usize| [Offer::new("body").with_distinct(vec![b'k'; bytes])];
-    assert!(Offer::check_all(&offer(256), 10).is_ok());
-    refused(Offer::check_all(&offer(0), 10), "0 bytes");
-    refused(Offer::check_all(&offer(257), 10), "257");
+    let check = |push: Push| Push::check_all(&[push], QueueKind::Grouped, 10);
+    let body = || Push::new("body");
+    assert!(check(body().with_distinct(vec![b'k'; 256])).is_ok());
+    refused(check(body().with_distinct("")), "0 bytes");
+    refused(check(body().with_distinct(vec![b'k'; 257])), "257");
+    assert!(check(body().with_group(vec![b'k'; 256])).is_ok());
+    refused(check(body().with_group("")), "0 bytes");
+    refused(check(body().with_dedup("", MS)), "0 bytes");
+    refused(check(body().with_dedup("key", Duration::ZERO)), "window");
+    refused(check(body().with_due(Duration::MAX)), "delay");
     let item = [Insert::new("body").with_key("")];
     refused(Insert::check_all(&item, 10), "0 bytes");
-    let push = Push::new("body").with_dedup("", MS);
-    refused(
-        Prioritized::check_all(&[Prioritized::new(push, 1)], 10),
-        "0 bytes",
-    );
-    let push = Push::new("body").with_dedup("key", Duration::ZERO);
-    refused(
-        Scheduled::check_all(&[Scheduled::new(push, MS)], 10),
-        "window",
-    );
-    refused(
-        Scheduled::check_all(&[Scheduled::new("body", Duration::MAX)], 10),
-        "delay",
-    );
+}
+
+#[test]
+fn the_longest_wait_of_a_distinct_key_has_bounds() {
+    let check = |longest| {
+        let distinct = Distinct::new("key").at_latest(longest);
+        Push::check_all(
+            &[Push::new("x").with_distinct(distinct)],
+            QueueKind::Delay,
+            9,
+        )
+    };
+    assert!(check(MS).is_ok() && check(limits::MAX_DELAY).is_ok());
+    refused(check(Duration::ZERO), "longest wait");
+    refused(check(Duration::MAX), "longest wait");
+}
+
+/// The error names the option, the kind of the queue, and the kind that has the option.
+#[test]
+fn an_option_of_another_kind_is_refused() {
+    let options = [
+        (
+            Push::new("x").with_priority(0),
+            "a priority",
+            QueueKind::Priority,
+        ),
+        (
+            Push::new("x").with_group("a"),
+            "a group",
+            QueueKind::Grouped,
+        ),
+        (
+            Push::new("x").with_overflow(Overflow::DropOldest),
+            "an overflow policy",
+            QueueKind::Bounded,
+        ),
+    ];
+    for kind in QueueKind::LEASING {
+        for (push, option, of) in options.clone() {
+            let checked = Push::check_all(&[push], kind, 9);
+            if kind == of {
+                assert!(checked.is_ok());
+                continue;
+            }
+            let error = checked.unwrap_err().to_string();
+            for part in [option, &format!("a {kind} queue"), &format!("a {of} queue")] {
+                assert!(error.contains(part), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

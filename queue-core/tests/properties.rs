@@ -123,7 +123,7 @@ fn bodies() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn comes_back(codec: &impl Codec<Job>) {
+fn comes_back(codec: &(impl Encode<Job> + Decode<Job>)) {
     let damage = option::of((any::<prop::sample::Index>(), any::<u8>()));
     check_property(CASES, (job(), damage), |(job, damage)| {
         let body = codec.encode(&job).expect("a plain value");
@@ -256,7 +256,9 @@ fn a_push_with_any_terms_is_taken_or_refused() {
             .with_dedup(key, millis(window))
             .with_due(due)
             .with_time_to_live(TimeToLive::bury_after(millis(live)));
-        if let Err(error) = Push::check_all([&push].into_iter(), 1 << 20) {
+        if let Err(error) =
+            Push::check_all(std::slice::from_ref(&push), QueueKind::Reliable, 1 << 20)
+        {
             assert_clear(&error);
             assert_eq!(error.kind(), ErrorKind::Invalid);
         }

@@ -46,7 +46,7 @@ impl MemoryBackend {
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// # async fn main() -> queue_core::Result<()> {
     /// use std::time::Duration;
-    /// use queue_core::{Backend, LeasingExt, ReliableQueueExt, Timestamp};
+    /// use queue_core::{Backend, LeasingExt, Timestamp};
     /// use queue_memory::MemoryBackend;
     ///
     /// let backend = MemoryBackend::starting_at(Timestamp::from_millis(1_000));
@@ -253,7 +253,7 @@ struct OpenRequest<'a> {
 }
 
 impl ByKind for OpenRequest<'_> {
-    type Answer = Result<AnyQueue>;
+    type Answer = AnyQueue;
 
     fn work<S: Opens>(self, config: &S::Config) -> Result<AnyQueue> {
         let agrees = |state: &S| state.agrees(config);
@@ -270,7 +270,7 @@ struct Change<'a> {
 }
 
 impl ByKind for Change<'_> {
-    type Answer = Result<bool>;
+    type Answer = bool;
 
     fn work<S: Opens>(self, config: &S::Config) -> Result<bool> {
         let Some(queue) = self.registry.queue(self.name) else {
@@ -294,7 +294,7 @@ impl Backend for MemoryBackend {
             name,
             max_body: config.max_body(),
         };
-        by_kind(config, opening)
+        by_kind(name, config, opening)
     }
 
     async fn open_or_resize(
@@ -315,7 +315,7 @@ impl Backend for MemoryBackend {
             registry: &self.0,
             name,
         };
-        let changed = config.check().and_then(|()| by_kind(config, change));
+        let changed = config.check().and_then(|()| by_kind(name, config, change));
         changed.map_err(|error| error.with_queue(name))
     }
 

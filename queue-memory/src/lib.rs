@@ -11,7 +11,7 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_core::Result<()> {
 //! let queues = Queues::new(MemoryBackend::new());
-//! let orders: Reliable<u32> = queues.reliable("orders").await?;
+//! let orders: Reliable<u32> = queues.reliable("orders").open().await?;
 //! orders.push(&42).await?;
 //!
 //! let order = orders.receive(Duration::from_secs(30), Duration::from_secs(1)).await?;

@@ -161,6 +161,36 @@ pub enum Bug {
     KeyedGoesFirst,
     /// A delivery frees the message's distinct key.
     KeyFreedAtDelivery,
+    /// A cancelled message keeps its distinct key, and the next push replaces it once more.
+    CancelKeepsTheKey,
+    /// A replaced message stays.
+    ReplacedIsDelivered,
+    /// A message has the place of the one that it replaces.
+    ReplacementTakesThePlace,
+    /// A message that is replaced while it waits keeps its place in its group.
+    ReplacedKeepsItsPlace,
+    /// A leased message keeps its distinct key though another message is pushed with it.
+    LeasedKeepsTheKey,
+    /// A longest wait counts from the last push.
+    ChainForgetsItsStart,
+    /// A longest wait counts from the first push, also of messages without one.
+    ChainNeverEnds,
+    /// A leased message gets another due time.
+    MovesTheLeased,
+    /// A message with another due time has spent no attempts.
+    MovedForgetsItsAttempts,
+    /// A message with another due time loses the reason of its last retry.
+    MovedForgetsWhy,
+    /// With ageing, a message with another due time keeps its arrival.
+    MovedKeepsItsArrival,
+    /// A message with another due time loses its place in its strict group.
+    MovedLosesItsPlace,
+    /// Another due time wakes nobody.
+    MoveWakesNobody,
+    /// A message that is moved to now keeps its due time.
+    MoveIgnoresNow,
+    /// Of a batch, only the first half gets another due time.
+    MovesHalfABatch,
     /// A rotation visits a new item before all others.
     InsertedNearTheFront,
     /// Removing takes the item at the head, whatever its id.
@@ -198,6 +228,14 @@ pub struct Planted(PhantomData<Rc<()>>);
 pub fn plant(bug: Bug) -> Planted {
     BUG.set(Some(bug));
     Planted(PhantomData)
+}
+
+/// Does this work with another bug than the planted one.
+pub(crate) fn instead<R>(bug: Bug, work: impl FnOnce() -> R) -> R {
+    let planted = BUG.replace(Some(bug));
+    let done = work();
+    BUG.set(planted);
+    done
 }
 
 impl Drop for Planted {

@@ -73,7 +73,8 @@ fn every_rule_has_a_case() {
                 .map(|rule| format!("{group}::{rule}_")),
         );
     };
-    let leasing = [rules("- **L"), rules("- **R1"), vec!["d1".to_owned()]].concat();
+    let on_every_kind = ["d1", "d4", "b7"].map(str::to_owned);
+    let leasing = [rules("- **L"), rules("- **R1"), on_every_kind.into()].concat();
     for kind in QueueKind::ALL {
         let name = kind.as_str();
         let own = format!("**{}{}**", name[..1].to_uppercase(), &name[1..]);

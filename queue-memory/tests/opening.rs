@@ -1,8 +1,6 @@
 //! Opening queues by name.
 
-use queue_core::{
-    Backend, DelayConfig, ErrorKind, Leasing, QueueName, ReliableConfig, ReliableQueueExt,
-};
+use queue_core::{Backend, DelayConfig, ErrorKind, Leasing, LeasingExt, QueueName, ReliableConfig};
 use queue_memory::MemoryBackend;
 
 fn name(name: &str) -> QueueName {
@@ -19,7 +17,7 @@ async fn a_name_is_one_queue_for_all_clones() {
         .open_reliable(&name("a"), &config)
         .await
         .unwrap();
-    one.push_one("x").await.unwrap();
+    one.push_one("x").await.unwrap().id().unwrap();
     assert_eq!(two.depth().await.unwrap().ready, 1);
     let other = MemoryBackend::new();
     let other = other.open_reliable(&name("a"), &config).await.unwrap();

@@ -11,7 +11,7 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_core::Result<()> {
 //! let queues = Queues::new(MemoryBackend::new());
-//! let orders = queues.reliable::<u64>("orders").await?;
+//! let orders = queues.reliable("orders").open::<u64>().await?;
 //! orders.push_all(&[1, 2, 3]).await?;
 //! orders.queue().pause().await?;
 //!

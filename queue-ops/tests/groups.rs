@@ -41,14 +41,14 @@ async fn qk_shows_groups_as_the_page_does() {
     let config = GroupedConfig::default();
     let steps = backend.open_grouped(&open("order-steps"), &config).await;
     let steps = steps.expect("opens");
-    let keys = ["order-1", "order-1", "order-2"].map(|key| Keyed::new("step", key));
-    steps.push_keyed(&keys).await.expect("pushes");
+    let keys = ["order-1", "order-1", "order-2"].map(|key| Push::from("step").with_group(key));
+    steps.push(&keys).await.expect("pushes");
     let two = NonZeroUsize::new(2).expect("not zero");
     let leased = steps.lease(two, LEASE).await.expect("leases").deliveries;
     let retry = Settlement::retry(leased[1].receipt, LEASE);
     steps.settle(&[retry]).await.expect("settles");
-    let keys = ["order-3", "order-3"].map(|key| Keyed::new("step", key));
-    steps.push_keyed(&keys).await.expect("pushes");
+    let keys = ["order-3", "order-3"].map(|key| Push::from("step").with_group(key));
+    steps.push(&keys).await.expect("pushes");
 
     let (is_well, text) = qk(&server, &["groups", "order-steps"]);
     assert!(is_well, "{text}");

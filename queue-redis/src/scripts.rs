@@ -30,6 +30,7 @@ macro_rules! leasing_scripts {
 }
 
 leasing_scripts! {
+    push: "{kind}/push";
     settle_and_lease: "leasing/settle_and_lease";
     extend: "leasing/extend";
     counters: "leasing/counters";
@@ -75,18 +76,11 @@ scripts! {
     LISTED = "", "listed": "leasing/queues#listed";
     REMOVE = "", "remove": "leasing/queues#remove";
 
-    RELIABLE_PUSH = "reliable", "push": "reliable/push";
-
-    DELAY_PUSH = "delay", "push": "delay/push";
     DELAY_NEXT_DUE = "delay", "next_due": "delay/next_due";
-
-    PRIORITY_PUSH = "priority", "push": "priority/push";
 
     GROUPED_CHANGE = "grouped", "change": "grouped/change";
     GROUPED_GROUPS = "grouped", "groups": "grouped/groups";
-    GROUPED_PUSH = "grouped", "push": "grouped/push";
 
-    BOUNDED_PUSH = "bounded", "push": "bounded/push";
     BOUNDED_RECENT = "bounded", "recent": "bounded/recent";
     BOUNDED_CAPACITY = "bounded", "capacity": "bounded/capacity#capacity";
     BOUNDED_RESIZE = "bounded", "resize": "bounded/capacity#resize";

@@ -250,9 +250,9 @@ async fn idle_hour(server: &Server, consumers: usize, waiting: usize) -> u64 {
     let name = QueueName::new("delay").expect("a name");
     let queue = backend.open_delay(&name, &DelayConfig::default()).await;
     let queue = queue.expect("opens");
-    let later = Scheduled::new("later", HOUR * 24);
+    let later = Push::new("later").with_due(HOUR * 24);
     let messages = vec![later; waiting];
-    queue.schedule_all(&messages).await.expect("schedule");
+    queue.push_all(&messages).await.expect("push");
     // The tasks end with this hour, so that the next hour does not count their commands.
     let mut tasks = JoinSet::new();
     for _ in 0..consumers {
@@ -310,7 +310,7 @@ async fn elements_of(server: &Server, messages: usize) -> u64 {
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name, &config).await.expect("opens");
     // The first call checks what the queue has, and stores each message singly.
-    queue.push_one("first").await.expect("pushes");
+    let _ = queue.push_one("first").await.expect("pushes");
     let batch = vec![Push::new("work"); messages];
     queue.push(&batch).await.expect("pushes");
     let length = server.ask::<u64>(&["LLEN", &format!("qk:{{of-{messages}}}:ready")]);

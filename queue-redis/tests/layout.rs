@@ -5,12 +5,12 @@
 #[path = "support/patient.rs"]
 mod patient;
 
-use std::{error::Error as StdError, num::NonZeroUsize, time::Duration};
+use std::{collections::BTreeMap, error::Error as StdError, num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    AnyQueue, Backend, BoundedConfig, BoundedQueueExt, DelayConfig, DelayQueueExt, ErrorKind,
-    Insert, LeasingExt, Offer, Offered, Outcome, Overflow, Push, QueueConfig, QueueKind, QueueName,
-    ReliableConfig, ReliableQueueExt, Removal, Result, RotatingQueueExt, Scheduled, Settlement,
+    AnyQueue, Backend, DelayConfig, Distinct, ErrorKind, Insert, LeasingExt, Outcome, Push, Pushed,
+    QueueConfig, QueueKind, QueueName, ReliableConfig, Removal, Result, RotatingQueueExt,
+    Settlement,
 };
 use queue_redis::RedisBackend;
 use real_redis::Server;
@@ -57,34 +57,88 @@ async fn a_key_that_holds_something_else_is_named_at_open() -> Test {
     Ok(())
 }
 
-/// A producer repeatedly replaces an undelivered entry behind another one: the replaced entries leave
-/// nothing.
+/// The number of members of each key.
+fn sizes(server: &Server) -> std::result::Result<BTreeMap<String, u64>, Box<dyn StdError>> {
+    let keys: Vec<String> = server.ask(&["KEYS", "qk:{*}:*"])?;
+    let mut sizes = BTreeMap::new();
+    for key in keys {
+        let of_type: String = server.ask(&["TYPE", &key])?;
+        let count = match &*of_type {
+            "zset" => "ZCARD",
+            "hash" => "HLEN",
+            "list" => "LLEN",
+            other => panic!("{key} holds a {other}"),
+        };
+        sizes.insert(key.clone(), server.ask(&[count, &key])?);
+    }
+    Ok(sizes)
+}
+
+/// A producer repeatedly replaces undelivered messages behind another one: the replaced messages leave nothing. They
+/// are ready and delayed, and have a longest wait or none.
 #[tokio::test]
 async fn replacing_for_ever_leaves_nothing_behind() -> Test {
     let server = Server::start()?;
     let backend = patient(&server.url()).connect().await?;
-    let config = BoundedConfig::new(10);
-    let queue = backend.open_bounded(&name("latest"), &config).await?;
-    queue.offer_one("at the head", Overflow::Reject).await?;
-    for round in 0..2_000_u32 {
-        for key in ["a", "b"] {
-            let offer = Offer::new(round.to_be_bytes().to_vec()).with_distinct(key);
-            let offered = queue.offer_one(offer, Overflow::Reject).await?;
-            assert_eq!(matches!(offered, Offered::Replaced { .. }), round > 0);
+    for kind in leasing_kinds() {
+        let queue = name("latest");
+        let opened = backend.open(&queue, &QueueConfig::of(kind, 10)).await?;
+        let leasing = opened.leasing().expect("it leases");
+        let _ = leasing.push_one("at the head").await?;
+        let mut before = BTreeMap::new();
+        for round in 0..200_u32 {
+            for key in ["a", "b", "c"] {
+                let longest = Distinct::new(key).at_latest(LONG);
+                let push = Push::new(round.to_be_bytes().to_vec());
+                let push = match key {
+                    "a" => push.with_distinct(key),
+                    "b" => push.with_distinct(longest),
+                    _ => push.with_distinct(longest).with_due(LONG),
+                };
+                let pushed = leasing.push_one(push).await?;
+                let replaced = matches!(pushed, Pushed::Replaced { .. });
+                assert_eq!(replaced, round > 0, "{kind}: {pushed:?}");
+            }
+            if round == 1 {
+                before = sizes(&server)?;
+            }
         }
-    }
-    for (count, key, left) in [
-        ("LLEN", "ready", 1),
-        ("ZCARD", "line", 2),
-        ("HLEN", "frames", 4), // and their places in line
-        ("HLEN", "distinct", 2),
-        ("HLEN", "owned", 2),
-        ("ZCARD", "delayed", 0),
-    ] {
-        let key = format!("qk:{{latest}}:{key}");
-        assert_eq!(server.ask::<u64>(&[count, &key])?, left, "{key}");
+        assert_eq!(sizes(&server)?, before, "{kind}");
+        let depth = leasing.depth().await?;
+        assert_eq!((depth.ready, depth.delayed), (3, 1), "{kind}");
+        assert!(backend.remove(&queue, Removal::UnlessLeased).await?);
     }
     Ok(())
+}
+
+/// Distinct keys have keys of their own on a bounded queue alone, and the other kinds name no key more for them.
+#[tokio::test]
+async fn distinct_keys_are_among_the_frames() -> Test {
+    let server = Server::start()?;
+    let backend = patient(&server.url()).connect().await?;
+    for kind in leasing_kinds() {
+        let opened = backend
+            .open(&name(kind.as_str()), &QueueConfig::of(kind, 10))
+            .await?;
+        let distinct = Push::new("x").with_distinct("key");
+        opened.put(&[distinct]).await?;
+        let frames = format!("qk:{{{kind}}}:frames");
+        let held: u64 = server.ask(&["HEXISTS", &frames, "kkey"])?;
+        let flags: Option<String> =
+            server.ask(&["HGET", &format!("qk:{{{kind}}}:meta"), "flags"])?;
+        let own: u64 = server.ask(&["EXISTS", &format!("qk:{{{kind}}}:distinct")])?;
+        let expected = match kind {
+            QueueKind::Bounded => (0, None, 1),
+            _ => (1, Some("d".to_owned()), 0),
+        };
+        assert_eq!((held, flags, own), expected, "{kind}");
+    }
+    Ok(())
+}
+
+fn leasing_kinds() -> impl Iterator<Item = QueueKind> {
+    let leases = |kind: &QueueKind| *kind != QueueKind::Rotating;
+    QueueKind::ALL.into_iter().filter(leases)
 }
 
 /// More than a function of Lua takes as arguments.
@@ -96,11 +150,11 @@ async fn any_number_of_cancelled_messages_may_stand_before_a_pack() -> Test {
     let config = ReliableConfig::default();
     let queue = backend.open_reliable(&name("cancelled"), &config).await?;
     let pushes = vec![Push::new("body"); 64];
-    queue.push_one("body").await?;
+    let _ = queue.push_one("body").await?;
     let mut cancelled = Vec::new();
     for _ in 0..10_000 / FEW {
         let pushed = queue.push(&pushes[..FEW]).await?;
-        cancelled.extend(pushed.iter().map(|pushed| pushed.id()));
+        cancelled.extend(pushed.iter().filter_map(|pushed| pushed.id()));
     }
     queue.push(&pushes).await?;
     for ids in cancelled.chunks(128) {
@@ -130,10 +184,12 @@ async fn messages_deleted_by_others_block_nothing() -> Test {
     let queue = backend
         .open_delay(&name("d"), &DelayConfig::default())
         .await?;
-    let batch = [Scheduled::new("gone", Duration::ZERO)];
-    queue.schedule(&batch).await?;
+    let batch = [Push::new("gone").with_due(Duration::ZERO)];
+    queue.push(&batch).await?;
     server.ask::<()>(&["DEL", "qk:{d}:frames"])?;
-    queue.schedule_one("here", Duration::ZERO).await?;
+    let _ = queue
+        .push_one(Push::new("here").with_due(Duration::ZERO))
+        .await?;
     let leased = queue.receive(10, LONG, LONG).await?;
     assert_eq!(leased.len(), 1);
     assert_eq!(leased[0].body, "here");
@@ -149,19 +205,15 @@ async fn filled(backend: &RedisBackend, kind: QueueKind, queue: &QueueName) -> R
     }
     let opened = backend.open(queue, &config).await?;
     opened.put(&["a", "b", "c", "d"].map(Push::new)).await?;
-    match &opened {
-        AnyQueue::Rotating(ring) => {
-            let keyed = Insert::new("e").with_key("key");
-            ring.insert(&[keyed]).await?;
-            ring.visit(2, Duration::ZERO).await?;
-        }
-        AnyQueue::Bounded(bounded) => {
-            let keyed = Offer::new("e").with_distinct("key");
-            bounded.offer(&[keyed], Overflow::Reject).await?;
-        }
-        _ => {}
+    if let AnyQueue::Rotating(ring) = &opened {
+        let keyed = Insert::new("e").with_key("key");
+        ring.insert(&[keyed]).await?;
+        ring.visit(2, Duration::ZERO).await?;
     }
     if let Some(leasing) = opened.leasing() {
+        let _ = leasing
+            .push_one(Push::new("e").with_distinct("key"))
+            .await?;
         let marked = Push::new("f").with_dedup("key", LONG);
         opened.put(&[marked]).await?;
         let leased = leasing.receive(4, LONG, Duration::ZERO).await?;
@@ -240,7 +292,7 @@ async fn a_queue_created_again_during_its_removal_is_listed() -> Test {
         let remove = other.remove(&job, Removal::UnlessLeased);
         let (removed, pushed) = tokio::join!(remove, queue.push_one("x"));
         removed?;
-        pushed?;
+        let _ = pushed?;
         let there: usize = server.ask(&["EXISTS", "qk:{job}:meta"])?;
         let listed = backend.queues(None, NonZeroUsize::MIN).await?;
         assert_eq!(listed.len(), there, "in round {round}");

@@ -24,9 +24,9 @@ async fn filled(server: &Server, messages: usize) -> Bounded {
     let Ok(AnyQueue::Bounded(queue)) = backend.open(&name, &config).await else {
         panic!("a bounded queue");
     };
-    let batch = vec![Offer::new("x"); 100];
+    let batch = vec![Push::new("x"); 100];
     for _ in 0..messages / batch.len() {
-        queue.offer(&batch, Overflow::Reject).await.expect("offers");
+        queue.push(&batch).await.expect("offers");
     }
     queue
 }
@@ -82,14 +82,14 @@ async fn offers_go_on_with_a_resize_that_broke_off() {
     let left: Vec<&str> = left.split(' ').collect();
     server.ask::<()>(&left).expect("the server answers");
     for there in [272, 144, 16, 10] {
-        let offered = queue.offer_one(Offer::new("x"), Overflow::Reject).await;
-        assert_eq!(offered.expect("offers"), Offered::Full);
+        let offered = queue.push_one(Push::new("x")).await;
+        assert_eq!(offered.expect("offers"), Pushed::Full);
         let counters = queue.counters().await.expect("counts");
         assert_eq!(counters.depth.ready, there);
         assert!(counters.balance(), "{counters:?}");
     }
     // A further call removes nothing.
-    let offered = queue.offer_one(Offer::new("x"), Overflow::Reject).await;
-    assert_eq!(offered.expect("offers"), Offered::Full);
+    let offered = queue.push_one(Push::new("x")).await;
+    assert_eq!(offered.expect("offers"), Pushed::Full);
     assert_eq!(queue.depth().await.expect("depth").ready, 10);
 }

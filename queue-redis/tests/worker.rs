@@ -31,7 +31,11 @@ async fn one_slot_costs_one_command_a_message() {
     let server = Server::start().expect("a server starts");
     let backend = patient(&server.url()).connect().await.expect("connects");
     let queues = Queues::new(backend);
-    let numbers = queues.reliable::<u64>("numbers").await.expect("opens");
+    let numbers = queues
+        .reliable("numbers")
+        .open::<u64>()
+        .await
+        .expect("opens");
     let all: Vec<u64> = (1..=MESSAGES).collect();
     numbers.push_all(&all).await.expect("pushes");
     let last = Arc::new(Notify::new());
@@ -69,14 +73,12 @@ async fn schedulers_of_two_programs_push_each_slot_once_by_the_servers_clock() {
     let run = async || {
         let backend = patient(&server.url()).connect().await.expect("connects");
         let queues = Queues::new(backend);
-        let jobs = queues.reliable::<u64>("jobs").await.expect("opens");
+        let jobs = queues.reliable("jobs").open::<u64>().await.expect("opens");
         let schedules = Schedules::open(&queues, "schedules").await.expect("opens");
         let every = Periodic::every("ticks", Duration::from_secs(1)).expect("is sound");
         let mut scheduler = Scheduler::new(&schedules);
         let handle = jobs.clone();
-        let push = move |slot: &queue_schedule::Slot| {
-            Ok(Push::new(handle.encode(&slot.at().as_millis())?))
-        };
+        let push = move |slot: &queue_schedule::Slot| handle.encode(&slot.at().as_millis());
         scheduler
             .add_push(every, "jobs", push)
             .await

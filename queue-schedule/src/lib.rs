@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use queue_core::{Job, Queues};
+//! use queue_core::{Job, Jobs, Queues};
 //! use queue_memory::MemoryBackend;
 //! use queue_schedule::{Missed, Periodic, Scheduler, Schedules};
 //! use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> queue_core::Result<()> {
 //! let queues = Queues::new(MemoryBackend::new());
-//! let reports = queues.reliable_jobs("reports").await?;
+//! let reports = queues.reliable("reports").open::<Jobs>().await?;
 //!
 //! let schedules = Schedules::open(&queues, "schedules").await?;
 //! let mut scheduler = Scheduler::new(&schedules);

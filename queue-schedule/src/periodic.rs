@@ -15,6 +15,7 @@ const MAX_MISSED: u32 = 100;
 /// Rule for slots that passed while no scheduler ran (C3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Missed {
     /// Nothing: the next slot is the first one to come.
     #[default]

@@ -12,6 +12,7 @@ use std::{
 };
 
 use queue_core::{Error, ErrorKind, Job, Json, MessageId, Push, Result, Timestamp, limits};
+use serde::Serialize;
 
 use super::{
     Missed, Periodic, Schedules, Slot,
@@ -104,7 +105,7 @@ impl Scheduler {
     /// `ConfigMismatch` if the schedule is stored with another definition, naming both. `Invalid` for another kind of
     /// queue, a name that this scheduler has already, and more than 100 missed slots. `Configuration` if there is no
     /// such queue; and errors of the backend.
-    pub async fn add_job<J: Job>(
+    pub async fn add_job<J: Job + Serialize + 'static>(
         &mut self,
         periodic: Periodic,
         queue: &str,
@@ -119,7 +120,7 @@ impl Scheduler {
     /// # Errors
     ///
     /// The errors of [`add_job`](Self::add_job), but for `ConfigMismatch`.
-    pub async fn change_job<J: Job>(
+    pub async fn change_job<J: Job + Serialize + 'static>(
         &mut self,
         periodic: Periodic,
         queue: &str,
@@ -476,7 +477,8 @@ impl Served {
             ErrorKind::Invalid | ErrorKind::Codec => Failure::OfTheMessage(error),
             _ => Failure::Passing(error),
         });
-        Ok(pushed?.id())
+        let unanswered = || Failure::Passing(Error::unanswered());
+        pushed?.id().ok_or_else(unanswered)
     }
 
     /// Makes a slot's message. A panic is an error, because it would end all schedules of the program.
@@ -507,7 +509,7 @@ fn given_up(slot: ClaimedSlot, error: &Error) -> Error {
 }
 
 /// Makes a job's message in JSON.
-fn job<J: Job>(
+fn job<J: Job + Serialize + 'static>(
     make: impl Fn(&Slot) -> J + Send + Sync + 'static,
 ) -> impl Fn(&Slot) -> Result<Push> + Send + Sync {
     move |slot| Push::of_job(&make(slot), &Json)

@@ -3,18 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{
-    AnyQueue, Backend, Error, ErrorKind, Found, Leasing, LeasingExt, MessageId, Offered,
-    Partitioned, Push, Pushed, QueueName, Result, Standing, TimeToLive, Timestamp, limits,
+    Backend, Error, ErrorKind, Found, Leasing, LeasingExt, MessageId, Partitioned, Push, Pushed,
+    QueueKind, QueueName, Result, Standing, TimeToLive, Timestamp, limits,
 };
 
 use super::record::ClaimedSlot;
 
 /// A queue to which slots are pushed, as plain messages.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
-    queue: AnyQueue,
-    leasing: Arc<dyn Leasing>,
-}
+pub(crate) struct Target(Arc<dyn Leasing>);
 
 /// The window of a slot's dedup key. Slots are pushed up to a day ahead, so it lasts six days beyond the slot.
 const WINDOW: Duration = limits::MAX_DEDUP_WINDOW;
@@ -53,9 +50,7 @@ impl Target {
         };
         let queue = stored.queue;
         match queue.leasing() {
-            Some(leasing) if !matches!(queue, AnyQueue::Bounded(_)) => {
-                Ok(Some(Self { queue, leasing }))
-            }
+            Some(leasing) if queue.kind() != QueueKind::Bounded => Ok(Some(Self(leasing))),
             _ => {
                 let message = format!(
                     "a schedule on a {} queue: use a reliable, a delay, a priority or a grouped queue",
@@ -84,16 +79,12 @@ impl Target {
         planted!(SlotIsDueAtOnce => at = Timestamp::from_millis(0));
         let keyed = push.clone().with_dedup(key, WINDOW);
         planted!(SlotWithoutAKey => keyed = push);
-        match self.queue.put(&[keyed.with_due(at)]).await?.pop() {
-            Some(Offered::Accepted { id, .. }) => Ok(Pushed::Accepted(id)),
-            Some(Offered::Duplicate(id)) => Ok(Pushed::Duplicate(id)),
-            _ => Err(Error::unanswered()),
-        }
+        self.0.push_one(keyed.with_due(at)).await
     }
 
     /// Whether this message is ready, delayed or leased.
     pub(crate) async fn has(&self, id: MessageId) -> Result<bool> {
-        Ok(!self.leasing.find_one(id).await?.is_over())
+        Ok(!self.0.find_one(id).await?.is_over())
     }
 
     /// Makes sure that nothing new becomes ready under this slot's key. A message whose time has come goes on.
@@ -107,7 +98,7 @@ impl Target {
         // the marker by its key; if nobody does, the marker ends with the mark.
         let marker = Push::new("null").with_time_to_live(TimeToLive::drop_after(WINDOW));
         let pushed = self.push(marker, key, NEVER).await?;
-        let id = pushed.id();
+        let id = pushed.id().ok_or_else(Error::unanswered)?;
         let is_marker = !pushed.is_duplicate() || self.is_marker(id).await?;
         if slot.asked && is_marker {
             return Ok(Voided::Marked(id));
@@ -116,12 +107,12 @@ impl Target {
             return Ok(Voided::Pushed(id));
         }
         // If it is too late, another scheduler has cancelled the message.
-        let _ = self.leasing.cancel_one(id).await?;
+        let _ = self.0.cancel_one(id).await?;
         Ok(Voided::Nothing)
     }
 
     async fn is_marker(&self, id: MessageId) -> Result<bool> {
-        Ok(match self.leasing.find_one(id).await? {
+        Ok(match self.0.find_one(id).await? {
             Found::Present {
                 standing: Standing::Delayed { due_in, .. },
                 ..
@@ -133,7 +124,7 @@ impl Target {
     /// Cancels markers. Markers that stay after an error end with their keys' marks.
     pub(crate) async fn cancel(&self, markers: &[MessageId]) {
         for batch in markers.chunks(128) {
-            let _stays = self.leasing.cancel(batch).await;
+            let _stays = self.0.cancel(batch).await;
         }
     }
 }

@@ -39,7 +39,7 @@ fn play(decisions: &Decisions) -> History {
                     let config = ReliableConfig::default();
                     let queue = backend.open_reliable(&name, &config).await.unwrap();
                     for step in 0..4 {
-                        queue.push_one(format!("{process}.{step}")).await.unwrap();
+                        let _pushed = queue.push_one(format!("{process}.{step}")).await.unwrap();
                         yield_now().await;
                         let lease_time = Duration::from_millis(20);
                         if let Some(got) = queue.receive_one(lease_time, lease_time).await.unwrap()

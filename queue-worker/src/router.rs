@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
 
-use queue_core::{Bytes, Codec, Error, Headers, Job, Json, Result, check_job_name};
+use queue_core::{Bytes, Decode, Error, Headers, Job, Json, Result, check_job_name};
 
 use super::{
     Context, Failure, IntoVerdict,
@@ -15,7 +15,7 @@ use super::{
 ///
 /// ```
 /// use std::time::Duration;
-/// use queue_core::{Job, Queues};
+/// use queue_core::{Job, Jobs, Queues};
 /// use queue_worker::{Context, Failure, JobSettings, Router, Worker};
 /// use serde::{Deserialize, Serialize};
 ///
@@ -41,7 +41,7 @@ use super::{
 /// }
 ///
 /// # async fn example(queues: Queues) -> queue_core::Result<()> {
-/// let jobs = queues.reliable_jobs("jobs").await?;
+/// let jobs = queues.reliable("jobs").open::<Jobs>().await?;
 /// let router = Router::new()
 ///     .on(|job: Welcome, _| async move { println!("welcome, {}", job.user) })
 ///     .on_with(JobSettings::new().timeout(Duration::from_secs(60)).at_most(4), export);
@@ -79,7 +79,7 @@ impl Default for Router {
 }
 
 impl<C: Clone + Send + Sync + 'static> Router<C> {
-    /// A router of bodies that this codec writes, as [`Jobs::codec`](queue_core::Jobs::codec) set it.
+    /// A router of bodies that this codec writes, as [`Typed::codec`](queue_core::Typed::codec) set it.
     pub fn with_codec(codec: C) -> Self {
         Self {
             codec,
@@ -94,8 +94,8 @@ impl<C: Clone + Send + Sync + 'static> Router<C> {
     /// worker's run fail with `Invalid`, before it does anything.
     pub fn on<J, H, F>(self, handler: H) -> Self
     where
-        J: Job,
-        C: Codec<J>,
+        J: Job + Send + Sync + 'static,
+        C: Decode<J>,
         H: Fn(J, Context) -> F + Send + Sync + 'static,
         F: Future<Output: IntoVerdict> + Send + 'static,
     {
@@ -105,8 +105,8 @@ impl<C: Clone + Send + Sync + 'static> Router<C> {
     /// Handles jobs of type `J` with this handler, by settings of their own.
     pub fn on_with<J, H, F>(mut self, settings: JobSettings, handler: H) -> Self
     where
-        J: Job,
-        C: Codec<J>,
+        J: Job + Send + Sync + 'static,
+        C: Decode<J>,
         H: Fn(J, Context) -> F + Send + Sync + 'static,
         F: Future<Output: IntoVerdict> + Send + 'static,
     {

@@ -123,11 +123,11 @@ async fn a_backend_without_copies_refuses_before_anything_is_done() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
 
-    let jobs = queues.reliable::<u64>("jobs").await.unwrap();
+    let jobs = queues.reliable("jobs").open::<u64>().await.unwrap();
     let error = jobs.confirmed(|jobs| jobs.push(&1)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Configuration);
     assert_eq!(jobs.queue().depth().await.unwrap().ready, 0);
-    let sensors = queues.rotating::<u64>("sensors").await.unwrap();
+    let sensors = queues.rotating("sensors").open::<u64>().await.unwrap();
     let error = sensors
         .confirmed(|sensors| sensors.push(&1))
         .await

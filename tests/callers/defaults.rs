@@ -16,6 +16,12 @@ struct Plain(Front);
 
 #[async_trait]
 impl Leasing for Plain {
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
+        self.0.push(messages).await
+    }
+    async fn reschedule(&self, ids: &[MessageId], due: Due) -> Result<Vec<Rescheduled>> {
+        self.0.reschedule(ids, due).await
+    }
     async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
         self.0.lease(max, lease_time).await
     }
@@ -72,8 +78,8 @@ const ONE: NonZeroUsize = NonZeroUsize::MIN;
 #[tokio::test(start_paused = true)]
 async fn a_settle_and_lease_whose_lease_failed_does_not_deny_that_it_settled() {
     let jobs = reliable().await;
-    jobs.push_one("a").await.unwrap();
-    jobs.push_one("b").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
+    jobs.push_one("b").await.unwrap().id().unwrap();
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
     let full = before(&jobs, |_, call| match call {
         Call::Lease(..) => Behaviour::Refused(down()),
@@ -98,8 +104,8 @@ async fn a_settle_and_lease_whose_lease_failed_does_not_deny_that_it_settled() {
 #[tokio::test(start_paused = true)]
 async fn a_settle_and_lease_whose_settling_failed_leases_nothing() {
     let jobs = reliable().await;
-    jobs.push_one("a").await.unwrap();
-    jobs.push_one("b").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
+    jobs.push_one("b").await.unwrap().id().unwrap();
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
     let broken = before(&jobs, |_, call| match call {
         Call::Settle(_) => Behaviour::Refused(down()),
@@ -120,7 +126,7 @@ async fn by_default_a_wait_for_a_message_returns_a_hint() {
     let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
     let push = async {
         tokio::time::sleep(SECOND).await;
-        jobs.push_one("a").await.unwrap();
+        jobs.push_one("a").await.unwrap().id().unwrap();
     };
     let start = tokio::time::Instant::now();
     let (waited, ()) = tokio::join!(plain.wait_to_lease(SECOND, None, 60 * SECOND), push);
@@ -134,7 +140,7 @@ async fn by_default_a_wait_for_a_message_returns_a_hint() {
 #[tokio::test(start_paused = true)]
 async fn settle_and_lease_is_a_settlement_and_then_a_lease() {
     let jobs = reliable().await;
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     let held = jobs.receive_one(SECOND, SECOND).await.unwrap().unwrap();
     let plain = Plain(before(&jobs, |_, _| Behaviour::Made).front());
     let back = [Settlement::release(held.receipt)];

@@ -29,35 +29,35 @@ fn of_acme() -> Headers {
 #[tokio::test(start_paused = true)]
 async fn headers_go_with_the_value_on_every_kind() {
     let queues = queues();
-    let reliable = queues.reliable::<u64>("reliable").await.unwrap();
+    let reliable = queues.reliable("reliable").open::<u64>().await.unwrap();
     let message = reliable.message(&1).header("tenant", "acme");
     message.send().await.unwrap();
     assert_eq!(next(reliable).await, (1, of_acme()));
 
-    let delay = queues.delay::<u64>("delay").await.unwrap();
+    let delay = queues.delay("delay").open::<u64>().await.unwrap();
     let message = delay.message(&2).header("tenant", "acme").delay(SECOND);
     message.send().await.unwrap();
     assert_eq!(next(delay).await, (2, of_acme()));
 
-    let priority = queues.priority::<u64>("priority").await.unwrap();
+    let priority = queues.priority("priority").open::<u64>().await.unwrap();
     let message = priority.message(&3).priority(7).header("tenant", "acme");
     message.send().await.unwrap();
     assert_eq!(next(priority).await, (3, of_acme()));
 
-    let bounded = queues.bounded::<u64>("bounded", 2).await.unwrap();
+    let bounded = queues.bounded("bounded", 2).open::<u64>().await.unwrap();
     for value in [4, 5] {
         let message = bounded.message(&value).header("tenant", "acme");
         let offered = match value {
             4 => message.overflow(Overflow::Reject).send().await,
             _ => message.wait(SECOND).send().await,
         };
-        assert!(matches!(offered.unwrap(), Offered::Accepted { .. }));
+        assert!(matches!(offered.unwrap(), Pushed::Accepted(_)));
     }
     for value in [4, 5] {
         assert_eq!(next(bounded.clone()).await, (value, of_acme()));
     }
 
-    let ring = queues.rotating::<u64>("ring").await.unwrap();
+    let ring = queues.rotating("ring").open::<u64>().await.unwrap();
     let item = ring.message(&6).header("tenant", "acme");
     item.send().await.unwrap();
     let visit = ring.visit(SECOND).await.unwrap().unwrap();
@@ -66,7 +66,7 @@ async fn headers_go_with_the_value_on_every_kind() {
 
 #[tokio::test(start_paused = true)]
 async fn all_headers_at_once_replace_earlier_ones() {
-    let mails = queues().reliable::<u64>("mails").await.unwrap();
+    let mails = queues().reliable("mails").open::<u64>().await.unwrap();
     let message = mails.message(&1).header("kind", "welcome");
     let message = message.headers(of_acme()).header("lang", "de");
     message.send().await.unwrap();
@@ -77,45 +77,45 @@ async fn all_headers_at_once_replace_earlier_ones() {
 #[tokio::test(start_paused = true)]
 async fn a_repeat_is_a_duplicate_on_every_kind_that_leases() {
     let queues = queues();
-    let reliable = queues.reliable::<u64>("reliable").await.unwrap();
+    let reliable = queues.reliable("reliable").open::<u64>().await.unwrap();
     let send = async || reliable.message(&1).dedup("key", DAY).send().await.unwrap();
     let first = send().await;
     assert!(!first.is_duplicate());
-    assert_eq!(send().await, Pushed::Duplicate(first.id()));
+    assert_eq!(send().await, Sent::Duplicate(first.id()));
     sleep(DAY + MILLI).await;
     assert!(!send().await.is_duplicate(), "the window is over");
     assert_eq!(reliable.queue().depth().await.unwrap().ready, 2);
 
-    let delay = queues.delay::<u64>("delay").await.unwrap();
+    let delay = queues.delay("delay").open::<u64>().await.unwrap();
     let send = async || {
         let message = delay.message(&1).dedup("key", DAY).delay(SECOND);
         message.send().await.unwrap()
     };
     let first = send().await;
-    assert_eq!(send().await, Pushed::Duplicate(first.id()));
+    assert_eq!(send().await, Sent::Duplicate(first.id()));
 
-    let priority = queues.priority::<u64>("priority").await.unwrap();
+    let priority = queues.priority("priority").open::<u64>().await.unwrap();
     let send = async || {
         let message = priority.message(&1).dedup("key", DAY).priority(7);
         message.send().await.unwrap()
     };
     let first = send().await;
-    assert_eq!(send().await, Pushed::Duplicate(first.id()));
+    assert_eq!(send().await, Sent::Duplicate(first.id()));
 
-    let bounded = queues.bounded::<u64>("bounded", 1).await.unwrap();
+    let bounded = queues.bounded("bounded", 1).open::<u64>().await.unwrap();
     let send = async || {
         let message = bounded.message(&1).dedup("key", DAY);
         message.overflow(Overflow::Reject).send().await.unwrap()
     };
-    let Offered::Accepted { id, .. } = send().await else {
+    let Pushed::Accepted(id) = send().await else {
         panic!("there was room");
     };
-    assert_eq!(send().await, Offered::Duplicate(id), "and it is not full");
+    assert_eq!(send().await, Pushed::Duplicate(id), "and it is not full");
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_is_due_when_its_last_word_says() {
-    let reminders = queues().delay::<u64>("reminders").await.unwrap();
+    let reminders = queues().delay("reminders").open::<u64>().await.unwrap();
     let third = reminders.message(&3).delay(SECOND).due(3 * SECOND);
     third.send().await.unwrap();
     let second = reminders.message(&2).due(Due::After(2 * SECOND));
@@ -133,7 +133,7 @@ async fn each_is_due_when_its_last_word_says() {
 
 #[tokio::test(start_paused = true)]
 async fn each_lives_as_long_as_its_last_word_says() {
-    let codes = queues().reliable::<u64>("codes").await.unwrap();
+    let codes = queues().reliable("codes").open::<u64>().await.unwrap();
     let dropped = codes.message(&1).bury_after(DAY).drop_after(SECOND);
     dropped.send().await.unwrap();
     let buried = codes.message(&2).drop_after(DAY).bury_after(SECOND);
@@ -149,7 +149,7 @@ async fn each_lives_as_long_as_its_last_word_says() {
 
 #[tokio::test(start_paused = true)]
 async fn the_most_urgent_goes_first_and_silence_is_ordinary() {
-    let tickets = queues().priority::<u64>("tickets").await.unwrap();
+    let tickets = queues().priority("tickets").open::<u64>().await.unwrap();
     tickets.message(&3).send().await.unwrap();
     tickets.message(&5).priority(-1).send().await.unwrap();
     tickets.message(&1).priority(7).send().await.unwrap();
@@ -162,35 +162,31 @@ async fn the_most_urgent_goes_first_and_silence_is_ordinary() {
 
 #[tokio::test(start_paused = true)]
 async fn a_distinct_message_replaces_and_a_full_queue_follows_its_policy() {
-    let gifts = queues().bounded::<u64>("gifts", 2).await.unwrap();
+    let gifts = queues().bounded("gifts", 2).open::<u64>().await.unwrap();
     let rose = gifts.message(&1).distinct("rose");
     let rose = rose.overflow(Overflow::Reject).send().await.unwrap();
-    let Offered::Accepted { id: first, evicted } = rose else {
+    let Pushed::Accepted(first) = rose else {
         panic!("there was room: {rose:?}");
     };
-    assert_eq!(evicted, None);
     let kite = gifts.push(&2, Overflow::Reject).await.unwrap();
-    assert!(matches!(kite, Offered::Accepted { .. }));
+    assert!(matches!(kite, Pushed::Accepted(_)));
 
     // Also when the queue is full, and in either order of the key and the policy.
     let rose = gifts.message(&3).overflow(Overflow::Reject);
     let rose = rose.distinct("rose").send().await.unwrap();
-    let Offered::Replaced { replaced, .. } = rose else {
+    let Pushed::Replaced { replaced, .. } = rose else {
         panic!("it was undelivered: {rose:?}");
     };
     assert_eq!(replaced, first);
     let rose = gifts.message(&4).distinct("rose").wait(MINUTE);
     let rose = rose.send().await.unwrap();
-    assert!(matches!(rose, Offered::Replaced { .. }));
+    assert!(matches!(rose, Pushed::Replaced { .. }));
 
     let hat = gifts.message(&5).overflow(Overflow::Reject);
-    assert_eq!(hat.send().await.unwrap(), Offered::Full);
+    assert_eq!(hat.send().await.unwrap(), Pushed::Full);
     let hat = gifts.message(&5).overflow(Overflow::DropOldest);
     let hat = hat.send().await.unwrap();
-    let Offered::Accepted { evicted, .. } = hat else {
-        panic!("it drops one: {hat:?}");
-    };
-    assert!(evicted.is_some());
+    assert!(matches!(hat, Pushed::Evicted { .. }), "{hat:?}");
     for value in [4, 5] {
         assert_eq!(next(gifts.clone()).await.0, value);
     }
@@ -198,11 +194,16 @@ async fn a_distinct_message_replaces_and_a_full_queue_follows_its_policy() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_waits_for_room_as_long_as_it_may() {
-    let gifts = queues().bounded::<u64>("gifts", 1).await.unwrap();
-    gifts.push(&1, Overflow::Reject).await.unwrap();
+    let gifts = queues().bounded("gifts", 1).open::<u64>().await.unwrap();
+    gifts
+        .push(&1, Overflow::Reject)
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let start = Instant::now();
     let late = gifts.message(&2).wait(SECOND).send().await.unwrap();
-    assert_eq!(late, Offered::Full);
+    assert_eq!(late, Pushed::Full);
     assert!(start.elapsed() >= SECOND);
 
     let start = Instant::now();
@@ -211,7 +212,7 @@ async fn a_message_waits_for_room_as_long_as_it_may() {
         next(gifts.clone()).await
     };
     let (sent, taken) = tokio::join!(gifts.message(&2).wait(MINUTE).send(), taken);
-    assert!(matches!(sent.unwrap(), Offered::Accepted { .. }));
+    assert!(matches!(sent.unwrap(), Pushed::Accepted(_)));
     assert_eq!(taken.0, 1);
     assert!(start.elapsed() < 2 * SECOND, "{:?}", start.elapsed());
     assert_eq!(next(gifts).await.0, 2);
@@ -219,7 +220,7 @@ async fn a_message_waits_for_room_as_long_as_it_may() {
 
 #[tokio::test(start_paused = true)]
 async fn a_value_without_an_encoding_fails_when_it_is_sent_and_changes_nothing() {
-    let samples = queues().reliable::<f64>("samples").await.unwrap();
+    let samples = queues().reliable("samples").open::<f64>().await.unwrap();
     let message = samples.message(&f64::NAN).header("tenant", "acme");
     let error = message.dedup("key", DAY).send().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Codec);
@@ -231,7 +232,7 @@ async fn a_value_without_an_encoding_fails_when_it_is_sent_and_changes_nothing()
 
 #[tokio::test(start_paused = true)]
 async fn a_bad_argument_is_refused_as_the_queue_refuses_it() {
-    let reminders = queues().delay::<u64>("reminders").await.unwrap();
+    let reminders = queues().delay("reminders").open::<u64>().await.unwrap();
     let no_window = reminders.message(&1).delay(SECOND);
     let error = no_window.dedup("key", Duration::ZERO).send().await;
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Invalid);
@@ -242,7 +243,7 @@ async fn a_bad_argument_is_refused_as_the_queue_refuses_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_message_dropped_before_sending_changes_nothing() {
-    let mails = queues().reliable::<u64>("mails").await.unwrap();
+    let mails = queues().reliable("mails").open::<u64>().await.unwrap();
     drop(mails.message(&1).dedup("key", DAY));
     drop(mails.message(&1).dedup("key", DAY).send());
     assert_eq!(mails.queue().counters().await.unwrap().accepted, 0);

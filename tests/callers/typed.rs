@@ -15,7 +15,7 @@ async fn open() -> Queues {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_decode_is_received_and_left_to_the_caller() {
     let jobs = reliable().await;
-    jobs.push_one("no number").await.unwrap();
+    jobs.push_one("no number").await.unwrap().id().unwrap();
     let numbers: Reliable<u64> = Reliable::new(Arc::clone(&jobs));
     let delivery = numbers.receive(SECOND, SECOND).await.unwrap().unwrap();
     assert_eq!(delivery.body().unwrap_err().kind(), ErrorKind::Codec);
@@ -32,7 +32,7 @@ async fn a_body_that_does_not_decode_is_received_and_left_to_the_caller() {
 #[tokio::test(start_paused = true)]
 async fn each_of_many_values_is_due_at_its_own_time() {
     let queues = open().await;
-    let reminders: Delay<u64> = queues.delay("reminders").await.unwrap();
+    let reminders: Delay<u64> = queues.delay("reminders").open().await.unwrap();
     let seconds = [3, 1, 4, 2];
     let values: Vec<(u64, Due)> = seconds
         .iter()

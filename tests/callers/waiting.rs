@@ -72,7 +72,7 @@ async fn an_attempt_has_a_second_before_it_is_cut() {
         true => Behaviour::Slow(900 * MILLI),
         false => Behaviour::Made,
     });
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     let (answer, took) = timed(slow.front().receive(1, LEASE, 500 * MILLI)).await;
     assert_eq!(answer.unwrap().len(), 1);
     about(took, 900 * MILLI);
@@ -86,7 +86,7 @@ async fn an_attempt_has_a_second_before_it_is_cut() {
 async fn an_attempt_is_not_cut_before_the_timeout() {
     let jobs = reliable().await;
     let slow = before(&jobs, |_, _| Behaviour::Slow(9 * SECOND)).front();
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     let (answer, took) = timed(slow.receive(1, LEASE, 10 * SECOND)).await;
     assert_eq!(answer.unwrap().len(), 1);
     about(took, 9 * SECOND);
@@ -96,7 +96,7 @@ async fn an_attempt_is_not_cut_before_the_timeout() {
 async fn zero_timeout_is_one_uninterrupted_attempt() {
     let jobs = reliable().await;
     let slow = before(&jobs, |_, _| Behaviour::Slow(9 * SECOND));
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     let (answer, took) = timed(slow.front().receive(1, LEASE, Duration::ZERO)).await;
     assert_eq!(answer.unwrap().len(), 1);
     about(took, 9 * SECOND);
@@ -111,7 +111,7 @@ async fn zero_timeout_is_one_uninterrupted_attempt() {
 #[tokio::test(start_paused = true)]
 async fn it_rides_out_an_outage_and_is_back_within_a_second_of_its_end() {
     let jobs = reliable().await;
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     let outage = 20 * SECOND;
     let failing = before(&jobs, leases_fail(outage, down));
     let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
@@ -125,7 +125,7 @@ async fn it_rides_out_an_outage_and_is_back_within_a_second_of_its_end() {
 #[tokio::test(start_paused = true)]
 async fn it_pauses_as_long_as_the_error_asks() {
     let jobs = reliable().await;
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     let busy = || down().with_retry_after(3 * SECOND);
     let failing = before(&jobs, leases_fail(7 * SECOND, busy));
     let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
@@ -205,7 +205,7 @@ async fn without_hints_a_call_polls_on_a_timer() {
         let queue = failing.front();
         let push = async {
             tokio::time::sleep(30 * SECOND).await;
-            jobs.push_one("a").await.unwrap();
+            jobs.push_one("a").await.unwrap().id().unwrap();
         };
         let ((answer, took), ()) = tokio::join!(timed(queue.receive(1, LEASE, MINUTE)), push);
         assert_eq!(answer.unwrap().len(), 1);
@@ -226,7 +226,7 @@ async fn without_hints_a_message_is_taken_when_due() {
         Call::WaitToLease(..) => Behaviour::Refused(forbidden()),
         _ => Behaviour::Made,
     });
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     jobs.receive_one(4321 * MILLI, SECOND).await.unwrap();
     let (answer, took) = timed(failing.front().receive(1, LEASE, MINUTE)).await;
     assert_eq!(answer.unwrap().len(), 1);
@@ -234,7 +234,7 @@ async fn without_hints_a_message_is_taken_when_due() {
 }
 
 fn is_offer(call: &Call) -> bool {
-    matches!(call, Call::Offer(..))
+    matches!(call, Call::Push(..))
 }
 
 #[tokio::test(start_paused = true)]
@@ -244,9 +244,9 @@ async fn spurious_hints_do_not_prolong_the_wait_of_a_producer() {
         _ => Behaviour::Made,
     })
     .await;
-    queue.offer_one("a", Overflow::Reject).await.unwrap();
-    let (answer, took) = timed(injector.front().offer_or_wait("b", SECOND)).await;
-    assert_eq!(answer.unwrap(), Offered::Full);
+    queue.push_one("a").await.unwrap().id().unwrap();
+    let (answer, took) = timed(injector.front().push_or_wait("b", SECOND)).await;
+    assert_eq!(answer.unwrap(), Pushed::Full);
     about(took, SECOND);
     let waits = injector.waits_for_room();
     assert_eq!(waits, [1000, 700, 400, 100].map(|left| left * MILLI));
@@ -255,13 +255,13 @@ async fn spurious_hints_do_not_prolong_the_wait_of_a_producer() {
 #[tokio::test(start_paused = true)]
 async fn a_producer_rides_out_an_outage() {
     let (queue, injector) = bounded(|at, call| match call {
-        Call::Offer(..) if at < 20 * SECOND => Behaviour::Refused(down()),
+        Call::Push(..) if at < 20 * SECOND => Behaviour::Refused(down()),
         _ => Behaviour::Made,
     })
     .await;
     let front = injector.front();
-    let (answer, took) = timed(front.offer_or_wait("a", MINUTE)).await;
-    assert!(matches!(answer.unwrap(), Offered::Accepted { .. }));
+    let (answer, took) = timed(front.push_or_wait("a", MINUTE)).await;
+    assert!(matches!(answer.unwrap(), Pushed::Accepted(_)));
     assert!((20 * SECOND..=21 * SECOND).contains(&took), "{took:?}");
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 }
@@ -269,7 +269,7 @@ async fn a_producer_rides_out_an_outage() {
 #[tokio::test(start_paused = true)]
 async fn a_producer_ends_within_its_timeout_on_a_server_that_hangs() {
     let (_, injector) = bounded(|_, _| Behaviour::Hangs).await;
-    let (answer, took) = timed(injector.front().offer_or_wait("a", 5 * SECOND)).await;
+    let (answer, took) = timed(injector.front().push_or_wait("a", 5 * SECOND)).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
     about(took, 5 * SECOND);
 }
@@ -277,11 +277,11 @@ async fn a_producer_ends_within_its_timeout_on_a_server_that_hangs() {
 #[tokio::test(start_paused = true)]
 async fn an_offer_that_perhaps_took_effect_is_repeated_only_under_a_dedup_key() {
     let losing = |at: Duration, call: &Call| match call {
-        Call::Offer(..) if at < SECOND => Behaviour::Lost,
+        Call::Push(..) if at < SECOND => Behaviour::Lost,
         _ => Behaviour::Made,
     };
     let (queue, injector) = bounded(losing).await;
-    let (answer, took) = timed(injector.front().offer_or_wait("a", MINUTE)).await;
+    let (answer, took) = timed(injector.front().push_or_wait("a", MINUTE)).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
     about(took, Duration::ZERO);
     assert_eq!(injector.times(is_offer).len(), 1);
@@ -290,15 +290,15 @@ async fn an_offer_that_perhaps_took_effect_is_repeated_only_under_a_dedup_key() 
     // The message's mark ends with it, and the message may be done by now.
     let (queue, injector) = bounded(losing).await;
     let push = Push::new("a").with_unique("order 1", MINUTE);
-    let answer = injector.front().offer_or_wait(push, MINUTE).await;
+    let answer = injector.front().push_or_wait(push, MINUTE).await;
     assert_eq!(answer.unwrap_err().outcome(), Outcome::Unknown);
     assert_eq!(injector.times(is_offer).len(), 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 
     let (queue, injector) = bounded(losing).await;
     let push = Push::new("a").with_dedup("order 1", MINUTE);
-    let answer = injector.front().offer_or_wait(push, MINUTE).await;
-    assert!(matches!(answer.unwrap(), Offered::Duplicate(_)));
+    let answer = injector.front().push_or_wait(push, MINUTE).await;
+    assert!(matches!(answer.unwrap(), Pushed::Duplicate(_)));
     assert!(injector.times(is_offer).len() > 1);
     assert_eq!(queue.depth().await.unwrap().ready, 1);
 }
@@ -335,7 +335,7 @@ async fn a_visit_rides_out_an_outage_and_ends_in_time() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_dropped_during_an_outage_loses_nothing() {
     let jobs = reliable().await;
-    jobs.push_one("a").await.unwrap();
+    jobs.push_one("a").await.unwrap().id().unwrap();
     let failing = before(&jobs, leases_fail(3 * SECOND, down));
     let queue = Arc::new(failing.front());
     let receive = queue.receive(1, LEASE, MINUTE);
@@ -356,7 +356,7 @@ fn outside<T>(call: impl Future<Output = T>) -> T {
 #[test]
 fn outside_of_a_runtime_only_a_wait_is_refused_and_says_what_to_do() {
     let queues = outside(connect("memory:")).unwrap();
-    let jobs = outside(queues.reliable::<u64>("jobs")).unwrap();
+    let jobs = outside(queues.reliable("jobs").open::<u64>()).unwrap();
     outside(jobs.push(&1)).unwrap();
     let refused = |error: Error| {
         assert_eq!(error.kind(), ErrorKind::Configuration);

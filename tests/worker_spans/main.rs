@@ -10,8 +10,7 @@ use std::{
 };
 
 use queue_kit::{
-    Backoff, Failure, Headers, Leasing, LeasingExt, Reliable, ReliableConfig, ReliableQueueExt,
-    TraceParent, Worker,
+    Backoff, Failure, Headers, Leasing, LeasingExt, Reliable, ReliableConfig, TraceParent, Worker,
 };
 use tokio::{
     runtime::Builder,
@@ -42,7 +41,12 @@ fn traced<F: Future<Output = ()>>(test: impl FnOnce(SpanRecorder) -> F) {
 async fn jobs() -> Reliable<u64> {
     let queues = queue_kit::connect("memory:").await.expect("connects");
     let config = ReliableConfig::default().with_max_attempts(2);
-    queues.reliable_with("jobs", &config).await.expect("opens")
+    queues
+        .reliable("jobs")
+        .config(config)
+        .open()
+        .await
+        .expect("opens")
 }
 
 /// Waits, for a bounded time, until nothing is ready, delayed or leased.
@@ -159,7 +163,12 @@ fn every_death_is_logged_with_its_reason() {
     traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push_all(&[0, 1, 2]).await.expect("pushes");
-        jobs.queue().push_one("no number").await.expect("pushes");
+        jobs.queue()
+            .push_one("no number")
+            .await
+            .expect("pushes")
+            .id()
+            .unwrap();
         let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
         let worker = worker.timeout(SECOND);
         let report = worker.run_until(empty(&jobs), |number, _| async move {
@@ -345,7 +354,12 @@ fn a_failed_attempt_and_an_undecodable_body_are_logged_without_debug() {
     traced(async |recorder| {
         let jobs = jobs().await;
         jobs.push_all(&[1, 2]).await.expect("pushes");
-        jobs.queue().push_one("no number").await.expect("pushes");
+        jobs.queue()
+            .push_one("no number")
+            .await
+            .expect("pushes")
+            .id()
+            .unwrap();
         let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
         let report = worker.run_until(empty(&jobs), |number, context| async move {
             if context.attempt() == 1 {
@@ -372,7 +386,12 @@ fn a_queue_whose_every_message_fails_does_not_flood_the_log() {
     traced(async |recorder| {
         let queues = queue_kit::connect("memory:").await.expect("connects");
         let config = ReliableConfig::default().with_max_attempts(1_000_000);
-        let jobs: Reliable<u64> = queues.reliable_with("jobs", &config).await.expect("opens");
+        let jobs: Reliable<u64> = queues
+            .reliable("jobs")
+            .config(config)
+            .open()
+            .await
+            .expect("opens");
         jobs.push_all(&[1, 2, 3, 4]).await.expect("pushes");
         let worker = Worker::new(jobs.clone()).retry(Backoff::fixed(SECOND));
         let worker = worker.concurrency(4);

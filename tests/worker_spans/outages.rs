@@ -49,7 +49,7 @@ fn two_outages(workers: usize) -> [Vec<(Level, Option<String>)>; 2] {
             let mut worker = Workers::by_weight();
             for number in 0..QUEUES {
                 let name = format!("jobs-{number}");
-                let jobs: Reliable<u64> = queues.reliable(&name).await.expect("opens");
+                let jobs: Reliable<u64> = queues.reliable(&name).open().await.expect("opens");
                 worker = worker.add(Route::new(jobs), |_, _| async {});
             }
             runs.push(tokio::spawn(worker.run_until(sleep(5 * 60 * SECOND))));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use queue_core::{AnyQueue, DelayQueue, Due, LeasingExt, QueueKind, Scheduled, Timestamp};
+use queue_core::{AnyQueue, DelayQueue, Due, LeasingExt, Push, QueueKind, Timestamp};
 use queue_redis::RedisBackend;
 
 use super::{
@@ -92,8 +92,8 @@ async fn schedule(delay: &dyn DelayQueue) -> Duration {
         let at = Due::At(Timestamp::from_millis(due));
         for start in (0..MESSAGES).step_by(BATCH) {
             let size = BATCH.min(MESSAGES - start);
-            let batch: Vec<_> = (0..size).map(|_| Scheduled::new(BODY, at)).collect();
-            delay.schedule(&batch).await.expect("scheduled");
+            let batch: Vec<_> = (0..size).map(|_| Push::from(BODY).with_due(at)).collect();
+            delay.push(&batch).await.expect("scheduled");
         }
         let due = Duration::from_millis(due);
         if now() < due {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use queue_core::{AnyQueue, Offer, Overflow, Prioritized, Push, Scheduled};
+use queue_core::{AnyQueue, Overflow, Push, QueueKind};
 use queue_redis::RedisBackend;
 use redis::{AsyncCommands, aio::MultiplexedConnection};
 use tokio::time::sleep;
@@ -66,32 +66,14 @@ impl Jobs {
     ///
     /// If the queue refuses.
     pub async fn put(&self, messages: usize) {
-        let numbers = 0..messages;
-        match &self.queue {
-            AnyQueue::Reliable(queue) => {
-                let batch: Vec<_> = numbers.map(|_| Push::new(body(next()))).collect();
-                queue.push(&batch).await.expect("pushed");
-            }
-            AnyQueue::Delay(queue) => {
-                let now = |_| Scheduled::new(body(next()), Duration::ZERO);
-                let batch: Vec<_> = numbers.map(now).collect();
-                queue.schedule(&batch).await.expect("scheduled");
-            }
-            AnyQueue::Priority(queue) => {
-                let urgent = |n: usize| Prioritized::new(body(next()), LEVELS[n % LEVELS.len()]);
-                let batch: Vec<_> = numbers.map(urgent).collect();
-                queue.enqueue(&batch).await.expect("enqueued");
-            }
-            AnyQueue::Bounded(queue) => {
-                let batch: Vec<_> = numbers.map(|_| self.offer(next())).collect();
-                let offered = queue.offer(&batch, Overflow::DropOldest).await;
-                offered.expect("offered");
-            }
-            other => {
-                let batch: Vec<_> = numbers.map(|_| Push::new(body(next()))).collect();
-                other.put(&batch).await.expect("put");
-            }
-        }
+        let message = |n: usize| match self.queue.kind() {
+            QueueKind::Delay => Push::new(body(next())).with_due(Duration::ZERO),
+            QueueKind::Priority => Push::new(body(next())).with_priority(LEVELS[n % LEVELS.len()]),
+            QueueKind::Bounded => self.keyed(next()).with_overflow(Overflow::DropOldest),
+            _ => Push::new(body(next())),
+        };
+        let batch: Vec<_> = (0..messages).map(message).collect();
+        self.queue.put(&batch).await.expect("put");
     }
 
     /// [`put`](Self::put)s any number of messages in.
@@ -157,13 +139,13 @@ impl Jobs {
         depth.occupied()
     }
 
-    fn offer(&self, number: u64) -> Offer {
+    fn keyed(&self, number: u64) -> Push {
         let key = number.to_string();
         let push = Push::new(body(number));
         match self.keys {
-            Keys::Without => Offer::new(push),
-            Keys::Dedup => Offer::new(push.with_dedup(key, WINDOW)),
-            Keys::Distinct => Offer::new(push).with_distinct(key),
+            Keys::Without => push,
+            Keys::Dedup => push.with_dedup(key, WINDOW),
+            Keys::Distinct => push.with_distinct(key),
         }
     }
 }

@@ -32,7 +32,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let numbers = Queues::new(backend.clone())
-        .reliable::<u64>("numbers")
+        .reliable("numbers")
+        .open::<u64>()
         .await?;
     // A lease whose reply is lost with a connection comes back that soon.
     let worker = Worker::new(numbers.clone()).lease(Duration::from_secs(2));

@@ -9,7 +9,7 @@ use std::{env, error::Error, io, num::NonZeroU32, time::Duration};
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use queue_kit::{
-    Worker,
+    Jobs, Worker,
     schedule::{Missed, Periodic, Scheduler, Schedules, Slot},
     shutdown,
 };
@@ -29,8 +29,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let metrics = PrometheusBuilder::new().set_buckets(&SECONDS)?;
     let metrics = metrics.install_recorder()?;
     let queues = queue_kit::connect(&backend).await?;
-    let jobs = queues.delay_jobs("jobs").await?;
-    let mails = queues.grouped::<Mail>("mails").await?;
+    let jobs = queues.delay("jobs").open::<Jobs>().await?;
+    let mails = queues.grouped("mails").open::<Mail>().await?;
 
     let schedules = Schedules::open(&queues, "schedules").await?;
     let nightly = Periodic::cron("nightly-report", "30 2 * * *", "Europe/Berlin")?;

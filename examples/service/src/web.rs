@@ -10,7 +10,7 @@ use axum::{
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use queue_kit::{
-    DelayJobs, ErrorKind, Grouped, LeasingExt, MessageId, Page, limits, worker::Health,
+    Delay, ErrorKind, Grouped, Jobs, LeasingExt, MessageId, Page, limits, worker::Health,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::jobs::{CancelUnpaid, Export, Mail};
 
 /// The queues, the health of their workers, and the metrics.
-pub(crate) type Service = (DelayJobs, Grouped<Mail>, [Health; 2], PrometheusHandle);
+pub(crate) type Service = (Delay<Jobs>, Grouped<Mail>, [Health; 2], PrometheusHandle);
 type It = State<Service>;
 type Reply = Result<Json<Value>, (StatusCode, String)>;
 

@@ -21,7 +21,7 @@ pub(crate) async fn f1_messages_are_first_delivered_in_push_order(stage: &Stage<
     let queue = stage.reliable().await;
     for number in 1..=20_u64 {
         let pushed = queue.push_one(format!("m{number}")).await.expect("pushes");
-        assert_eq!(pushed, Pushed::Accepted(id(number)), "ids count from 1");
+        assert_eq!(pushed, accepted(number), "ids count from 1");
     }
     assert_eq!(ids(&take(&*queue, 7).await), [1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(drain(&*queue).await, (8..=20).collect::<Vec<u64>>());
@@ -36,7 +36,7 @@ pub(crate) async fn f1_concurrent_consumers_see_one_order(stage: &Stage<'_>) {
         let queue = queue.clone();
         tasks.push(tokio::spawn(async move {
             for _ in 0..60 {
-                queue.push_one("x").await.expect("pushes");
+                put(&*queue, "x").await;
                 tokio::task::yield_now().await;
             }
             Vec::new()
@@ -96,24 +96,4 @@ pub(crate) async fn f2_a_batch_keeps_its_inner_order(stage: &Stage<'_>) {
         let expected: Vec<String> = (0..10).map(|number| format!("{start}{number}")).collect();
         assert_eq!(batch, expected, "nothing comes between");
     }
-}
-
-pub(crate) async fn f2_push_all_splits_and_keeps_the_order(stage: &Stage<'_>) {
-    let queue = stage.reliable().await;
-    assert_eq!(queue.push_all(&[]).await.expect("pushes"), []);
-    let pushes: Vec<Push> = (1..=300)
-        .map(|number| Push::new(format!("m{number}")))
-        .collect();
-    let pushed = queue.push_all(&pushes).await.expect("pushes");
-    let accepted: Vec<Pushed> = (1..=300)
-        .map(|number| Pushed::Accepted(id(number)))
-        .collect();
-    assert_eq!(pushed, accepted);
-    assert_eq!(drain(&*queue).await, (1..=300).collect::<Vec<u64>>());
-    let big = vec![Push::new(vec![0; limits::DEFAULT_MAX_BODY]); 9];
-    assert_eq!(
-        queue.push_all(&big).await.expect("pushes").len(),
-        9,
-        "past 8 MiB, too"
-    );
 }

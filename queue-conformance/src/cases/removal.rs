@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use queue_core::*;
 
-use super::{
-    backend::{open, otherwise},
-    bounded::accepted,
-};
+use super::backend::{open, otherwise};
 use crate::{
     stage::{Stage, ms, name},
     steps::*,
@@ -33,21 +30,14 @@ async fn remove_idle(stage: &Stage<'_>, kind: QueueKind) {
     assert!(removed.expect("is removed"), "{kind}: it was there");
 }
 
-async fn put(queue: &AnyQueue, body: &'static str) -> Offered {
+async fn put_into(queue: &AnyQueue, body: &'static str) -> MessageId {
     let put = queue.put(&[Push::new(body)]).await.expect("puts");
     assert_eq!(put.len(), 1, "one answer for each entry");
-    put[0]
+    accepted_as(put[0])
 }
 
-/// The id of a queue's first message, if the push succeeded.
-fn first_of(stage: &Stage<'_>, kind: QueueKind, put: Offered) -> MessageId {
-    let Offered::Accepted {
-        id: first,
-        evicted: None,
-    } = put
-    else {
-        panic!("{kind}: the first of a new queue: {put:?}");
-    };
+/// The id of a queue's first message.
+fn first_of(stage: &Stage<'_>, kind: QueueKind, first: MessageId) -> MessageId {
     if stage.backend().guarantees(kind).has(Feature::Ids) {
         assert_eq!(first, id(1), "{kind}");
     }
@@ -89,7 +79,7 @@ pub(crate) async fn operators_a_removed_queue_is_gone(stage: &Stage<'_>) {
         assert!(!absent.expect("an answer"), "{kind}: not made yet");
         let queue = opened(stage, kind).await;
         for body in ["dead", "delayed", "ready", "ready"] {
-            put(&queue, body).await;
+            put_into(&queue, body).await;
         }
         if let Some(leasing) = queue.leasing() {
             bury_next(&*leasing, "no good").await;
@@ -113,7 +103,7 @@ pub(crate) async fn operators_a_removed_queue_is_gone(stage: &Stage<'_>) {
 pub(crate) async fn operators_leased_messages_keep_a_queue(stage: &Stage<'_>) {
     for (kind, queue, leasing) in leasing(stage).await {
         for body in ["a", "b", "c"] {
-            put(&queue, body).await;
+            put_into(&queue, body).await;
         }
         let held = take(&*leasing, 2).await;
         let refused = remove(stage, kind, Removal::UnlessLeased).await;
@@ -129,7 +119,7 @@ pub(crate) async fn operators_leased_messages_keep_a_queue(stage: &Stage<'_>) {
 
 pub(crate) async fn operators_an_expired_lease_keeps_no_queue(stage: &Stage<'_>) {
     for (kind, queue, leasing) in leasing(stage).await {
-        put(&queue, "a").await;
+        put_into(&queue, "a").await;
         take_for(&*leasing, 1, ms(50)).await;
         stage.advance(49).await;
         let refused = remove(stage, kind, Removal::UnlessLeased).await;
@@ -143,7 +133,7 @@ pub(crate) async fn operators_a_batch_that_expired_half_done_keeps_no_queue(stag
     for (kind, queue, leasing) in leasing(stage).await {
         // A bounded queue's capacity is five.
         for body in ["a", "b", "c", "d", "e"] {
-            put(&queue, body).await;
+            put_into(&queue, body).await;
         }
         let batch = take_for(&*leasing, 4, ms(50)).await;
         let held = take_one(&*leasing).await;
@@ -161,7 +151,7 @@ pub(crate) async fn operators_a_batch_that_expired_half_done_keeps_no_queue(stag
 
 pub(crate) async fn operators_a_removal_may_take_leases_along(stage: &Stage<'_>) {
     for (kind, queue, leasing) in leasing(stage).await {
-        put(&queue, "a").await;
+        put_into(&queue, "a").await;
         let held = take_one(&*leasing).await;
         let removed = remove(stage, kind, Removal::EvenIfLeased).await;
         assert!(removed.expect("is removed"), "{kind}");
@@ -194,7 +184,7 @@ pub(crate) async fn operators_a_history_begins_anew_after_a_removal(stage: &Stag
     for (kind, queue, leasing) in leasing(stage).await {
         queue.put(&[push()]).await.expect("puts");
         for body in ["b", "c"] {
-            put(&queue, body).await;
+            put_into(&queue, body).await;
         }
         let old = take(&*leasing, 2).await;
         settle_live(&*leasing, Settlement::bury(old[1].receipt, "no good")).await;
@@ -209,7 +199,7 @@ pub(crate) async fn operators_a_history_begins_anew_after_a_removal(stage: &Stag
         assert_eq!(counted(&*leasing).await, Counters::default(), "{kind}");
         let first = queue.put(&[push()]).await.expect("puts");
         // The mark is gone.
-        let first = first_of(stage, kind, first[0]);
+        let first = first_of(stage, kind, accepted_as(first[0]));
         let new = take_one(&*leasing).await;
         assert_eq!((new.id(), new.attempt), (first, 1), "{kind}");
         for old in &old {
@@ -243,14 +233,14 @@ pub(crate) async fn operators_an_open_handle_makes_a_removed_queue_anew(stage: &
         let (own, config) = (name(kind.as_str()), QueueConfig::of(kind, 5));
         let read = async || queue.counters().await.expect("reads").depth.ready;
         for _ in 0..3 {
-            put(&queue, "a").await;
+            put_into(&queue, "a").await;
             assert_eq!(read().await, 1, "{kind}");
             let removed = other.remove(&own, Removal::UnlessLeased).await;
             assert!(removed.expect("is removed"), "{kind}");
             assert_eq!(listed(stage).await, [""; 0], "{kind}: listing makes none");
             assert_eq!(read().await, 0, "{kind}");
             assert_eq!(listed(stage).await, [kind.as_str()], "it is there again");
-            first_of(stage, kind, put(&queue, "a").await);
+            first_of(stage, kind, put_into(&queue, "a").await);
             let same = other.open(&own, &config).await.expect("opens");
             let counters = same.counters().await;
             assert_eq!(counters.expect("reads").depth.ready, 1, "{kind}: one queue");
@@ -284,7 +274,7 @@ pub(crate) async fn operators_an_open_handle_goes_on_with_the_next_queue_of_its_
         let config = otherwise(kind);
         let next = stage.backend().open(&own, &config).await;
         let next = next.expect("the name is free");
-        first_of(stage, kind, put(&queue, "a").await);
+        first_of(stage, kind, put_into(&queue, "a").await);
         let counters = next.counters().await.expect("reads");
         assert_eq!(counters.depth.ready, 1, "{kind}: one queue");
         let stored = stage.backend().open_stored(&own).await.expect("an answer");
@@ -311,7 +301,7 @@ pub(crate) async fn operators_a_removal_wakes_who_waits(stage: &Stage<'_>) {
             }
         };
         remove_idle(stage, kind).await;
-        put(&opened(stage, kind).await, "a").await;
+        put_into(&opened(stage, kind).await, "a").await;
         let got = stage.prompt("what the next queue has", waiting).await;
         assert_eq!(got, 1, "{kind}");
     }
@@ -325,15 +315,14 @@ pub(crate) async fn operators_a_removal_makes_room_for_who_waits(stage: &Stage<'
     let config = BoundedConfig::new(1);
     let queue = stage.backend().open_bounded(&full, &config).await;
     let queue = queue.expect("opens");
-    let offered = queue.offer_one("first", Overflow::Reject).await;
-    assert_eq!(offered.expect("offers"), accepted(1));
+    assert_eq!(pushed(&*queue, "first").await, accepted(1));
     let waiter = Arc::clone(&queue);
-    let offer = async move { waiter.offer_or_wait("second", LONG).await };
+    let offer = async move { waiter.push_or_wait("second", LONG).await };
     let waiting = stage.start(offer).await;
     let removed = stage.backend().remove(&full, Removal::UnlessLeased).await;
     assert!(removed.expect("is removed"));
     let offered = stage.prompt("an offer to the next queue", waiting).await;
-    assert_eq!(offered.expect("offers"), accepted(1));
+    assert_eq!(offered.expect("pushes"), accepted(1));
     assert_eq!(queue.capacity().await.expect("reads"), count(1));
 }
 

@@ -26,23 +26,12 @@ impl Answered {
 
     /// Adds the messages that were accepted with a time to live (L17).
     fn record_ends(&mut self, call: &Call, answer: &Answer) {
-        let accepted: Vec<bool> = match answer {
-            Answer::Pushed(pushed) => pushed.iter().map(|one| !one.is_duplicate()).collect(),
-            Answer::Offered(offered) => {
-                let accepts = |one: &Offered| {
-                    matches!(one, Offered::Accepted { .. } | Offered::Replaced { .. })
-                };
-                offered.iter().map(accepts).collect()
-            }
-            _ => return,
+        let (Call::Push(pushes), Answer::Pushed(pushed)) = (call, answer) else {
+            return;
         };
-        let pushes = call.pushes().unwrap_or_default();
-        for (push, accepted) in pushes.into_iter().zip(accepted) {
-            match push
-                .time_to_live
-                .filter(|_| accepted)
-                .map(|lease_time| lease_time.then)
-            {
+        for (push, pushed) in pushes.iter().zip(pushed) {
+            let time_to_live = push.time_to_live.filter(|_| is_accepted(*pushed));
+            match time_to_live.map(|limit| limit.then) {
                 Some(Outdated::Drop) => self.to_drop += 1,
                 Some(Outdated::Bury) => self.to_bury += 1,
                 None => {}
@@ -56,26 +45,15 @@ fn record(call: &Call, answer: &Answer, counts: &mut Counters) {
         assert_eq!(answers, entries, "one answer for each entry");
     };
     match (call, answer) {
-        (call, Answer::Pushed(pushed)) => {
-            each(call.pushes().map_or(0, |pushes| pushes.len()), pushed.len());
-            counts.accepted += accepted(pushed);
-        }
-        (Call::Offer(messages, _), Answer::Offered(offered)) => {
-            each(messages.len(), offered.len());
-            for offered in offered {
-                match offered {
-                    Offered::Accepted { evicted, .. } => {
-                        counts.accepted += 1;
-                        counts.evicted += u64::from(evicted.is_some());
-                    }
-                    Offered::Replaced { .. } => {
-                        counts.accepted += 1;
-                        counts.replaced += 1;
-                    }
-                    Offered::Duplicate(_) | Offered::Full => {}
-                }
+        (Call::Push(messages), Answer::Pushed(pushed)) => {
+            each(messages.len(), pushed.len());
+            for pushed in pushed {
+                counts.accepted += u64::from(is_accepted(*pushed));
+                counts.evicted += u64::from(matches!(pushed, Pushed::Evicted { .. }));
+                counts.replaced += u64::from(matches!(pushed, Pushed::Replaced { .. }));
             }
         }
+        (Call::Reschedule(ids, _), Answer::Rescheduled(moved)) => each(ids.len(), moved.len()),
         (Call::Resize(_), Answer::Ids(dropped)) => counts.evicted += dropped.len() as u64,
         (Call::Cancel(ids), Answer::Cancelled(cancelled)) => {
             each(ids.len(), cancelled.len());
@@ -137,9 +115,8 @@ fn check_page(place: Place, limit: usize, paged: &Paged<Peeked>) {
     }
 }
 
-fn accepted(pushed: &[Pushed]) -> u64 {
-    let accepted = pushed.iter().filter(|pushed| !pushed.is_duplicate());
-    accepted.count() as u64
+fn is_accepted(pushed: Pushed) -> bool {
+    !matches!(pushed, Pushed::Duplicate(_) | Pushed::Full)
 }
 
 fn record_settled(disposition: &Disposition, settled: Settled, counts: &mut Counters) {

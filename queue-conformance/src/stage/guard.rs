@@ -275,7 +275,7 @@ mod tests {
         async fn call(&self, call: Call) -> Result<Answer> {
             let deliveries = |max: usize| (1..=max.min(2) as u64).map(delivery).collect();
             Ok(match call {
-                Call::Schedule(batch) => {
+                Call::Push(batch) => {
                     let ids = (1..=batch.len() as u64).map(MessageId::new);
                     Answer::Pushed(ids.map(Pushed::Accepted).collect())
                 }
@@ -296,9 +296,8 @@ mod tests {
         let guard = Arc::new(Guard::new(late, Exit::default(), LONG));
         let name = QueueName::new("late").expect("the name is allowed");
         let queue = guard.before(&name, Arc::new(BitByBit));
-        let batch = (0..5).map(|_| Scheduled::new("x", Duration::ZERO));
-        let scheduled = queue.call(Call::Schedule(batch.collect())).await;
-        scheduled.expect("scheduled");
+        let push = Call::Push(vec![Push::new("x"); 5]);
+        queue.call(push).await.expect("pushes");
         for (asked, brought) in [(4, 4), (2, 2)] {
             let max = NonZeroUsize::new(asked).expect("not zero");
             let answered = queue.call(Call::Lease(max, LONG)).await;

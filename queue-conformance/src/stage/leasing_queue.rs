@@ -1,4 +1,4 @@
-//! A leasing queue of any kind, and the push of a plain message.
+//! A leasing queue of any kind, and its pushes.
 
 use std::{
     ops::Deref,
@@ -13,7 +13,7 @@ use queue_core::*;
 use tokio::task::JoinHandle;
 
 use super::{Stage, ms};
-use crate::steps::LONG;
+use crate::steps::{LONG, accepted_as};
 
 /// The queue of a case that holds for all leasing kinds.
 #[derive(Debug, Clone)]
@@ -22,7 +22,8 @@ pub(crate) struct LeasingQueue {
     leasing: Arc<dyn Leasing>,
     /// The numbered messages of the case, if the queue has no counters.
     numbered: Option<Arc<AtomicU64>>,
-    rejects: bool,
+    /// Whether a full queue cannot refuse a message.
+    drops: bool,
 }
 
 impl LeasingQueue {
@@ -32,7 +33,7 @@ impl LeasingQueue {
             queue,
             leasing,
             numbered: (!guarantees.calls.contains("counters")).then_some(numbered),
-            rejects: guarantees.has(Feature::Reject),
+            drops: guarantees.kind == QueueKind::Bounded && !guarantees.has(Feature::Reject),
         }
     }
 
@@ -40,42 +41,35 @@ impl LeasingQueue {
         self.queue.kind()
     }
 
-    /// Pushes plain messages, for which there is room.
+    /// Pushes messages, for which there is room.
     pub(crate) async fn try_put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
-        let put = match &self.queue {
-            // There is room, so that nothing is dropped.
-            AnyQueue::Bounded(queue) if !self.rejects => {
-                let offers: Vec<Offer> = messages.iter().cloned().map(Offer::new).collect();
-                queue.offer(&offers, Overflow::DropOldest).await?
-            }
-            queue => queue.put(messages).await?,
-        };
-        Ok(put.into_iter().map(pushed).collect())
+        if !self.drops {
+            return self.leasing.push(messages).await;
+        }
+        // There is room, so that nothing is dropped.
+        let messages = messages.iter().cloned();
+        let messages = messages.map(|push| push.with_overflow(Overflow::DropOldest));
+        self.leasing.push(&messages.collect::<Vec<_>>()).await
     }
 
-    /// Pushes one plain message.
-    pub(crate) async fn put(&self, message: impl Into<Push> + Send) -> Pushed {
+    /// Pushes one message.
+    pub(crate) async fn pushed(&self, message: impl Into<Push> + Send) -> Pushed {
         let message = message.into();
-        let pushed = self.try_put(&[message]).await.expect("is accepted");
-        pushed[0]
+        self.try_put(&[message]).await.expect("pushes")[0]
     }
 
-    /// Pushes one plain message that is due at the given time, in the way of the kind.
+    /// Pushes one message, which must be accepted.
+    pub(crate) async fn put(&self, message: impl Into<Push> + Send) -> MessageId {
+        accepted_as(self.pushed(message).await)
+    }
+
+    /// Pushes one message that is due at the given time.
     pub(crate) async fn put_due(
         &self,
         message: impl Into<Push> + Send,
         due: impl Into<Due> + Send,
     ) -> MessageId {
-        let (message, due) = ([message.into()], due.into());
-        self.put_all_due(&message, due).await[0]
-    }
-
-    /// Pushes plain messages that are all due at the given time, in the way of the kind.
-    pub(crate) async fn put_all_due(&self, messages: &[Push], due: Due) -> Vec<MessageId> {
-        let delayed = messages.iter().cloned().map(|push| push.with_due(due));
-        let delayed: Vec<Push> = delayed.collect();
-        let put = self.try_put(&delayed).await.expect("is accepted");
-        put.into_iter().map(Pushed::id).collect()
+        self.put(message.into().with_due(due)).await
     }
 
     /// Pushes the given number of numbered messages: in a fresh queue, body `m1` under id 1, and so on.
@@ -89,7 +83,7 @@ impl LeasingQueue {
         let mut ids = Vec::new();
         for chunk in messages.chunks(limits::MAX_BATCH) {
             let pushed = self.try_put(chunk).await.expect("is accepted");
-            ids.extend(pushed.into_iter().map(Pushed::id));
+            ids.extend(pushed.into_iter().map(accepted_as));
         }
         ids
     }
@@ -102,24 +96,13 @@ impl Stage<'_> {
         for first in (0..count).step_by(limits::MAX_BATCH) {
             let numbers = first..count.min(first + limits::MAX_BATCH);
             let is_first = |number: usize| number % 3 == 2;
-            match &queue.queue {
-                AnyQueue::Delay(delay) => {
-                    let due = |number| ms(u64::from(!is_first(number)));
-                    let batch = numbers.map(|number| Scheduled::new("mixed", due(number)));
-                    let batch: Vec<Scheduled> = batch.collect();
-                    delay.schedule(&batch).await.expect("is accepted");
-                }
-                AnyQueue::Priority(priority) => {
-                    let batch = numbers
-                        .map(|number| Prioritized::new("mixed", i16::from(is_first(number))));
-                    let batch: Vec<Prioritized> = batch.collect();
-                    priority.enqueue(&batch).await.expect("is accepted");
-                }
-                _ => {
-                    let batch: Vec<Push> = numbers.map(|_| Push::new("mixed")).collect();
-                    queue.try_put(&batch).await.expect("is accepted");
-                }
-            }
+            let mixed = |number| match (queue.kind(), Push::new("mixed")) {
+                (QueueKind::Delay, push) => push.with_due(ms(u64::from(!is_first(number)))),
+                (QueueKind::Priority, push) => push.with_priority(i16::from(is_first(number))),
+                (_, push) => push,
+            };
+            let batch: Vec<Push> = numbers.map(mixed).collect();
+            queue.try_put(&batch).await.expect("is accepted");
         }
         self.advance(1).await;
     }
@@ -137,14 +120,6 @@ impl Stage<'_> {
         let queue = queue.clone();
         let wait = async move { queue.wait_for_arrival(timeout).await.expect("waits") };
         self.start(wait).await
-    }
-}
-
-fn pushed(offered: Offered) -> Pushed {
-    match offered {
-        Offered::Accepted { id, evicted: None } => Pushed::Accepted(id),
-        Offered::Duplicate(id) => Pushed::Duplicate(id),
-        other => panic!("a bounded queue with ample room answered {other:?}"),
     }
 }
 

@@ -49,7 +49,7 @@ struct Pushing<'a>(Option<&'a Numbered>);
 
 impl<'a> Pushing<'a> {
     fn begin(queue: &'a Numbered, call: &Call) -> Self {
-        let pushes = call.pushes().is_some() || matches!(call, Call::Insert(_));
+        let pushes = matches!(call, Call::Push(_) | Call::Insert(_));
         if pushes {
             queue.numbers().under_way += 1;
         }
@@ -106,10 +106,11 @@ impl Numbers {
             | Call::Revive(ids)
             | Call::Discard(ids)
             | Call::Remove(ids)
+            | Call::Reschedule(ids, _)
             | Call::Find(ids) => {
                 ids.iter_mut().for_each(|id| *id = self.name(*id));
             }
-            Call::Reschedule(id, _) | Call::WaitForEnd(id, _) => *id = self.name(*id),
+            Call::WaitForEnd(id, _) => *id = self.name(*id),
             _ => {}
         }
         call
@@ -124,19 +125,12 @@ impl Numbers {
         match &mut answer {
             Answer::Pushed(pushed) => pushed.iter_mut().for_each(|pushed| match pushed {
                 Pushed::Accepted(id) => *id = self.arrived(*id),
+                Pushed::Replaced { id, replaced: left } | Pushed::Evicted { id, evicted: left } => {
+                    *left = self.nth(*left, 0);
+                    *id = self.arrived(*id);
+                }
                 Pushed::Duplicate(id) => *id = self.nth(*id, 0),
-            }),
-            Answer::Offered(offered) => offered.iter_mut().for_each(|offered| match offered {
-                Offered::Accepted { id, evicted } => {
-                    *id = self.arrived(*id);
-                    *evicted = evicted.map(|id| self.nth(id, 0));
-                }
-                Offered::Replaced { id, replaced } => {
-                    *replaced = self.nth(*replaced, 0);
-                    *id = self.arrived(*id);
-                }
-                Offered::Duplicate(id) => *id = self.nth(*id, 0),
-                Offered::Full => {}
+                Pushed::Full => {}
             }),
             Answer::Inserted(inserted) => inserted.iter_mut().for_each(|inserted| match inserted {
                 Inserted::Added(id) => *id = self.arrived(*id),

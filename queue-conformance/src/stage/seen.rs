@@ -34,17 +34,17 @@ impl SeenMessages {
         match answer {
             Answer::Pushed(pushed) => {
                 let ids = pushed.iter().map(|pushed| match pushed {
-                    Pushed::Accepted(id) => Some(*id),
                     Pushed::Duplicate(_) => None,
+                    pushed => pushed.id(),
                 });
                 self.note_pushes(call, ids.collect());
-            }
-            Answer::Offered(offered) => {
-                let ids = offered.iter().map(|offered| match offered {
-                    Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => Some(*id),
-                    Offered::Duplicate(_) | Offered::Full => None,
-                });
-                self.note_pushes(call, ids.collect());
+                for pushed in pushed {
+                    if let Pushed::Replaced { replaced: left, .. }
+                    | Pushed::Evicted { evicted: left, .. } = pushed
+                    {
+                        self.due.remove(left);
+                    }
+                }
             }
             Answer::Inserted(inserted) => {
                 let ids = inserted.iter().map(|inserted| match inserted {
@@ -60,12 +60,16 @@ impl SeenMessages {
                 self.note_leased(leased);
             }
             Answer::Cancelled(cancelled) => self.note_cancelled(call, cancelled),
+            Answer::Rescheduled(moved) => self.note_moved(call, moved),
             _ => {}
         }
     }
 
     fn note_pushes(&mut self, call: &Call, accepted: Vec<Option<MessageId>>) {
-        let at_once = due_at_once(call, accepted.len());
+        let at_once: Vec<bool> = match call {
+            Call::Push(messages) => messages.iter().map(|push| is_at_once(push.due)).collect(),
+            _ => vec![true; accepted.len()],
+        };
         for (((body, bytes), id), at_once) in pushes(call).into_iter().zip(accepted).zip(at_once) {
             let Some(id) = id else { continue };
             self.bodies.insert(body);
@@ -107,6 +111,19 @@ impl SeenMessages {
         }
     }
 
+    fn note_moved(&mut self, call: &Call, moved: &[Rescheduled]) {
+        let Call::Reschedule(ids, due) = call else {
+            return;
+        };
+        for (id, moved) in ids.iter().zip(moved) {
+            match (moved, is_at_once(Some(*due))) {
+                (Rescheduled::TooLate, _) => {}
+                (Rescheduled::Moved, true) => drop(self.due.insert(*id)),
+                (Rescheduled::Moved, false) => drop(self.due.remove(id)),
+            }
+        }
+    }
+
     /// Forgets the held messages, because nobody knows what became of them.
     fn give_up(&mut self, call: &Call) {
         for settlement in settlements(call) {
@@ -130,23 +147,15 @@ pub(super) fn pushes(call: &Call) -> Vec<(Bytes, usize)> {
             let items = items.iter();
             items.map(|item| (item.body.clone(), item.size())).collect()
         }
-        call => call.pushes().into_iter().flatten().map(push).collect(),
+        Call::Push(messages) => messages.iter().map(push).collect(),
+        _ => Vec::new(),
     }
 }
 
-/// For each of the call's `count` messages, whether it is due at once.
-fn due_at_once(call: &Call, count: usize) -> Vec<bool> {
-    let at_once = |due: Option<Due>| match due {
+const fn is_at_once(due: Option<Due>) -> bool {
+    match due {
         Some(Due::After(delay)) => delay.is_zero(),
         Some(Due::At(_)) => false,
         None => true,
-    };
-    match (call, call.pushes()) {
-        (Call::Schedule(messages), _) => messages
-            .iter()
-            .map(|each| at_once(Some(each.due)))
-            .collect(),
-        (_, Some(pushes)) => pushes.iter().map(|push| at_once(push.due)).collect(),
-        _ => vec![true; count],
     }
 }

@@ -54,11 +54,11 @@ pub enum Feature {
     Dedup,
     /// A dedup mark may end with its message (L9).
     Unique,
-    /// Messages may carry due times, also where the kind asks for none (D1).
+    /// Messages may carry due times on other kinds than delay queues (D1).
     Due,
     /// Messages may have a time to live (L17).
     TimeToLive,
-    /// Offers may carry distinct keys (B7), and items keys (T2).
+    /// Messages may carry distinct keys (B7), and items keys (T2).
     Keys,
     /// A full queue may refuse a message (B3), besides dropping the oldest.
     Reject,
@@ -235,17 +235,7 @@ impl Guarantees {
             return Err(self.lacks(call.name()));
         }
         match call {
-            Call::Enqueue(messages) => {
-                let mut priorities = messages.iter().map(|message| message.priority);
-                priorities.try_for_each(|priority| self.check_priority(priority))?;
-            }
-            Call::Offer(messages, overflow) => {
-                if *overflow == Overflow::Reject && !self.has(Feature::Reject) {
-                    return Err(self.lacks(Feature::Reject));
-                }
-                let has_key = messages.iter().any(|offer| offer.distinct.is_some());
-                self.place_for(Feature::Keys, has_key)?;
-            }
+            Call::Push(messages) => messages.iter().try_for_each(|push| self.check_push(push))?,
             Call::Insert(items) => items.iter().try_for_each(|item| self.check_item(item))?,
             Call::Settle(settlements) | Call::SettleAndLease(settlements, ..) => settlements
                 .iter()
@@ -256,8 +246,7 @@ impl Guarantees {
             }
             _ => {}
         }
-        let mut pushes = call.pushes().unwrap_or_default().into_iter();
-        pushes.try_for_each(|push| self.check_push(push))
+        Ok(())
     }
 
     /// Checks that the queues have all that a configuration asks for. A backend that lacks a feature calls this in its
@@ -277,8 +266,18 @@ impl Guarantees {
         self.place_for(Feature::Dedup, push.dedup.is_some())?;
         let until_done = push.dedup.as_ref().is_some_and(|dedup| dedup.until_done);
         self.place_for(Feature::Unique, until_done)?;
-        self.place_for(Feature::Due, push.due.is_some())?;
-        self.place_for(Feature::TimeToLive, push.time_to_live.is_some())
+        let delayed = push.due.is_some() && self.kind != QueueKind::Delay;
+        self.place_for(Feature::Due, delayed)?;
+        self.place_for(Feature::Keys, push.distinct.is_some())?;
+        self.place_for(Feature::TimeToLive, push.time_to_live.is_some())?;
+        if self.kind == QueueKind::Priority {
+            self.check_priority(push.priority.unwrap_or(0))?;
+        }
+        let rejects = self.kind == QueueKind::Bounded && push.overflow == Overflow::Reject;
+        match rejects && !self.has(Feature::Reject) {
+            true => Err(self.lacks(Feature::Reject)),
+            false => Ok(()),
+        }
     }
 
     fn check_item(&self, item: &Insert) -> Result<()> {

@@ -2,8 +2,8 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use crate::{
     Cancelled, Counters, DeadLetter, Depth, Error, ErrorKind, Extended, Found, Group, Inserted,
-    Leased, Message, MessageId, Offered, Paged, Peeked, Pushed, Rescheduled, Result, Revived,
-    Rotated, Settled,
+    Leased, Message, MessageId, Paged, Peeked, Pushed, Rescheduled, Result, Revived, Rotated,
+    Settled,
 };
 
 /// The return type of a method, converted to and from the answer to a call.
@@ -48,9 +48,8 @@ macro_rules! answers {
 answers! {
     Pushed: Vec<Pushed>;
     Cancelled: Vec<Cancelled>;
-    Rescheduled: Rescheduled;
+    Rescheduled: Vec<Rescheduled>;
     Next: Option<Duration>;
-    Offered: Vec<Offered>;
     Messages: Vec<Message>;
     Capacity: NonZeroUsize;
     Ids: Vec<MessageId>;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{Answer, Call, Front, Service, verbs};
 use crate::{
-    AnyQueue, Confirmer, Error, Inserted, Offered, Push, Pushed, QueueKind, Result,
+    AnyQueue, Confirmer, Error, Inserted, Push, Pushed, QueueKind, Result,
     queue::{chunks, half_way},
 };
 
@@ -49,30 +49,20 @@ any! {
 }
 
 impl AnyQueue {
-    /// Puts plain messages into the queue, by the kind's own [`Call::put`].
-    ///
-    /// Returns one answer for each message, as the kind's own call does: `Full` without room, `Duplicate` for
-    /// a key that is in the ring already.
+    /// Puts messages into the queue, by [`push`](crate::Leasing::push). A ring gets their bodies and headers as items.
     ///
     /// # Errors
     ///
-    /// The errors of that call. A dropped future has that call's effect, too.
-    pub async fn put(&self, messages: &[Push]) -> Result<Vec<Offered>> {
+    /// The errors of [`push`](crate::Leasing::push), and of [`insert`](crate::RotatingQueue::insert) for a ring. A
+    /// dropped future has that call's effect, too.
+    pub async fn put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         let call = Call::put(self.kind(), messages.to_vec());
-        let accepted = |id| Offered::Accepted { id, evicted: None };
         Ok(match self.call(call).await? {
-            Answer::Offered(offered) => offered,
-            Answer::Pushed(pushed) => {
-                let put = pushed.into_iter().map(|pushed| match pushed {
-                    Pushed::Accepted(id) => accepted(id),
-                    Pushed::Duplicate(id) => Offered::Duplicate(id),
-                });
-                put.collect()
-            }
+            Answer::Pushed(pushed) => pushed,
             Answer::Inserted(inserted) => {
                 let put = inserted.into_iter().map(|inserted| match inserted {
-                    Inserted::Added(id) => accepted(id),
-                    Inserted::Present(id) => Offered::Duplicate(id),
+                    Inserted::Added(id) => Pushed::Accepted(id),
+                    Inserted::Present(id) => Pushed::Duplicate(id),
                 });
                 put.collect()
             }
@@ -86,7 +76,7 @@ impl AnyQueue {
     /// # Errors
     ///
     /// The errors of [`put`](Self::put). After the first batch, an error's outcome is unknown.
-    pub async fn put_all(&self, messages: &[Push]) -> Result<Vec<Offered>> {
+    pub async fn put_all(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         let mut put = Vec::with_capacity(messages.len());
         for chunk in chunks(messages, Push::size) {
             let answered = self.put(chunk).await;

@@ -164,6 +164,8 @@ macro_rules! pointers {
 
 verbs! {
     Leasing by leasing or missing has confirmer -> MaybeConfirmer, {
+        push<'life1>(messages: [Push]) -> Vec<Pushed> = Push;
+        reschedule<'life1>(ids: [MessageId], due: Due) -> Vec<Rescheduled> = Reschedule;
         lease(max: NonZeroUsize, lease_time: Duration) -> Leased = Lease;
         settle<'life1>(settlements: [Settlement]) -> Vec<Settled> = Settle;
         settle_and_lease<'life1>(settlements: [Settlement], max: NonZeroUsize, lease_time: Duration, holder: MaybeHolder)
@@ -184,24 +186,16 @@ verbs! {
         find<'life1>(ids: [MessageId]) -> Vec<Found> = Find;
         wait_for_end(id: MessageId, timeout: Duration) -> () = WaitForEnd;
     }
-    ReliableQueue by reliable or leasing {
-        push<'life1>(messages: [Push]) -> Vec<Pushed> = Push;
-    }
+    ReliableQueue by reliable or leasing {}
     DelayQueue by delay or leasing {
-        schedule<'life1>(messages: [Scheduled]) -> Vec<Pushed> = Schedule;
-        reschedule(id: MessageId, due: Due) -> Rescheduled = Reschedule;
         next_due -> Option<Duration> = NextDue;
     }
-    PriorityQueue by priority or leasing {
-        enqueue<'life1>(messages: [Prioritized]) -> Vec<Pushed> = Enqueue;
-    }
+    PriorityQueue by priority or leasing {}
     GroupedQueue by grouped or leasing {
-        push_keyed<'life1>(messages: [Keyed]) -> Vec<Pushed> = PushKeyed;
         groups(page: Page) -> Paged<Group> = Groups;
         change_group(key: Bytes, change: GroupChange) -> () = ChangeGroup;
     }
     BoundedQueue by bounded or leasing {
-        offer<'life1>(messages: [Offer], overflow: Overflow) -> Vec<Offered> = Offer;
         wait_for_room(timeout: Duration) -> () = WaitForRoom;
         recent(n: usize) -> Vec<Message> = Recent;
         capacity -> NonZeroUsize = Capacity;
@@ -234,41 +228,15 @@ async fn missing<Q: Sync + ?Sized>(_queue: &Q, call: Call) -> Result<Answer> {
 }
 
 impl Call {
-    /// The call that puts plain messages into a queue of this kind. They are due as their pushes say or at
-    /// once, have priority 0 and no distinct key, and are refused where there is no room. On a grouped queue their
-    /// group's key is the partition key in their headers, or `-` without one. A ring gets their bodies and
+    /// The call that puts messages into a queue of this kind: a push, or for a ring an insert of their bodies and
     /// headers.
     pub fn put(kind: QueueKind, messages: Vec<Push>) -> Self {
-        let plain = messages.into_iter();
         match kind {
-            QueueKind::Reliable => Self::Push(plain.collect()),
-            QueueKind::Delay => {
-                let scheduled = |mut push: Push| {
-                    let due = push.due.take();
-                    Scheduled::new(push, due.unwrap_or(Due::After(Duration::ZERO)))
-                };
-                Self::Schedule(plain.map(scheduled).collect())
-            }
-            QueueKind::Priority => {
-                let equal = |push| Prioritized::new(push, 0);
-                Self::Enqueue(plain.map(equal).collect())
-            }
-            QueueKind::Grouped => {
-                let keyed = |push: Push| {
-                    let key = push
-                        .headers
-                        .get(Partitioned::KEY)
-                        .unwrap_or(Keyed::WITHOUT_KEY);
-                    let key = Bytes::copy_from_slice(key.as_bytes());
-                    Keyed::new(push, key)
-                };
-                Self::PushKeyed(plain.map(keyed).collect())
-            }
-            QueueKind::Bounded => Self::Offer(plain.map(Offer::new).collect(), Overflow::Reject),
             QueueKind::Rotating => {
                 let item = |push: Push| Insert::new(push.body).with_headers(push.headers);
-                Self::Insert(plain.map(item).collect())
+                Self::Insert(messages.into_iter().map(item).collect())
             }
+            _ => Self::Push(messages),
         }
     }
 
@@ -283,44 +251,6 @@ impl Call {
             QueueKind::Rotating => (NAMES.rotating, &[][..]),
         };
         own.iter().chain(leasing).copied()
-    }
-
-    /// The messages that this call puts into a leasing queue, in the batch's order; `None` for any other
-    /// call.
-    pub fn pushes(&self) -> Option<Vec<&Push>> {
-        Some(match self {
-            Self::Push(messages) => messages.iter().collect(),
-            Self::Schedule(messages) => messages.iter().map(|message| &message.push).collect(),
-            Self::Enqueue(messages) => messages.iter().map(|message| &message.push).collect(),
-            Self::PushKeyed(messages) => messages.iter().map(|message| &message.push).collect(),
-            Self::Offer(messages, _) => messages.iter().map(|message| &message.push).collect(),
-            _ => return None,
-        })
-    }
-
-    /// The messages that [`pushes`](Self::pushes) shows, for a layer that changes them; none for any
-    /// other call.
-    pub fn pushes_mut(&mut self) -> Vec<&mut Push> {
-        match self {
-            Self::Push(messages) => messages.iter_mut().collect(),
-            Self::Schedule(messages) => messages
-                .iter_mut()
-                .map(|message| &mut message.push)
-                .collect(),
-            Self::Enqueue(messages) => messages
-                .iter_mut()
-                .map(|message| &mut message.push)
-                .collect(),
-            Self::PushKeyed(messages) => messages
-                .iter_mut()
-                .map(|message| &mut message.push)
-                .collect(),
-            Self::Offer(messages, _) => messages
-                .iter_mut()
-                .map(|message| &mut message.push)
-                .collect(),
-            _ => Vec::new(),
-        }
     }
 
     /// Whether it waits for something instead of doing something.

@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::ser::{Formatter, Serializer};
 
 use super::{
-    Codec, failed,
+    Decode, Encode, failed,
     finite::{Finite, Unfit},
     refusal::Refusal,
 };
@@ -23,7 +23,7 @@ const SMALL: usize = 128;
 /// `float_roundtrip` it is read back exactly. The feature is `serde_json`'s own, and holds for the whole program.
 ///
 /// ```
-/// use queue_core::{Codec, Json};
+/// use queue_core::{Decode, Encode, Json};
 ///
 /// let body = Json.encode(&vec![1, 2])?;
 /// assert_eq!(&body[..], b"[1,2]");
@@ -35,18 +35,20 @@ const SMALL: usize = 128;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Json;
 
-impl<T: Serialize + DeserializeOwned> Codec<T> for Json {
+impl<T: Serialize + ?Sized> Encode<T> for Json {
     fn encode(&self, value: &T) -> Result<Bytes> {
         Self::write(value)
     }
+}
 
+impl<T: DeserializeOwned> Decode<T> for Json {
     fn decode(&self, body: &Bytes) -> Result<T> {
         Self::read(body)
     }
 }
 
 impl Json {
-    /// [`encode`](Codec::encode), for values that are only written.
+    /// [`encode`](Encode::encode), for values that are only written.
     ///
     /// # Errors
     ///
@@ -69,7 +71,7 @@ impl Json {
         Ok(body.into())
     }
 
-    /// [`decode`](Codec::decode), for values that are only read.
+    /// [`decode`](Decode::decode), for values that are only read.
     ///
     /// # Errors
     ///

@@ -17,18 +17,22 @@ use self::refusal::Refusal;
 pub use self::{json::Json, raw::Raw};
 use crate::{Error, ErrorKind, Result};
 
-/// How a [`Typed`](crate::Typed) handle writes and reads its values.
+/// Writes values as bodies, for [`Typed`](crate::Typed) handles that push them.
 ///
 /// The errors of this crate's codecs name the place and what was expected there, and never the value: an error goes to
 /// logs and operators, and into the reason of a dead letter. A codec of your own should do the same.
-pub trait Codec<T>: Debug + Send + Sync + 'static {
+pub trait Encode<T: ?Sized>: Debug + Send + Sync + 'static {
     /// The body for this value.
     ///
     /// # Errors
     ///
     /// `Codec` if the value has no encoding.
     fn encode(&self, value: &T) -> Result<Bytes>;
+}
 
+/// Reads values from bodies, for [`Typed`](crate::Typed) handles that receive them, and for workers. Its errors name no
+/// value, as those of [`Encode`].
+pub trait Decode<T>: Debug + Send + Sync + 'static {
     /// The value in this body.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use rmp_serde::{Deserializer, decode, encode};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{Codec, failed, refusal::Refusal};
+use super::{Decode, Encode, failed, refusal::Refusal};
 use crate::Result;
 
 /// Arrays and maps within each other, as many as JSON may have. A decoder calls itself for each, and a body must not use
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 127;
 /// A body of more than 127 arrays and maps within each other is a `Codec` error, as in JSON.
 ///
 /// ```
-/// use queue_core::{Codec, MessagePack};
+/// use queue_core::{Encode, MessagePack};
 ///
 /// let body = MessagePack.encode(&vec![1_u8, 2])?;
 /// assert_eq!(&body[..], [0x92, 1, 2]);
@@ -26,7 +26,7 @@ const MAX_DEPTH: usize = 127;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MessagePack;
 
-impl<T: Serialize + DeserializeOwned> Codec<T> for MessagePack {
+impl<T: Serialize + ?Sized> Encode<T> for MessagePack {
     fn encode(&self, value: &T) -> Result<Bytes> {
         rmp_serde::to_vec_named(value)
             .map(Bytes::from)
@@ -38,7 +38,9 @@ impl<T: Serialize + DeserializeOwned> Codec<T> for MessagePack {
                 failed("MessagePack", "encode", type_name::<T>(), why)
             })
     }
+}
 
+impl<T: DeserializeOwned> Decode<T> for MessagePack {
     fn decode(&self, body: &Bytes) -> Result<T> {
         let failed = |why| failed("MessagePack", "decode", type_name::<T>(), why);
         if is_too_deep(body) {

@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Backend, Error, QueueConfig, Result};
+use crate::{Backend, Error, Push, QueueConfig, Result};
 
 /// A backend whose queues are divided into partitions, so that one queue uses a whole cluster. Each partition
 /// is a queue of another backend. The slots of a Redis Cluster are divided evenly among the partitions, and
@@ -38,9 +38,9 @@ use crate::{Backend, Error, QueueConfig, Result};
 ///
 /// # async fn example(backend: Arc<dyn Backend>) -> Result<()> {
 /// let queues = Queues::new(Partitioned::new(backend, 12)?);
-/// let orders = queues.reliable::<String>("orders").await?;
+/// let orders = queues.reliable("orders").open::<String>().await?;
 /// // Messages of one partition key keep their order, but may be worked on at the same time.
-/// let order = orders.message(&"ship 41".to_owned());
+/// let order = orders.message("ship 41");
 /// order.header(Partitioned::KEY, "customer-7").send().await?;
 /// # Ok(())
 /// # }
@@ -109,7 +109,7 @@ impl Partitioned {
     /// The header that names a message's partition key. Messages of one key share a partition, and so keep
     /// their order. A key does **not** serialise: several messages of one key may be leased at the same time,
     /// and a failed message does not hold up the messages behind it.
-    pub const KEY: &str = pushing::PARTITION_KEY;
+    pub const KEY: &str = Push::PARTITION_KEY;
 
     /// The most partitions that a queue may have.
     pub const MAX_PARTITIONS: usize = names::MAX_PARTITIONS;

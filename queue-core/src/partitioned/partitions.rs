@@ -53,31 +53,8 @@ impl Partitions {
         join_all(partitions.map(|partition| self.call(partition, call.clone()))).await
     }
 
-    /// Gives each partition its share of a batch, at the same time. `answer` converts a partition's answer to
-    /// the whole queue's ids.
-    pub(super) async fn share<T, A>(
-        &self,
-        shares: impl IntoIterator<Item = PartitionShare<T>>,
-        call: impl Fn(Vec<T>) -> Call,
-        answer: impl Fn(usize, A) -> A,
-        answers: &mut Answers<A>,
-    ) -> Result<()>
-    where
-        Vec<A>: Answered,
-    {
-        let calls = shares.into_iter().map(|share| {
-            let called = self.call::<Vec<A>>(share.partition, call(share.entries));
-            async move { Ok((share.partition, share.places, called.await?)) }
-        });
-        for (partition, places, answered) in together(join_all(calls).await)? {
-            let answered = answered.into_iter().map(|one| answer(partition, one));
-            answers.put(&places, answered.collect())?;
-        }
-        Ok(())
-    }
-
-    /// Gives each partition its share of a batch that names messages. The answer for a message of a missing
-    /// partition is `absent`.
+    /// Gives each partition its share of a batch that names messages, at the same time. The answer for a message of a
+    /// missing partition is `absent`.
     pub(super) async fn share_known<T, A: Clone>(
         &self,
         shares: Vec<PartitionShare<T>>,
@@ -90,7 +67,13 @@ impl Partitions {
     {
         let known = |share: &PartitionShare<T>| share.partition < self.count();
         let (known, unknown): (Vec<_>, Vec<_>) = shares.into_iter().partition(known);
-        self.share(known, call, |_, answer| answer, answers).await?;
+        let calls = known.into_iter().map(|share| {
+            let called = self.call::<Vec<A>>(share.partition, call(share.entries));
+            async move { Ok((share.places, called.await?)) }
+        });
+        for (places, answered) in together(join_all(calls).await)? {
+            answers.put(&places, answered)?;
+        }
         for share in unknown {
             answers.put(&share.places, vec![absent.clone(); share.places.len()])?;
         }

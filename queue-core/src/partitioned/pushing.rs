@@ -7,94 +7,33 @@ use super::{
     partitions::Partitions,
     split::{Answers, PartitionShare, half_way, split, together},
 };
-use crate::{
-    AnyQueue, Bytes, Error, Keyed, Offer, Offered, Overflow, Push, Pushed, Result, call::Call,
-};
-
-/// The header that names a message's partition key.
-pub(super) const PARTITION_KEY: &str = "partition-key";
-
-/// The key by which messages share a partition: the partition key; or the distinct key, because an offer
-/// replaces the message with the same key; or the dedup key, because a repeat must find its mark.
-fn key_of<'a>(push: &'a Push, distinct: Option<&'a Bytes>) -> Option<&'a [u8]> {
-    let partition = push.headers.get(PARTITION_KEY).map(str::as_bytes);
-    let distinct = || distinct.map(|key| &key[..]);
-    let dedup = || push.dedup.as_ref().map(|dedup| &dedup.key[..]);
-    partition.or_else(distinct).or_else(dedup)
-}
-
-fn key_of_offer(offer: &Offer) -> Option<&[u8]> {
-    key_of(&offer.push, offer.distinct.as_ref())
-}
+use crate::{Overflow, Push, Pushed, QueueKind, Result, call::Call};
 
 impl Partitions {
     /// Pushes a batch. Messages with a key go to the key's partition, and all others to one partition.
-    pub(super) async fn push<T>(
-        &self,
-        batch: Vec<T>,
-        push_of: impl Fn(&T) -> &Push,
-        call: impl Fn(Vec<T>) -> Call,
-    ) -> Result<Vec<Pushed>> {
-        let count = batch.len();
-        let shares = self.spread(batch, |entry| key_of(push_of(entry), None));
-        self.push_shares(count, shares, call).await
-    }
-
-    /// Pushes a batch of a grouped queue: the key of a message's group is its partition key.
-    pub(super) async fn push_by_group(&self, batch: Vec<Keyed>) -> Result<Vec<Pushed>> {
-        let count = batch.len();
-        let shares = self.spread(batch, |entry| Some(&entry.key[..]));
-        self.push_shares(count, shares, Call::PushKeyed).await
-    }
-
-    async fn push_shares<T>(
-        &self,
-        count: usize,
-        shares: Vec<PartitionShare<T>>,
-        call: impl Fn(Vec<T>) -> Call,
-    ) -> Result<Vec<Pushed>> {
-        let mut answers = Answers::to(count);
-        let partitions: Vec<_> = shares.iter().map(|share| share.partition).collect();
-        let whole = |partition, pushed| match pushed {
-            Pushed::Accepted(id) => Pushed::Accepted(ids::whole(partition, id)),
-            Pushed::Duplicate(id) => Pushed::Duplicate(ids::whole(partition, id)),
-        };
-        let shared = self.share(shares, call, whole, &mut answers).await;
-        partitions
-            .into_iter()
-            .for_each(|partition| self.round_robin.came(partition));
-        shared?;
-        answers.all()
-    }
-
-    /// Offers a batch, as [`push`](Self::push) does. An entry without a key that one partition refuses is
-    /// offered to the next that is not known to be full, together with the batch's share for that partition:
-    /// so it keeps its place (F2). The shares that are left at the end are offered at the same time.
-    pub(super) async fn offer(
-        &self,
-        batch: Vec<Offer>,
-        overflow: Overflow,
-    ) -> Result<Vec<Offered>> {
+    ///
+    /// An entry without a key that one partition refuses as full is pushed to the next that is not known to be full,
+    /// together with the batch's share for that partition: so it keeps its place (F2). The shares that are left at the
+    /// end are pushed at the same time.
+    pub(super) async fn push(&self, batch: Vec<Push>) -> Result<Vec<Pushed>> {
         let mut answers = Answers::to(batch.len());
-        let mut shares = self.spread(batch, key_of_offer);
+        let mut shares = self.spread(batch);
         let mut asked = Vec::new();
-        let moves = |entry: &Offer| overflow == Overflow::Reject && key_of_offer(entry).is_none();
+        let moves = |entry: &Push| self.moves(entry);
         let first = shares
             .iter()
             .position(|share| share.entries.iter().any(moves));
         let mut next = first.map(|first| shares.swap_remove(first));
         while let Some(share) = next.take() {
-            let offered = self.offer_to(&share, overflow).await;
-            let offered = offered.map_err(|error| half_way(error, !asked.is_empty()))?;
+            let pushed = self.push_to(share.partition, share.entries.clone()).await;
+            let pushed = pushed.map_err(|error| half_way(error, !asked.is_empty()))?;
             asked.push(share.partition);
             let entries = share.places.iter().copied().zip(share.entries);
-            let refused = entries.zip(&offered).filter_map(|(entry, offered)| {
-                (*offered == Offered::Full && moves(&entry.1)).then_some(entry)
+            let refused = entries.zip(&pushed).filter_map(|(entry, pushed)| {
+                (*pushed == Pushed::Full && moves(&entry.1)).then_some(entry)
             });
             let refused: Vec<_> = refused.collect();
-            let partition = share.partition;
-            let offered = offered.into_iter().map(|offered| whole(partition, offered));
-            answers.put(&share.places, offered.collect())?;
+            answers.put(&share.places, pushed)?;
             if refused.is_empty() {
                 break;
             }
@@ -104,70 +43,65 @@ impl Partitions {
                 PartitionShare::with(partition, refused, own)
             });
         }
-        let offers = shares.iter().map(|share| self.offer_to(share, overflow));
-        let offered = together(join_all(offers).await);
-        let offered = offered.map_err(|error| half_way(error, !asked.is_empty()))?;
-        for (share, offered) in shares.into_iter().zip(offered) {
-            let partition = share.partition;
-            let offered = offered.into_iter().map(|offered| whole(partition, offered));
-            answers.put(&share.places, offered.collect())?;
+        let pushes = shares.into_iter().map(|share| async move {
+            let pushed = self.push_to(share.partition, share.entries).await?;
+            Ok((share.places, pushed))
+        });
+        let pushed = together(join_all(pushes).await);
+        for (places, pushed) in pushed.map_err(|error| half_way(error, !asked.is_empty()))? {
+            answers.put(&places, pushed)?;
         }
         answers.all()
     }
 
-    async fn offer_to(
-        &self,
-        share: &PartitionShare<Offer>,
-        overflow: Overflow,
-    ) -> Result<Vec<Offered>> {
-        let partition = share.partition;
-        let AnyQueue::Bounded(queue) = &self.queues[partition] else {
-            return Err(Error::invalid(format!(
-                "a {} queue takes no offers",
-                self.kind
-            )));
-        };
-        self.confirmations.called(partition).await;
-        let offered = queue.offer(&share.entries, overflow).await?;
+    /// Pushes a share; returns the ids of the whole queue.
+    async fn push_to(&self, partition: usize, entries: Vec<Push>) -> Result<Vec<Pushed>> {
+        let pushed: Result<Vec<Pushed>> = self.call(partition, Call::Push(entries)).await;
+        // Also after an error: the call may have been executed.
         self.round_robin.came(partition);
-        match offered.contains(&Offered::Full) {
-            true => self.round_robin.found_full(partition),
-            false => self.round_robin.may_have_room(partition),
+        let pushed = pushed?;
+        if self.kind == QueueKind::Bounded {
+            match pushed.contains(&Pushed::Full) {
+                true => self.round_robin.found_full(partition),
+                false => self.round_robin.may_have_room(partition),
+            }
         }
-        Ok(offered)
+        let whole = |pushed: Pushed| pushed.map(|id| ids::whole(partition, id));
+        Ok(pushed.into_iter().map(whole).collect())
     }
 
-    fn spread<T>(
-        &self,
-        batch: Vec<T>,
-        key_of: impl Fn(&T) -> Option<&[u8]>,
-    ) -> Vec<PartitionShare<T>> {
-        let all_keyed = batch.iter().all(|entry| key_of(entry).is_some());
+    /// Whether another partition may take an entry that one partition refuses as full.
+    fn moves(&self, entry: &Push) -> bool {
+        self.kind == QueueKind::Bounded
+            && entry.overflow == Overflow::Reject
+            && self.key_of(entry).is_none()
+    }
+
+    /// The key by which messages share a partition: on a grouped queue the key of the group; otherwise the partition
+    /// key; or the distinct key, because a push replaces the message with the same key; or the dedup key, because a
+    /// repeat must find its mark.
+    fn key_of<'a>(&self, push: &'a Push) -> Option<&'a [u8]> {
+        if self.kind == QueueKind::Grouped {
+            return Some(push.group_key());
+        }
+        let partition = push.headers.get(Push::PARTITION_KEY).map(str::as_bytes);
+        let distinct = || push.distinct.as_ref().map(|distinct| &distinct.key[..]);
+        let dedup = || push.dedup.as_ref().map(|dedup| &dedup.key[..]);
+        partition.or_else(distinct).or_else(dedup)
+    }
+
+    fn spread(&self, batch: Vec<Push>) -> Vec<PartitionShare<Push>> {
+        let all_keyed = batch.iter().all(|entry| self.key_of(entry).is_some());
         let any_partition = if all_keyed {
             0
         } else {
             self.round_robin.for_push()
         };
         split(batch, |entry| {
-            let partition = key_of(&entry).map(|key| key::partition(key, self.count()));
+            let partition = self
+                .key_of(&entry)
+                .map(|key| key::partition(key, self.count()));
             (partition.unwrap_or(any_partition), entry)
         })
-    }
-}
-
-/// The whole queue's answer to an offer.
-fn whole(partition: usize, offered: Offered) -> Offered {
-    let whole = |id| ids::whole(partition, id);
-    match offered {
-        Offered::Accepted { id, evicted } => Offered::Accepted {
-            id: whole(id),
-            evicted: evicted.map(whole),
-        },
-        Offered::Replaced { id, replaced } => Offered::Replaced {
-            id: whole(id),
-            replaced: whole(replaced),
-        },
-        Offered::Duplicate(id) => Offered::Duplicate(whole(id)),
-        Offered::Full => Offered::Full,
     }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{confirming::ByParts, partitions::Partitions};
 use crate::{
-    Confirmer, Keyed, Leased, Offer, Prioritized, Push, Result, Scheduled,
+    Confirmer, Leased, Push, Result,
     call::{Answer, Answered, Call, Service},
     limits,
 };
@@ -31,28 +31,8 @@ impl Partitions {
     async fn answer(&self, call: Call) -> Result<Answer> {
         Ok(match call {
             Call::Push(batch) => {
-                Push::check_all(batch.iter(), self.max_body)?;
-                self.push(batch, |push| push, Call::Push).await?.answer()
-            }
-            Call::Schedule(batch) => {
-                Scheduled::check_all(&batch, self.max_body)?;
-                self.push(batch, |each| &each.push, Call::Schedule)
-                    .await?
-                    .answer()
-            }
-            Call::Enqueue(batch) => {
-                Prioritized::check_all(&batch, self.max_body)?;
-                self.push(batch, |each| &each.push, Call::Enqueue)
-                    .await?
-                    .answer()
-            }
-            Call::PushKeyed(batch) => {
-                Keyed::check_all(&batch, self.max_body)?;
-                self.push_by_group(batch).await?.answer()
-            }
-            Call::Offer(batch, overflow) => {
-                Offer::check_all(&batch, self.max_body)?;
-                self.offer(batch, overflow).await?.answer()
+                Push::check_all(&batch, self.kind, self.max_body)?;
+                self.push(batch).await?.answer()
             }
             Call::Lease(max, lease_time) => self.lease(max, lease_time).await?.answer(),
             Call::SettleAndLease(settlements, max, lease_time, holder) => self
@@ -66,7 +46,7 @@ impl Partitions {
             Call::Cancel(ids) => self.cancel(ids).await?.answer(),
             Call::Revive(ids) => self.revive(ids).await?.answer(),
             Call::Discard(ids) => self.discard(ids).await?.answer(),
-            Call::Reschedule(id, due) => self.reschedule(id, due).await?.answer(),
+            Call::Reschedule(ids, due) => self.reschedule(ids, due).await?.answer(),
             Call::WaitForArrival(longest) => self.wait_for_arrival(longest).await?.answer(),
             Call::WaitToLease(lease_time, _, longest) => {
                 limits::lease_millis(lease_time)?;

@@ -123,16 +123,17 @@ impl Partitions {
         Ok(together(discarded)?.into_iter().sum())
     }
 
-    pub(super) async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled> {
+    pub(super) async fn reschedule(
+        &self,
+        ids: Vec<MessageId>,
+        due: Due,
+    ) -> Result<Vec<Rescheduled>> {
+        limits::check_batch(ids.len())?;
         due.check()?;
-        let (partition, own) = ids::in_partition(id);
-        if partition >= self.count() {
-            return Ok(Rescheduled::TooLate);
-        }
-        let moved = self.call(partition, Call::Reschedule(own, due)).await;
-        // Also after an error: the call may have been executed.
-        self.round_robin.came(partition);
-        moved
+        ids.iter().for_each(|id| self.came_back(*id));
+        let call = |ids| Call::Reschedule(ids, due);
+        self.by_partition(ids, ids::in_partition, call, Rescheduled::TooLate)
+            .await
     }
 
     fn came_back(&self, id: MessageId) {

@@ -3,14 +3,13 @@
 use std::{future::Future, num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
-use bytes::Bytes;
 
 use super::{
     config::{leasing_setters, mismatch},
-    leasing::{Leasing, chunks, half_way, only},
+    leasing::{Leasing, only},
     patience::Patience,
 };
-use crate::{Dedup, Error, LeasingConfig, Message, MessageId, Push, Result, limits};
+use crate::{Dedup, Error, LeasingConfig, Message, MessageId, Overflow, Push, Pushed, Result};
 
 const MAX_CAPACITY: usize = u32::MAX as usize;
 
@@ -18,19 +17,6 @@ const MAX_CAPACITY: usize = u32::MAX as usize;
 /// can observe (B1). It delivers in the order of a reliable queue (F1, L11).
 #[async_trait]
 pub trait BoundedQueue: Leasing {
-    /// Puts messages at the tail as far as there is room; returns one result for each, in order.
-    ///
-    /// The first of these rules that applies to an entry decides. A duplicate of a dedup key changes nothing
-    /// (L9). An entry whose distinct key an undelivered message holds replaces that message, also when the
-    /// queue is full (B7). With room, the queue accepts the entry. Without room, `overflow` decides. The
-    /// batch is one atomic step.
-    ///
-    /// # Errors
-    ///
-    /// As for [`ReliableQueue::push`](crate::ReliableQueue::push). A full queue is not an error here: the
-    /// result is [`Offered::Full`].
-    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>>;
-
     /// Waits for a hint that there may be room, no longer than `timeout`. It moves nothing and may end
     /// without a hint. A hint wakes one of several waiting callers, as for
     /// [`wait_for_arrival`](Leasing::wait_for_arrival) (B4).
@@ -62,163 +48,44 @@ pub trait BoundedQueue: Leasing {
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>>;
 }
 
-/// The policy for an entry that finds no room. To wait for room, use
-/// [`offer_or_wait`](BoundedQueueExt::offer_or_wait).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Overflow {
-    /// Refuse the entry: [`Offered::Full`], and nothing changed (B3).
-    Reject,
-    /// Drop the next undelivered message in delivery order, a delayed one only if none is ready. If all are
-    /// leased, the result is [`Offered::Full`] (B2).
-    DropOldest,
-}
-
-/// A message for a bounded queue.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Offer {
-    /// The message.
-    pub push: Push,
-    /// Makes this the only undelivered message under the key (B7): 1 to 256 bytes.
-    ///
-    /// The key belongs to the message last accepted under it. While that message is leased, an offer adds a
-    /// new message and the key passes to it; the older one is an ordinary message from then on.
-    pub distinct: Option<Bytes>,
-}
-
-impl Offer {
-    /// This message.
-    pub fn new(push: impl Into<Push>) -> Self {
-        Self {
-            push: push.into(),
-            distinct: None,
-        }
-    }
-
-    /// Replaces the undelivered message under the same key (B7).
-    #[must_use]
-    pub fn with_distinct(mut self, key: impl Into<Bytes>) -> Self {
-        self.distinct = Some(key.into());
-        self
-    }
-
-    /// Checks a batch as [`Push::check_all`] does, and the distinct keys.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` if a limit is broken.
-    pub fn check_all(batch: &[Self], max_body: usize) -> Result<()> {
-        Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
-        let mut keys = batch.iter().filter_map(|entry| entry.distinct.as_ref());
-        keys.try_for_each(|key| limits::check_key(key))
-    }
-}
-
-impl<P: Into<Push>> From<P> for Offer {
-    fn from(push: P) -> Self {
-        Self::new(push)
-    }
-}
-
-/// The result of offering one message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Offered {
-    /// It is in the queue.
-    Accepted {
-        /// Its id.
-        id: MessageId,
-        /// The message that the queue dropped to make room for it.
-        evicted: Option<MessageId>,
-    },
-    /// It is in the queue, in the newest place, instead of the message that held its distinct key.
-    Replaced {
-        /// Its id.
-        id: MessageId,
-        /// The message that it replaced.
-        replaced: MessageId,
-    },
-    /// A push with this dedup key came before, within the window: nothing changed. The id is the
-    /// first push's.
-    Duplicate(MessageId),
-    /// No room: nothing changed.
-    Full,
-}
-
 /// Conveniences for callers of a bounded queue.
 pub trait BoundedQueueExt: BoundedQueue {
-    /// Offers one message.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`offer`](BoundedQueue::offer).
-    fn offer_one(
-        &self,
-        message: impl Into<Offer>,
-        overflow: Overflow,
-    ) -> impl Future<Output = Result<Offered>> + Send {
-        let message = message.into();
-        async move { only(self.offer(&[message], overflow).await?) }
-    }
-
-    /// Offers one message and waits for room up to `timeout`: the policy called *block* (B4). It returns
-    /// [`Offered::Full`] if no room came.
+    /// Puts one message in, and waits for room up to `timeout`: the policy called *block* (B4). It returns
+    /// [`Pushed::Full`] if no room came. The message's own policy for a full queue has no effect.
     ///
     /// It waits as [`LeasingExt`](crate::LeasingExt) says, with one exception. After a try that perhaps took
-    /// effect, it offers the message again only if that has a dedup key (and is not unique until done). The
-    /// result is then [`Offered::Duplicate`] if the first try was accepted and its reply was lost.
+    /// effect, it pushes the message again only if that has a dedup key (and is not unique until done). The
+    /// result is then [`Pushed::Duplicate`] if the first try was accepted and its reply was lost.
     ///
     /// Dropping the future between two tries leaves nothing behind. If it is dropped during a try, or cut at
     /// the timeout, the queue may or may not have accepted the message (L8).
     ///
     /// # Errors
     ///
-    /// The errors of [`offer`](BoundedQueue::offer): at once if permanent, or if of unknown outcome without a
+    /// The errors of [`push`](Leasing::push): at once if permanent, or if of unknown outcome without a
     /// dedup key; otherwise at the timeout.
-    fn offer_or_wait(
+    fn push_or_wait(
         &self,
-        message: impl Into<Offer>,
+        message: impl Into<Push>,
         timeout: Duration,
-    ) -> impl Future<Output = Result<Offered>> + Send {
-        let message = [message.into()];
+    ) -> impl Future<Output = Result<Pushed>> + Send {
+        let message = [message.into().with_overflow(Overflow::Reject)];
         async move {
-            let dedup = message[0].push.dedup.as_ref();
+            let dedup = message[0].dedup.as_ref();
             let repeatable = dedup.is_some_and(Dedup::makes_repeats_safe);
             let mut patience = Patience::new(timeout);
             loop {
-                let offer = self.offer(&message, Overflow::Reject);
-                let Some(offered) = patience.look(repeatable, offer).await? else {
+                let push = self.push(&message);
+                let Some(pushed) = patience.look(repeatable, push).await? else {
                     continue;
                 };
-                let offered = only(offered)?;
-                if offered != Offered::Full || patience.is_over() {
-                    return Ok(offered);
+                let pushed = only(pushed)?;
+                if pushed != Pushed::Full || patience.is_over() {
+                    return Ok(pushed);
                 }
                 let room = |longest| self.wait_for_room(longest);
                 patience.wait(None, room).await;
             }
-        }
-    }
-
-    /// Offers any number of messages, split into batches of at most 128 and 8 MiB; the splits are
-    /// neither atomic nor contiguous.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`offer`](BoundedQueue::offer). After the first batch, an error's outcome is unknown.
-    fn offer_all(
-        &self,
-        messages: &[Offer],
-        overflow: Overflow,
-    ) -> impl Future<Output = Result<Vec<Offered>>> + Send {
-        async move {
-            let mut offered = Vec::with_capacity(messages.len());
-            for chunk in chunks(messages, |message| message.push.size()) {
-                let answered = self.offer(chunk, overflow).await;
-                let answered = answered.map_err(|error| half_way(error, !offered.is_empty()));
-                offered.append(&mut answered?);
-            }
-            Ok(offered)
         }
     }
 }
@@ -263,7 +130,7 @@ impl BoundedConfig {
     /// # Errors
     ///
     /// `ConfigMismatch`, naming both values; for the capacity also the open that changes it,
-    /// [`Queues::bounded_or_resize`](crate::Queues::bounded_or_resize).
+    /// [`Opening::open_or_resize`](crate::Opening::open_or_resize).
     pub fn check_stored(&self, stored: &Self, resized: bool) -> Result<()> {
         self.leasing.check_stored(&stored.leasing)?;
         if resized || stored.capacity == self.capacity {
@@ -273,8 +140,8 @@ impl BoundedConfig {
             "capacity",
             stored.capacity,
             self.capacity,
-            "open it with the stored value, change the capacity to this one by bounded_or_resize \
-             (open_or_resize of a backend), or use another name",
+            "open it with the stored value, change the capacity to this one by open_or_resize, or \
+             use another name",
         ))
     }
 }

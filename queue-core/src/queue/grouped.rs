@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use super::{
     config::{leasing_setters, same},
-    leasing::{Leasing, chunks, half_way, only},
+    leasing::Leasing,
 };
-use crate::{Error, LeasingConfig, MessageId, Page, Paged, Push, Pushed, Result, limits};
+use crate::{Error, LeasingConfig, MessageId, Page, Paged, Result, limits};
 
 /// A grouped queue: each message belongs to the group of its key, a customer say. At most
 /// [`per_group`](GroupedConfig::per_group) messages of a group are under leases (G1). In strict order that is one, and
@@ -26,16 +26,6 @@ use crate::{Error, LeasingConfig, MessageId, Page, Paged, Push, Pushed, Result, 
 /// [rule](GroupRule) gives one group another weight, or another number of messages at once.
 #[async_trait]
 pub trait GroupedQueue: Leasing {
-    /// Puts messages in, each at the tail of its group; returns one result for each.
-    ///
-    /// All or nothing, but for entries that are duplicates of a dedup key (L9).
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` for a key of no or of more than 256 bytes; and as for
-    /// [`ReliableQueue::push`](crate::ReliableQueue::push).
-    async fn push_keyed(&self, messages: &[Keyed]) -> Result<Vec<Pushed>>;
-
     /// Shows the groups, a page at a time: first the groups that may run, in their turns; then the others, by key.
     ///
     /// A page is of one instant, and reclaims first (L7). A group that comes, goes or moves between two pages may be
@@ -59,6 +49,7 @@ pub trait GroupedQueue: Leasing {
 
 /// What [`change_group`](GroupedQueue::change_group) does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum GroupChange {
     /// The group has this rule, in place of any other.
     Rule(GroupRule),
@@ -202,76 +193,8 @@ impl Group {
     }
 }
 
-/// A message, and the key of its group.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Keyed {
-    /// The message.
-    pub push: Push,
-    /// The key of its group: any 1 to 256 bytes.
-    pub key: Bytes,
-}
-
-impl Keyed {
-    /// The group of messages that were pushed without a key, by [`AnyQueue::put`](crate::AnyQueue::put) say.
-    pub const WITHOUT_KEY: &'static str = "-";
-
-    /// This message in the group of this key.
-    pub fn new(push: impl Into<Push>, key: impl Into<Bytes>) -> Self {
-        Self {
-            push: push.into(),
-            key: key.into(),
-        }
-    }
-
-    /// Checks the keys, and the batch as [`Push::check_all`] does.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid` if a limit is broken.
-    pub fn check_all(batch: &[Self], max_body: usize) -> Result<()> {
-        Push::check_all(batch.iter().map(|entry| &entry.push), max_body)?;
-        let mut keys = batch.iter().map(|entry| &entry.key);
-        keys.try_for_each(|key| limits::check_key(key))
-    }
-}
-
 /// Conveniences for callers of a grouped queue.
 pub trait GroupedQueueExt: GroupedQueue {
-    /// Puts one message at the tail of its group.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`push_keyed`](GroupedQueue::push_keyed).
-    fn push_keyed_one(
-        &self,
-        message: impl Into<Push>,
-        key: impl Into<Bytes>,
-    ) -> impl Future<Output = Result<Pushed>> + Send {
-        let message = Keyed::new(message, key);
-        async move { only(self.push_keyed(&[message]).await?) }
-    }
-
-    /// Puts any number of messages in, split into batches of at most 128 and 8 MiB; the splits
-    /// are neither atomic nor contiguous.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`push_keyed`](GroupedQueue::push_keyed). After the first batch, an error's outcome is unknown.
-    fn push_keyed_all(
-        &self,
-        messages: &[Keyed],
-    ) -> impl Future<Output = Result<Vec<Pushed>>> + Send {
-        async move {
-            let mut pushed = Vec::with_capacity(messages.len());
-            for chunk in chunks(messages, |message| message.push.size()) {
-                let answered = self.push_keyed(chunk).await;
-                let answered = answered.map_err(|error| half_way(error, !pushed.is_empty()));
-                pushed.append(&mut answered?);
-            }
-            Ok(pushed)
-        }
-    }
-
     /// Gives a group this rule, in place of any other.
     ///
     /// # Errors

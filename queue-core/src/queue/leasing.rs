@@ -6,9 +6,9 @@ use async_trait::async_trait;
 
 use super::{confirmation::confirm, patience::Patience};
 use crate::{
-    Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Error, Extended,
-    Extension, Found, Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Receipt,
-    Result, Revived, Settled, Settlement, TokioSpawn, limits,
+    Cancelled, Confirmed, Confirmer, Counters, DeadLetter, Delivery, Depth, Due, Error, Extended,
+    Extension, Found, Holder, Leased, MessageId, Outcome, Page, Paged, Peeked, Place, Push, Pushed,
+    Receipt, Rescheduled, Result, Revived, Settled, Settlement, TokioSpawn, limits,
 };
 
 /// How long the end of a message without a result may go unnoticed, because no hint of it comes.
@@ -36,6 +36,36 @@ const LONGEST_UNSEEN_END: Duration = Duration::from_secs(1);
 /// [`Outcome`](crate::Outcome) says whether the call may have taken effect.
 #[async_trait]
 pub trait Leasing: Debug + Send + Sync + 'static {
+    /// Puts messages in, in the batch's order; returns one result for each.
+    ///
+    /// The batch is one atomic step: all or nothing, but for the entries that have a result of their own. The first of
+    /// these rules that applies to an entry decides. A duplicate of a dedup key changes nothing (L9). An entry whose
+    /// distinct key an undelivered message holds replaces that message, also in a full queue (B7). With room, the
+    /// queue accepts the entry. Without room, which only a bounded queue lacks, the entry's
+    /// [`overflow`](Push::overflow) decides.
+    ///
+    /// A message that is due joins the tail: of the queue, of its priority, or of its group. A delayed one joins when
+    /// it is due. The queue wakes a waiting consumer (D5). Equal bodies are different messages (D3).
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, a body over the limit, a bad key or time, or an
+    /// option that the kind does not have: then nothing was done. The outcome of a dropped or unanswered push is
+    /// unknown: repeat it with a dedup key (L8).
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>>;
+
+    /// Gives undelivered delayed messages another due time, sooner or later; returns one result for each (D4). A delayed
+    /// message was pushed with a due time, or waits after a retry or a defer. On a delay queue a message that is due
+    /// but not leased is moved, too.
+    ///
+    /// A message that is due now is ready for the next lease, behind the messages that are ready then, and the queue
+    /// wakes a waiting consumer. It keeps its attempts, its reason, its priority and its group.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` for an empty batch, more than 128 ids, or a due time that is too far away.
+    async fn reschedule(&self, ids: &[MessageId], due: Due) -> Result<Vec<Rescheduled>>;
+
     /// Leases up to `max` ready messages for `lease_time`, counted from now (L10), and never waits.
     ///
     /// The messages come in the kind's delivery order. There may be fewer than `max`: only ready messages,
@@ -267,6 +297,50 @@ pub trait Leasing: Debug + Send + Sync + 'static {
 /// The methods on one receipt turn `LeaseLost` into an error of that kind, so that `?` stops the
 /// work on a message whose lease is lost.
 pub trait LeasingExt: Leasing {
+    /// Puts one message in.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`push`](Leasing::push).
+    fn push_one(&self, message: impl Into<Push>) -> impl Future<Output = Result<Pushed>> + Send {
+        let message = message.into();
+        async move { only(self.push(&[message]).await?) }
+    }
+
+    /// Puts any number of messages in, split into batches of at most 128 and 8 MiB.
+    ///
+    /// The splits are neither atomic nor contiguous: other producers' messages may come between,
+    /// and an error or a drop half-way leaves the earlier ones pushed.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`push`](Leasing::push). After the first batch, an error's outcome is unknown.
+    fn push_all(&self, messages: &[Push]) -> impl Future<Output = Result<Vec<Pushed>>> + Send {
+        async move {
+            let mut pushed = Vec::with_capacity(messages.len());
+            for chunk in chunks(messages, Push::size) {
+                let answered = self.push(chunk).await;
+                let answered = answered.map_err(|error| half_way(error, !pushed.is_empty()));
+                pushed.append(&mut answered?);
+            }
+            Ok(pushed)
+        }
+    }
+
+    /// Gives one undelivered message another due time, or says that it is too late (D4).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`reschedule`](Leasing::reschedule).
+    fn reschedule_one(
+        &self,
+        id: MessageId,
+        due: impl Into<Due>,
+    ) -> impl Future<Output = Result<Rescheduled>> + Send {
+        let due = due.into();
+        async move { only(self.reschedule(&[id], due).await?) }
+    }
+
     /// Leases up to `max` messages, waiting for one up to `timeout`; empty if none came.
     ///
     /// Dropping the future loses nothing: a message that was handed over while it waited goes back at once
@@ -323,12 +397,12 @@ pub trait LeasingExt: Leasing {
     /// says so, beside the answer of the calls.
     ///
     /// ```
-    /// use queue_core::{LeasingExt, ReliableQueue, ReliableQueueExt, Result};
+    /// use queue_core::{LeasingExt, ReliableQueue, Result};
     ///
     /// # async fn example(charges: &dyn ReliableQueue) -> Result<()> {
     /// let pushed = charges.confirmed(|charges| charges.push_one("order 42")).await?;
     /// if !pushed.is_confirmed() {
-    ///     eprintln!("message {}: {}", pushed.answer.id(), pushed.copies);
+    ///     eprintln!("{:?}: {}", pushed.answer, pushed.copies);
     /// }
     /// # Ok(())
     /// # }

@@ -14,31 +14,33 @@ mod message;
 mod patience;
 mod peek;
 mod priority;
+mod push;
 mod reliable;
+mod reschedule;
 mod rotating;
 mod settlement;
 
 use std::sync::Arc;
 
 pub use self::{
-    bounded::{
-        BoundedConfig, BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow, check_capacity,
-    },
+    bounded::{BoundedConfig, BoundedQueue, BoundedQueueExt, check_capacity},
     cancel::Cancelled,
     config::{LAYOUT_VERSION, LeaseRate, LeasingConfig, config_mismatch},
     confirmation::{Confirmation, Confirmed, Confirmer, Copies},
     dead::{DeadLetter, DeathReason, Revived},
-    delay::{DelayConfig, DelayQueue, DelayQueueExt, Rescheduled, Scheduled},
+    delay::{DelayConfig, DelayQueue},
     find::Found,
     grouped::{
         Group, GroupChange, GroupOrder, GroupRule, GroupedConfig, GroupedQueue, GroupedQueueExt,
-        Keyed, OnDeath,
+        OnDeath,
     },
     leasing::{Leasing, LeasingExt},
-    message::{Dedup, Delivery, Message, Push, Pushed},
+    message::{Delivery, Message},
     peek::{Peeked, Place, Standing},
-    priority::{Prioritized, PriorityConfig, PriorityQueue, PriorityQueueExt},
-    reliable::{ReliableConfig, ReliableQueue, ReliableQueueExt},
+    priority::{PriorityConfig, PriorityQueue},
+    push::{Dedup, Distinct, Overflow, Push, Pushed},
+    reliable::{ReliableConfig, ReliableQueue},
+    reschedule::Rescheduled,
     rotating::{Insert, Inserted, Rotated, RotatingConfig, RotatingQueue, RotatingQueueExt},
     settlement::{Disposition, Extended, Extension, KeptResult, Leased, Settled, Settlement},
 };
@@ -52,6 +54,7 @@ use crate::{Counters, Depth, Error, QueueKind, Result};
 /// its kind, and returns `Invalid` for any other.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the kinds")]
+#[non_exhaustive]
 pub enum AnyQueue {
     Reliable(Arc<dyn ReliableQueue>),
     Delay(Arc<dyn DelayQueue>),
@@ -64,6 +67,7 @@ pub enum AnyQueue {
 /// The configuration of a queue of any kind; its variant is the kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the kinds")]
+#[non_exhaustive]
 pub enum QueueConfig {
     Reliable(ReliableConfig),
     Delay(DelayConfig),

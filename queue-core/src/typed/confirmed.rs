@@ -40,10 +40,10 @@ macro_rules! confirmed {
     };
 }
 
-impl<T: 'static, Q: Leasing + ?Sized> Typed<T, Q> {
+impl<T, Q: Leasing + ?Sized, C: Send + Sync + ?Sized> Typed<T, Q, C> {
     confirmed!();
 }
 
-impl<T: 'static> Rotating<T> {
+impl<T, C: Send + Sync + ?Sized> Rotating<T, C> {
     confirmed!();
 }

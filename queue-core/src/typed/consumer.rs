@@ -1,9 +1,9 @@
 //! Receiving values from any leasing queue.
 
-use std::{sync::Arc, time::Duration};
+use std::{marker::PhantomData, sync::Arc, time::Duration};
 
-use super::{Typed, TypedDelivery};
-use crate::{Cancelled, Leasing, LeasingExt, MessageId, Result};
+use super::{Consumer, Typed, TypedDelivery};
+use crate::{Cancelled, Decode, Leasing, LeasingExt, MessageId, Result};
 
 /// A queue of any leasing kind, as a shared pointer that a delivery keeps to settle itself.
 pub trait AsLeasing: Leasing {
@@ -13,19 +13,31 @@ pub trait AsLeasing: Leasing {
 
 /// Lets a leasing kind's handle receive, and convert into a `Consumer`.
 macro_rules! upcast {
-    ($queue:ident => $typed:ident) => {
+    ($queue:ident) => {
         impl $crate::typed::consumer::AsLeasing for dyn $crate::$queue {
             fn as_leasing(self: std::sync::Arc<Self>) -> std::sync::Arc<dyn $crate::Leasing> {
                 self
             }
         }
 
-        impl<T> From<$crate::$typed<T>> for $crate::Consumer<T> {
-            fn from(typed: $crate::$typed<T>) -> Self {
+        impl<T, C: $crate::Decode<T>> From<$crate::Typed<T, dyn $crate::$queue, C>>
+            for $crate::Consumer<T>
+        {
+            fn from(typed: $crate::Typed<T, dyn $crate::$queue, C>) -> Self {
+                typed.into_consumer()
+            }
+        }
+
+        /// For a worker with a router, and to receive without a worker.
+        impl<C> From<$crate::Typed<$crate::Jobs, dyn $crate::$queue, C>>
+            for $crate::Consumer<$crate::Bytes>
+        {
+            fn from(jobs: $crate::Typed<$crate::Jobs, dyn $crate::$queue, C>) -> Self {
                 Self {
-                    queue: typed.queue,
-                    name: typed.name,
-                    codec: typed.codec,
+                    queue: jobs.queue,
+                    name: jobs.name,
+                    codec: std::sync::Arc::new($crate::Raw),
+                    values: std::marker::PhantomData,
                 }
             }
         }
@@ -39,7 +51,19 @@ impl AsLeasing for dyn Leasing {
     }
 }
 
-impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
+impl<T> Consumer<T> {
+    /// A consumer of any queue, with this codec.
+    pub fn of(queue: Arc<dyn Leasing>, codec: impl Decode<T>) -> Self {
+        Typed {
+            queue,
+            name: None,
+            codec: Arc::new(codec),
+            values: PhantomData,
+        }
+    }
+}
+
+impl<T, Q: AsLeasing + ?Sized, C: Send + Sync + ?Sized> Typed<T, Q, C> {
     /// Leases one message for `lease_time`, waiting for it up to `timeout`.
     ///
     /// Cancel-safe: while the future waits it holds no message (L8). [`LeasingExt`] says how it waits while
@@ -53,7 +77,10 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
         &self,
         lease_time: Duration,
         timeout: Duration,
-    ) -> Result<Option<TypedDelivery<T>>> {
+    ) -> Result<Option<TypedDelivery<T>>>
+    where
+        C: Decode<T>,
+    {
         Ok(self.receive_batch(1, lease_time, timeout).await?.pop())
     }
 
@@ -67,13 +94,30 @@ impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
         max: usize,
         lease_time: Duration,
         timeout: Duration,
-    ) -> Result<Vec<TypedDelivery<T>>> {
+    ) -> Result<Vec<TypedDelivery<T>>>
+    where
+        C: Decode<T>,
+    {
         let deliveries = self.queue.receive(max, lease_time, timeout).await?;
         let typed = deliveries.into_iter().map(|delivery| {
             let body = self.decode(&delivery.body);
             TypedDelivery::new(body, delivery, Arc::clone(&self.queue).as_leasing())
         });
         Ok(typed.collect())
+    }
+
+    /// This queue as a [`Consumer`], for a call that takes any kind and codec. The handles of single kinds also convert by
+    /// `into`.
+    pub fn into_consumer(self) -> Consumer<T>
+    where
+        C: Decode<T> + Sized,
+    {
+        Typed {
+            queue: self.queue.as_leasing(),
+            name: self.name,
+            codec: self.codec,
+            values: PhantomData,
+        }
     }
 
     /// Removes an undelivered message for good, or says that it is too late (L15).

@@ -1,12 +1,12 @@
 //! Dead letters of a typed queue.
 
 use super::{Typed, consumer::AsLeasing};
-use crate::{DeadLetter, Page, Paged, Result};
+use crate::{DeadLetter, Decode, Page, Paged, Result};
 
 /// A message in the dead letters, with its decoded value or the error of decoding it.
 pub type TypedDeadLetter<T> = DeadLetter<Result<T>>;
 
-impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
+impl<T, Q: AsLeasing + ?Sized, C: Decode<T> + ?Sized> Typed<T, Q, C> {
     /// The dead letters, oldest first, a page at a time (L13).
     ///
     /// [`revive`] and [`discard`] of the [`queue`](Self::queue) beneath take their ids. Its

@@ -1,64 +1,51 @@
 use std::time::Duration;
 
-use serde::{Serialize, de::DeserializeOwned};
+use super::{Delay, MessageBuilder, Takes, accepted, message::NotDue};
+use crate::{Bytes, DelayQueue, Due, Encode, LeasingExt, MessageId, Push, Result};
 
-use super::{Delay, MessageBuilder, Queues, queues::open};
-use crate::{
-    DelayConfig, DelayQueue, DelayQueueExt, Due, MessageId, Pushed, Rescheduled, Result, Scheduled,
-};
-
-impl Queues {
-    open! { delay, delay_with, DelayConfig, open_delay, Delay }
-    open! { delay_or_reconfigure, DelayConfig, Delay }
-}
-
-impl<T: Sync + 'static> Delay<T> {
+impl<T, C: Send + Sync + ?Sized> Delay<T, C> {
     /// Puts a value in, due after a `Duration`, or at a `Timestamp` or `SystemTime`.
     ///
     /// # Errors
     ///
-    /// The errors of [`DelayQueue::schedule`], and `Codec`.
-    pub async fn push(&self, value: &T, due: impl Into<Due> + Send) -> Result<MessageId> {
-        let due = due.into();
-        Ok(self
-            .queue
-            .schedule_one(self.encode(value)?, due)
-            .await?
-            .id())
+    /// The errors of [`Leasing::push`](crate::Leasing::push), and of [`encode`](Self::encode).
+    pub async fn push<V: Sync + ?Sized>(
+        &self,
+        value: &V,
+        due: impl Into<Due> + Send,
+    ) -> Result<MessageId>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        let push = self.encode(value)?.with_due(due);
+        accepted(self.queue.push_one(push).await?)
     }
 
-    /// A message with this value, to which headers and a dedup key can be added before it is sent.
-    /// It can be sent once it has a due time: [`delay`](MessageBuilder::delay) or
-    /// [`due`](MessageBuilder::due).
-    pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn DelayQueue> {
-        self.compose(value, ())
+    /// A message with this value, to which headers, a dedup key and other options can be added before it is sent.
+    /// It can be sent once it has a due time: [`delay`](MessageBuilder::delay), [`due`](MessageBuilder::due) or
+    /// [`debounce`](MessageBuilder::debounce).
+    pub fn message<V: ?Sized>(&self, value: &V) -> MessageBuilder<'_, dyn DelayQueue, NotDue>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        self.compose(value).on(NotDue)
     }
 
-    /// Puts any number of values in, each with its due time, split as
-    /// [`schedule_all`](DelayQueueExt::schedule_all) splits them.
+    /// Puts any number of values in, each with its due time, split as [`push_all`](LeasingExt::push_all) splits them.
     ///
     /// # Errors
     ///
     /// The errors of [`push`](Self::push).
-    pub async fn push_all(&self, values: &[(T, Due)]) -> Result<Vec<MessageId>> {
-        let scheduled = |(value, due): &(T, Due)| Ok(Scheduled::new(self.encode(value)?, *due));
-        let scheduled: Vec<_> = values.iter().map(scheduled).collect::<Result<_>>()?;
-        let pushed = self.queue.schedule_all(&scheduled).await?;
-        Ok(pushed.into_iter().map(Pushed::id).collect())
-    }
-
-    /// Gives an undelivered message another due time, or says that it is too late (D4).
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`DelayQueue::reschedule`].
-    pub async fn reschedule(
-        &self,
-        id: MessageId,
-        due: impl Into<Due> + Send,
-    ) -> Result<Rescheduled> {
-        let due = due.into();
-        self.queue.reschedule(id, due).await
+    pub async fn push_all<V: Sync>(&self, values: &[(V, Due)]) -> Result<Vec<MessageId>>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        let push = |(value, due): &(V, Due)| Ok(self.encode(value)?.with_due(*due));
+        let pushes: Result<Vec<Push>> = values.iter().map(push).collect();
+        self.push_encoded(&pushes?).await
     }
 }
 
@@ -76,25 +63,25 @@ impl<'a, Terms> MessageBuilder<'a, dyn DelayQueue, Terms> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn delay(self, delay: Duration) -> MessageBuilder<'a, dyn DelayQueue, Due> {
+    pub fn delay(self, delay: Duration) -> MessageBuilder<'a, dyn DelayQueue> {
         self.due(delay)
     }
 
     /// Makes the message due after a `Duration`, or at a `Timestamp` or `SystemTime`; the last call counts.
-    pub fn due(self, due: impl Into<Due>) -> MessageBuilder<'a, dyn DelayQueue, Due> {
-        self.on(due.into())
+    pub fn due(self, due: impl Into<Due>) -> MessageBuilder<'a, dyn DelayQueue> {
+        self.set(|push| push.with_due(due)).on(())
+    }
+
+    /// Replaces the undelivered message under the same key, and makes this one due after `wait`: so the consumer gets
+    /// one message, `wait` after the last of many edits (B7). The key has 1 to 256 bytes.
+    /// [`at_latest`](MessageBuilder::at_latest) bounds the wait.
+    pub fn debounce(
+        self,
+        key: impl Into<Bytes>,
+        wait: Duration,
+    ) -> MessageBuilder<'a, dyn DelayQueue> {
+        self.distinct(key).due(wait)
     }
 }
 
-impl MessageBuilder<'_, dyn DelayQueue, Due> {
-    /// Puts the message in.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`DelayQueue::schedule`], and `Codec`.
-    pub async fn send(self) -> Result<Pushed> {
-        self.queue.schedule_one(self.push?, self.terms).await
-    }
-}
-
-super::consumer::upcast!(DelayQueue => Delay);
+super::consumer::upcast!(DelayQueue);

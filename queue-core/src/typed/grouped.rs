@@ -1,29 +1,27 @@
-use serde::{Serialize, de::DeserializeOwned};
+use super::{Grouped, MessageBuilder, Takes, accepted, message::MayDelay};
+use crate::{Bytes, Encode, GroupedQueue, LeasingExt, MessageId, Push, Result};
 
-use super::{Grouped, MessageBuilder, Queues, message::MayDelay, queues::open};
-use crate::{
-    Bytes, GroupedConfig, GroupedQueue, GroupedQueueExt, Keyed, MessageId, Pushed, Result,
-};
-
-impl Queues {
-    open! { grouped, grouped_with, GroupedConfig, open_grouped, Grouped }
-    open! { grouped_or_reconfigure, GroupedConfig, Grouped }
-}
-
-impl<T: Sync + 'static> Grouped<T> {
+impl<T, C: Send + Sync + ?Sized> Grouped<T, C> {
     /// Puts a value at the tail of the group of this key.
     ///
     /// # Errors
     ///
-    /// The errors of [`GroupedQueue::push_keyed`], and `Codec`.
-    pub async fn push(&self, value: &T, key: impl AsRef<[u8]>) -> Result<MessageId> {
-        let key = Bytes::copy_from_slice(key.as_ref());
-        let pushed = self.queue.push_keyed_one(self.encode(value)?, key).await?;
-        Ok(pushed.id())
+    /// The errors of [`Leasing::push`](crate::Leasing::push), and of [`encode`](Self::encode).
+    pub async fn push<V: Sync + ?Sized>(
+        &self,
+        value: &V,
+        key: impl AsRef<[u8]> + Send,
+    ) -> Result<MessageId>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        let push = self.encode(value)?.with_group(bytes(key));
+        accepted(self.queue.push_one(push).await?)
     }
 
-    /// A message with this value for the group of this key, to which headers, a dedup key and a due time can be added
-    /// before it is sent.
+    /// A message with this value for the group of this key, to which headers, a dedup key, a due time and other options
+    /// can be added before it is sent.
     ///
     /// ```
     /// # async fn example(orders: queue_core::Grouped<u64>) -> queue_core::Result<()> {
@@ -32,45 +30,42 @@ impl<T: Sync + 'static> Grouped<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn message(
+    pub fn message<V: ?Sized>(
         &self,
-        value: &T,
+        value: &V,
         key: impl AsRef<[u8]>,
-    ) -> MessageBuilder<'_, dyn GroupedQueue, Bytes> {
-        self.compose(value, Bytes::copy_from_slice(key.as_ref()))
+    ) -> MessageBuilder<'_, dyn GroupedQueue>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        self.compose(value).set(|push| push.with_group(bytes(key)))
     }
 
-    /// Puts any number of values in, each with the key of its group, split as
-    /// [`push_keyed_all`](GroupedQueueExt::push_keyed_all) splits them.
+    /// Puts any number of values in, each with the key of its group, split as [`push_all`](LeasingExt::push_all) splits
+    /// them.
     ///
     /// # Errors
     ///
     /// The errors of [`push`](Self::push).
-    pub async fn push_all<K: AsRef<[u8]> + Sync>(
+    pub async fn push_all<V: Sync, K: AsRef<[u8]> + Sync>(
         &self,
-        values: &[(T, K)],
-    ) -> Result<Vec<MessageId>> {
-        let keyed = |(value, key): &(T, K)| {
-            let key = Bytes::copy_from_slice(key.as_ref());
-            Ok(Keyed::new(self.encode(value)?, key))
-        };
-        let keyed: Vec<_> = values.iter().map(keyed).collect::<Result<_>>()?;
-        let pushed = self.queue.push_keyed_all(&keyed).await?;
-        Ok(pushed.into_iter().map(Pushed::id).collect())
+        values: &[(V, K)],
+    ) -> Result<Vec<MessageId>>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        let push = |(value, key): &(V, K)| Ok(self.encode(value)?.with_group(bytes(key)));
+        let pushes: Result<Vec<Push>> = values.iter().map(push).collect();
+        self.push_encoded(&pushes?).await
     }
 }
 
-impl MessageBuilder<'_, dyn GroupedQueue, Bytes> {
-    /// Puts the message at the tail of its group.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`GroupedQueue::push_keyed`], and `Codec`.
-    pub async fn send(self) -> Result<Pushed> {
-        self.queue.push_keyed_one(self.push?, self.terms).await
-    }
+fn bytes(key: impl AsRef<[u8]>) -> Bytes {
+    Bytes::copy_from_slice(key.as_ref())
 }
 
 impl MayDelay for dyn GroupedQueue {}
 
-super::consumer::upcast!(GroupedQueue => Grouped);
+super::consumer::upcast!(GroupedQueue);

@@ -1,8 +1,7 @@
 //! Types of jobs, by name.
 
-use serde::{Serialize, de::DeserializeOwned};
-
-use crate::{Codec, Error, Headers, Push, Result};
+use super::Takes;
+use crate::{Encode, Error, Headers, Push, Result};
 
 /// The most bytes in the name of a job type.
 const MAX_NAME: usize = 128;
@@ -25,7 +24,7 @@ const MAX_NAME: usize = 128;
 ///     const NAME: &'static str = "welcome";
 /// }
 /// ```
-pub trait Job: Serialize + DeserializeOwned + Send + Sync + 'static {
+pub trait Job {
     /// The name, 1 to 128 bytes without control characters. No other job type of the queue has it.
     const NAME: &'static str;
 }
@@ -47,15 +46,56 @@ impl Headers {
     }
 }
 
+/// In place of the type of a handle's values: the queue takes jobs of several types. Each [`Job`] goes with the name of
+/// its type, by which a worker's router finds its handler.
+///
+/// ```
+/// use queue_core::{Job, Jobs, Queues};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Welcome {
+///     user: u64,
+/// }
+/// impl Job for Welcome {
+///     const NAME: &'static str = "welcome";
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Receipt {
+///     order: u64,
+/// }
+/// impl Job for Receipt {
+///     const NAME: &'static str = "receipt";
+/// }
+///
+/// # async fn example(queues: Queues) -> queue_core::Result<()> {
+/// let mails = queues.reliable("mails").open::<Jobs>().await?;
+/// mails.push(&Welcome { user: 7 }).await?;
+/// let hour = std::time::Duration::from_secs(60 * 60);
+/// mails.message(&Receipt { order: 42 }).dedup("receipt-42", hour).send().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Jobs {}
+
+impl<J: Job> Takes<J> for Jobs {
+    fn headers() -> Result<Headers> {
+        check_job_name(J::NAME)?;
+        Ok(Headers::new().with_job(J::NAME))
+    }
+}
+
 impl Push {
     /// The message for a job, in this codec, with the name of its type.
     ///
     /// # Errors
     ///
     /// `Codec` if the job has no encoding; `Invalid` if [`Job::NAME`] is no name.
-    pub fn of_job<J: Job>(job: &J, codec: &impl Codec<J>) -> Result<Self> {
-        check_job_name(J::NAME)?;
-        let headers = Headers::new().with_job(J::NAME);
+    pub fn of_job<J: Job>(job: &J, codec: &impl Encode<J>) -> Result<Self> {
+        let headers = <Jobs as Takes<J>>::headers()?;
         Ok(Self::new(codec.encode(job)?).with_headers(headers))
     }
 }

@@ -1,12 +1,12 @@
 //! Peeking into a typed queue.
 
 use super::{Typed, consumer::AsLeasing};
-use crate::{Page, Paged, Peeked, Place, Result};
+use crate::{Decode, Page, Paged, Peeked, Place, Result};
 
 /// A message as a peek found it, with its decoded value or the error of decoding it.
 pub type TypedPeeked<T> = Peeked<Result<T>>;
 
-impl<T: Send + 'static, Q: AsLeasing + ?Sized> Typed<T, Q> {
+impl<T, Q: AsLeasing + ?Sized, C: Decode<T> + ?Sized> Typed<T, Q, C> {
     /// Shows the messages of one place, a page at a time, and changes none of them (L16).
     ///
     /// # Errors

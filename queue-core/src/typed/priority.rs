@@ -1,51 +1,48 @@
-use serde::{Serialize, de::DeserializeOwned};
+use super::{MessageBuilder, Priority, Takes, accepted, message::MayDelay};
+use crate::{Encode, LeasingExt, MessageId, PriorityQueue, Push, Result};
 
-use super::{MessageBuilder, Priority, Queues, message::MayDelay, queues::open};
-use crate::{
-    MessageId, Prioritized, PriorityConfig, PriorityQueue, PriorityQueueExt, Pushed, Result,
-};
-
-impl Queues {
-    open! { priority, priority_with, PriorityConfig, open_priority, Priority }
-    open! { priority_or_reconfigure, PriorityConfig, Priority }
-}
-
-impl<T: Sync + 'static> Priority<T> {
+impl<T, C: Send + Sync + ?Sized> Priority<T, C> {
     /// Puts a value in; a larger priority is more urgent, 0 is ordinary.
     ///
     /// # Errors
     ///
-    /// The errors of [`PriorityQueue::enqueue`], and `Codec`.
-    pub async fn push(&self, value: &T, priority: i16) -> Result<MessageId> {
-        let pushed = self
-            .queue
-            .enqueue_one(self.encode(value)?, priority)
-            .await?;
-        Ok(pushed.id())
+    /// The errors of [`Leasing::push`](crate::Leasing::push), and of [`encode`](Self::encode).
+    pub async fn push<V: Sync + ?Sized>(&self, value: &V, priority: i16) -> Result<MessageId>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        let push = self.encode(value)?.with_priority(priority);
+        accepted(self.queue.push_one(push).await?)
     }
 
-    /// A message with this value, to which headers, a dedup key and a priority can be added before
-    /// it is sent; without a priority it is ordinary, 0.
-    pub fn message(&self, value: &T) -> MessageBuilder<'_, dyn PriorityQueue, i16> {
-        self.compose(value, 0)
+    /// A message with this value, to which headers, a priority and other options can be added before it is sent; without
+    /// a priority it is ordinary, 0.
+    pub fn message<V: ?Sized>(&self, value: &V) -> MessageBuilder<'_, dyn PriorityQueue>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        self.compose(value)
     }
 
-    /// Puts any number of values in, each with its priority, split as
-    /// [`enqueue_all`](PriorityQueueExt::enqueue_all) splits them.
+    /// Puts any number of values in, each with its priority, split as [`push_all`](LeasingExt::push_all) splits them.
     ///
     /// # Errors
     ///
     /// The errors of [`push`](Self::push).
-    pub async fn push_all(&self, values: &[(T, i16)]) -> Result<Vec<MessageId>> {
-        let prioritized =
-            |(value, priority): &(T, i16)| Ok(Prioritized::new(self.encode(value)?, *priority));
-        let prioritized: Vec<_> = values.iter().map(prioritized).collect::<Result<_>>()?;
-        let pushed = self.queue.enqueue_all(&prioritized).await?;
-        Ok(pushed.into_iter().map(Pushed::id).collect())
+    pub async fn push_all<V: Sync>(&self, values: &[(V, i16)]) -> Result<Vec<MessageId>>
+    where
+        T: Takes<V>,
+        C: Encode<V>,
+    {
+        let push = |(value, priority): &(V, i16)| Ok(self.encode(value)?.with_priority(*priority));
+        let pushes: Result<Vec<Push>> = values.iter().map(push).collect();
+        self.push_encoded(&pushes?).await
     }
 }
 
-impl MessageBuilder<'_, dyn PriorityQueue, i16> {
+impl MessageBuilder<'_, dyn PriorityQueue> {
     /// Sets its priority; a larger one is more urgent.
     ///
     /// ```
@@ -55,21 +52,11 @@ impl MessageBuilder<'_, dyn PriorityQueue, i16> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn priority(mut self, priority: i16) -> Self {
-        self.terms = priority;
-        self
-    }
-
-    /// Puts the message in.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`PriorityQueue::enqueue`], and `Codec`.
-    pub async fn send(self) -> Result<Pushed> {
-        self.queue.enqueue_one(self.push?, self.terms).await
+    pub fn priority(self, priority: i16) -> Self {
+        self.set(|push| push.with_priority(priority))
     }
 }
 
 impl MayDelay for dyn PriorityQueue {}
 
-super::consumer::upcast!(PriorityQueue => Priority);
+super::consumer::upcast!(PriorityQueue);

@@ -1,4 +1,4 @@
-//! Opening typed queues; the calls that open a kind are beside its handle.
+//! The queues of a backend, for programs that use values.
 
 use std::sync::Arc;
 
@@ -11,66 +11,6 @@ use crate::{Backend, Confirmation, Once, QueueConfig, QueueName, Removal, Result
 pub struct Queues {
     pub(super) backend: Arc<dyn Backend>,
 }
-
-/// Opens queues of a kind by a call of [`Backend`]: with the default configuration and with a given
-/// one, or only with a given one.
-macro_rules! open {
-    ($kind:ident, $kind_with:ident, $config:ident, $backend:ident, $typed:ident) => {
-        #[doc = concat!("Opens a ", stringify!($kind), " queue with the default configuration.")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("The errors of [`", stringify!($kind_with), "`](Self::", stringify!($kind_with), ").")]
-        pub async fn $kind<T>(&self, name: &str) -> Result<$typed<T>>
-        where
-            T: Serialize + DeserializeOwned + 'static,
-        {
-            self.$kind_with(name, &$config::default()).await
-        }
-
-        open! {
-            #[doc = concat!("Opens a ", stringify!($kind), " queue.")]
-            $kind_with, $config, $backend, $typed
-        }
-    };
-    // Opens the queue by the one method for every kind.
-    ($name:ident, $config:ident, $typed:ident) => {
-        #[doc = concat!("Opens a ", stringify!($typed), " queue, and gives it this configuration if it has another; \
-            [`Backend::open_or_reconfigure`](crate::Backend::open_or_reconfigure) says more.")]
-        ///
-        /// # Errors
-        ///
-        /// `Invalid` for a bad name or configuration, `ConfigMismatch` if the queue is of another kind.
-        pub async fn $name<T>(&self, name: &str, config: &$config) -> Result<$typed<T>>
-        where
-            T: Serialize + DeserializeOwned + 'static,
-        {
-            let name = $crate::QueueName::new(name)?;
-            let config = config.clone().into();
-            match self.backend.open_or_reconfigure(&name, &config).await? {
-                $crate::AnyQueue::$typed(queue) => Ok($typed::new(queue).named(name.as_str())),
-                other => Err($crate::backend::another_kind(&name, config.kind(), &other)),
-            }
-        }
-    };
-    ($(#[$doc:meta])* $name:ident, $config:ident, $backend:ident, $typed:ident) => {
-        $(#[$doc])*
-        ///
-        /// # Errors
-        ///
-        /// `Invalid` for a bad name or configuration, `ConfigMismatch` if the queue exists with
-        /// another configuration.
-        pub async fn $name<T>(&self, name: &str, config: &$config) -> Result<$typed<T>>
-        where
-            T: Serialize + DeserializeOwned + 'static,
-        {
-            let name = $crate::QueueName::new(name)?;
-            let queue = self.backend.$backend(&name, config).await?;
-            Ok($typed::new(queue).named(name.as_str()))
-        }
-    };
-}
-pub(super) use open;
 
 impl Queues {
     /// Opens queues on this backend.
@@ -108,7 +48,7 @@ impl Queues {
     /// # async fn example(queues: Queues) -> queue_core::Result<()> {
     /// let half_a_second = Duration::from_millis(500);
     /// let safe = Confirmation::replicas(1).within(half_a_second);
-    /// let charges = queues.confirmed(safe).await?.reliable::<u64>("charges").await?;
+    /// let charges = queues.confirmed(safe).await?.reliable("charges").open::<u64>().await?;
     ///
     /// let pushed = charges.confirmed(|charges| charges.push(&42)).await?;
     /// if !pushed.is_confirmed() {
@@ -132,10 +72,10 @@ impl Queues {
     /// # use queue_core::{AnyQueue, DelayConfig, QueueConfig, Queues};
     /// # async fn example(queues: Queues) -> queue_core::Result<()> {
     /// // One program makes the queue …
-    /// let config = DelayConfig::default().with_max_attempts(9);
-    /// queues.delay_with::<String>("reminders", &config).await?;
+    /// queues.delay("reminders").max_attempts(9).open::<String>().await?;
     /// // … and another one opens it.
     /// let stored = queues.stored("reminders").await?.expect("it exists");
+    /// let config = DelayConfig::default().with_max_attempts(9);
     /// assert_eq!(stored.config, QueueConfig::Delay(config));
     /// assert!(matches!(stored.queue, AnyQueue::Delay(_)));
     /// assert!(queues.stored("bills").await?.is_none());
@@ -159,7 +99,7 @@ impl Queues {
     /// ```no_run
     /// # use queue_core::{Queues, Removal};
     /// # async fn example(queues: Queues) -> queue_core::Result<()> {
-    /// let frames = queues.reliable::<u64>("frames-of-job-17").await?;
+    /// let frames = queues.reliable("frames-of-job-17").open::<u64>().await?;
     /// frames.push(&1).await?;
     /// drop(frames);
     /// assert!(queues.remove("frames-of-job-17", Removal::UnlessLeased).await?);

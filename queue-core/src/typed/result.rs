@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Jobs, Typed};
+use super::Typed;
 use crate::{Found, Json, Leasing, LeasingExt, MessageId, Result};
 
 /// What became of a job, with its result in JSON (S1).
@@ -45,52 +45,42 @@ impl<R: DeserializeOwned> JobResult<R> {
     }
 }
 
-/// Gives a handle the calls that find a message.
-macro_rules! finding {
-    ($(<$($generic:ident),+> $handle:ty;)+) => {$(
-        impl<$($generic,)+ Q: Leasing + ?Sized> $handle {
-            /// Finds out where a job is, with its attempts and its progress (L18).
-            ///
-            /// # Errors
-            ///
-            /// The errors of [`find`](Leasing::find).
-            pub fn find(&self, id: MessageId) -> impl Future<Output = Result<Found>> + Send {
-                self.queue.find_one(id)
-            }
+impl<T, Q: Leasing + ?Sized, C: ?Sized> Typed<T, Q, C> {
+    /// Finds out where a job is, with its attempts and its progress (L18).
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`find`](Leasing::find).
+    pub fn find(&self, id: MessageId) -> impl Future<Output = Result<Found>> + Send {
+        self.queue.find_one(id)
+    }
 
-            /// The result of a job, if the worker keeps results.
-            ///
-            /// # Errors
-            ///
-            /// The errors of [`find`](Leasing::find); `Codec` if the result is no `R`.
-            pub fn result<R: DeserializeOwned + Send>(
-                &self,
-                id: MessageId,
-            ) -> impl Future<Output = Result<JobResult<R>>> + Send {
-                let found = self.find(id);
-                async { JobResult::of(found.await?) }
-            }
+    /// The result of a job, if the worker keeps results.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`find`](Leasing::find); `Codec` if the result is no `R`.
+    pub fn result<R: DeserializeOwned + Send>(
+        &self,
+        id: MessageId,
+    ) -> impl Future<Output = Result<JobResult<R>>> + Send {
+        let found = self.find(id);
+        async { JobResult::of(found.await?) }
+    }
 
-            /// Waits up to `timeout` for the result of a job, as
-            /// [`wait_until_over`](LeasingExt::wait_until_over) waits. [`JobResult::Pending`] if the time is
-            /// over before.
-            ///
-            /// # Errors
-            ///
-            /// The errors of [`result`](Self::result).
-            pub fn wait_for_result<R: DeserializeOwned + Send>(
-                &self,
-                id: MessageId,
-                timeout: Duration,
-            ) -> impl Future<Output = Result<JobResult<R>>> + Send {
-                let found = self.queue.wait_until_over(id, timeout);
-                async { JobResult::of(found.await?) }
-            }
-        }
-    )+};
-}
-
-finding! {
-    <T> Typed<T, Q>;
-    <C> Jobs<Q, C>;
+    /// Waits up to `timeout` for the result of a job, as
+    /// [`wait_until_over`](LeasingExt::wait_until_over) waits. [`JobResult::Pending`] if the time is
+    /// over before.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`result`](Self::result).
+    pub fn wait_for_result<R: DeserializeOwned + Send>(
+        &self,
+        id: MessageId,
+        timeout: Duration,
+    ) -> impl Future<Output = Result<JobResult<R>>> + Send {
+        let found = self.queue.wait_until_over(id, timeout);
+        async { JobResult::of(found.await?) }
+    }
 }

@@ -9,6 +9,7 @@ use super::{Error, ErrorKind, QueueName};
 /// The kinds of queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum QueueKind {
     /// First in, first out: [`ReliableQueue`](crate::ReliableQueue).
     Reliable,

@@ -83,6 +83,15 @@ pub fn unique_millis(longest: Duration) -> Result<u64> {
     in_range("a unique key's window", longest, MAX_UNIQUE)
 }
 
+/// Whole milliseconds of the longest wait of a distinct key, rounded up.
+///
+/// # Errors
+///
+/// `Invalid` if it is zero or longer than [`MAX_DELAY`].
+pub fn longest_wait_millis(longest: Duration) -> Result<u64> {
+    in_range("the longest wait of a distinct key", longest, MAX_DELAY)
+}
+
 /// Whole milliseconds for which a result is kept, rounded up.
 ///
 /// # Errors

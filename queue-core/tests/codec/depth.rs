@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use queue_core::{Bytes, Codec, ErrorKind, Json};
+use queue_core::{Bytes, Decode, ErrorKind, Json};
 use serde::{Deserialize, Serialize};
 
 /// As much nesting as JSON may have.
@@ -36,7 +36,7 @@ fn nested(opening: &[u8], depth: usize, inner: &[u8], closing: &[u8]) -> Bytes {
         .into()
 }
 
-fn assert_bounded<T>(codec: &impl Codec<T>, body: impl Fn(usize) -> Bytes) {
+fn assert_bounded<T>(codec: &impl Decode<T>, body: impl Fn(usize) -> Bytes) {
     let name = std::any::type_name::<T>();
     assert!(codec.decode(&body(MOST - 1)).is_ok(), "{name}");
     for depth in [MOST + 1, 1_000, 100_000] {
@@ -65,7 +65,7 @@ fn deep_json_is_an_error() {
 #[cfg(feature = "msgpack")]
 mod messagepack {
     use proptest::{collection::vec, prelude::*};
-    use queue_core::MessagePack;
+    use queue_core::{Encode, MessagePack};
     use queue_testing::property::check_property;
     use serde_json::Value;
 
@@ -129,7 +129,7 @@ mod messagepack {
             let back: Value = MessagePack.decode(&body).unwrap();
             assert_eq!(back, value);
             let cut = body.slice(..body.len() - 1);
-            assert!(Codec::<Value>::decode(&MessagePack, &cut).is_err());
+            assert!(Decode::<Value>::decode(&MessagePack, &cut).is_err());
         });
         check_property(2_000, vec(any::<u8>(), 128..400), |body| {
             let bare: Option<Value> = rmp_serde::from_slice(&body).ok();

@@ -1,7 +1,7 @@
 //! Floats through JSON: exact with the feature `float_roundtrip`, and as near as the next float without it.
 
 use proptest::prelude::*;
-use queue_core::{Codec, Json};
+use queue_core::{Decode, Encode, Json};
 use queue_testing::property::check_property;
 
 /// The number of steps between two floats of the same sign: neighbours differ by 1.

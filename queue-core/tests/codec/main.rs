@@ -4,7 +4,7 @@ mod depth;
 mod floats;
 mod secrets;
 
-use queue_core::{Bytes, Codec, ErrorKind, Json, Raw};
+use queue_core::{Bytes, Decode, Encode, ErrorKind, Json, Raw};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ fn order() -> Order {
     }
 }
 
-fn comes_back(codec: &impl Codec<Order>) {
+fn comes_back(codec: &(impl Encode<Order> + Decode<Order>)) {
     let body = codec.encode(&order()).unwrap();
     assert_eq!(codec.decode(&body).unwrap(), order());
     for poison in [&b""[..], b"{", b"\xff\xfe", b"[1,2,3]"] {
@@ -136,8 +136,8 @@ fn raw_leaves_bytes_as_they_are() {
     let bytes: Vec<u8> = (0..=255).collect();
     let body = Raw.encode(&bytes).unwrap();
     assert_eq!(body, bytes);
-    assert_eq!(Codec::<Vec<u8>>::decode(&Raw, &body).unwrap(), bytes);
-    assert_eq!(Codec::<Bytes>::decode(&Raw, &body).unwrap(), bytes);
-    let error = Codec::<String>::decode(&Raw, &body).unwrap_err();
+    assert_eq!(Decode::<Vec<u8>>::decode(&Raw, &body).unwrap(), bytes);
+    assert_eq!(Decode::<Bytes>::decode(&Raw, &body).unwrap(), bytes);
+    let error = Decode::<String>::decode(&Raw, &body).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Codec);
 }

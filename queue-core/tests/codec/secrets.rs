@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::{collection::vec, prelude::*};
-use queue_core::{Bytes, Codec, Error, Json, Raw, with_sources};
+use queue_core::{Bytes, Decode, Encode, Error, Json, Raw, with_sources};
 use queue_testing::{chain, property::check_property};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -89,7 +89,7 @@ fn assert_tells_nothing(error: &Error) -> String {
     error.to_string()
 }
 
-fn error_of<T: DeserializeOwned>(codec: &impl Codec<T>, body: &Bytes) -> String {
+fn error_of<T: DeserializeOwned>(codec: &impl Decode<T>, body: &Bytes) -> String {
     match codec.decode(body) {
         Err(error) => assert_tells_nothing(&error),
         Ok(_) => panic!("{body:?} decodes"),
@@ -355,13 +355,13 @@ trait AllCodecs {
 
 impl AllCodecs for Json {
     fn error<T: Serialize + DeserializeOwned>(&self, body: &Bytes) -> Option<Error> {
-        Codec::<T>::decode(self, body).err()
+        Decode::<T>::decode(self, body).err()
     }
 }
 
 #[cfg(feature = "msgpack")]
 impl AllCodecs for queue_core::MessagePack {
     fn error<T: Serialize + DeserializeOwned>(&self, body: &Bytes) -> Option<Error> {
-        Codec::<T>::decode(self, body).err()
+        Decode::<T>::decode(self, body).err()
     }
 }

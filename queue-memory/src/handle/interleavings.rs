@@ -13,8 +13,7 @@ use std::{
 
 use queue_core::{
     Backend, BoundedConfig, BoundedQueue, BoundedQueueExt, Claim, Leasing, LeasingExt, OnceStore,
-    QueueName, ReliableConfig, ReliableQueue, ReliableQueueExt, Removal, Settlement, Timestamp,
-    Token,
+    QueueName, ReliableConfig, ReliableQueue, Removal, Settled, Settlement, Timestamp, Token,
 };
 use queue_testing::interleave::{JoinHandle, block_on, exhaustive, spawn};
 
@@ -64,8 +63,8 @@ fn all(threads: impl IntoIterator<Item = JoinHandle<()>>) {
 fn two_messages_one_after_another() {
     let queue = reliable();
     let consumers = [consumer(&queue), consumer(&queue)];
-    block_on(queue.push_one("a")).unwrap();
-    block_on(queue.push_one("b")).unwrap();
+    block_on(queue.push_one("a")).unwrap().id().unwrap();
+    block_on(queue.push_one("b")).unwrap().id().unwrap();
     all(consumers);
 }
 
@@ -102,7 +101,7 @@ fn a_dropped_wait_passes_its_wakeup_on() {
             }
         });
         let consumer = consumer(&queue);
-        block_on(queue.push_one("a")).unwrap();
+        block_on(queue.push_one("a")).unwrap().id().unwrap();
         all([dropped, consumer]);
     });
     assert!(orders > 100, "{orders}");
@@ -112,7 +111,7 @@ fn a_dropped_wait_passes_its_wakeup_on() {
 fn a_release_wakes_another_consumer() {
     let orders = exhaustive(|| {
         let queue = reliable();
-        block_on(queue.push_one("a")).unwrap();
+        block_on(queue.push_one("a")).unwrap().id().unwrap();
         let consumer = consumer(&queue);
         let other = spawn({
             let queue = Arc::clone(&queue);
@@ -120,7 +119,8 @@ fn a_release_wakes_another_consumer() {
                 let leased = block_on(queue.lease(1.try_into().unwrap(), LONG)).unwrap();
                 for delivery in leased.deliveries {
                     let release = Settlement::release(delivery.receipt);
-                    block_on(queue.settle_one(release)).unwrap();
+                    let settled = block_on(queue.settle_one(release)).unwrap();
+                    assert_eq!(settled, Settled::Done);
                 }
             }
         });
@@ -137,7 +137,10 @@ fn room_wakes_a_producer_as_an_arrival_wakes_a_consumer() {
             let queue = Arc::clone(&queue);
             move || {
                 for body in ["a", "b"] {
-                    block_on(queue.offer_or_wait(body, LONG)).unwrap();
+                    block_on(queue.push_or_wait(body, LONG))
+                        .unwrap()
+                        .id()
+                        .unwrap();
                 }
             }
         });
@@ -156,7 +159,7 @@ fn a_removal_while_one_waits() {
     let queue = block_on(backend.open_reliable(&name, &config)).unwrap();
     let consumer = consumer(&queue);
     assert!(block_on(backend.remove(&name, Removal::UnlessLeased)).unwrap());
-    block_on(queue.push_one("a")).unwrap();
+    block_on(queue.push_one("a")).unwrap().id().unwrap();
     all([consumer]);
 }
 
@@ -179,7 +182,7 @@ fn a_push_after_a_removal_is_kept() {
             move || {
                 queue_testing::interleave::step();
                 let late = removed.load(SeqCst);
-                block_on(queue.push_one("a")).unwrap();
+                block_on(queue.push_one("a")).unwrap().id().unwrap();
                 late
             }
         });

@@ -4,10 +4,9 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    AnyQueue, BoundedQueue, Bytes, DelayQueue, Due, Group, GroupChange, GroupedQueue, Insert,
-    Inserted, Keyed, Message, MessageId, Offer, Offered, Overflow, Page, Paged, Prioritized,
-    PriorityQueue, Push, Pushed, QueueConfig, ReliableQueue, Rescheduled, Result, Rotated,
-    RotatingQueue, Scheduled, check_capacity, limits,
+    AnyQueue, BoundedQueue, Bytes, DelayQueue, Group, GroupChange, GroupedQueue, Insert, Inserted,
+    Message, MessageId, Page, Paged, PriorityQueue, QueueConfig, QueueName, ReliableQueue, Result,
+    Rotated, RotatingQueue, check_capacity, limits,
 };
 
 use super::{home::Handle, leasing::LeasingHandle};
@@ -24,7 +23,7 @@ pub(crate) trait Opens: Openable {
 pub(crate) trait ByKind {
     type Answer;
 
-    fn work<S: Opens>(self, config: &S::Config) -> Self::Answer;
+    fn work<S: Opens>(self, config: &S::Config) -> Result<Self::Answer>;
 }
 
 /// Declares the state of each kind.
@@ -37,9 +36,14 @@ macro_rules! kinds {
         })*
 
         /// Works with the state of this configuration's kind.
-        pub(crate) fn by_kind<W: ByKind>(config: &QueueConfig, work: W) -> W::Answer {
+        pub(crate) fn by_kind<W: ByKind>(
+            name: &QueueName,
+            config: &QueueConfig,
+            work: W,
+        ) -> Result<W::Answer> {
             match config {
                 $(QueueConfig::$kind(config) => work.work::<$state>(config),)*
+                other => Err(other.kind().missing(name)),
             }
         }
     };
@@ -54,46 +58,19 @@ kinds! {
     Rotating: Ring;
 }
 
-#[async_trait]
-impl ReliableQueue for LeasingHandle<Reliable> {
-    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
-        self.checked(Push::check_all(messages.iter(), self.max_body))?;
-        self.call(|state, now| state.push(now, messages))
-    }
-}
+impl ReliableQueue for LeasingHandle<Reliable> {}
 
 #[async_trait]
 impl DelayQueue for LeasingHandle<Delay> {
-    async fn schedule(&self, messages: &[Scheduled]) -> Result<Vec<Pushed>> {
-        self.checked(Scheduled::check_all(messages, self.max_body))?;
-        self.call(|state, now| state.schedule(now, messages))
-    }
-
-    async fn reschedule(&self, id: MessageId, due: Due) -> Result<Rescheduled> {
-        self.checked(due.check())?;
-        self.call(|state, now| state.reschedule(now, id, due))
-    }
-
     async fn next_due(&self) -> Result<Option<Duration>> {
         self.call(LeasingState::next_due)
     }
 }
 
-#[async_trait]
-impl PriorityQueue for LeasingHandle<Priority> {
-    async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
-        self.checked(Prioritized::check_all(messages, self.max_body))?;
-        self.call(|state, now| state.enqueue(now, messages))
-    }
-}
+impl PriorityQueue for LeasingHandle<Priority> {}
 
 #[async_trait]
 impl GroupedQueue for LeasingHandle<Grouped> {
-    async fn push_keyed(&self, messages: &[Keyed]) -> Result<Vec<Pushed>> {
-        self.checked(Keyed::check_all(messages, self.max_body))?;
-        self.call(|state, now| state.push_keyed(now, messages))
-    }
-
     async fn groups(&self, page: Page) -> Result<Paged<Group>> {
         self.checked(page.check())?;
         self.call(|state, now| state.groups(now, page))
@@ -108,11 +85,6 @@ impl GroupedQueue for LeasingHandle<Grouped> {
 
 #[async_trait]
 impl BoundedQueue for LeasingHandle<Bounded> {
-    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
-        self.checked(Offer::check_all(messages, self.max_body))?;
-        self.call(|state, now| state.offer(now, messages, overflow))
-    }
-
     async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         self.room(timeout).await
     }

@@ -4,12 +4,13 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Counters, DeadLetter, Depth, Extended, Extension, Found, Holder, Leased, Leasing,
-    MessageId, Page, Paged, Peeked, Place, Result, Revived, Settled, Settlement, limits,
+    Cancelled, Counters, DeadLetter, Depth, Due, Extended, Extension, Found, Holder, Leased,
+    Leasing, MessageId, Page, Paged, Peeked, Place, Push, Pushed, Rescheduled, Result, Revived,
+    Settled, Settlement, limits,
 };
 
 use super::Handle;
-use crate::state::{Kind, LeasingState};
+use crate::state::{Leases, LeasingState};
 
 /// A handle to a queue of a leasing kind.
 pub(super) type LeasingHandle<K> = Handle<LeasingState<K>>;
@@ -20,7 +21,22 @@ fn check_lease(max: NonZeroUsize, lease_time: Duration) -> Result<u64> {
 }
 
 #[async_trait]
-impl<K: Kind> Leasing for LeasingHandle<K> {
+impl<K: Leases> Leasing for LeasingHandle<K> {
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
+        self.checked(Push::check_all(messages, K::KIND, self.max_body))?;
+        self.call(|state, now| state.push(now, messages))
+    }
+
+    async fn reschedule(&self, ids: &[MessageId], due: Due) -> Result<Vec<Rescheduled>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        self.checked(due.check())?;
+        planted!(MoveWakesNobody => return crate::planted::instead(
+            crate::planted::Bug::ArrivalWakesNobody,
+            || self.call(|state, now| state.reschedule(now, ids, due)),
+        ));
+        self.call(|state, now| state.reschedule(now, ids, due))
+    }
+
     async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
         let lease_time = self.checked(check_lease(max, lease_time))?;
         self.call(|state, now| state.lease(now, max.get(), lease_time, None))

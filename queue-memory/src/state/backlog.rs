@@ -20,6 +20,9 @@ pub(crate) trait Backlog: Debug + Send + 'static {
     /// Adds a message that is ready from `due` on.
     fn delay(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp);
 
+    /// Gives a delayed message another due time.
+    fn postpone(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp);
+
     /// Makes due messages ready, at most 128 (L7).
     fn promote(&mut self, entries: &mut Entries, now: Timestamp);
 
@@ -181,6 +184,16 @@ impl<L: Lines> Backlog for Lined<L> {
         entry.place = EntryPlace::Due(due);
         self.delayed.insert(due, entry.id, slot);
         self.lines.put_off(entries, slot);
+    }
+
+    fn postpone(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp) {
+        if let EntryPlace::Due(before) = entries[slot].place {
+            self.delayed.remove(before, entries[slot].id);
+        }
+        planted!(MovedLosesItsPlace => self.lines.rejoin(entries, slot); self.lines.remove(entries, slot));
+        let entry = &mut entries[slot];
+        entry.place = EntryPlace::Due(due);
+        self.delayed.insert(due, entry.id, slot);
     }
 
     #[inline]

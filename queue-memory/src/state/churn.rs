@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queue_core::{Delivery, Holder, MessageId, Push, Settlement, TimeToLive, Timestamp};
 
-use super::{Kind, LeasingState, backlog::Backlog, entry::KEPT};
+use super::{LeasingState, backlog::Backlog, entry::KEPT, kind::Kind};
 
 /// How many messages to push, lease and settle, for each kind: a million, or as many as
 /// `QUEUE_TEST_CHURN` says. A leak of one message in a thousand shows long before.
@@ -78,7 +78,7 @@ pub(super) fn churn<K: Kind>(
     for round in 0..operations() / (3 * BATCH) {
         now = now.plus_millis(1);
         push(&mut state, now, round, pushes(round));
-        state.cancel(now, &[MessageId::new(state.last_id), MessageId::new(1)]);
+        let _cancelled = state.cancel(now, &[MessageId::new(state.last_id), MessageId::new(1)]);
         let holder = (round % 3 > 0).then(|| holder.clone());
         let deliveries = state.lease(now, 2 * BATCH, 20, holder).deliveries;
         let settlements = settlements(round, &deliveries);
@@ -110,7 +110,7 @@ fn assert_small<K: Kind>(state: &LeasingState<K>, now: Timestamp) {
     assert!(state.index.capacity() <= 4 * bound);
     assert!(state.holders.len() <= state.leases.len());
     assert!(state.holders.capacity() <= 2 * bound);
-    assert!(state.keys.len() <= state.entries.len());
+    assert!(state.distinct.len() <= state.entries.len());
     let (limited, undelivered) = state.ends.len();
     assert!(limited <= state.entries.len() && undelivered <= state.backlog.len());
     assert!(state.dead.len() as u64 <= DEAD_LETTERS);
@@ -130,7 +130,7 @@ fn drain<K: Kind>(state: &mut LeasingState<K>, now: Timestamp) {
     assert_eq!(state.marks.len(), 0);
     assert_eq!(state.leases.len() + state.backlog.len(), 0);
     assert_eq!(state.holders.len(), 0);
-    assert!(state.keys.is_empty());
+    assert_eq!(state.distinct.len(), 0);
     assert_eq!(state.ends.len(), (0, 0));
     assert!(state.ends.capacity() <= 4 * KEPT);
     assert!(state.entries.capacity() <= KEPT);

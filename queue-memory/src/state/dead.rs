@@ -75,7 +75,7 @@ impl DeadLetters {
         self.numbers.insert(letter.id, self.last);
         let dead = Dead {
             letter,
-            group: entry.key,
+            group: entry.group,
         };
         self.letters.insert(self.last, dead);
         let cap = self.cap;

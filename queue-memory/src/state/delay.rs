@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{
-    DelayConfig, Due, MessageId, Pushed, QueueKind, Rescheduled, Result, Scheduled, Timestamp,
-};
+use queue_core::{DelayConfig, QueueKind, Result, Timestamp};
 
 use super::{backlog::Backlog, due::DueLine, kind::Kind, leasing::LeasingState, opening::Leases};
 
@@ -15,6 +13,7 @@ pub(crate) enum Delay {}
 impl Kind for Delay {
     type Backlog = DueLine;
     type Config = DelayConfig;
+    const BY_DUE: bool = true;
 }
 
 impl Leases for Delay {
@@ -36,28 +35,6 @@ impl Leases for Delay {
 }
 
 impl LeasingState<Delay> {
-    pub(crate) fn schedule(&mut self, now: Timestamp, messages: &[Scheduled]) -> Vec<Pushed> {
-        let now = self.begin(now);
-        let admit = |message: &Scheduled| {
-            self.admit(&message.push, now, |state, slot| {
-                let due = message.due.resolve(now);
-                // Nothing is promoted at that time, so no call need know of it.
-                state.backlog.delay(&mut state.entries, slot, due);
-            })
-        };
-        messages.iter().map(admit).collect()
-    }
-
-    pub(crate) fn reschedule(&mut self, now: Timestamp, id: MessageId, due: Due) -> Rescheduled {
-        let now = self.begin(now);
-        let Some(slot) = self.undelivered(id) else {
-            return Rescheduled::TooLate;
-        };
-        self.backlog.remove(&mut self.entries, slot);
-        self.delay(slot, due.resolve(now));
-        Rescheduled::Moved
-    }
-
     pub(crate) fn next_due(&mut self, now: Timestamp) -> Option<Duration> {
         let now = self.begin(now);
         Some(self.backlog.next_due()?.since(now))
@@ -77,14 +54,11 @@ mod tests {
                 .with_max_attempts(3),
         );
         churn(state, |state, now, round, pushes| {
+            let due = |n: usize| Duration::from_millis((n + round % 5) as u64);
             let pushes = pushes.into_iter().enumerate();
-            let scheduled: Vec<_> = pushes
-                .map(|(n, push)| {
-                    Scheduled::new(push, Duration::from_millis((n + round % 5) as u64))
-                })
-                .collect();
-            let first = state.schedule(now, &scheduled)[0].id();
-            state.reschedule(now, first, Duration::from_millis(3).into());
+            let pushes: Vec<_> = pushes.map(|(n, push)| push.with_due(due(n))).collect();
+            let first = state.push(now, &pushes)[0].id().unwrap();
+            let _moved = state.reschedule(now, &[first], due(3).into());
         });
     }
 }

@@ -28,6 +28,11 @@ impl Backlog for DueLine {
         self.0.insert(due, entry.id, slot);
     }
 
+    fn postpone(&mut self, entries: &mut Entries, slot: Slot, due: Timestamp) {
+        self.remove(entries, slot);
+        self.delay(entries, slot, due);
+    }
+
     /// A due message is ready in its place.
     #[inline]
     fn promote(&mut self, _entries: &mut Entries, _now: Timestamp) {}

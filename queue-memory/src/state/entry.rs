@@ -40,8 +40,8 @@ pub(crate) struct StoredMessage {
     /// The details of a message that was retried, revived or delayed by its push. Few messages are, so the
     /// others have no room for them.
     pub(crate) past: Option<Box<Past>>,
-    /// On a bounded queue its distinct key, if it still has one (B7). On a grouped queue the name of its group.
-    pub(crate) key: Option<Key>,
+    /// The name of its group, on a grouped queue.
+    pub(crate) group: Option<Key>,
     pub(crate) attempts: u32,
     /// Its neighbours, while it is in a line.
     pub(crate) before: Slot,
@@ -93,7 +93,7 @@ impl StoredMessage {
             since: now,
             arrival: now,
             past: None,
-            key: None,
+            group: None,
             attempts: 0,
             before: NONE,
             after: NONE,
@@ -118,6 +118,18 @@ impl StoredMessage {
     pub(crate) fn failure(&self) -> Option<String> {
         let past = self.past.as_ref();
         past.and_then(|past| past.failure.clone())
+    }
+
+    /// Sets another arrival, and keeps the time of the push.
+    pub(crate) fn arrives(&mut self, arrival: Timestamp) {
+        let pushed = self.pushed();
+        self.past.get_or_insert_with(|| {
+            Box::new(Past {
+                pushed,
+                failure: None,
+            })
+        });
+        self.arrival = arrival;
     }
 
     /// Keeps the reason of a retry (L14), before its arrival is changed.

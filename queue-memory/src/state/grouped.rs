@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use queue_core::{
-    Cursor, Group, GroupChange, GroupedConfig, Keyed, Page, Paged, Pushed, QueueConfig, QueueKind,
-    Result, Timestamp,
+    Cursor, Group, GroupChange, GroupedConfig, Page, Paged, Push, QueueConfig, QueueKind, Result,
+    Timestamp,
 };
 
 use super::{
@@ -23,8 +23,12 @@ impl Kind for Grouped {
     type Backlog = Lined<Groups>;
     type Config = GroupedConfig;
 
+    fn set(message: &mut StoredMessage, push: &Push) {
+        message.group = Some(name_of(push.group_key()));
+    }
+
     fn group(message: &StoredMessage) -> Option<Bytes> {
-        let name = message.key.as_ref()?;
+        let name = message.group.as_ref()?;
         Some(Bytes::copy_from_slice(key_in(name)))
     }
 }
@@ -56,17 +60,6 @@ impl Leases for Grouped {
 }
 
 impl LeasingState<Grouped> {
-    pub(crate) fn push_keyed(&mut self, now: Timestamp, messages: &[Keyed]) -> Vec<Pushed> {
-        let now = self.begin(now);
-        let admit = |message: &Keyed| {
-            self.admit(&message.push, now, |state, slot| {
-                state.entries[slot].key = Some(name_of(&message.key));
-                state.enter(slot, &message.push, now);
-            })
-        };
-        messages.iter().map(admit).collect()
-    }
-
     pub(crate) fn change_group(
         &mut self,
         now: Timestamp,
@@ -131,9 +124,9 @@ mod tests {
             churn(state, |state, now, round, pushes| {
                 let pushes: Vec<_> = delayed(pushes)
                     .enumerate()
-                    .map(|(n, push)| Keyed::new(push, format!("{}", (round * 31 + n * 7) % 2_000)))
+                    .map(|(n, push)| push.with_group(format!("{}", (round * 31 + n * 7) % 2_000)))
                     .collect();
-                state.push_keyed(now, &pushes);
+                let _ids = state.push(now, &pushes);
             });
         }
     }

@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use queue_core::{GroupChange, GroupOrder, GroupedConfig, OnDeath, Result, Timestamp, limits};
+use queue_core::{
+    Error, GroupChange, GroupOrder, GroupedConfig, OnDeath, Result, Timestamp, limits,
+};
 
 use super::{
     backlog::Lines,
@@ -217,6 +219,11 @@ impl Groups {
             GroupChange::Resume => self.change_own(name, |own| {
                 (own.paused_until, own.is_parked) = (None, false);
             }),
+            other => {
+                return Err(Error::invalid(format!(
+                    "this backend has no change {other:?}"
+                )));
+            }
         }
         Ok(())
     }
@@ -312,7 +319,7 @@ impl Groups {
 }
 
 fn group_of(entry: &StoredMessage) -> Key {
-    let name = entry.key.as_ref();
+    let name = entry.group.as_ref();
     Arc::clone(name.expect("each message of a grouped queue has a group"))
 }
 

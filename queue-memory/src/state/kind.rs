@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use queue_core::QueueConfig;
+use queue_core::{Push, QueueConfig};
 
 use super::{backlog::Backlog, entry::StoredMessage};
 
@@ -14,6 +14,12 @@ pub(crate) trait Kind: Debug + Send + Sync + 'static {
 
     /// The configuration that the first open fixes.
     type Config: Debug + Clone + Into<QueueConfig> + Send + Sync + 'static;
+
+    /// Whether the order is by due time, so that a due message is ready in its place.
+    const BY_DUE: bool = false;
+
+    /// Sets what a push says for this kind alone.
+    fn set(_message: &mut StoredMessage, _push: &Push) {}
 
     /// A message's priority; none where messages have no priorities.
     fn priority(_message: &StoredMessage) -> Option<i16> {

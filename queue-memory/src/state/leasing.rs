@@ -12,8 +12,9 @@ use super::{
     availability::{Availability, Waitable},
     backlog::Backlog,
     dead::DeadLetters,
+    distinct::DistinctKeys,
     ends::Ends,
-    entry::{Entries, EntryPlace, Key, Name, Slot, StoredMessage},
+    entry::{Entries, EntryPlace, Name, Slot, StoredMessage},
     holders::Holders,
     index::Index,
     kind::Kind,
@@ -47,8 +48,8 @@ pub(crate) struct LeasingState<K: Kind> {
     /// The times to live (L17).
     pub(super) ends: Ends,
     pub(super) dead: DeadLetters,
-    /// The messages that hold distinct keys (B7); on bounded queues only.
-    pub(super) keys: HashMap<Key, Slot>,
+    /// The messages that hold distinct keys (B7).
+    pub(super) distinct: DistinctKeys,
     /// The most entries; without limit except on bounded queues.
     pub(super) capacity: usize,
     /// Whether a resize has changed the capacity.
@@ -87,7 +88,7 @@ impl<K: Kind> LeasingState<K> {
             marks: Marks::default(),
             ends: Ends::default(),
             dead: DeadLetters::new(leasing.dead_letter_cap),
-            keys: HashMap::new(),
+            distinct: DistinctKeys::default(),
             capacity,
             resized: false,
             max_attempts: leasing.max_attempts,
@@ -214,16 +215,12 @@ impl<K: Kind> LeasingState<K> {
     /// Removes a message that is no longer in the backlog nor leased.
     #[inline]
     pub(super) fn forget(&mut self, slot: Slot) -> StoredMessage {
-        let mut entry = self.entries.remove(slot);
+        let entry = self.entries.remove(slot);
         self.backlog.forgotten(&entry);
         self.index.remove(entry.id);
         self.marks.done(entry.id);
         self.ends.done(entry.id);
-        if let Some(key) = &entry.key
-            && self.keys.remove(key).is_some()
-        {
-            entry.key = None;
-        }
+        self.distinct.done(entry.id);
         if let Some(ended) = &mut self.ended {
             ended.push(entry.id);
         }
@@ -307,7 +304,7 @@ impl<K: Kind> LeasingState<K> {
         };
         let id = entry.id;
         self.ends.held(id);
-        planted!(KeyFreedAtDelivery => self.free_key(slot));
+        planted!(KeyFreedAtDelivery => self.distinct.done(id));
         self.hold(slot, id, deadline);
         let entry = &self.entries[slot];
         let (receipt, time_left) = (Receipt::new(id, token), deadline.since(now));

@@ -123,7 +123,7 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use queue_core::{Prioritized, PriorityConfig, Settlement, Timestamp};
+    use queue_core::{PriorityConfig, Push, Settlement, Timestamp};
 
     use super::*;
     use crate::state::{LeasingState, Openable, Priority, urgency::Urgency};
@@ -142,9 +142,9 @@ mod tests {
         let mut state = LeasingState::<Priority>::create(&PriorityConfig::default());
         // In an order that jumps from page to page.
         let all = (0..1_u32 << 16).map(|n| (n.wrapping_mul(40_503) % (1 << 16)) as u16 as i16);
-        let messages: Vec<_> = all.map(|n| Prioritized::new("x", n)).collect();
+        let messages: Vec<_> = all.map(|n| Push::new("x").with_priority(n)).collect();
         for batch in messages.chunks(128) {
-            state.enqueue(NOW, batch);
+            let _ids = state.push(NOW, batch);
         }
         assert_eq!(pages(&state), PAGES);
         let mut next = i16::MAX;
@@ -152,7 +152,7 @@ mod tests {
             let leased = state.lease(NOW, 128, 1_000, None).deliveries;
             for delivery in &leased {
                 let number = delivery.id().get() as usize - 1;
-                assert_eq!(messages[number].priority, next);
+                assert_eq!(messages[number].priority, Some(next));
                 next = next.wrapping_sub(1);
             }
             let acks = leased.iter().map(|each| Settlement::ack(each.receipt));
@@ -160,7 +160,7 @@ mod tests {
         }
         assert_eq!(next, i16::MAX);
         assert_eq!(pages(&state), SPARE);
-        state.enqueue(NOW, &[Prioritized::new("x", 0)]);
+        let _ids = state.push(NOW, &["x".into()]);
         assert_eq!(state.lease(NOW, 2, 1_000, None).deliveries.len(), 1);
     }
 }

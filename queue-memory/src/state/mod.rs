@@ -11,6 +11,7 @@ mod bounded;
 mod churn;
 mod dead;
 mod delay;
+mod distinct;
 mod due;
 #[cfg(test)]
 mod emptied;
@@ -49,10 +50,9 @@ pub(crate) use self::{
     bounded::Bounded,
     delay::Delay,
     grouped::Grouped,
-    kind::Kind,
     leasing::LeasingState,
     once::{ClaimLost, OnceKeys},
-    opening::Openable,
+    opening::{Leases, Openable},
     priority::Priority,
     reliable::Reliable,
     rotating::Ring,

@@ -210,9 +210,9 @@ mod tests {
     fn an_emptied_store_is_small_again() {
         let mut store = OnceKeys::default();
         let start = Timestamp::from_millis(1);
-        store.claim(start, b"longer", 20);
+        let _ = store.claim(start, b"longer", 20);
         for n in 0..100_000_u32 {
-            store.claim(start, &n.to_be_bytes(), 10);
+            let _ = store.claim(start, &n.to_be_bytes(), 10);
         }
         let later = start.plus_millis(10);
         for _ in 0..=100_000 / limits::MAX_BATCH {

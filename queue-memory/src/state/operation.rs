@@ -1,13 +1,14 @@
 //! Operators' calls: depth, counters, dead letters, purging, cancelling.
 
 use queue_core::{
-    Cancelled, Counters, DeadLetter, Depth, MessageId, Page, Paged, Revived, Timestamp,
+    Cancelled, Counters, DeadLetter, Depth, Due, MessageId, Page, Paged, Rescheduled, Revived,
+    Timestamp,
 };
 
 use super::{
     backlog::Backlog,
     dead::Dead,
-    entry::{Past, Slot, StoredMessage},
+    entry::{EntryPlace, Past, Slot, StoredMessage},
     kind::Kind,
     leasing::LeasingState,
 };
@@ -71,7 +72,7 @@ impl<K: Kind> LeasingState<K> {
         }));
         planted!(RevivalKeepsWhy => entry.failed(letter.failure.as_deref()));
         entry.priority = letter.priority;
-        entry.key = group;
+        entry.group = group;
         planted!(RevivalLosesPriority => entry.priority = 0);
         planted!(RevivalKeepsAttempts => entry.attempts = letter.attempts);
         let slot = self.keep(entry);
@@ -108,6 +109,7 @@ impl<K: Kind> LeasingState<K> {
     fn cancel_one(&mut self, id: MessageId) -> Cancelled {
         planted!(CancelsTheLeased => self.take_back(id));
         if let Some(slot) = self.undelivered(id) {
+            planted!(CancelKeepsTheKey => return self.cancel_but_for_its_key(slot));
             self.withdraw(slot);
             planted!(CancelForgetsTheCount => return Cancelled::Cancelled);
             self.counters.cancelled += 1;
@@ -117,6 +119,39 @@ impl<K: Kind> LeasingState<K> {
             true => Cancelled::TooLate,
             false => Cancelled::NeverWas,
         }
+    }
+
+    pub(crate) fn reschedule(
+        &mut self,
+        now: Timestamp,
+        ids: &[MessageId],
+        due: Due,
+    ) -> Vec<Rescheduled> {
+        let now = self.begin(now);
+        let due = due.resolve(now);
+        planted!(MoveIgnoresNow => due = if due == now { Timestamp::default() } else { due });
+        planted!(MovesHalfABatch => return self.move_half(ids, due));
+        let each = ids.iter();
+        each.map(|id| self.reschedule_one(*id, due)).collect()
+    }
+
+    pub(super) fn reschedule_one(&mut self, id: MessageId, due: Timestamp) -> Rescheduled {
+        planted!(MovesTheLeased => self.delay_the_leased(id));
+        let is_delayed = |slot: &Slot| matches!(self.entries[*slot].place, EntryPlace::Due(_));
+        let Some(slot) = self.undelivered(id).filter(is_delayed) else {
+            return Rescheduled::TooLate;
+        };
+        planted!(MoveIgnoresNow => if due == Timestamp::default() { return Rescheduled::Moved });
+        planted!(MovedForgetsItsAttempts => self.entries[slot].attempts = 0);
+        planted!(MovedForgetsWhy => self.entries[slot].failed(None));
+        let arrival = due;
+        planted!(MovedKeepsItsArrival => arrival = self.entries[slot].arrival);
+        if !K::BY_DUE {
+            self.entries[slot].arrives(arrival);
+        }
+        self.backlog.postpone(&mut self.entries, slot, due);
+        self.expect(due);
+        Rescheduled::Moved
     }
 
     /// The message with this id, if it is ready or delayed.

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use queue_core::{
+    Cancelled,
     Disposition::{Ack, Bury},
-    MessageId, Page, Settlement, Timestamp,
+    Distinct, MessageId, Page, Push, Pushed, Rescheduled, Settlement, Timestamp,
 };
 
 use super::{
     backlog::Backlog,
-    bounded::Bounded,
     entry::{EntryPlace, Slot, StoredMessage},
     kind::Kind,
     leasing::LeasingState,
@@ -40,13 +40,6 @@ impl<K: Kind> LeasingState<K> {
         found.map(|(slot, _)| slot)
     }
 
-    /// A delivered message no longer holds its distinct key.
-    pub(super) fn free_key(&mut self, slot: Slot) {
-        if let Some(key) = self.entries[slot].key.take() {
-            self.keys.remove(&key);
-        }
-    }
-
     /// If the message is leased, takes the lease away.
     pub(super) fn take_back(&mut self, id: MessageId) {
         if let Some(slot) = self.index.get(id)
@@ -56,6 +49,89 @@ impl<K: Kind> LeasingState<K> {
             self.forget_holder(slot);
             self.backlog.rejoin(&mut self.entries, slot, deadline);
         }
+    }
+
+    /// If the message is leased, takes the lease away, and delays the message.
+    pub(super) fn delay_the_leased(&mut self, id: MessageId) {
+        let leased = self
+            .index
+            .get(id)
+            .filter(|slot| self.entries[*slot].is_leased());
+        if let Some(slot) = leased {
+            self.take_back(id);
+            self.backlog.remove(&mut self.entries, slot);
+            self.backlog
+                .delay(&mut self.entries, slot, Timestamp::default());
+        }
+    }
+
+    /// Moves the first half of these messages, and answers for the others as if it had.
+    pub(super) fn move_half(&mut self, ids: &[MessageId], due: Timestamp) -> Vec<Rescheduled> {
+        let half = ids.len().div_ceil(2);
+        let one = |(nth, id): (usize, &MessageId)| {
+            let slot = self.undelivered(*id).map(|slot| self.entries[slot].place);
+            match slot {
+                Some(EntryPlace::Due(_)) if nth >= half => Rescheduled::Moved,
+                _ => self.reschedule_one(*id, due),
+            }
+        };
+        ids.iter().enumerate().map(one).collect()
+    }
+
+    /// Whether a leased message holds this key.
+    pub(super) fn is_held_by_leased(&self, distinct: &Distinct) -> bool {
+        let owner = self.distinct.owner(&distinct.key);
+        owner.is_some_and(|owner| self.undelivered(owner).is_none())
+    }
+
+    /// Cancels a message, which keeps its distinct key.
+    pub(super) fn cancel_but_for_its_key(&mut self, slot: Slot) -> Cancelled {
+        let id = self.entries[slot].id;
+        let key = self.distinct.key_of(id);
+        self.withdraw(slot);
+        self.counters.cancelled += 1;
+        if let Some(key) = key {
+            let distinct = Distinct::new(key.to_vec());
+            self.distinct.pass(&distinct, id, Timestamp::default());
+        }
+        Cancelled::Cancelled
+    }
+
+    /// Replaces a message that is gone and holds the key of this push.
+    pub(super) fn replace_the_gone(&mut self, push: &Push, now: Timestamp) -> Option<Pushed> {
+        let replaced = self.distinct.owner(&push.distinct.as_ref()?.key)?;
+        if self.index.get(replaced).is_some() {
+            return None;
+        }
+        self.counters.replaced += 1;
+        let id = self.add(push, now, now);
+        Some(Pushed::Replaced { id, replaced })
+    }
+
+    /// Adds a message, and leaves the message that it replaces.
+    pub(super) fn add_beside(&mut self, push: &Push, slot: Slot, now: Timestamp) -> Pushed {
+        let replaced = self.entries[slot].id;
+        self.counters.replaced += 1;
+        let id = self.add(push, now, now);
+        Pushed::Replaced { id, replaced }
+    }
+
+    /// Adds a message in the place of the one that it replaces: at its due time, or before all others.
+    pub(super) fn replace_in_place(&mut self, push: &Push, slot: Slot, now: Timestamp) -> Pushed {
+        let mut push = push.clone();
+        let delayed = match self.entries[slot].place {
+            EntryPlace::Due(due) => Some(due.into()),
+            _ => None,
+        };
+        let is_first = delayed.is_none();
+        push.due = delayed.or(push.due);
+        let replaced = self.withdraw(slot).id;
+        self.counters.replaced += 1;
+        let id = self.add(&push, now, now);
+        if let Some(slot) = self.index.get(id).filter(|_| is_first) {
+            self.put_first(slot, now);
+        }
+        Pushed::Replaced { id, replaced }
     }
 
     /// Restarts a message's time to live.
@@ -80,9 +156,7 @@ impl<K: Kind> LeasingState<K> {
     pub(super) fn comes_back(settlement: &Settlement) -> bool {
         !matches!(settlement.disposition, Ack | Bury { .. })
     }
-}
 
-impl LeasingState<Bounded> {
     /// Moves a ready message before all others.
     pub(super) fn put_first(&mut self, slot: Slot, now: Timestamp) {
         self.backlog.remove(&mut self.entries, slot);

@@ -1,6 +1,6 @@
 //! Priority queues.
 
-use queue_core::{Prioritized, PriorityConfig, Pushed, QueueKind, Result, Timestamp, millis_ceil};
+use queue_core::{PriorityConfig, Push, QueueKind, Result, Timestamp, millis_ceil};
 
 use super::{
     backlog::{Lined, Lines},
@@ -18,6 +18,10 @@ pub(crate) enum Priority {}
 impl Kind for Priority {
     type Backlog = Lined<Urgency>;
     type Config = PriorityConfig;
+
+    fn set(message: &mut StoredMessage, push: &Push) {
+        message.priority = push.priority.unwrap_or(0);
+    }
 
     fn priority(message: &StoredMessage) -> Option<i16> {
         Some(message.priority)
@@ -51,19 +55,6 @@ impl Leases for Priority {
     }
 }
 
-impl LeasingState<Priority> {
-    pub(crate) fn enqueue(&mut self, now: Timestamp, messages: &[Prioritized]) -> Vec<Pushed> {
-        let now = self.begin(now);
-        let admit = |message: &Prioritized| {
-            self.admit(&message.push, now, |state, slot| {
-                state.entries[slot].priority = message.priority;
-                state.enter(slot, &message.push, now);
-            })
-        };
-        messages.iter().map(admit).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -85,9 +76,9 @@ mod tests {
                 let priority = |n: usize| ((round * 31 + n * 7) % 200) as i16 - 100;
                 let pushes: Vec<_> = delayed(pushes)
                     .enumerate()
-                    .map(|(n, push)| Prioritized::new(push, priority(n)))
+                    .map(|(n, push)| push.with_priority(priority(n)))
                     .collect();
-                state.enqueue(now, &pushes);
+                let _ids = state.push(now, &pushes);
             });
         }
     }

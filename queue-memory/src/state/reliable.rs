@@ -1,6 +1,6 @@
 //! Reliable queues.
 
-use queue_core::{Push, Pushed, QueueKind, ReliableConfig, Result, Timestamp};
+use queue_core::{QueueKind, ReliableConfig, Result, Timestamp};
 
 use super::{backlog::Lined, fifo::Fifo, kind::Kind, leasing::LeasingState, opening::Leases};
 
@@ -31,14 +31,6 @@ impl Leases for Reliable {
     }
 }
 
-impl LeasingState<Reliable> {
-    pub(crate) fn push(&mut self, now: Timestamp, messages: &[Push]) -> Vec<Pushed> {
-        let now = self.begin(now);
-        let admit = |push: &Push| self.admit(push, now, |state, slot| state.enter(slot, push, now));
-        messages.iter().map(admit).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,7 +44,7 @@ mod tests {
                 .with_max_attempts(3),
         );
         churn(state, |state, now, _, pushes| {
-            state.push(now, &delayed(pushes).collect::<Vec<_>>());
+            let _ids = state.push(now, &delayed(pushes).collect::<Vec<_>>());
         });
     }
 }

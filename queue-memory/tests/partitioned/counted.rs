@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Error, ErrorKind, Leasing, QueueName, ReliableQueue, ReliableQueueExt, Result, Settlement,
+    Error, ErrorKind, Leasing, LeasingExt, QueueName, ReliableQueue, Result, Settlement,
     call::{Answer, Call, Layer, Service},
 };
 
@@ -99,7 +99,7 @@ async fn under_load_a_message_costs_as_many_calls_as_without_partitions() {
     for partitions in [1, 3, 12] {
         let (counting, queue) = counted(partitions).await;
         for _ in 0..MESSAGES + 100 * partitions {
-            queue.push_one("x").await.unwrap();
+            queue.push_one("x").await.unwrap().id().unwrap();
         }
         let pushes = counting.take();
         assert_eq!(

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueueExt, ErrorKind, Leasing, LeasingExt, MessageId, Offer,
-    Offered, Overflow, Partitioned, Push, Pushed, ReliableConfig, ReliableQueueExt, Removal,
+    Backend, BoundedConfig, ErrorKind, Leasing, LeasingExt, MessageId, Partitioned, Push, Pushed,
+    ReliableConfig, Removal,
 };
 
 use crate::{HOUR, LEASE, bounded, count, fresh, name, reliable};
@@ -23,6 +23,8 @@ async fn messages_of_one_partition_key_keep_their_order() {
     for number in 0..300 {
         jobs.push_one(of_customer(number % 60, number.to_string()))
             .await
+            .unwrap()
+            .id()
             .unwrap();
     }
     let (mut last, mut partitions) = (BTreeMap::<String, u32>::new(), BTreeSet::new());
@@ -51,12 +53,17 @@ async fn messages_without_keys_rotate_over_the_partitions_and_batches_stay_toget
     let jobs = reliable(3).await;
     let mut partitions = Vec::new();
     for _ in 0..6 {
-        partitions.push(partition_of(jobs.push_one("x").await.unwrap().id()));
+        partitions.push(partition_of(
+            jobs.push_one("x").await.unwrap().id().unwrap(),
+        ));
     }
     assert_eq!(partitions, [0, 1, 2, 0, 1, 2]);
     let batch: Vec<Push> = (0..5).map(|n| Push::new(n.to_string())).collect();
     let pushed = jobs.push(&batch).await.unwrap();
-    let ids: Vec<u64> = pushed.iter().map(|pushed| pushed.id().get()).collect();
+    let ids: Vec<u64> = pushed
+        .iter()
+        .map(|pushed| pushed.id().unwrap().get())
+        .collect();
     assert!(
         ids.windows(2).all(|two| two[0] + 1 == two[1]),
         "one partition, in order: {ids:?}"
@@ -71,12 +78,12 @@ async fn a_repeat_meets_its_mark_in_any_batch() {
     let first = jobs.push(&batch).await.unwrap();
     let partitions: BTreeSet<u64> = first
         .iter()
-        .map(|pushed| partition_of(pushed.id()))
+        .map(|pushed| partition_of(pushed.id().unwrap()))
         .collect();
     assert_eq!(partitions.len(), 5);
     for (key, first) in (0..40).zip(&first).rev() {
         let again = jobs.push_one(marked(key)).await.unwrap();
-        assert_eq!(again, Pushed::Duplicate(first.id()));
+        assert_eq!(again, Pushed::Duplicate(first.id().unwrap()));
     }
     let plain = Push::new("plain");
     let mixed = [plain.clone(), marked(7), marked(40), plain, marked(40)];
@@ -92,16 +99,16 @@ async fn a_repeat_meets_its_mark_in_any_batch() {
 async fn a_partition_key_comes_before_a_distinct_key_and_that_before_a_dedup_key() {
     let feed = bounded(16, 1_000).await;
     let id = |offered| match offered {
-        Offered::Accepted { id, .. } | Offered::Replaced { id, .. } => id,
+        Pushed::Accepted(id) | Pushed::Replaced { id, .. } => id,
         other => panic!("{other:?}"),
     };
     let mut partitions = BTreeSet::new();
     for number in 0..20 {
         let push = Push::new("x").with_dedup(format!("request-{number}"), HOUR);
-        let offer = Offer::new(push).with_distinct("user-7");
-        let offered = feed.offer_one(offer, Overflow::Reject).await.unwrap();
+        let offer = push.with_distinct("user-7");
+        let offered = feed.push_one(offer).await.unwrap();
         assert_eq!(
-            matches!(offered, Offered::Replaced { .. }),
+            matches!(offered, Pushed::Replaced { .. }),
             number > 0,
             "{offered:?}"
         );
@@ -111,11 +118,8 @@ async fn a_partition_key_comes_before_a_distinct_key_and_that_before_a_dedup_key
     partitions.clear();
     for number in 0..20 {
         let push = of_customer(7, String::new()).with_dedup(format!("request-{number}"), HOUR);
-        let offer = Offer::new(push).with_distinct(format!("user-{number}"));
-        partitions.insert(partition_of(id(feed
-            .offer_one(offer, Overflow::Reject)
-            .await
-            .unwrap())));
+        let offer = push.with_distinct(format!("user-{number}"));
+        partitions.insert(partition_of(id(feed.push_one(offer).await.unwrap())));
     }
     assert_eq!(partitions.len(), 1, "the partition key chooses");
 }
@@ -143,9 +147,9 @@ async fn a_full_partition_refuses_only_what_must_be_there() {
     let backend = fresh(3);
     let config = BoundedConfig::new(7);
     let log = backend.open_bounded(&name("log"), &config).await.unwrap();
-    let batch: Vec<Offer> = (0..9).map(|n| Offer::new(n.to_string())).collect();
-    let offered = log.offer(&batch, Overflow::Reject).await.unwrap();
-    let full: Vec<bool> = offered.iter().map(|one| *one == Offered::Full).collect();
+    let batch: Vec<Push> = (0..9).map(|n| Push::from(n.to_string())).collect();
+    let offered = log.push(&batch).await.unwrap();
+    let full: Vec<bool> = offered.iter().map(|one| *one == Pushed::Full).collect();
     assert_eq!(
         full,
         [false, false, false, false, false, false, false, true, true]
@@ -161,9 +165,9 @@ async fn a_full_partition_refuses_only_what_must_be_there() {
     let log = backend.open_bounded(&name("log"), &config).await.unwrap();
     let mut accepted = 0;
     for _ in 0..5 {
-        let keyed = Offer::new(of_customer(1, String::new()));
-        let offered = log.offer_one(keyed, Overflow::Reject).await.unwrap();
-        accepted += usize::from(offered != Offered::Full);
+        let keyed = of_customer(1, String::new());
+        let offered = log.push_one(keyed).await.unwrap();
+        accepted += usize::from(offered != Pushed::Full);
     }
     assert!(
         (2..=3).contains(&accepted),
@@ -177,14 +181,14 @@ async fn an_offer_that_goes_to_another_partition_keeps_its_place_in_the_batch() 
     for key in 0..20 {
         let log = bounded(3, 6).await;
         // The first two fill their partition, and the others go to the next one.
-        let keyless = ["a", "b", "c"].map(Offer::new);
-        let keyed = Offer::new(of_customer(key, "keyed".to_owned()));
-        let batch: Vec<Offer> = keyless.into_iter().chain([keyed]).collect();
-        let offered = log.offer(&batch, Overflow::Reject).await.unwrap();
-        let [_, _, Offered::Accepted { id: third, .. }, last] = offered[..] else {
+        let keyless = ["a", "b", "c"].map(Push::from);
+        let keyed = of_customer(key, "keyed".to_owned());
+        let batch: Vec<Push> = keyless.into_iter().chain([keyed]).collect();
+        let offered = log.push(&batch).await.unwrap();
+        let [_, _, Pushed::Accepted(third), last] = offered[..] else {
             panic!("two other partitions have room: {offered:?}");
         };
-        if let Offered::Accepted { id: keyed, .. } = last
+        if let Pushed::Accepted(keyed) = last
             && partition_of(keyed) == partition_of(third)
         {
             assert!(third < keyed, "key {key}: {offered:?}");

@@ -1,8 +1,8 @@
 //! Leases rotate over the partitions, and settlements go to their message's partition.
 
 use queue_core::{
-    Cancelled, DelayQueueExt, Due, ErrorKind, Extended, Leasing, LeasingExt, MessageId, Outcome,
-    Receipt, ReliableQueueExt, Rescheduled, Revived, Settled, Settlement, Token,
+    Cancelled, Due, ErrorKind, Extended, Leasing, LeasingExt, MessageId, Outcome, Push, Receipt,
+    Rescheduled, Revived, Settled, Settlement, Token,
 };
 
 use crate::{HOUR, LEASE, count, counted::Refusing, delay, ms, reliable_behind};
@@ -10,7 +10,12 @@ use crate::{HOUR, LEASE, count, counted::Refusing, delay, ms, reliable_behind};
 #[tokio::test]
 async fn an_id_of_no_partition_is_of_no_message() {
     let queue = delay(3).await;
-    let there = queue.schedule_one("x", HOUR).await.unwrap().id();
+    let there = queue
+        .push_one(Push::from("x").with_due(HOUR))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     for partition in [3, 4, 63, 255] {
         let id = MessageId::new(partition << 56 | 1);
         let receipt = Receipt::new(id, Token::new(1));
@@ -28,8 +33,8 @@ async fn an_id_of_no_partition_is_of_no_message() {
         assert_eq!(queue.cancel(&[id]).await.unwrap(), [Cancelled::NeverWas]);
         assert_eq!(queue.revive(&[id]).await.unwrap(), [Revived::NotFound]);
         assert_eq!(queue.discard(&[id]).await.unwrap(), 0);
-        let moved = queue.reschedule(id, Due::After(LEASE)).await.unwrap();
-        assert_eq!(moved, Rescheduled::TooLate);
+        let moved = queue.reschedule(&[id], Due::After(LEASE)).await.unwrap();
+        assert_eq!(moved, [Rescheduled::TooLate]);
     }
     let both = [MessageId::new(200 << 56 | 1), there];
     let cancelled = queue.cancel(&both).await.unwrap();
@@ -41,7 +46,7 @@ async fn a_partition_that_is_down_hides_no_message_of_the_others() {
     let refusing = Refusing::default();
     let jobs = reliable_behind(refusing.clone(), 3).await;
     for n in 0..30 {
-        jobs.push_one(n.to_string()).await.unwrap();
+        jobs.push_one(n.to_string()).await.unwrap().id().unwrap();
     }
     refusing.refuse("1of3");
     let mut got = Vec::new();
@@ -98,7 +103,7 @@ async fn a_settle_and_lease_whose_settlement_fails_leases_nothing() {
     let refusing = Refusing::default();
     let jobs = reliable_behind(refusing.clone(), 3).await;
     for n in 0..30 {
-        jobs.push_one(n.to_string()).await.unwrap();
+        jobs.push_one(n.to_string()).await.unwrap().id().unwrap();
     }
     let held = jobs.lease(count(25), LEASE).await.unwrap().deliveries;
     for partition in ["0of3", "1of3", "2of3"] {

@@ -109,8 +109,8 @@ async fn another_kind_or_configuration_is_refused_as_of_one_queue() {
         &["capacity of 2 for 3 partitions"],
     );
     queue.resize(count(4)).await.unwrap();
-    let batch: Vec<Offer> = (0..9).map(|n| Offer::new(n.to_string())).collect();
-    queue.offer(&batch, Overflow::Reject).await.unwrap();
+    let batch: Vec<Push> = (0..9).map(|n| Push::from(n.to_string())).collect();
+    queue.push(&batch).await.unwrap();
     assert_eq!(queue.depth().await.unwrap().ready, 4);
 }
 
@@ -232,8 +232,18 @@ async fn another_ageing_is_refused_before_any_partition_has_it() {
         .open_priority(&name("jobs"), &PriorityConfig::default())
         .await
         .unwrap();
-    queue.enqueue_one("a", 1).await.unwrap();
-    queue.enqueue_one("b", 2).await.unwrap();
+    queue
+        .push_one(Push::from("a").with_priority(1))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
+    queue
+        .push_one(Push::from("b").with_priority(2))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let ageing = PriorityConfig::default().with_ageing(ms(100));
     let refused = three
         .reconfigure(&name("jobs"), &ageing.clone().into())

@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{
-    BoundedQueue, BoundedQueueExt, DelayQueueExt, Leasing, LeasingExt, Offer, Offered, Overflow,
-    Partitioned, Push,
-};
+use queue_core::{BoundedQueueExt, Leasing, LeasingExt, Partitioned, Push, Pushed};
 use tokio::time::Instant;
 
 use crate::{HOUR, LEASE, bounded, count, delay, ms};
@@ -15,8 +12,10 @@ async fn the_time_until_something_changes_is_the_least_of_all_partitions() {
     let queue = delay(3).await;
     for seconds in [50, 30, 40] {
         queue
-            .schedule_one("x", Duration::from_secs(seconds))
+            .push_one(Push::from("x").with_due(Duration::from_secs(seconds)))
             .await
+            .unwrap()
+            .id()
             .unwrap();
     }
     let least = Some(Duration::from_secs(30));
@@ -34,25 +33,25 @@ async fn the_time_until_something_changes_is_the_least_of_all_partitions() {
     }
 }
 
-fn of_key(key: usize) -> Offer {
-    Offer::new(Push::new("x").with_header(Partitioned::KEY, key.to_string()))
+fn of_key(key: usize) -> Push {
+    Push::new("x").with_header(Partitioned::KEY, key.to_string())
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_producer_without_a_key_gets_the_first_room_of_any_partition() {
     let log = bounded(3, 6).await;
-    let batch: Vec<Offer> = (0..6).map(|n| Offer::new(n.to_string())).collect();
-    log.offer(&batch, Overflow::Reject).await.unwrap();
+    let batch: Vec<Push> = (0..6).map(|n| Push::from(n.to_string())).collect();
+    log.push(&batch).await.unwrap();
     let held = log.lease(count(6), LEASE).await.unwrap().deliveries;
     for delivery in held {
         let producer = Arc::clone(&log);
-        let waiting = tokio::spawn(async move { producer.offer_or_wait("y", HOUR).await });
+        let waiting = tokio::spawn(async move { producer.push_or_wait("y", HOUR).await });
         tokio::time::sleep(ms(100)).await;
         assert!(!waiting.is_finished(), "there is no room");
         let start = Instant::now();
         log.ack(delivery.receipt).await.unwrap();
         let offered = waiting.await.unwrap().unwrap();
-        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+        assert!(matches!(offered, Pushed::Accepted(_)), "{offered:?}");
         assert!(start.elapsed() <= ms(20), "{:?}", start.elapsed());
     }
 }
@@ -61,20 +60,20 @@ async fn a_producer_without_a_key_gets_the_first_room_of_any_partition() {
 #[tokio::test(start_paused = true)]
 async fn a_producer_with_a_key_waits_for_the_room_of_its_partition() {
     let log = bounded(3, 6).await;
-    while log.offer_one(of_key(1), Overflow::Reject).await.unwrap() != Offered::Full {}
+    while log.push_one(of_key(1)).await.unwrap() != Pushed::Full {}
     let held = log.lease(count(6), LEASE).await.unwrap().deliveries;
     assert_eq!(held.len(), 2);
     let start = Instant::now();
-    let offered = log.offer_or_wait(of_key(1), ms(500)).await.unwrap();
-    assert_eq!(offered, Offered::Full);
+    let offered = log.push_or_wait(of_key(1), ms(500)).await.unwrap();
+    assert_eq!(offered, Pushed::Full);
     assert!(start.elapsed() >= ms(500), "it waits for all its time");
 
     let producer = Arc::clone(&log);
-    let waiting = tokio::spawn(async move { producer.offer_or_wait(of_key(1), HOUR).await });
+    let waiting = tokio::spawn(async move { producer.push_or_wait(of_key(1), HOUR).await });
     tokio::time::sleep(ms(100)).await;
     let start = Instant::now();
     log.ack(held[0].receipt).await.unwrap();
     let offered = waiting.await.unwrap().unwrap();
-    assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+    assert!(matches!(offered, Pushed::Accepted(_)), "{offered:?}");
     assert!(start.elapsed() <= ms(20), "{:?}", start.elapsed());
 }

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{DelayQueue, DelayQueueExt, Leasing};
+use queue_core::{DelayQueue, Leasing, LeasingExt, Push};
 use tokio::{task::JoinSet, time::Instant};
 
 use super::{LONG, MS, consumer, delay, reliable, settle_down};
@@ -56,7 +56,12 @@ async fn one_due_time_wakes_one_of_many() {
     settle_down().await;
     for n in 1..=3 {
         let start = Instant::now();
-        queue.schedule_one("x", 10 * MS).await.unwrap();
+        queue
+            .push_one(Push::from("x").with_due(10 * MS))
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
         let leased = consumers.join_next().await.unwrap().unwrap();
         assert_eq!(leased.deliveries.len(), 1);
         assert_eq!(start.elapsed(), 10 * MS);
@@ -90,7 +95,12 @@ async fn an_arrival_wakes_no_crowd() {
     let mut waiters = crowd(&queue, &woken).await;
     for n in 1..=10 {
         woken.store(0, SeqCst);
-        queue.schedule_one("a", Duration::ZERO).await.unwrap();
+        queue
+            .push_one(Push::from("a").with_due(Duration::ZERO))
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
         tokio::time::sleep(100 * MS).await;
         assert!(waiters.try_join_next().is_some());
         assert_eq!(waiters.len(), 50 - n);
@@ -104,7 +114,12 @@ async fn other_calls_wake_no_other_caller_before_the_woken_one_polls() {
     let (queue, woken) = (delay().await, Arc::default());
     let mut waiters = crowd(&queue, &woken).await;
     woken.store(0, SeqCst);
-    queue.schedule_one("a", Duration::ZERO).await.unwrap();
+    queue
+        .push_one(Push::from("a").with_due(Duration::ZERO))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     // No waiter runs before these have ended.
     for _ in 0..20 {
         queue.depth().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
-use queue_core::{KeptResult, Leasing, LeasingExt, Push, ReliableQueueExt, Settled, Settlement};
+use queue_core::{KeptResult, Leasing, LeasingExt, Push, Settled, Settlement};
 use tokio::time::{Instant, sleep};
 
 use crate::{LONG, SECOND, reliable};
@@ -10,7 +10,12 @@ use crate::{LONG, SECOND, reliable};
 /// How long two callers waited for a result that came after a second.
 async fn waits() -> [Duration; 2] {
     let queue = reliable().await;
-    let id = queue.push_one(Push::new("awaited")).await.unwrap().id();
+    let id = queue
+        .push_one(Push::new("awaited"))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let receipt = queue
         .receive_one(LONG, SECOND)
         .await

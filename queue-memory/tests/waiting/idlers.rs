@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{DelayQueue, DelayQueueExt, LeasingExt, ReliableQueueExt};
+use queue_core::{DelayQueue, LeasingExt, Push};
 use tokio::{
     runtime::Handle,
     task::JoinSet,
@@ -26,7 +26,7 @@ async fn a_dropped_waiter_passes_its_wakeup_on() {
         })
         .collect();
     settle_down().await;
-    queue.push_one("a").await.unwrap();
+    queue.push_one("a").await.unwrap().id().unwrap();
     // The test drops all but the last before any of them runs.
     let last = waiters.pop().unwrap();
     waiters.iter().for_each(|waiter| waiter.abort());
@@ -38,7 +38,12 @@ async fn a_dropped_waiter_passes_its_wakeup_on() {
 #[tokio::test(start_paused = true)]
 async fn another_waiter_takes_over_the_watch_of_the_clock() {
     let queue = delay().await;
-    queue.schedule_one("a", SECOND).await.unwrap();
+    queue
+        .push_one(Push::from("a").with_due(SECOND))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let start = Instant::now();
     // The first one watches and is dropped; the second one gives up.
     assert!(
@@ -70,7 +75,12 @@ async fn another_waiter_takes_over_the_watch_of_the_clock() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_left_behind() {
     let queue = delay().await;
-    queue.schedule_one("a", LONG).await.unwrap();
+    queue
+        .push_one(Push::from("a").with_due(LONG))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     for _ in 0..100 {
         assert!(timeout(MS, queue.receive_one(SECOND, LONG)).await.is_err());
         assert!(queue.receive_one(SECOND, MS).await.unwrap().is_none());
@@ -95,7 +105,12 @@ async fn a_notified_caller_that_does_nothing_starves_no_other() {
     settle_down().await;
     let busy = tokio::spawn(consumer(Arc::clone(&queue), start));
     settle_down().await;
-    queue.schedule_one("a", Duration::ZERO).await.unwrap();
+    queue
+        .push_one(Push::from("a").with_due(Duration::ZERO))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     assert!(busy.await.unwrap() <= 3 * SLACK);
 }
 
@@ -122,7 +137,12 @@ async fn a_wait_that_nobody_polls_keeps_nothing_from_others() {
     }
     settle_down().await;
     for _ in 0..9 {
-        queue.schedule_one("a", Duration::ZERO).await.unwrap();
+        queue
+            .push_one(Push::from("a").with_due(Duration::ZERO))
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
     watcher.await.unwrap();
     while let Some(came) = consumers.join_next().await {
@@ -141,12 +161,22 @@ async fn a_watcher_that_nobody_polls_costs_others_the_fall_back_at_most() {
         consumers.spawn(consumer(Arc::clone(&queue), start));
     }
     settle_down().await;
-    queue.schedule_one("a", 50 * MS).await.unwrap();
+    queue
+        .push_one(Push::from("a").with_due(50 * MS))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let came = consumers.join_next().await.unwrap().unwrap();
     assert!(came <= 5 * SECOND, "{came:?}");
     // From now on the queue knows that this caller does not poll.
     let start = Instant::now();
-    queue.schedule_one("b", 50 * MS).await.unwrap();
+    queue
+        .push_one(Push::from("b").with_due(50 * MS))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     consumers.join_next().await.unwrap().unwrap();
     assert!(start.elapsed() <= 50 * MS + SLACK);
     drop(watcher);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use queue_core::{BoundedQueueExt, Leasing, LeasingExt, Overflow, ReliableQueueExt, Result};
+use queue_core::{Leasing, LeasingExt, Result};
 use tokio::task::JoinSet;
 
 use super::{LONG, bounded, reliable, settle_down};
@@ -41,7 +41,7 @@ async fn each_push_wakes_the_consumer_that_has_waited_longest() {
     };
     let (_waiting, woken) = four(wait).await;
     for changes in 1..=4 {
-        queue.push_one("a").await.unwrap();
+        queue.push_one("a").await.unwrap().id().unwrap();
         settle_down().await;
         assert_eq!(*woken.lock().unwrap(), ORDER[..changes]);
     }
@@ -51,7 +51,7 @@ async fn each_push_wakes_the_consumer_that_has_waited_longest() {
 async fn each_ack_wakes_the_producer_that_has_waited_longest() {
     let queue = bounded(4, 1).await;
     for _ in 0..4 {
-        queue.offer_one("a", Overflow::Reject).await.unwrap();
+        queue.push_one("a").await.unwrap().id().unwrap();
     }
     let leased = queue.lease(4.try_into().unwrap(), LONG).await.unwrap();
     let wait = || {

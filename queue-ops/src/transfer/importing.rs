@@ -3,8 +3,8 @@
 use std::{ops::AddAssign, time::Duration};
 
 use queue_core::{
-    AnyQueue, Backend, Due, Error, ErrorKind, GroupedQueueExt, Headers, Keyed, Offered,
-    Prioritized, PriorityQueueExt, Push, Pushed, QueueName, Result, TimeToLive, Timestamp, limits,
+    AnyQueue, Backend, Due, Error, ErrorKind, Headers, LeasingExt, Push, Pushed, QueueKind,
+    QueueName, Result, TimeToLive, Timestamp, limits,
 };
 use serde::Serialize;
 
@@ -68,12 +68,14 @@ impl AddAssign for Transferred {
 }
 
 impl Transferred {
-    pub(super) fn add(&mut self, answers: &[Offered]) {
+    pub(super) fn add(&mut self, answers: &[Pushed]) {
         for answer in answers {
             match answer {
-                Offered::Accepted { .. } | Offered::Replaced { .. } => self.pushed += 1,
-                Offered::Duplicate(_) => self.pushed_before += 1,
-                Offered::Full => self.full += 1,
+                Pushed::Accepted(_) | Pushed::Replaced { .. } | Pushed::Evicted { .. } => {
+                    self.pushed += 1;
+                }
+                Pushed::Duplicate(_) => self.pushed_before += 1,
+                Pushed::Full => self.full += 1,
             }
         }
     }
@@ -106,46 +108,40 @@ impl<'a> Target<'a> {
     }
 
     /// Pushes these messages. Returns one answer for each.
-    pub(super) async fn push(&self, messages: &[ExportedMessage]) -> Result<Vec<Offered>> {
+    pub(super) async fn push(&self, messages: &[ExportedMessage]) -> Result<Vec<Pushed>> {
         let has_ends = messages.iter().any(|one| one.time_to_live.is_some());
         let now = match has_ends {
             true => self.backend.now().await?,
             false => Timestamp::default(),
         };
+        let Some(queue) = self.queue.leasing() else {
+            return Err(Error::invalid("a ring: its items come from its programs"));
+        };
+        let kind = self.queue.kind();
         let pushes = messages
             .iter()
-            .map(|message| message_push(message, self.transfer, now));
+            .map(|message| message_push(message, kind, self.transfer, now));
         let pushes: Vec<Push> = pushes.collect::<Result<_>>()?;
-        let pairs = pushes.into_iter().zip(messages);
-        match &self.queue {
-            AnyQueue::Priority(queue) => {
-                let pushes = pairs.map(|(push, message)| Prioritized::new(push, message.priority));
-                let pushes: Vec<Prioritized> = pushes.collect();
-                Ok(offered(queue.enqueue_all(&pushes).await?))
-            }
-            AnyQueue::Grouped(queue) => {
-                let keyed = pairs.map(|(push, message)| {
-                    let key = message.group.as_ref().map(ExportedGroup::bytes);
-                    let key = key.unwrap_or_else(|| Ok(Keyed::WITHOUT_KEY.into()))?;
-                    Ok(Keyed::new(push, key))
-                });
-                let keyed: Vec<Keyed> = keyed.collect::<Result<_>>()?;
-                Ok(offered(queue.push_keyed_all(&keyed).await?))
-            }
-            AnyQueue::Rotating(_) => {
-                Err(Error::invalid("a ring: its items come from its programs"))
-            }
-            queue => {
-                let pushes: Vec<Push> = pairs.map(|(push, _)| push).collect();
-                queue.put_all(&pushes).await
-            }
-        }
+        queue.push_all(&pushes).await
     }
 }
 
-fn message_push(message: &ExportedMessage, transfer: &str, now: Timestamp) -> Result<Push> {
+/// The message for a queue of this kind.
+fn message_push(
+    message: &ExportedMessage,
+    kind: QueueKind,
+    transfer: &str,
+    now: Timestamp,
+) -> Result<Push> {
     let headers: Headers = message.headers.iter().cloned().collect();
-    let push = Push::new(message.body.bytes()?).with_headers(headers);
+    let mut push = Push::new(message.body.bytes()?).with_headers(headers);
+    if kind == QueueKind::Priority {
+        push = push.with_priority(message.priority);
+    }
+    if kind == QueueKind::Grouped {
+        let key = message.group.as_ref().map(ExportedGroup::bytes);
+        push = push.with_group(key.unwrap_or_else(|| Ok(Push::NO_GROUP.into()))?);
+    }
     let push = push.with_dedup(format!("{transfer} {}", message.id), REPEATABLE);
     let due = message.due_at_ms.filter(|_| !message.is_first_of_group);
     let push = match due {
@@ -162,12 +158,4 @@ fn message_push(message: &ExportedMessage, transfer: &str, now: Timestamp) -> Re
     let limit = Duration::from_millis(1);
     let push = push.with_time_to_live(TimeToLive { limit, then });
     Ok(push.with_due(Due::At(now.plus_millis(ENDED_BY_THEN))))
-}
-
-fn offered(pushed: Vec<Pushed>) -> Vec<Offered> {
-    let offered = |pushed| match pushed {
-        Pushed::Accepted(id) => Offered::Accepted { id, evicted: None },
-        Pushed::Duplicate(id) => Offered::Duplicate(id),
-    };
-    pushed.into_iter().map(offered).collect()
 }

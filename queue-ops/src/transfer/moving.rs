@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Backend, Cancelled, Error, Leasing, MessageId, Offered, Page, Peeked, Place, QueueName, Result,
+    Backend, Cancelled, Error, Leasing, MessageId, Page, Peeked, Place, Pushed, QueueName, Result,
     limits,
 };
 
@@ -136,7 +136,7 @@ impl Move<'_> {
         let answers = self.target.push(messages).await?;
         self.moved.add(&answers);
         let there = messages.iter().zip(&answers);
-        let there = there.filter(|(_, answer)| **answer != Offered::Full);
+        let there = there.filter(|(_, answer)| **answer != Pushed::Full);
         let ids: Vec<MessageId> = there.map(|(message, _)| message.id).collect();
         self.moved.in_both += cancel(&*self.present.leasing, &ids).await?;
         (self.progress)(self.moved.pushed + self.moved.pushed_before);

@@ -1,6 +1,6 @@
 //! The actions of operators. Each is written down, also if it fails.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     Form, Json,
@@ -185,6 +185,10 @@ impl Web {
             ("pause", None, _) => leasing.pause().await.map(|()| "paused".to_owned()),
             ("resume", None, _) => leasing.resume().await.map(|()| "resumed".to_owned()),
             ("cancel", Some(id), _) => Ok(format!("{:?}", leasing.cancel_one(id).await?)),
+            ("run", Some(id), _) => {
+                let moved = leasing.reschedule_one(id, Duration::ZERO).await?;
+                Ok(format!("{moved:?}"))
+            }
             ("revive", Some(id), _) => Ok(format!("{:?}", leasing.revive(&[id]).await?)),
             ("discard", Some(id), _) => Ok(format!("{} discarded", leasing.discard(&[id]).await?)),
             ("release", Some(id), Some(token)) => {

@@ -342,7 +342,11 @@ pub(super) async fn message(
         p { (what_next) }
         @if acts {
             @match &found {
-                Found::Present { standing: Standing::Ready | Standing::Delayed { .. }, .. } => {
+                Found::Present { standing: Standing::Ready, .. } => {
+                    (act(&own, "cancel", "Cancel it", &[]))
+                }
+                Found::Present { standing: Standing::Delayed { .. }, .. } => {
+                    (act(&own, "run", "Run it now", &[]))
                     (act(&own, "cancel", "Cancel it", &[]))
                 }
                 Found::Dead { .. } => {

@@ -178,7 +178,7 @@ async fn dead_letters_are_chosen_by_id_cause_reason_or_all() {
             (&[1][..], &[5, 6, 7][..])
         );
     }
-    site.queues.reliable::<u64>("empty").await.unwrap();
+    site.queues.reliable("empty").open::<u64>().await.unwrap();
     let said = site.run("dead revive empty --all --yes");
     assert_eq!(
         (said.all().as_str(), said.status),
@@ -192,7 +192,12 @@ async fn a_letter_without_attempts_left_is_chosen_by_its_failure() {
     let site = Site::start().await;
     let mut config = ReliableConfig::default();
     config.leasing.max_attempts = 1;
-    let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+    let orders = site
+        .queues
+        .reliable("orders")
+        .config(config)
+        .open::<u64>()
+        .await;
     let orders = orders.unwrap();
     for reason in ["no article 7", "card declined"] {
         orders.push(&1).await.unwrap();
@@ -247,11 +252,18 @@ async fn a_rate_stops_at_the_first_that_dies_again_and_not_for_want_of_room() {
     let config = BoundedConfig::new(5);
     let orders = site
         .queues
-        .bounded_with::<u64>("orders", &config)
+        .bounded("orders", config.capacity)
+        .config(config)
+        .open::<u64>()
         .await
         .unwrap();
     for order in 0..4 {
-        orders.push(&order, Overflow::Reject).await.unwrap();
+        orders
+            .push(&order, Overflow::Reject)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
     let bury = async |count: usize| {
         for _ in 0..count {
@@ -261,7 +273,12 @@ async fn a_rate_stops_at_the_first_that_dies_again_and_not_for_want_of_room() {
     };
     bury(4).await;
     for order in 0..3 {
-        orders.push(&order, Overflow::Reject).await.unwrap();
+        orders
+            .push(&order, Overflow::Reject)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
     let said = site.run("dead revive orders --all --yes --per-second 100");
     assert_eq!(
@@ -310,7 +327,7 @@ async fn a_rate_stops_at_the_first_that_dies_again_and_not_for_want_of_room() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_are_whole_in_json() {
     let site = Site::start().await;
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let hostile = "\u{1b}[2J\u{7f}\u{9b}\u{202e}\n".repeat(30);
     let bodies = [
         "x".repeat(5_000).into_bytes(),

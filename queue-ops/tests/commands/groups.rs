@@ -29,7 +29,9 @@ async fn a_group_is_paused_resumed_and_ruled_and_others_are_not() {
     let config = GroupedConfig::loose(9);
     let orders = site
         .queues
-        .grouped_with::<u64>("orders", &config)
+        .grouped("orders")
+        .config(config)
+        .open::<u64>()
         .await
         .unwrap();
     for key in ["a", "b", "-c", HOSTILE] {
@@ -123,7 +125,7 @@ async fn a_group_is_paused_resumed_and_ruled_and_others_are_not() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_number_at_once_is_refused_in_strict_order_and_groups_on_other_kinds() {
     let site = Site::start().await;
-    let orders = site.queues.grouped::<u64>("orders").await.unwrap();
+    let orders = site.queues.grouped("orders").open::<u64>().await.unwrap();
     orders.push(&1, "a").await.unwrap();
     let said = site.run("rule orders a --at-once 2 --for-ms 5000");
     assert!(
@@ -131,7 +133,7 @@ async fn a_number_at_once_is_refused_in_strict_order_and_groups_on_other_kinds()
         "{said:?}"
     );
     assert_eq!(group(&site, "orders", "a").await.unwrap().rule_ends, None);
-    site.queues.reliable::<u64>("plain").await.unwrap();
+    site.queues.reliable("plain").open::<u64>().await.unwrap();
     for command in [
         "groups plain",
         "pause plain --group a --for-ms 5",
@@ -148,7 +150,7 @@ async fn a_number_at_once_is_refused_in_strict_order_and_groups_on_other_kinds()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn groups_are_listed_with_their_keys_as_they_are() {
     let site = Site::start().await;
-    let orders = site.queues.grouped::<u64>("orders").await.unwrap();
+    let orders = site.queues.grouped("orders").open::<u64>().await.unwrap();
     orders
         .push_all(&[(1, HOSTILE), (2, HOSTILE), (3, "b")])
         .await

@@ -19,12 +19,12 @@ fn length(site: &Site, command: &str) -> usize {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_listing_shows_as_many_as_were_asked_for_and_says_if_there_are_more() {
     let site = Site::start().await;
-    let orders = site.queues.grouped::<usize>("orders").await.unwrap();
+    let orders = site.queues.grouped("orders").open::<usize>().await.unwrap();
     let keyed: Vec<_> = (0..COUNT)
-        .map(|n| Keyed::new(n.to_string(), format!("{n:04}")))
+        .map(|n| Push::from(n.to_string()).with_group(format!("{n:04}")))
         .collect();
     for batch in keyed.chunks(limits::MAX_BATCH) {
-        orders.queue().push_keyed(batch).await.unwrap();
+        orders.queue().push(batch).await.unwrap();
     }
     let check = |list: &str| {
         for (limit, shown) in [

@@ -53,7 +53,8 @@ async fn an_option_is_kept_or_refused_by_each_kind() {
             if let Some((option, kinds)) = refused {
                 let option = option.split('=').next().unwrap();
                 let words = format!(
-                    "qk: `{queue}` is a {kind} queue, and {option} is for {} queues: leave it out; nothing was pushed",
+                    "qk: queue {queue}: a push with a {} on a {kind} queue, which has none: leave it out, or use a {} queue",
+                    option.trim_start_matches('-'),
                     kinds[0]
                 );
                 assert_eq!((said.all(), said.status), (words, 2), "{given:?}");

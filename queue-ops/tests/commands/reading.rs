@@ -89,7 +89,7 @@ async fn a_standstill_is_told_from_trouble_by_the_status() {
         assert_eq!(site.run(command).status, standstill, "{command}");
         site.leasing("orders").await.resume().await.unwrap();
     }
-    site.queues.reliable::<u64>("well").await.unwrap();
+    site.queues.reliable("well").open::<u64>().await.unwrap();
     for command in ["why well", "why well --standstill"] {
         assert_eq!(site.run(command).status, 0, "{command}");
     }
@@ -99,7 +99,7 @@ async fn a_standstill_is_told_from_trouble_by_the_status() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_expected_settings_are_one_command() {
     let site = Site::start().await;
-    site.queues.reliable::<u64>("orders").await.unwrap();
+    site.queues.reliable("orders").open::<u64>().await.unwrap();
     let said = site.run("why orders --expect max_attempts=7 --expect at_once=2");
     let line = said.out.lines().next().unwrap();
     assert!(
@@ -265,7 +265,7 @@ async fn counters_consumers_and_messages_are_shown_as_they_are() {
         site.run("show orders 5").all(),
         "gone: acked, cancelled or dropped, and no result is kept"
     );
-    let none = site.queues.reliable::<u64>("none").await.unwrap();
+    let none = site.queues.reliable("none").open::<u64>().await.unwrap();
     assert_eq!(site.run("consumers none").status, 1);
     drop(none);
 }

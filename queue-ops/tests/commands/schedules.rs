@@ -7,7 +7,7 @@ use crate::site::{HOUR, Site};
 
 /// Two schedules in each of two rings.
 async fn make(site: &Site, ring: &str) -> Schedules {
-    site.queues.reliable::<u64>("orders").await.unwrap();
+    site.queues.reliable("orders").open::<u64>().await.unwrap();
     let schedules = Schedules::open(&site.queues, ring).await.unwrap();
     let mut scheduler = Scheduler::new(&schedules);
     for name in ["nightly", "hourly"] {
@@ -131,7 +131,7 @@ async fn a_schedule_is_changed_in_its_ring_and_others_are_not() {
         "{said:?}"
     );
     // A queue that they do not push to has no finding about them.
-    site.queues.reliable::<u64>("others").await.unwrap();
+    site.queues.reliable("others").open::<u64>().await.unwrap();
     let said = site.run("why others --schedules own");
     assert!(
         !said.out.contains("nightly") && said.status == 0,

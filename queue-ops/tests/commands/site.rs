@@ -114,7 +114,7 @@ impl Site {
     /// Makes a queue of ten messages. 1 waits for its retry, and 2 to 4 are dead. `web-1` has 5 and 6, `web 2` has 7,
     /// and 8 to 10 are ready.
     pub(crate) async fn ten(&self, queue: &str) -> State {
-        let orders = self.queues.reliable::<u64>(queue).await.unwrap();
+        let orders = self.queues.reliable(queue).open::<u64>().await.unwrap();
         let batch: Vec<_> = (1..=10).map(|n| Push::new(format!("order {n}"))).collect();
         orders.queue().push(&batch).await.unwrap();
         let mut receipts = Vec::new();

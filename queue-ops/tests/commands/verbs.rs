@@ -11,7 +11,7 @@ struct Case(&'static str, i32, &'static str, Change);
 
 const NOTHING: Change = |_| {};
 
-const CASES: [Case; 38] = [
+const CASES: [Case; 45] = [
     Case(
         "pause Q",
         0,
@@ -145,6 +145,37 @@ const CASES: [Case; 38] = [
     ),
     Case("cancel Q 99", 1, "99: never was", NOTHING),
     Case("cancel Q", 2, "…<IDS>...…", NOTHING),
+    Case("run Q 1", 0, "1 of 1 due now", |q| {
+        q.delayed.clear();
+        q.ready.push(1);
+    }),
+    Case(
+        "run Q 1 5 8 2 99",
+        1,
+        "5: too late: it is not delayed\n8: too late: it is not delayed\n2: too late: it is not delayed\n99: too late: it is not delayed\n1 of 5 due now",
+        |q| {
+            q.delayed.clear();
+            q.ready.push(1);
+        },
+    ),
+    Case(
+        "run Q --all-delayed",
+        1,
+        "would make 1 delayed message due now: say --yes",
+        NOTHING,
+    ),
+    Case("run Q --all-delayed --yes", 0, "1 of 1 due now", |q| {
+        q.delayed.clear();
+        q.ready.push(1);
+    }),
+    Case(
+        "run Q --all-delayed --reason another --yes",
+        1,
+        "no such message is delayed",
+        NOTHING,
+    ),
+    Case("run Q --reason another", 2, "…--all-delayed…", NOTHING),
+    Case("run Q", 2, "…<IDS>...…", NOTHING),
     Case(
         "reconfigure Q max_attempts=7 dead_letter_cap=9",
         0,
@@ -251,7 +282,7 @@ async fn a_queue_is_removed_and_is_gone() {
         (said.all().as_str(), said.status),
         ("there was no such queue", 1)
     );
-    let idle = site.queues.reliable::<u64>("idle").await.unwrap();
+    let idle = site.queues.reliable("idle").open::<u64>().await.unwrap();
     idle.push(&1).await.unwrap();
     let said = site.run("remove idle");
     let would =
@@ -301,7 +332,7 @@ async fn reasons_are_kept() {
 async fn thousands_of_messages_are_settled_and_removed() {
     const COUNT: usize = 2_300;
     let site = Site::start().await;
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     orders.push_all(&vec![1; COUNT]).await.unwrap();
     let holder = || Some(Holder::new("vm").unwrap());
     let mut left = COUNT;
@@ -395,7 +426,7 @@ async fn each_setting_of_each_kind_is_changed_and_the_others_stay() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ring_and_a_queue_that_is_not_there_are_named() {
     let site = Site::start().await;
-    site.queues.rotating::<u64>("ring").await.unwrap();
+    site.queues.rotating("ring").open::<u64>().await.unwrap();
     for command in [
         "pause Q",
         "resume Q",

@@ -57,7 +57,7 @@ impl Drop for Page {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_shows_the_schedules_of_the_ring_that_was_named() {
     let site = Site::start().await;
-    site.queues.reliable::<u64>("orders").await.unwrap();
+    site.queues.reliable("orders").open::<u64>().await.unwrap();
     for (ring, name) in [("schedules", "nightly"), ("own", "hourly")] {
         let schedules = Schedules::open(&site.queues, ring).await.unwrap();
         let mut scheduler = Scheduler::new(&schedules);

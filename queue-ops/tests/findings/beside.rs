@@ -24,7 +24,7 @@ async fn register(site: &Site, holder: &str, queues: &[&str], beat: Duration) {
 #[tokio::test(start_paused = true)]
 async fn a_paused_queue_is_not_called_a_queue_without_consumers() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 3).await;
     orders.queue().pause().await.unwrap();
     site.at(400_000).await;
@@ -36,7 +36,7 @@ async fn a_paused_queue_is_not_called_a_queue_without_consumers() {
 #[tokio::test(start_paused = true)]
 async fn a_queue_that_gets_shorter_between_two_looks_does_not_stand_still() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 3).await;
     site.at(2_000).await;
     assert_eq!(site.problems().await, [Problem::NoConsumer]);
@@ -52,7 +52,7 @@ async fn a_queue_that_gets_shorter_between_two_looks_does_not_stand_still() {
 #[tokio::test(start_paused = true)]
 async fn a_healthy_queue_says_how_many_consumers_wait() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     for waiting in ["0 consumers wait", "1 consumer waits", "2 consumers wait"] {
         let numbers = "0 ready, 0 delayed, 0 leased, 0 dead, 0 acked";
         let said = format!("nothing is wrong: {numbers}; {waiting}");
@@ -67,7 +67,12 @@ async fn a_healthy_queue_says_how_many_consumers_wait() {
 async fn a_limit_is_not_called_a_slow_or_missing_consumer() {
     let site = Site::new();
     let config = ReliableConfig::default().with_at_once(1);
-    let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+    let orders = site
+        .queues
+        .reliable("orders")
+        .config(config)
+        .open::<u64>()
+        .await;
     let orders = orders.unwrap();
     push(&**orders.queue(), 3).await;
     site.at(299_000).await;
@@ -80,7 +85,7 @@ async fn a_limit_is_not_called_a_slow_or_missing_consumer() {
 #[tokio::test(start_paused = true)]
 async fn the_messages_of_a_gone_worker_are_told_from_those_of_a_live_one() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 10).await;
     let short = Duration::from_secs(1);
     register(&site, "gone 1", &["orders"], short).await;
@@ -116,7 +121,7 @@ async fn the_messages_of_a_gone_worker_are_told_from_those_of_a_live_one() {
 #[tokio::test(start_paused = true)]
 async fn a_consumer_has_its_longest_lease_and_the_end_that_comes_next() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 4).await;
     for (time, minutes, holder) in [
         (0, 20, "web 1"),
@@ -146,7 +151,7 @@ async fn a_consumer_has_its_longest_lease_and_the_end_that_comes_next() {
 #[tokio::test(start_paused = true)]
 async fn the_worker_that_was_killed_last_is_named() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let short = Duration::from_secs(1);
     register(&site, "first", &["orders"], short).await;
     site.at(60_000).await;
@@ -165,7 +170,7 @@ async fn the_worker_that_was_killed_last_is_named() {
 #[tokio::test(start_paused = true)]
 async fn the_group_that_waits_longest_is_named() {
     let site = Site::new();
-    let orders = site.queues.grouped::<u64>("orders").await.unwrap();
+    let orders = site.queues.grouped("orders").open::<u64>().await.unwrap();
     orders.push(&1, "b").await.unwrap();
     orders.queue().pause_group("b", HOUR).await.unwrap();
     site.at(2_000).await;
@@ -190,7 +195,7 @@ async fn the_group_that_waits_longest_is_named() {
 #[tokio::test(start_paused = true)]
 async fn one_failed_message_is_shown_with_the_attempts_that_it_has_left() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 1).await;
     for (time, delay, reason) in [
         (0, 1, "the bank is closed"),
@@ -211,7 +216,7 @@ async fn one_failed_message_is_shown_with_the_attempts_that_it_has_left() {
 #[tokio::test(start_paused = true)]
 async fn of_several_failed_messages_the_next_try_is_shown() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 3).await;
     let receipts = lease(&**orders.queue(), 3, HOUR, "").await;
     let retries = receipts.iter().zip([900, 300, 600]);
@@ -230,7 +235,7 @@ async fn of_several_failed_messages_the_next_try_is_shown() {
 #[tokio::test(start_paused = true)]
 async fn bodies_that_do_not_decode_are_told_from_other_failures() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 6).await;
     let receipts = lease(&**orders.queue(), 6, HOUR, "").await;
     let unknown = "cannot decode: unknown variant `ShipTo`";
@@ -255,7 +260,7 @@ async fn bodies_that_do_not_decode_are_told_from_other_failures() {
 #[tokio::test(start_paused = true)]
 async fn the_headline_is_the_worst_finding() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 3).await;
     let receipts = lease(&**orders.queue(), 2, HOUR, "").await;
     settle(
@@ -281,7 +286,12 @@ async fn the_headline_is_the_worst_finding() {
 async fn trouble_comes_before_a_note_of_another_kind() {
     let site = Site::new();
     let config = ReliableConfig::default().with_at_once(1);
-    let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+    let orders = site
+        .queues
+        .reliable("orders")
+        .config(config)
+        .open::<u64>()
+        .await;
     let orders = orders.unwrap();
     push(&**orders.queue(), 3).await;
     let receipts = lease(&**orders.queue(), 1, MINUTE, "").await;
@@ -309,9 +319,19 @@ async fn one_use_of_a_list_makes_it_a_queue() {
     ];
     for (number, used) in uses.into_iter().enumerate() {
         let site = Site::new();
-        let orders = site.queues.bounded::<u64>("orders", 2).await.unwrap();
+        let orders = site
+            .queues
+            .bounded("orders", 2)
+            .open::<u64>()
+            .await
+            .unwrap();
         for order in 0..4 {
-            orders.push(&order, Overflow::DropOldest).await.unwrap();
+            orders
+                .push(&order, Overflow::DropOldest)
+                .await
+                .unwrap()
+                .id()
+                .unwrap();
         }
         site.at(2_000).await;
         assert_eq!(site.problems().await, [], "{number}");
@@ -327,9 +347,19 @@ async fn one_use_of_a_list_makes_it_a_queue() {
 #[tokio::test(start_paused = true)]
 async fn a_list_for_which_producers_wait_is_full() {
     let site = Site::new();
-    let orders = site.queues.bounded::<u64>("orders", 2).await.unwrap();
+    let orders = site
+        .queues
+        .bounded("orders", 2)
+        .open::<u64>()
+        .await
+        .unwrap();
     for order in 0..4 {
-        orders.push(&order, Overflow::DropOldest).await.unwrap();
+        orders
+            .push(&order, Overflow::DropOldest)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
     site.at(2_000).await;
     assert_eq!(site.find(Problem::Full).await, None);
@@ -347,7 +377,7 @@ async fn a_list_for_which_producers_wait_is_full() {
 #[tokio::test(start_paused = true)]
 async fn an_empty_queue_says_what_became_of_its_messages() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 4).await;
     let receipts = lease(&**orders.queue(), 4, HOUR, "").await;
     settle(
@@ -374,7 +404,12 @@ async fn failures_are_grouped_by_cause_the_largest_first() {
     let reasons = [
         "z 1", "a 1", "z 2", "z 3", "b 1", "a 2", "z 4", "z 5", "z 6",
     ];
-    let orders = Site::new().queues.reliable::<u64>("orders").await.unwrap();
+    let orders = Site::new()
+        .queues
+        .reliable("orders")
+        .open::<u64>()
+        .await
+        .unwrap();
     push(&**orders.queue(), reasons.len()).await;
     let receipts = lease(&**orders.queue(), reasons.len(), HOUR, "").await;
     let buried = receipts.iter().zip(reasons);

@@ -15,7 +15,7 @@ async fn sampled(sampler: &mut Sampler) -> Sample {
 #[tokio::test(start_paused = true)]
 async fn each_way_to_fail_counts_as_a_failure() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let backend = Arc::clone(site.queues.backend());
     let mut sampler = Sampler::new(backend, 10.try_into().unwrap());
     assert_eq!(sampled(&mut sampler).await.rates, []);
@@ -42,7 +42,7 @@ async fn each_way_to_fail_counts_as_a_failure() {
 #[tokio::test(start_paused = true)]
 async fn a_queue_stands_still_since_the_sample_after_which_nothing_moved() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let backend = Arc::clone(site.queues.backend());
     let mut sampler = Sampler::new(backend, 10.try_into().unwrap());
     push(&**orders.queue(), 3).await;

@@ -24,7 +24,7 @@ async fn bury(queue: &dyn ReliableQueue, count: usize, reason: &str) {
 #[tokio::test(start_paused = true)]
 async fn new_dead_letters_are_seen_behind_old_ones() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     bury(&**orders.queue(), 1_500, "the bank is closed").await;
     site.at(7_200_000).await;
     bury(&**orders.queue(), 5_000, "order 7: no article").await;
@@ -41,7 +41,12 @@ async fn more_dead_letters_than_are_read_are_called_a_sample() {
     for (count, is_sample) in [(MOST, false), (MOST + 1, true)] {
         let site = Site::new();
         let config = ReliableConfig::default().with_dead_letter_cap(20_000);
-        let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+        let orders = site
+            .queues
+            .reliable("orders")
+            .config(config)
+            .open::<u64>()
+            .await;
         let orders = orders.unwrap();
         bury(&**orders.queue(), count, "no article").await;
         site.at(7_200_000).await;
@@ -67,7 +72,7 @@ async fn more_dead_letters_than_are_read_are_called_a_sample() {
 #[tokio::test(start_paused = true)]
 async fn long_leases_are_seen_behind_fresh_ones() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 2_600).await;
     for (count, time, holder) in [(11, Duration::from_secs(30), "web-1"), (9, LONG, "vm-2")] {
         for _ in 0..count {
@@ -89,7 +94,7 @@ async fn long_leases_are_seen_behind_fresh_ones() {
 #[tokio::test(start_paused = true)]
 async fn failed_messages_are_counted_and_the_largest_group_is_named() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     for (count, reason, delay) in [
         (130, "the bank is closed", 600),
         (1_200, "422: unknown article", 900),
@@ -117,7 +122,7 @@ async fn failed_messages_are_counted_and_the_largest_group_is_named() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_due_time_is_seen_behind_right_ones() {
     let site = Site::new();
-    let orders = site.queues.delay::<u64>("orders").await.unwrap();
+    let orders = site.queues.delay("orders").open::<u64>().await.unwrap();
     for order in 0..2_500 {
         orders.push(&order, HOUR).await.unwrap();
     }
@@ -135,11 +140,11 @@ async fn a_wrong_due_time_is_seen_behind_right_ones() {
 async fn a_sample_of_delayed_messages_is_called_one_and_is_no_trouble() {
     for (count, sampled) in [(MOST, 0), (MOST + 1, 1)] {
         let site = Site::new();
-        let orders = site.queues.delay::<u64>("orders").await.unwrap();
-        let batch = vec![Scheduled::new("1", HOUR); limits::MAX_BATCH];
+        let orders = site.queues.delay("orders").open::<u64>().await.unwrap();
+        let batch = vec![Push::from("1").with_due(HOUR); limits::MAX_BATCH];
         for start in (0..count).step_by(limits::MAX_BATCH) {
             let batch = &batch[..limits::MAX_BATCH.min(count - start)];
-            orders.queue().schedule(batch).await.unwrap();
+            orders.queue().push(batch).await.unwrap();
         }
         let why = site.why().await;
         assert!(why.is_healthy(), "{}", why.headline());
@@ -155,7 +160,12 @@ async fn a_sample_of_delayed_messages_is_called_one_and_is_no_trouble() {
 async fn a_parked_group_is_seen_behind_groups_that_may_run() {
     let site = Site::new();
     let config = GroupedConfig::default().with_on_death(OnDeath::Park);
-    let orders = site.queues.grouped_with::<u64>("orders", &config).await;
+    let orders = site
+        .queues
+        .grouped("orders")
+        .config(config)
+        .open::<u64>()
+        .await;
     let orders = orders.unwrap();
     orders
         .push_all(&[(1, "the last"), (2, "the last")])
@@ -193,7 +203,7 @@ async fn a_parked_group_is_seen_behind_groups_that_may_run() {
 #[tokio::test(start_paused = true)]
 async fn a_place_without_messages_costs_no_page() {
     let site = Site::new();
-    site.queues.reliable::<u64>("orders").await.unwrap();
+    site.queues.reliable("orders").open::<u64>().await.unwrap();
     let why = site.why().await;
     assert!(why.is_healthy());
     assert_eq!(why.findings.len(), 1, "{:?}", why.findings);

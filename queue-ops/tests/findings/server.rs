@@ -15,7 +15,7 @@ async fn about(change: impl FnOnce(&mut ServerFacts)) -> Vec<Finding> {
     let mut backend = Told::new();
     backend.server = Some(server);
     let site = Site::on(backend);
-    site.queues.reliable::<u64>("orders").await.unwrap();
+    site.queues.reliable("orders").open::<u64>().await.unwrap();
     let found = site.why().await.findings.into_iter();
     found.filter(|one| one.problem != Problem::Empty).collect()
 }

@@ -24,7 +24,7 @@ const STANDSTILL: Option<Severity> = Some(Severity::Standstill);
 #[tokio::test(start_paused = true)]
 async fn a_missing_consumer_is_named_after_a_second() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 2).await;
     let found = severities(&site, Problem::NoConsumer, &[999, 1_000]).await;
     assert_eq!(found, [None, STANDSTILL]);
@@ -44,7 +44,7 @@ async fn a_missing_consumer_is_named_after_a_second() {
 #[tokio::test(start_paused = true)]
 async fn consumers_are_too_slow_after_five_minutes() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 2).await;
     site.at(299_000).await;
     lease(&**orders.queue(), 1, Duration::from_secs(30), "").await;
@@ -60,7 +60,12 @@ async fn consumers_are_too_slow_after_five_minutes() {
 async fn a_limit_is_trouble_once_messages_wait_for_over_a_minute() {
     let site = Site::new();
     let config = ReliableConfig::default().with_at_once(2);
-    let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+    let orders = site
+        .queues
+        .reliable("orders")
+        .config(config)
+        .open::<u64>()
+        .await;
     let orders = orders.unwrap();
     push(&**orders.queue(), 3).await;
     lease(&**orders.queue(), 1, HOUR, "").await;
@@ -78,7 +83,12 @@ async fn a_rate_is_a_standstill_if_the_next_comes_in_over_a_minute() {
     for (millis, severity) in [(60_000, NOTE), (60_001, STANDSTILL)] {
         let site = Site::new();
         let config = ReliableConfig::default().with_rate(1, Duration::from_millis(millis));
-        let orders = site.queues.reliable_with::<u64>("orders", &config).await;
+        let orders = site
+            .queues
+            .reliable("orders")
+            .config(config)
+            .open::<u64>()
+            .await;
         let orders = orders.unwrap();
         push(&**orders.queue(), 2).await;
         assert_eq!(site.find(Problem::LimitReached).await, None, "one may");
@@ -98,7 +108,7 @@ async fn a_rate_is_a_standstill_if_the_next_comes_in_over_a_minute() {
 async fn a_lease_is_long_over_an_hour() {
     for (millis, severity) in [(3_600_000, None), (3_600_001, STANDSTILL)] {
         let site = Site::new();
-        let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+        let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
         push(&**orders.queue(), 1).await;
         lease(&**orders.queue(), 1, Duration::from_millis(millis), "").await;
         assert_eq!(
@@ -115,7 +125,7 @@ async fn a_lease_is_long_over_an_hour() {
 #[tokio::test(start_paused = true)]
 async fn a_long_lease_beside_a_short_one_is_no_standstill() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 2).await;
     lease(&**orders.queue(), 1, LONG, "").await;
     assert_eq!(
@@ -139,7 +149,7 @@ async fn a_long_lease_beside_a_short_one_is_no_standstill() {
 #[tokio::test(start_paused = true)]
 async fn a_lease_is_long_over_a_minute_while_messages_starve() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 2).await;
     lease(&**orders.queue(), 1, Duration::from_millis(1_360_001), "").await;
     let times = [60_000, 60_001, 300_000, 300_001, 1_300_000, 1_300_001];
@@ -159,7 +169,7 @@ async fn a_lease_is_long_over_a_minute_while_messages_starve() {
 #[tokio::test(start_paused = true)]
 async fn nothing_starves_while_a_consumer_waits() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 2).await;
     lease(&**orders.queue(), 1, Duration::from_secs(1_200), "").await;
     orders.queue().pause().await.unwrap();
@@ -178,7 +188,7 @@ async fn nothing_starves_where_consumers_are_not_counted() {
     let mut backend = Told::new();
     backend.counts_nobody = true;
     let site = Site::on(backend);
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 2).await;
     lease(&**orders.queue(), 1, HOUR, "").await;
     site.at(300_001).await;
@@ -188,7 +198,7 @@ async fn nothing_starves_where_consumers_are_not_counted() {
 #[tokio::test(start_paused = true)]
 async fn held_groups_are_named_after_a_second_and_are_trouble_after_a_minute() {
     let site = Site::new();
-    let orders = site.queues.grouped::<u64>("orders").await.unwrap();
+    let orders = site.queues.grouped("orders").open::<u64>().await.unwrap();
     orders
         .push_all(&[(1, "a"), (2, "a"), (3, "b")])
         .await
@@ -222,7 +232,12 @@ async fn a_group_is_busy_with_more_than_half_of_the_leases() {
     ] {
         let site = Site::new();
         let config = GroupedConfig::loose(100);
-        let orders = site.queues.grouped_with::<u64>("orders", &config).await;
+        let orders = site
+            .queues
+            .grouped("orders")
+            .config(config)
+            .open::<u64>()
+            .await;
         let orders = orders.unwrap();
         for (group, count) in [("big", own), ("other", others)] {
             for _ in 0..count {
@@ -278,7 +293,7 @@ async fn a_due_time_is_wrong_over_twenty_years_ahead() {
         (2 * 365 * 86_400_000_000, Some("")),
     ] {
         let site = Site::new();
-        let orders = site.queues.delay::<u64>("orders").await.unwrap();
+        let orders = site.queues.delay("orders").open::<u64>().await.unwrap();
         orders.push(&1, HOUR).await.unwrap();
         orders.push(&1, Duration::from_millis(delay)).await.unwrap();
         let found = site.find(Problem::WrongUnit).await;
@@ -301,7 +316,7 @@ async fn a_due_time_is_wrong_over_twenty_years_ahead() {
 #[tokio::test(start_paused = true)]
 async fn dead_letters_are_new_for_an_hour() {
     let site = Site::new();
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     push(&**orders.queue(), 1).await;
     let receipts = lease(&**orders.queue(), 1, HOUR, "").await;
     settle(
@@ -320,7 +335,7 @@ async fn a_clock_went_back_from_two_seconds_on() {
         let mut backend = Told::new();
         backend.behind = Duration::from_millis(behind);
         let site = Site::on(backend);
-        let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+        let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
         push(&**orders.queue(), 2).await;
         lease(&**orders.queue(), 1, Duration::from_secs(30), "").await;
         let found = site.find(Problem::ClockWentBack).await;
@@ -334,12 +349,27 @@ async fn a_clock_went_back_from_two_seconds_on() {
 #[tokio::test(start_paused = true)]
 async fn a_bounded_queue_is_full_with_its_last_place() {
     let site = Site::new();
-    let orders = site.queues.bounded::<u64>("orders", 3).await.unwrap();
+    let orders = site
+        .queues
+        .bounded("orders", 3)
+        .open::<u64>()
+        .await
+        .unwrap();
     for order in 0..2 {
-        orders.push(&order, Overflow::Reject).await.unwrap();
+        orders
+            .push(&order, Overflow::Reject)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
     assert_eq!(site.find(Problem::Full).await, None);
-    orders.push(&2, Overflow::Reject).await.unwrap();
+    orders
+        .push(&2, Overflow::Reject)
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let full = site.find(Problem::Full).await.unwrap();
     assert_eq!(full.to_string(), "full: 3 of 3, no consumer");
     assert_eq!(full.severity, Severity::Standstill);

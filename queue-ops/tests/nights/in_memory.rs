@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{LeasingExt, Overflow, Partitioned, Push, Queues, ReliableQueueExt, Timestamp};
+use queue_core::{LeasingExt, Overflow, Partitioned, Push, Queues, Timestamp};
 use queue_memory::MemoryBackend;
 use queue_ops::{Problem, Severity, diagnose};
 use queue_worker::Worker;
@@ -48,7 +48,7 @@ async fn a_night_of_a_partitioned_queue_is_named() {
         "{line}"
     );
     // One consumer waits at all partitions.
-    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
     orders.queue().purge_all().await.unwrap();
     let waiting = tokio::spawn(async move { orders.receive(HOUR, HOUR).await.map(drop) });
     sleep(Duration::from_secs(1)).await;
@@ -62,7 +62,7 @@ async fn a_night_of_a_partitioned_queue_is_named() {
 #[tokio::test(start_paused = true)]
 async fn a_killed_worker_is_named() {
     let queues = Queues::new(MemoryBackend::starting_at(START));
-    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
     orders.push_all(&[1, 2]).await.unwrap();
     let worker = Worker::new(orders)
         .lease(2 * HOUR)
@@ -116,7 +116,7 @@ async fn a_killed_worker_is_named() {
 #[tokio::test(start_paused = true)]
 async fn messages_that_a_killed_holder_has_are_named_while_others_wait() {
     let queues = Queues::new(MemoryBackend::starting_at(START));
-    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
     orders.push_all(&[1, 2, 3]).await.unwrap();
     let two = 2.try_into().unwrap();
     let leased = orders.queue().settle_and_lease(&[], two, HOUR, None);
@@ -148,9 +148,14 @@ async fn messages_that_a_killed_holder_has_are_named_while_others_wait() {
 #[tokio::test(start_paused = true)]
 async fn a_list_that_is_only_shown_has_no_findings() {
     let queues = Queues::new(MemoryBackend::starting_at(START));
-    let gifts = queues.bounded::<u64>("gifts", 10).await.unwrap();
+    let gifts = queues.bounded("gifts", 10).open::<u64>().await.unwrap();
     for gift in 0..25 {
-        gifts.push(&gift, Overflow::DropOldest).await.unwrap();
+        gifts
+            .push(&gift, Overflow::DropOldest)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
     sleep(HOUR).await;
     let findings = async || diagnose(&**queues.backend(), "gifts").await.unwrap();
@@ -181,7 +186,7 @@ async fn a_queue_that_is_not_there_is_named() {
 async fn a_queue_under_load_has_no_findings() {
     for pause in [1, 40, 250] {
         let queues = Queues::new(MemoryBackend::starting_at(START));
-        let orders = queues.reliable::<u64>("orders").await.unwrap();
+        let orders = queues.reliable("orders").open::<u64>().await.unwrap();
         let producer = orders.clone();
         let producing = tokio::spawn(async move {
             for order in 0.. {
@@ -215,8 +220,14 @@ async fn a_queue_under_load_has_no_findings() {
 #[tokio::test(start_paused = true)]
 async fn a_diagnosis_is_data() {
     let queues = Queues::new(MemoryBackend::starting_at(START));
-    let orders = queues.reliable::<u64>("orders").await.unwrap();
-    orders.queue().push_one(Push::new("1")).await.unwrap();
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
+    orders
+        .queue()
+        .push_one(Push::new("1"))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     orders.queue().pause().await.unwrap();
     let diagnosis = diagnose(&**queues.backend(), "orders").await.unwrap();
     let json = serde_json::to_value(&diagnosis).unwrap();

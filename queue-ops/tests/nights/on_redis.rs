@@ -103,7 +103,8 @@ async fn a_queue_under_load_has_no_findings() {
     let server = Server::start().unwrap();
     let orders = queues(&server)
         .await
-        .reliable::<u64>("orders")
+        .reliable("orders")
+        .open::<u64>()
         .await
         .unwrap();
     let worker = queue_worker::Worker::new(orders.clone())
@@ -155,7 +156,11 @@ async fn a_clock_that_went_back_is_named() {
         .connect()
         .await
         .unwrap();
-    let orders = Queues::new(ahead).reliable::<u64>("orders").await.unwrap();
+    let orders = Queues::new(ahead)
+        .reliable("orders")
+        .open::<u64>()
+        .await
+        .unwrap();
     orders.push(&1).await.unwrap();
     orders
         .receive(Duration::from_secs(30), Duration::ZERO)
@@ -173,7 +178,8 @@ async fn a_configuration_that_differs_is_named() {
     let server = Server::start().unwrap();
     queues(&server)
         .await
-        .reliable::<u64>("orders")
+        .reliable("orders")
+        .open::<u64>()
         .await
         .unwrap();
     let why = ["why", "orders", "--expect", "max_attempts=7"];
@@ -205,7 +211,7 @@ async fn a_configuration_that_differs_is_named() {
 async fn a_disabled_schedule_is_named() {
     let server = Server::start().unwrap();
     let queues = queues(&server).await;
-    queues.reliable::<u64>("orders").await.unwrap();
+    queues.reliable("orders").open::<u64>().await.unwrap();
     let schedules = Schedules::open(&queues, "schedules").await.unwrap();
     let mut scheduler = Scheduler::new(&schedules);
     let nightly = Periodic::cron("nightly", "0 3 * * *", "Europe/Berlin").unwrap();
@@ -239,7 +245,7 @@ async fn a_slot_that_moves_is_named() {
     let cluster = Cluster::start(3, 0, Server::builder()).unwrap();
     let backend = RedisBackend::connect(&cluster.url()).await.unwrap();
     let queues = Queues::new(backend);
-    queues.reliable::<u64>("orders").await.unwrap();
+    queues.reliable("orders").open::<u64>().await.unwrap();
     let slot: u16 = cluster.servers()[0]
         .ask(&["CLUSTER", "KEYSLOT", "qk:{orders}:meta"])
         .unwrap();
@@ -264,7 +270,7 @@ async fn a_slot_that_moves_is_named() {
 async fn a_full_server_is_named() {
     let server = Server::start().unwrap();
     let queues = queues(&server).await;
-    let orders = queues.reliable::<String>("orders").await.unwrap();
+    let orders = queues.reliable("orders").open::<String>().await.unwrap();
     let mut admin = server.connect().unwrap();
     let used: u64 = server
         .info("memory", "used_memory")
@@ -296,7 +302,8 @@ async fn a_missing_right_is_named() {
     let server = Server::start().unwrap();
     let orders = queues(&server)
         .await
-        .reliable::<u64>("orders")
+        .reliable("orders")
+        .open::<u64>()
         .await
         .unwrap();
     orders.push(&1).await.unwrap();
@@ -307,7 +314,8 @@ async fn a_missing_right_is_named() {
         Err(error) => error,
         Ok(backend) => {
             let orders = Queues::new(backend)
-                .reliable::<u64>("orders")
+                .reliable("orders")
+                .open::<u64>()
                 .await
                 .unwrap();
             orders.receive(HOUR, Duration::ZERO).await.unwrap_err()
@@ -339,7 +347,8 @@ async fn the_least_rights_are_enough() {
     let server = Server::start().unwrap();
     queues(&server)
         .await
-        .reliable::<u64>("orders")
+        .reliable("orders")
+        .open::<u64>()
         .await
         .unwrap();
     let rules = queue_redis::access_rules("qk");
@@ -416,7 +425,8 @@ async fn a_replica_is_named() {
     let server = Server::start().unwrap();
     queues(&server)
         .await
-        .reliable::<u64>("orders")
+        .reliable("orders")
+        .open::<u64>()
         .await
         .unwrap();
     let mut admin = server.connect().unwrap();
@@ -476,7 +486,9 @@ async fn hostile_messages_and_a_hanging_server_do_no_harm() {
     config.leasing.max_body = limits::MAX_BATCH_BYTES;
     let queues = queues(&server).await;
     let orders = queues
-        .reliable_with::<String>("orders", &config)
+        .reliable("orders")
+        .config(config)
+        .open::<String>()
         .await
         .unwrap();
     let queue = orders.queue();
@@ -485,13 +497,22 @@ async fn hostile_messages_and_a_hanging_server_do_no_harm() {
     queue
         .push_one(Push::new(hostile).with_headers(headers))
         .await
+        .unwrap()
+        .id()
         .unwrap();
     queue
         .push_one(Push::new(&b"\xff\x00\x1b"[..]))
         .await
+        .unwrap()
+        .id()
         .unwrap();
     let large = vec![b'x'; limits::MAX_BATCH_BYTES - 200];
-    queue.push_one(Push::new(large)).await.unwrap();
+    queue
+        .push_one(Push::new(large))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let held = queue
         .receive_one(HOUR, Duration::ZERO)
         .await

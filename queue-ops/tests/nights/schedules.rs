@@ -42,8 +42,8 @@ async fn each_verb_acts_on_one_schedule_and_says_so() {
     let server = Server::start().unwrap();
     let url = server.url();
     let queues = Queues::new(RedisBackend::connect(&url).await.unwrap());
-    queues.reliable::<u64>("orders").await.unwrap();
-    queues.reliable::<u64>("mail").await.unwrap();
+    queues.reliable("orders").open::<u64>().await.unwrap();
+    queues.reliable("mail").open::<u64>().await.unwrap();
     // No ring is made by a look.
     assert_eq!(said(&url, &["schedules", "ls"]).1, 2);
     for (ring, names) in [("schedules", &["b", "a", "c"][..]), ("others", &["a"])] {

@@ -102,23 +102,25 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
     match night {
         "paused" => {
             let orders = queues
-                .reliable_with::<u64>("orders", &config)
+                .reliable("orders")
+                .config(config)
+                .open::<u64>()
                 .await
                 .unwrap();
             orders.push_all(&[1, 2, 3, 4, 5, 6, 7]).await.unwrap();
             orders.queue().pause().await.unwrap();
         }
         "no consumer" => {
-            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
             orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
         }
         "poison" => {
-            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
             orders.push(&1).await.unwrap();
             fail_all(&**orders.queue(), "422: unknown article").await;
         }
         "hung worker" => {
-            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
             orders.push_all(&(0..50).collect::<Vec<_>>()).await.unwrap();
             let holder = Some(Holder::new("vm, process 26399").unwrap());
             let max = 50.try_into().unwrap();
@@ -130,7 +132,7 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
             assert_eq!(leased.1.deliveries.len(), 50);
         }
         "wrong unit" => {
-            let orders = queues.delay::<u64>("orders").await.unwrap();
+            let orders = queues.delay("orders").open::<u64>().await.unwrap();
             for order in 1..=3 {
                 // Thirty days, in milliseconds.
                 let delay = Duration::from_secs(30 * 86_400 * 1_000);
@@ -138,15 +140,20 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
             }
         }
         "wrong clock" => {
-            let orders = queues.delay::<u64>("orders").await.unwrap();
+            let orders = queues.delay("orders").open::<u64>().await.unwrap();
             let now = queues.backend().now().await.unwrap();
             let since_1970 = Duration::from_millis(now.as_millis());
             orders.push(&1, since_1970).await.unwrap();
         }
         "full" => {
-            let orders = queues.bounded::<u64>("orders", 10).await.unwrap();
+            let orders = queues.bounded("orders", 10).open::<u64>().await.unwrap();
             for order in 0..10 {
-                orders.push(&order, Overflow::Reject).await.unwrap();
+                orders
+                    .push(&order, Overflow::Reject)
+                    .await
+                    .unwrap()
+                    .id()
+                    .unwrap();
             }
             return (0..3)
                 .map(|order: u64| {
@@ -161,7 +168,9 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
         "limited" => {
             let config = config.with_rate(2, 2 * HOUR);
             let orders = queues
-                .reliable_with::<u64>("orders", &config)
+                .reliable("orders")
+                .config(config)
+                .open::<u64>()
                 .await
                 .unwrap();
             orders.push_all(&[1, 2, 3, 4, 5]).await.unwrap();
@@ -174,8 +183,12 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
             })];
         }
         "one tenant takes everything" => {
-            let config = GroupedConfig::loose(100);
-            let orders = queues.grouped_with("orders", &config).await.unwrap();
+            let orders = queues
+                .grouped("orders")
+                .loose(100)
+                .open::<u64>()
+                .await
+                .unwrap();
             orders
                 .push_all(&[1, 2, 3, 4, 5].map(|order: u64| (order, "big")))
                 .await
@@ -186,7 +199,7 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
             }
         }
         "a group waits" => {
-            let orders = queues.grouped("orders").await.unwrap();
+            let orders = queues.grouped("orders").open().await.unwrap();
             orders
                 .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
                 .await
@@ -195,7 +208,7 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
             return waits(orders);
         }
         "a paused group" => {
-            let orders = queues.grouped("orders").await.unwrap();
+            let orders = queues.grouped("orders").open().await.unwrap();
             orders
                 .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
                 .await
@@ -205,7 +218,12 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
         }
         "a parked group" => {
             let ledger = GroupedConfig::default().with_on_death(OnDeath::Park);
-            let orders = queues.grouped_with("orders", &ledger).await.unwrap();
+            let orders = queues
+                .grouped("orders")
+                .config(ledger)
+                .open()
+                .await
+                .unwrap();
             orders
                 .push_all(&[1, 2, 3].map(|order: u64| (order, "order-1")))
                 .await
@@ -215,12 +233,12 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
             return waits(orders);
         }
         "undecodable" => {
-            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
             orders.push_all(&[1, 2, 3]).await.unwrap();
             fail_all(&**orders.queue(), "cannot decode: unknown variant `ShipTo`").await;
         }
         "dead letters" => {
-            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
             orders.push_all(&[1, 2, 3, 4]).await.unwrap();
             for order in 1..=4 {
                 let delivery = orders
@@ -239,7 +257,7 @@ pub(crate) async fn make(queues: &Queues, night: &str) -> Keep {
             }
         }
         "well" => {
-            let orders = queues.reliable::<u64>("orders").await.unwrap();
+            let orders = queues.reliable("orders").open::<u64>().await.unwrap();
             orders.push(&1).await.unwrap();
             let queue = orders.clone();
             return vec![tokio::spawn(async move {

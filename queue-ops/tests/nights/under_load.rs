@@ -73,18 +73,22 @@ async fn push(queue: &AnyQueue, load: Load, number: u64) {
         300 * u64::from(number.is_multiple_of(load.delays)),
     ));
     match queue {
-        AnyQueue::Delay(queue) => queue.schedule_one(push, later).await.map(drop).unwrap(),
+        AnyQueue::Delay(queue) => queue
+            .push_one(push.with_due(later))
+            .await
+            .map(drop)
+            .unwrap(),
         AnyQueue::Priority(queue) => {
             let priority = (number % 5) as i16;
             queue
-                .enqueue_one(push.with_due(later), priority)
+                .push_one(Push::from(push.with_due(later)).with_priority(priority))
                 .await
                 .map(drop)
                 .unwrap();
         }
         AnyQueue::Bounded(queue) => {
             queue
-                .offer_one(push.with_due(later), Overflow::Reject)
+                .push_one(push.with_due(later))
                 .await
                 .map(drop)
                 .unwrap();
@@ -105,7 +109,7 @@ async fn play(backend: Arc<dyn Backend>, seed: u64) {
     let config = QueueConfig::of(load.kind, 100_000);
     let queue = backend.open(&name, &config).await.unwrap();
     let queues = Queues::from(Arc::clone(&backend));
-    let consumer = Consumer::<u64>::new(queue.leasing().unwrap()).named(name.as_str());
+    let consumer = Consumer::<u64>::of(queue.leasing().unwrap(), Json).named(name.as_str());
     let worker = Worker::new(consumer)
         .concurrency(load.slots)
         .register(&queues, "load 1");

@@ -127,7 +127,12 @@ async fn a_busy_group_is_exported_behind_idle_queues() {
 async fn the_rule_and_the_pause_of_a_group_are_told_apart() {
     let site = Site::new();
     let config = GroupedConfig::loose(9);
-    let steps = site.queues.grouped_with::<u64>("steps", &config).await;
+    let steps = site
+        .queues
+        .grouped("steps")
+        .config(config)
+        .open::<u64>()
+        .await;
     let steps = steps.unwrap();
     for key in ["a", "b"] {
         steps.push(&1, key).await.unwrap();

@@ -30,7 +30,12 @@ async fn with_secrets(queues: &Queues) -> Arc<dyn GroupedQueue> {
     let secret = |what: &str| format!("{what} of customer {SECRET} failed");
     for number in 0..5 {
         let key = format!("{SECRET} {}", number / 4);
-        queue.push_keyed_one(push(), key).await.expect("pushes");
+        queue
+            .push_one(push().with_group(key))
+            .await
+            .expect("pushes")
+            .id()
+            .unwrap();
     }
     let mut held = queue
         .receive(4, HOUR, Duration::ZERO)
@@ -149,7 +154,12 @@ async fn an_operator_acts_on_failures_and_groups_that_are_hidden() {
             .await
             .expect("leases");
         let Some(held) = held else {
-            queue.push_keyed_one("m", "k").await.expect("pushes");
+            queue
+                .push_one(Push::from("m").with_group("k"))
+                .await
+                .expect("pushes")
+                .id()
+                .unwrap();
             let held = queue
                 .receive_one(HOUR, Duration::ZERO)
                 .await

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use queue_core::{
     Backend, Bytes, Headers, Holder, KeptResult, Leasing, LeasingExt, Overflow, Push, Queues,
-    ReliableQueueExt, Settled, Settlement, WorkerRecord, WorkerRegistration,
+    Settled, Settlement, WorkerRecord, WorkerRegistration,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::Web;
@@ -599,7 +599,12 @@ async fn groups_show_their_own_state_and_button() {
 async fn a_group_whose_places_are_taken_says_so() {
     let site = Site::new();
     let config = queue_core::GroupedConfig::loose(2);
-    let steps = site.queues.grouped_with::<u64>("steps", &config).await;
+    let steps = site
+        .queues
+        .grouped("steps")
+        .config(config)
+        .open::<u64>()
+        .await;
     let steps = steps.unwrap();
     for key in ["a", "a", "b", "a", "b"] {
         steps.push(&1, key).await.unwrap();
@@ -631,6 +636,8 @@ async fn foreign_text_is_never_markup() {
         queue
             .push_one(Push::new(EVIL).with_headers(headers.clone()))
             .await
+            .unwrap()
+            .id()
             .unwrap();
     }
     let holder = Holder::new("<script>x").ok();
@@ -716,7 +723,7 @@ async fn a_body_is_cut_at_a_character_and_shown_as_it_may_be() {
     ] {
         let site = Site::new();
         let queue = site.reliable("orders").await;
-        queue.push_one(Push::new(body)).await.unwrap();
+        queue.push_one(Push::new(body)).await.unwrap().id().unwrap();
         let page = site.page("/queues/orders/in/ready").await;
         assert_eq!(cells(&page, 0, 6, 7)[0][0], shown);
     }
@@ -795,9 +802,9 @@ async fn each_page_names_its_command_and_its_title() {
 #[tokio::test(start_paused = true)]
 async fn a_queue_shows_its_diagnosis() {
     let queues = Queues::new(MemoryBackend::new());
-    let full = queues.bounded::<u64>("full", 1).await.unwrap();
-    full.push(&1, Overflow::Reject).await.unwrap();
-    let well = queues.reliable::<u64>("well").await.unwrap();
+    let full = queues.bounded("full", 1).open::<u64>().await.unwrap();
+    full.push(&1, Overflow::Reject).await.unwrap().id().unwrap();
+    let well = queues.reliable("well").open::<u64>().await.unwrap();
     well.queue().counters().await.unwrap();
     let backend: Arc<dyn Backend> = Arc::clone(queues.backend());
     let site = Site::of(

@@ -10,7 +10,7 @@ use axum::{
 };
 use queue_core::{
     Backend, Bytes, DeadLetter, GroupedQueue, Headers, LeasingExt, MessageId, Page, Push, Queues,
-    ReliableConfig, ReliableQueue, ReliableQueueExt, Settlement,
+    ReliableConfig, ReliableQueue, Settlement,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::Web;
@@ -172,7 +172,12 @@ impl Site {
 
     /// A grouped queue with these ready messages.
     pub(crate) async fn grouped(&self, name: &str, keys: &[&[u8]]) -> Arc<dyn GroupedQueue> {
-        let queue = self.queues.grouped::<u64>(name).await.expect("it opens");
+        let queue = self
+            .queues
+            .grouped(name)
+            .open::<u64>()
+            .await
+            .expect("it opens");
         for key in keys {
             queue.push(&1, *key).await.expect("it takes it");
         }
@@ -197,7 +202,12 @@ pub(crate) async fn bury(queue: &dyn ReliableQueue, body: &str, reason: &str) ->
 pub(crate) async fn push(queue: &dyn ReliableQueue, body: &str) -> MessageId {
     let headers = Headers::new().with_job(format!("job of {body}"));
     let push = Push::new(Bytes::copy_from_slice(body.as_bytes())).with_headers(headers);
-    queue.push_one(push).await.expect("it takes it").id()
+    queue
+        .push_one(push)
+        .await
+        .expect("it takes it")
+        .id()
+        .expect("it has room")
 }
 
 pub(crate) async fn dead(queue: &dyn ReliableQueue) -> Vec<DeadLetter> {

@@ -83,6 +83,9 @@ const VERBS: &[Verb] = &[
     ("cancel", Some(4), &[], "TooLate", BEFORE),
     ("cancel", Some(1), &[], "TooLate", BEFORE),
     ("cancel", Some(99), &[], "NeverWas", BEFORE),
+    ("run", Some(5), &[], "Moved", (false, [3, 0, 1, 3])),
+    ("run", Some(6), &[], "TooLate", BEFORE),
+    ("run", Some(4), &[], "TooLate", BEFORE),
     ("revive", Some(2), &[], "[Revived]", (false, [3, 1, 1, 2])),
     ("revive", Some(6), &[], "[NotFound]", BEFORE),
     ("revive", Some(99), &[], "[NotFound]", BEFORE),
@@ -425,9 +428,13 @@ async fn a_button_acts_on_its_cause_whatever_the_text_is() {
 #[tokio::test(start_paused = true)]
 async fn an_outcome_counts_what_was_done_of_what_was_found() {
     let site = Site::new();
-    let full = site.queues.bounded::<u64>("full", 2).await.unwrap();
+    let full = site.queues.bounded("full", 2).open::<u64>().await.unwrap();
     for order in 0..3 {
-        full.push(&order, Overflow::Reject).await.unwrap();
+        full.push(&order, Overflow::Reject)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
         let one = full
             .queue()
             .receive_one(HOUR, Duration::ZERO)
@@ -480,7 +487,7 @@ async fn each_verb_for_a_schedule_changes_that_schedule_alone() {
     use queue_schedule::{Periodic, Scheduler, Schedules};
 
     let queues = Queues::new(MemoryBackend::new());
-    let jobs = queues.reliable::<u64>("jobs:mail").await.unwrap();
+    let jobs = queues.reliable("jobs:mail").open::<u64>().await.unwrap();
     let schedules = Schedules::open(&queues, "nightly").await.unwrap();
     let mut scheduler = Scheduler::new(&schedules);
     for name in ["a", "b \"<x>\"", "c:d"] {

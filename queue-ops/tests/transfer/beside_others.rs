@@ -70,8 +70,8 @@ impl Layer for Meddler {
                     _ => (9, i16::MIN),
                 };
                 for _ in 0..pushes {
-                    let news = vec![Prioritized::new("new", priority); limits::MAX_BATCH];
-                    queue.call(Call::Enqueue(news)).await?;
+                    let news = vec![Push::from("new").with_priority(priority); limits::MAX_BATCH];
+                    queue.call(Call::Push(news)).await?;
                 }
             }
             (Meddling::Acks, Call::Peek(..)) => {
@@ -114,8 +114,8 @@ impl Layer for Meddler {
             }
             (Meddling::Dies, Call::DeadLetters(_)) => {
                 tokio::time::advance(Duration::from_millis(1)).await;
-                let news = vec![Prioritized::new("new", i16::MAX)];
-                queue.call(Call::Enqueue(news)).await?;
+                let news = vec![Push::from("new").with_priority(i16::MAX)];
+                queue.call(Call::Push(news)).await?;
                 if let Answer::Leased(leased) = queue.call(lease(1)).await? {
                     let bury = Settlement::bury(leased.deliveries[0].receipt, "no customer");
                     queue.call(Call::Settle(vec![bury])).await?;
@@ -136,10 +136,10 @@ async fn with_messages(backend: &dyn Backend, count: usize) -> AnyQueue {
         panic!("a priority queue")
     };
     let bodies = (0..count).map(|number| format!("{number:04}"));
-    let pushes: Vec<Prioritized> = bodies
-        .map(|body| Prioritized::new(body.into_bytes(), 0))
+    let pushes: Vec<Push> = bodies
+        .map(|body| Push::from(body.into_bytes()).with_priority(0))
         .collect();
-    queue.enqueue_all(&pushes).await.unwrap();
+    queue.push_all(&pushes).await.unwrap();
     old
 }
 
@@ -241,8 +241,8 @@ async fn a_message_that_is_due_meanwhile_is_moved_too() {
         panic!("a priority queue")
     };
     let later = Push::new("later").with_due(HOUR / 2);
-    let later = Prioritized::new(later, 0);
-    queue.enqueue_all(&[later]).await.unwrap();
+    let later = later.with_priority(0);
+    queue.push_all(&[later]).await.unwrap();
     let leasing = old.leasing().unwrap();
     leasing.pause().await.unwrap();
     let meddled = Meddler::before(Meddling::Dawdles, &backend);
@@ -269,10 +269,10 @@ async fn a_message_that_is_leased_between_the_two_steps_of_its_move_is_told() {
 async fn a_move_that_stops_goes_on_where_it_was() {
     for (backend, _server) in backends().await {
         let queues = Queues::from(Arc::clone(&backend));
-        let old = queues.reliable::<u64>("old").await.unwrap();
+        let old = queues.reliable("old").open::<u64>().await.unwrap();
         old.push_all(&(0..400).collect::<Vec<_>>()).await.unwrap();
         let leased = old.receive_batch(3, HOUR, Duration::ZERO).await.unwrap();
-        let new = queues.bounded::<u64>("new", 250).await.unwrap();
+        let new = queues.bounded("new", 250).open::<u64>().await.unwrap();
         let mut shown = Vec::new();
         let mut show = |done| shown.push(done);
         let mut go = async || move_messages(&*backend, "old", "new", "t", &mut show).await;

@@ -30,14 +30,14 @@ fn qk(server: &Server, arguments: &[&str]) -> (String, i32) {
 async fn the_commands_carry_messages_too() {
     let server = Server::start().unwrap();
     let queues = Queues::new(RedisBackend::connect(&server.url()).await.unwrap());
-    let orders = queues.reliable::<u64>("orders").await.unwrap();
+    let orders = queues.reliable("orders").open::<u64>().await.unwrap();
     orders
         .push_all(&(0..300).collect::<Vec<_>>())
         .await
         .unwrap();
     let worst = orders.receive_batch(2, HOUR, Duration::ZERO).await.unwrap();
     worst[0].bury("no such customer").await.unwrap();
-    queues.reliable::<u64>("again").await.unwrap();
+    queues.reliable("again").open::<u64>().await.unwrap();
     let directory = own_directory(&server);
     let file = directory.join("orders.jsonl");
     let path = file.to_str().unwrap();
@@ -111,16 +111,18 @@ async fn the_commands_carry_messages_too() {
 async fn the_commands_say_what_stays_and_what_is_lost() {
     let server = Server::start().unwrap();
     let queues = Queues::new(RedisBackend::connect(&server.url()).await.unwrap());
-    let old = queues.grouped::<u64>("old").await.unwrap();
+    let old = queues.grouped("old").open::<u64>().await.unwrap();
     for (body, key) in [(1, "a"), (2, "a"), (3, "b")] {
         old.queue()
-            .push_keyed_one(Json::write(&body).unwrap(), key)
+            .push_one(Push::from(Json::write(&body).unwrap()).with_group(key))
             .await
+            .unwrap()
+            .id()
             .unwrap();
     }
     let held = old.receive(HOUR, Duration::ZERO).await.unwrap().unwrap();
-    queues.priority::<u64>("urgent").await.unwrap();
-    queues.bounded::<u64>("short", 1).await.unwrap();
+    queues.priority("urgent").open::<u64>().await.unwrap();
+    queues.bounded("short", 1).open::<u64>().await.unwrap();
     let (said, status) = qk(&server, &["move", "old", "urgent", "--yes"]);
     assert!(
         said.contains("1 message moved, without attempts, reasons, ages, dedup marks, groups; old is paused; 1 stay"),
@@ -170,7 +172,7 @@ async fn the_commands_say_what_stays_and_what_is_lost() {
 async fn an_export_that_misses_messages_says_so_and_its_status_is_1() {
     let server = Server::start().unwrap();
     let queues = Queues::new(RedisBackend::connect(&server.url()).await.unwrap());
-    let orders = queues.reliable::<String>("orders").await.unwrap();
+    let orders = queues.reliable("orders").open::<String>().await.unwrap();
     orders
         .push_all(&vec!["x".repeat(300); 1_100])
         .await

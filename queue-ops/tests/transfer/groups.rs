@@ -13,8 +13,10 @@ async fn put(queue: &AnyQueue, group: &str, bodies: &[&str]) {
     };
     for body in bodies {
         queue
-            .push_keyed_one((*body).to_owned(), group.to_owned())
+            .push_one(Push::from((*body).to_owned()).with_group(group.to_owned()))
             .await
+            .unwrap()
+            .id()
             .unwrap();
     }
 }
@@ -52,7 +54,12 @@ async fn a_strict_group_whose_first_message_waits_for_its_retry_keeps_its_order(
                 panic!("a grouped queue")
             };
             let later = Push::new("a4").with_due(HOUR);
-            queue.push_keyed_one(later, "a").await.unwrap();
+            queue
+                .push_one(later.with_group("a"))
+                .await
+                .unwrap()
+                .id()
+                .unwrap();
 
             let read = open(&*backend, &name("read"), &config).await;
             let messages = exported(&*backend, &name("old")).await;

@@ -129,11 +129,14 @@ async fn push(queue: &AnyQueue, number: usize, planned: &Planned) {
         push = push.with_due(due_in);
     }
     match queue {
-        AnyQueue::Delay(queue) => queue.schedule_one(push, due_in).await.map(drop),
-        AnyQueue::Priority(queue) => queue.enqueue_one(push, planned.priority).await.map(drop),
+        AnyQueue::Delay(queue) => queue.push_one(push.with_due(due_in)).await.map(drop),
+        AnyQueue::Priority(queue) => queue
+            .push_one(push.with_priority(planned.priority))
+            .await
+            .map(drop),
         AnyQueue::Grouped(queue) => {
             let key = Bytes::from(planned.group.clone());
-            queue.push_keyed_one(push, key).await.map(drop)
+            queue.push_one(push.with_group(key)).await.map(drop)
         }
         queue => queue.put_all(&[push]).await.map(drop),
     }
@@ -228,7 +231,7 @@ impl Kept {
 
     /// The same in a queue of this kind.
     fn in_kind(self, kind: QueueKind) -> Self {
-        let group = self.group.unwrap_or(Keyed::WITHOUT_KEY.into());
+        let group = self.group.unwrap_or(Push::NO_GROUP.into());
         Self {
             priority: self.priority * i16::from(kind == QueueKind::Priority),
             group: (kind == QueueKind::Grouped).then_some(group),

@@ -166,7 +166,7 @@ async fn each_page_can_be_read_on_a_desk_and_on_a_phone() {
 async fn each_action_works_without_script() {
     let (site, driver) = (Site::with_actions().await, Driver::start());
     site.orders().await;
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let queue = orders.queue();
     let browser = driver.browser(1200, false);
 
@@ -249,7 +249,7 @@ async fn names_with_colons_are_clicked_through() {
     let browser = driver.browser(1200, false);
     sign_in(&browser, &site).await;
     for name in ["jobs:mail", "https:evil.example"] {
-        let queue = site.queues.reliable::<u64>(name).await.unwrap();
+        let queue = site.queues.reliable(name).open::<u64>().await.unwrap();
         queue.push(&1).await.unwrap();
         open(&browser, &site, "/");
         click(&browser, &format!("//a[.='{name}']")).await;
@@ -272,7 +272,7 @@ async fn names_with_colons_are_clicked_through() {
 async fn groups_are_shown_and_paused() {
     let (site, driver) = (Site::with_actions().await, Driver::start());
     site.orders().await;
-    let steps = site.queues.grouped::<u64>("steps").await.unwrap();
+    let steps = site.queues.grouped("steps").open::<u64>().await.unwrap();
     for order in 1..=3 {
         steps.push(&order, "busy").await.unwrap();
     }
@@ -332,7 +332,7 @@ async fn groups_are_shown_and_paused() {
 async fn a_wrong_token_and_another_origin_do_nothing() {
     let (site, driver) = (Site::with_actions().await, Driver::start());
     site.orders().await;
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let browser = driver.browser(1200, true);
     type_token(&browser, &site, "wrong").await;
     until(&browser, "that is not the token").await;
@@ -354,7 +354,7 @@ async fn a_wrong_token_and_another_origin_do_nothing() {
 async fn an_open_page_follows_the_queue() {
     let (site, driver) = (Site::start(&["--every-ms", "200"]).await, Driver::start());
     site.orders().await;
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let browser = driver.browser(1200, true);
     open(&browser, &site, "/queues/orders");
     until(&browser, "Rates").await;
@@ -383,12 +383,12 @@ async fn screenshots() {
     let driver = Driver::start();
     site.orders().await;
     for (queue, orders) in [("mails", 3_u64), ("exports", 0)] {
-        let queue = site.queues.priority::<u64>(queue).await.unwrap();
+        let queue = site.queues.priority(queue).open::<u64>().await.unwrap();
         for order in 0..orders {
             queue.push(&order, 0).await.unwrap();
         }
     }
-    let mails = site.queues.priority::<u64>("mails").await.unwrap();
+    let mails = site.queues.priority("mails").open::<u64>().await.unwrap();
     let work = tokio::spawn(async move {
         let wave = |tick: u64| 6 + (f64::from(tick as u32) / 8.0).sin().mul_add(5.0, 0.0) as u64;
         for tick in 0.. {

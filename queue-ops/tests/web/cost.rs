@@ -1,6 +1,6 @@
 //! The cost of a page for the server: a bounded number of commands and bytes for any number of queues and messages.
 
-use queue_core::{Push, ReliableQueueExt};
+use queue_core::{LeasingExt, Push};
 use real_redis::{CommandCounts, command_counts};
 use redis::Connection;
 
@@ -61,7 +61,12 @@ fn cost(site: &Site, admin: &mut Connection, path: &str) -> (u64, u64) {
 }
 
 async fn fill(site: &Site, batches: usize) {
-    let orders = site.queues.reliable::<String>("orders").await.unwrap();
+    let orders = site
+        .queues
+        .reliable("orders")
+        .open::<String>()
+        .await
+        .unwrap();
     let batch: Vec<Push> = (0..128)
         .map(|order| Push::new(format!("order {order}")))
         .collect();
@@ -73,8 +78,14 @@ async fn fill(site: &Site, batches: usize) {
 async fn make_queues(site: &Site, from: usize, to: usize) {
     for number in from..to {
         let name = format!("queue-{number:05}");
-        let queue = site.queues.reliable::<u64>(&name).await.unwrap();
-        queue.queue().push_one(Push::new("1")).await.unwrap();
+        let queue = site.queues.reliable(&name).open::<u64>().await.unwrap();
+        queue
+            .queue()
+            .push_one(Push::new("1"))
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
 }
 

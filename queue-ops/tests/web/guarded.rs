@@ -34,7 +34,7 @@ async fn without_a_token_the_page_is_read_only() {
         !site.get("/queues/orders").1.contains("<form"),
         "no form that cannot work"
     );
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     assert!(!orders.queue().counters().await.unwrap().paused);
 }
 
@@ -42,7 +42,7 @@ async fn without_a_token_the_page_is_read_only() {
 async fn an_action_needs_the_token_and_the_same_origin() {
     let site = Site::with_actions().await;
     site.orders().await;
-    let orders = site.queues.reliable::<u64>("orders").await.unwrap();
+    let orders = site.queues.reliable("orders").open::<u64>().await.unwrap();
     let paused = async || orders.queue().counters().await.unwrap().paused;
     let pause = |headers: &[(&str, String)]| {
         let mut request = site.agent.post(format!("{}/queues/orders", site.url));
@@ -103,7 +103,7 @@ async fn an_action_needs_the_token_and_the_same_origin() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_name_of_a_queue_opens_the_door() {
     let site = Site::with_actions().await;
-    let queue = site.queues.reliable::<u64>("sign-in").await.unwrap();
+    let queue = site.queues.reliable("sign-in").open::<u64>().await.unwrap();
     let pause = site.agent.post(format!("{}/queues/sign-in", site.url));
     assert_eq!(status(pause.send_form([("action", "pause")])), 401);
     assert!(!queue.queue().counters().await.unwrap().paused);

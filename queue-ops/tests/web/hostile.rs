@@ -1,8 +1,6 @@
 //! Hostile or large data is shown as text, and cut.
 
-use queue_core::{
-    Headers, LeasingExt, Push, QueueConfig, QueueName, ReliableConfig, ReliableQueueExt, Settlement,
-};
+use queue_core::{Headers, LeasingExt, Push, QueueConfig, QueueName, ReliableConfig, Settlement};
 use std::time::Duration;
 
 use crate::site::Site;
@@ -25,10 +23,13 @@ async fn markup_in_names_bodies_headers_and_reasons_is_text() {
         .push_one(Push::new(MARKUP).with_headers(headers.clone()))
         .await
         .unwrap()
-        .id();
+        .id()
+        .unwrap();
     queue
         .push_one(Push::new(&b"\xff\x00\xfe"[..]))
         .await
+        .unwrap()
+        .id()
         .unwrap();
     let delivery = queue
         .receive_one(Duration::from_secs(60), Duration::ZERO)
@@ -43,6 +44,8 @@ async fn markup_in_names_bodies_headers_and_reasons_is_text() {
     queue
         .push_one(Push::new(MARKUP).with_headers(headers))
         .await
+        .unwrap()
+        .id()
         .unwrap();
 
     let pages = [
@@ -74,11 +77,19 @@ async fn a_body_of_eight_mebibytes_is_cut_and_no_body_is_shown_if_asked() {
     let site = Site::start(&[]).await;
     let queue = site
         .queues
-        .reliable_with::<String>("large", &large())
+        .reliable("large")
+        .config(large())
+        .open::<String>()
         .await
         .unwrap();
     let body = "ü".repeat(4 * 1024 * 1024 - 200);
-    queue.queue().push_one(Push::new(body)).await.unwrap();
+    queue
+        .queue()
+        .push_one(Push::new(body))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let (status, page) = site.get("/queues/large/in/ready");
     assert_eq!(status, 200);
     assert!(

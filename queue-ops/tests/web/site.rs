@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Headers, Push, Queues, ReliableQueueExt, Settlement};
+use queue_core::{Headers, LeasingExt, Push, Queues, Settlement};
 use queue_redis::RedisBackend;
 use real_redis::Server;
 use serde_json::Value;
@@ -125,13 +125,20 @@ impl Site {
 
     /// The queue `orders`: three are ready, one is leased by `web-1`, one waits after a failure, two are dead.
     pub(crate) async fn orders(&self) {
-        let orders = self.queues.reliable::<Value>("orders").await.unwrap();
+        let orders = self
+            .queues
+            .reliable("orders")
+            .open::<Value>()
+            .await
+            .unwrap();
         let queue = orders.queue();
         for order in 1..=7 {
             let headers = Headers::new().with_job("cancel-unpaid");
             queue
                 .push_one(Push::new(format!(r#"{{"order":{order}}}"#)).with_headers(headers))
                 .await
+                .unwrap()
+                .id()
                 .unwrap();
         }
         let leased = queue

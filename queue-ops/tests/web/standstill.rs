@@ -25,33 +25,38 @@ async fn a_queue_that_stands_still_counts_the_seconds() {
     let site = Site::start(&["--every-ms", "300"]).await;
     let queues = &site.queues;
     // Paused; without a consumer; full, without a consumer.
-    let paused = queues.reliable::<u64>("paused").await.unwrap();
+    let paused = queues.reliable("paused").open::<u64>().await.unwrap();
     paused.push(&1).await.unwrap();
     paused.queue().pause().await.unwrap();
-    let deserted = queues.delay::<u64>("deserted").await.unwrap();
+    let deserted = queues.delay("deserted").open::<u64>().await.unwrap();
     deserted.push(&1, Duration::ZERO).await.unwrap();
-    let full = queues.bounded::<u64>("full", 1).await.unwrap();
-    full.push(&1, Overflow::Reject).await.unwrap();
+    let full = queues.bounded("full", 1).open::<u64>().await.unwrap();
+    full.push(&1, Overflow::Reject).await.unwrap().id().unwrap();
     // All leased and nothing ready; due later; empty.
-    let busy = queues.reliable::<u64>("busy").await.unwrap();
+    let busy = queues.reliable("busy").open::<u64>().await.unwrap();
     busy.push(&1).await.unwrap();
     let _held = busy.queue().receive_one(HOUR, HOUR).await.unwrap();
-    let later = queues.delay::<u64>("later").await.unwrap();
+    let later = queues.delay("later").open::<u64>().await.unwrap();
     later.push(&1, HOUR).await.unwrap();
-    queues.reliable::<u64>("empty").await.unwrap();
-    let ring = queues.rotating::<u64>("ring").await.unwrap();
+    queues.reliable("empty").open::<u64>().await.unwrap();
+    let ring = queues.rotating("ring").open::<u64>().await.unwrap();
     ring.push(&1).await.unwrap();
     // Lists that are shown: of the last gifts, and of the workers.
-    let gifts = queues.bounded::<u64>("gifts", 2).await.unwrap();
+    let gifts = queues.bounded("gifts", 2).open::<u64>().await.unwrap();
     for gift in 0..5 {
-        gifts.push(&gift, Overflow::DropOldest).await.unwrap();
+        gifts
+            .push(&gift, Overflow::DropOldest)
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
     }
     let mut record = queue_core::WorkerRecord::default();
     record.holder = "web-1".to_owned();
     let list = queue_core::WorkerRegistration::open(&**queues.backend(), "1".to_owned());
     list.await.unwrap().beat(&record).await.unwrap();
     // More is pushed than is handled, and it moves all the same.
-    let slow = queues.reliable::<u64>("slow").await.unwrap();
+    let slow = queues.reliable("slow").open::<u64>().await.unwrap();
     let moving = tokio::spawn(async move {
         loop {
             slow.push_all(&[1, 2]).await.unwrap();

@@ -40,7 +40,7 @@ impl RedisBackend {
     async fn queue(&self, name: &QueueName, config: &QueueConfig) -> Result<AnyQueue> {
         let (handle, stored) = self.handle(name, config).await?;
         config.check_stored(&stored.read()?, stored.resized)?;
-        Ok(verbs::behind(handle, config))
+        verbs::behind(handle, config)
     }
 
     /// A handle to the queue as it is stored, if there is one, and its configuration.
@@ -115,11 +115,13 @@ impl RedisBackend {
         let named = |error: Error| error.with_queue(&name);
         let read = match self.stored(&name).await {
             Ok(None) => return Ok(None),
-            Ok(Some((handle, config))) => {
-                let queue = verbs::behind(handle.that_only_looks(), &config);
-                let counters = queue.counters().await;
-                counters.map(|counters| (config.kind(), counters))
-            }
+            Ok(Some((handle, config))) => match verbs::behind(handle.that_only_looks(), &config) {
+                Ok(queue) => {
+                    let counters = queue.counters().await;
+                    counters.map(|counters| (config.kind(), counters))
+                }
+                Err(error) => Err(error),
+            },
             Err(error) => Err(error),
         };
         let (kind, counters) = match read {
@@ -174,10 +176,11 @@ impl Backend for RedisBackend {
     async fn open_stored(&self, name: &QueueName) -> Result<Option<StoredQueue>> {
         let stored = self.stored(name).await;
         let stored = stored.map_err(|error| error.with_queue(name))?;
-        Ok(stored.map(|(handle, config)| {
-            let queue = verbs::behind(handle, &config);
-            StoredQueue::new(config, queue)
-        }))
+        let Some((handle, config)) = stored else {
+            return Ok(None);
+        };
+        let queue = verbs::behind(handle, &config)?;
+        Ok(Some(StoredQueue::new(config, queue)))
     }
 
     async fn remove(&self, name: &QueueName, removal: Removal) -> Result<bool> {
@@ -237,7 +240,7 @@ impl Backend for RedisBackend {
 /// Changes the configuration of an existing queue; false if there is none.
 async fn change(handle: &Handle, config: &QueueConfig) -> Result<bool> {
     let new = config::text(config);
-    let script = verbs::reconfigure_script(config.kind());
+    let script = verbs::reconfigure_script(config.kind(), &handle.name)?;
     let call = |new: &str| {
         let call = handle.prepare(script).with(new);
         call.with(limits::MAX_REPACED)

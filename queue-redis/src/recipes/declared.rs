@@ -8,10 +8,8 @@ pub(super) const POPPED_AHEAD: &str = "what a blocked pop got waits for the hand
 /// A strategy whose messages are taken and settled: receipts belong to a handle, nothing expires, and attempts are not
 /// counted.
 pub(super) fn leasing(name: &'static str, kind: QueueKind) -> Guarantees {
-    const CALLS: [&str; 12] = [
+    const CALLS: [&str; 10] = [
         "push",
-        "schedule",
-        "enqueue",
         "lease",
         "settle",
         "settle_and_lease",
@@ -71,8 +69,7 @@ pub(super) fn at_most_once(name: &'static str, kind: QueueKind) -> Guarantees {
 pub(super) fn fixed_length(name: &'static str) -> Guarantees {
     const UNTOLD: &str = "nobody is told what was dropped";
     let all = Guarantees::all(name, QueueKind::Bounded);
-    plain(all.only_calls(["offer", "recent", "capacity", "depth"]))
-        .without(Feature::Keys)
+    plain(all.only_calls(["push", "recent", "capacity", "depth"]))
         .without(Feature::Reject)
         .caveat("B2", Condition::NoFaults, UNTOLD)
         .caveat("L5", Condition::NoFaults, UNTOLD)
@@ -91,6 +88,7 @@ pub(super) fn plain(guarantees: Guarantees) -> Guarantees {
         .without(Feature::Dedup)
         .without(Feature::Unique)
         .without(Feature::TimeToLive)
+        .without(Feature::Keys)
         .without(Feature::Limits)
         .without(Feature::Results)
         .without(Feature::Progress)

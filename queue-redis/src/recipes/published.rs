@@ -93,8 +93,8 @@ impl<'a> OpenTarget<'a> {
 /// let redis = RedisBackend::connect("redis://127.0.0.1/").await?;
 /// let queues = Queues::new(redis.recipe(PrivateBackup::of_client("worker-7")));
 /// // The list `jobs`, and the backup `{jobs}:backup:worker-7`.
-/// let jobs = queues.reliable::<String>("jobs").await?;
-/// jobs.push(&"charge order 42".to_owned()).await?;
+/// let jobs = queues.reliable("jobs").open::<String>().await?;
+/// jobs.push("charge order 42").await?;
 /// # Ok(())
 /// # }
 /// ```

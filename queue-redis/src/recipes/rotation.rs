@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use queue_core::{Condition, Depth, Feature, Guarantees, MessageId, Pushed, QueueKind, Result};
+use queue_core::{Condition, Depth, Guarantees, MessageId, Pushed, QueueKind, Result};
 use redis::cmd;
 
 use super::{
@@ -56,7 +56,6 @@ impl Recipe for Rotation {
     fn guarantees(&self) -> Guarantees {
         const SAME: &str = "equal bodies cannot be told apart";
         declared::plain(Guarantees::all("rotation", QueueKind::Rotating))
-            .without(Feature::Keys)
             .caveat("T2", Condition::EqualBodies, SAME)
             .caveat("T3", Condition::EqualBodies, SAME)
             .caveat(

@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
     Cursor, DeadLetter, Delivery, Depth, Error, ErrorKind, Extended, Extension, Guarantees,
-    Headers, Insert, Inserted, Leased, Message, Offer, Offered, Outcome, Page, Paged, Prioritized,
-    Push, Pushed, QueueName, Receipt, Result, Rotated, Scheduled, Settled, Settlement, Token,
+    Headers, Insert, Inserted, Leased, Message, Outcome, Page, Paged, Push, Pushed, QueueName,
+    Receipt, Result, Rotated, Settled, Settlement, Token,
     call::{Answer, Call, Service},
     limits,
 };
@@ -78,48 +78,17 @@ impl<H: HeldMessage> Shell<H> {
         let (server, strategy) = (&self.server, &*self.strategy);
         Ok(match call {
             Call::Push(messages) => {
-                Push::check_all(messages.iter(), self.max_body)?;
+                Push::check_all(&messages, self.guarantees.kind, self.max_body)?;
                 let entries: Vec<_> = messages.iter().map(NewEntry::new).collect();
                 Answer::Pushed(strategy.put(server, &entries).await?)
-            }
-            Call::Schedule(messages) => {
-                Scheduled::check_all(&messages, self.max_body)?;
-                let due = |each: &Scheduled, entry| NewEntry {
-                    due: each.due,
-                    ..entry
-                };
-                let entries = messages
-                    .iter()
-                    .map(|each| due(each, NewEntry::new(&each.push)));
-                Answer::Pushed(strategy.put(server, &entries.collect::<Vec<_>>()).await?)
-            }
-            Call::Enqueue(messages) => {
-                Prioritized::check_all(&messages, self.max_body)?;
-                let entries = messages.iter().map(|each| NewEntry {
-                    priority: each.priority,
-                    ..NewEntry::new(&each.push)
-                });
-                Answer::Pushed(strategy.put(server, &entries.collect::<Vec<_>>()).await?)
-            }
-            Call::Offer(messages, _) => {
-                Offer::check_all(&messages, self.max_body)?;
-                let entries: Vec<_> = messages
-                    .iter()
-                    .map(|each| NewEntry::new(&each.push))
-                    .collect();
-                let put = strategy.put(server, &entries).await?;
-                Answer::Offered(put.into_iter().map(offered).collect())
             }
             Call::Insert(items) => {
                 Insert::check_all(&items, self.max_body)?;
                 let pushes: Vec<_> = items.into_iter().map(|item| Push::new(item.body)).collect();
                 let entries: Vec<_> = pushes.iter().map(NewEntry::new).collect();
                 let put = strategy.put(server, &entries).await?;
-                Answer::Inserted(
-                    put.into_iter()
-                        .map(|put| Inserted::Added(put.id()))
-                        .collect(),
-                )
+                let ids = put.into_iter().filter_map(Pushed::id);
+                Answer::Inserted(ids.map(Inserted::Added).collect())
             }
             Call::Lease(max, lease_time) => {
                 Answer::Leased(self.lease(max.get(), lease_time).await?)
@@ -321,13 +290,6 @@ fn check_distinct(keys: &[TypedKey]) -> Result<()> {
 fn check_lease(max: usize, lease_time: Duration) -> Result<()> {
     limits::check_max(max)?;
     limits::lease_millis(lease_time).map(drop)
-}
-
-fn offered(put: Pushed) -> Offered {
-    match put {
-        Pushed::Accepted(id) => Offered::Accepted { id, evicted: None },
-        Pushed::Duplicate(id) => Offered::Duplicate(id),
-    }
 }
 
 fn message(body: Bytes) -> Message {

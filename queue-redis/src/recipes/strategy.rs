@@ -21,12 +21,12 @@ pub(super) struct NewEntry<'a> {
 }
 
 impl<'a> NewEntry<'a> {
-    /// A message that is due at once, of priority 0.
-    pub(super) const fn new(push: &'a Push) -> Self {
+    /// The message, due at once and of priority 0 if the push does not say.
+    pub(super) fn new(push: &'a Push) -> Self {
         Self {
             push,
-            due: Due::After(Duration::ZERO),
-            priority: 0,
+            due: push.due.unwrap_or(Due::After(Duration::ZERO)),
+            priority: push.priority.unwrap_or(0),
         }
     }
 

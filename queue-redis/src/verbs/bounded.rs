@@ -3,73 +3,41 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use queue_core::{
-    BoundedConfig, BoundedQueue, Error, Message, MessageId, Offer, Offered, Outcome, Overflow,
-    Push, Result, check_capacity, limits,
+    BoundedConfig, BoundedQueue, Message, MessageId, Outcome, Overflow, Push, QueueKind, Result,
+    check_capacity, limits,
 };
 use redis_link::ScriptCall;
 
-use super::{Queue, kind::LeasingKind, push};
+use super::{Queue, kind::LeasingKind};
 use crate::{
     frame::Frame,
     queue::Handle,
     reply::Reply,
-    script::Script,
     scripts::{self, LeasingScripts},
 };
-
-/// The two modes of an offer: the policy is part of the call. The script gets these numbers.
-const REJECTING: usize = 0;
-const DROPPING_OLDEST: usize = 1;
 
 /// A queue of a fixed length.
 #[derive(Debug)]
 pub(crate) enum Bounded {}
 
 impl LeasingKind for Bounded {
-    type Message = Offer;
-    type Pushed = Offered;
-
+    const KIND: QueueKind = QueueKind::Bounded;
     const SCRIPTS: &LeasingScripts = &scripts::BOUNDED;
-    const PUSH: &Script = &scripts::BOUNDED_PUSH;
-    const PUSH_MODES: usize = 2;
 
-    fn push(message: &Offer) -> &Push {
-        &message.push
-    }
-
-    fn distinct(message: &Offer) -> Option<&Bytes> {
-        message.distinct.as_ref()
-    }
-
-    fn add_before(_batch: &[Offer], mode: usize, call: &mut ScriptCall) {
-        call.push(mode);
-    }
-
-    fn replies(mut reply: Reply, entries: usize) -> Result<Vec<Offered>> {
-        push::offered(&mut reply, entries)
+    fn add_before(batch: &[Push], call: &mut ScriptCall) {
+        let digit = |push: &Push| b'0' + u8::from(push.overflow == Overflow::DropOldest);
+        let mut overflows: Vec<u8> = batch.iter().map(digit).collect();
+        overflows.dedup();
+        if overflows.len() > 1 {
+            overflows = batch.iter().map(digit).collect();
+        }
+        call.push(&overflows[..]);
     }
 }
 
 #[async_trait]
 impl BoundedQueue for Queue<Bounded> {
-    async fn offer(&self, messages: &[Offer], overflow: Overflow) -> Result<Vec<Offered>> {
-        self.checked(Offer::check_all(messages, self.max_body))?;
-        match overflow {
-            Overflow::Reject => {
-                let poll = self.handle.room.poll();
-                let offered = self.push_batchers[REJECTING].submit(messages).await?;
-                poll.succeeded(None);
-                Ok(offered)
-            }
-            Overflow::DropOldest => self.push_batchers[DROPPING_OLDEST].submit(messages).await,
-            other => Err(self.handle.name(Error::invalid(format!(
-                "the overflow {other:?} is not known here"
-            )))),
-        }
-    }
-
     async fn wait_for_room(&self, timeout: Duration) -> Result<()> {
         self.handle.room.wait(timeout, None).await.map(drop)
     }

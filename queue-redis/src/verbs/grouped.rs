@@ -5,16 +5,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::{
-    Cursor, Group, GroupChange, GroupedQueue, Keyed, Page, Paged, Push, Pushed, Result, Timestamp,
-    millis_ceil,
+    Cursor, Error, Group, GroupChange, GroupedQueue, Page, Paged, Push, QueueKind, Result,
+    Timestamp, millis_ceil,
 };
 use redis_link::ScriptCall;
 
-use super::{Queue, cursors::cursor, kind::LeasingKind, push};
+use super::{Queue, cursors::cursor, kind::LeasingKind};
 use crate::{
     frame,
     reply::Reply,
-    script::Script,
     scripts::{self, LeasingScripts},
 };
 
@@ -23,37 +22,21 @@ use crate::{
 pub(crate) enum Grouped {}
 
 impl LeasingKind for Grouped {
-    type Message = Keyed;
-    type Pushed = Pushed;
-
+    const KIND: QueueKind = QueueKind::Grouped;
     const HEAD: usize = frame::GROUPED_HEAD;
     const SCRIPTS: &LeasingScripts = &scripts::GROUPED;
-    const PUSH: &Script = &scripts::GROUPED_PUSH;
 
-    fn push(message: &Keyed) -> &Push {
-        &message.push
-    }
-
-    fn add_before(batch: &[Keyed], _mode: usize, call: &mut ScriptCall) {
+    fn add_before(batch: &[Push], call: &mut ScriptCall) {
         let mut names = Vec::new();
-        for Keyed { key, .. } in batch {
-            add_name(key, &mut names);
+        for push in batch {
+            add_name(push.group_key(), &mut names);
         }
         call.push(&names[..]);
-    }
-
-    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        push::pushed(reply, messages)
     }
 }
 
 #[async_trait]
 impl GroupedQueue for Queue<Grouped> {
-    async fn push_keyed(&self, messages: &[Keyed]) -> Result<Vec<Pushed>> {
-        self.checked(Keyed::check_all(messages, self.max_body))?;
-        self.push_batchers[0].submit(messages).await
-    }
-
     async fn change_group(&self, key: Bytes, change: GroupChange) -> Result<()> {
         self.checked(change.check(&key))?;
         let mut name = Vec::new();
@@ -63,6 +46,10 @@ impl GroupedQueue for Queue<Grouped> {
             GroupChange::NoRule => ("rule", Duration::ZERO, 1, None),
             GroupChange::Pause(lasts) => ("pause", lasts, 1, None),
             GroupChange::Resume => ("pause", Duration::ZERO, 1, None),
+            other => {
+                let message = format!("this backend has no change {other:?}");
+                return self.checked(Err(Error::invalid(message)));
+            }
         };
         let call = self.handle.prepare(&scripts::GROUPED_CHANGE);
         let call = call.with(&name[..]).with(what).with(millis_ceil(lasts));

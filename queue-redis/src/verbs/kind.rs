@@ -1,42 +1,23 @@
-//! A kind of queue that leases: its scripts, and the messages that producers push.
+//! A kind of queue that leases: its scripts, and the arguments of a push that are its own.
 
 use std::fmt::Debug;
 
-use bytes::Bytes;
-use queue_core::{Push, Result};
+use queue_core::{Push, QueueKind};
 use redis_link::ScriptCall;
 
-use crate::{frame, reply::Reply, script::Script, scripts::LeasingScripts};
+use crate::{frame, scripts::LeasingScripts};
 
 /// A kind of queue that leases.
 pub(crate) trait LeasingKind: Debug + Send + Sync + 'static {
-    /// A message as a producer pushes it.
-    type Message: Clone + Debug + Send + Sync + 'static;
-    /// The reply for one message.
-    type Pushed: Clone + Send + Sync + 'static;
-
+    /// Its kind.
+    const KIND: QueueKind;
     /// Bytes of a frame before headers and body.
     const HEAD: usize = frame::HEAD;
-    /// The scripts that every leasing queue has.
+    /// Its scripts.
     const SCRIPTS: &LeasingScripts;
-    /// The script that pushes messages.
-    const PUSH: &Script;
-    /// Whether that script takes packs.
+    /// Whether its script for pushes takes packs.
     const PACKS: bool = false;
-    /// The number of modes of a push. A mode is a number from zero on. Different modes never share a call.
-    const PUSH_MODES: usize = 1;
-
-    /// The part of a message that all kinds have.
-    fn push(message: &Self::Message) -> &Push;
 
     /// Adds the arguments of a push between the number of messages and their payloads.
-    fn add_before(_batch: &[Self::Message], _mode: usize, _call: &mut ScriptCall) {}
-
-    /// The distinct key of a message.
-    fn distinct(_message: &Self::Message) -> Option<&Bytes> {
-        None
-    }
-
-    /// Reads the reply to a push of `messages` messages.
-    fn replies(reply: Reply, messages: usize) -> Result<Vec<Self::Pushed>>;
+    fn add_before(_batch: &[Push], _call: &mut ScriptCall) {}
 }

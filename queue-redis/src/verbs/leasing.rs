@@ -4,9 +4,9 @@ use std::{iter, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Extended, Extension, Found, Holder,
-    Leased, Leasing, MessageId, Outcome, Page, Paged, Peeked, Place, Result, Revived, Settled,
-    Settlement, Timestamp, limits,
+    Cancelled, Confirmer, Counters, Cursor, DeadLetter, Depth, Due, Extended, Extension, Found,
+    Holder, Leased, Leasing, MessageId, Outcome, Overflow, Page, Paged, Peeked, Place, Push,
+    Pushed, QueueKind, Rescheduled, Result, Revived, Settled, Settlement, Timestamp, limits,
 };
 use redis_link::ScriptCall;
 
@@ -29,7 +29,7 @@ use crate::{
 pub(crate) struct Queue<K: LeasingKind> {
     pub(super) handle: Arc<Handle>,
     pub(super) max_body: usize,
-    pub(super) push_batchers: Vec<PushBatcher<K>>,
+    pushes: PushBatcher<K>,
     leases: LeaseBatcher,
 }
 
@@ -38,9 +38,7 @@ impl<K: LeasingKind> Queue<K> {
     pub(crate) fn new(handle: Handle, max_body: usize) -> Self {
         let handle = Arc::new(handle);
         Self {
-            push_batchers: (0..K::PUSH_MODES)
-                .map(|mode| PushSender::batcher(&handle, mode))
-                .collect(),
+            pushes: PushSender::batcher(&handle),
             leases: LeaseBatcher::new(SettleAndLease::new(
                 &handle,
                 &K::SCRIPTS.settle_and_lease,
@@ -68,6 +66,32 @@ impl<K: LeasingKind> Queue<K> {
 
 #[async_trait]
 impl<K: LeasingKind> Leasing for Queue<K> {
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
+        self.checked(Push::check_all(messages, K::KIND, self.max_body))?;
+        // A message that is refused for want of room has looked for room.
+        let looks = |push: &Push| push.overflow == Overflow::Reject;
+        let looks = K::KIND == QueueKind::Bounded && messages.iter().any(looks);
+        let poll = looks.then(|| self.handle.room.poll());
+        let pushed = self.pushes.submit(messages).await?;
+        if let Some(poll) = poll {
+            poll.succeeded(None);
+        }
+        Ok(pushed)
+    }
+
+    async fn reschedule(&self, ids: &[MessageId], due: Due) -> Result<Vec<Rescheduled>> {
+        self.checked(limits::check_batch(ids.len()))?;
+        self.checked(due.check())?;
+        let call = self.handle.prepare(&K::SCRIPTS.reschedule);
+        let call = with_ids(call.with(&frame::due(due)[..]), ids);
+        let mut reply = self.handle.run(&call).await?;
+        reply.statuses(ids.len(), |letter| match letter {
+            b'm' => Some(Rescheduled::Moved),
+            b't' => Some(Rescheduled::TooLate),
+            _ => None,
+        })
+    }
+
     async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
         self.settle_and_lease(&[], max, lease_time, None)
             .await

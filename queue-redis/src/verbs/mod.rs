@@ -17,7 +17,7 @@ mod settle_and_lease;
 
 use std::sync::Arc;
 
-use queue_core::{AnyQueue, QueueConfig, QueueKind};
+use queue_core::{AnyQueue, QueueConfig, QueueKind, QueueName, Result};
 
 pub(crate) use self::{
     bounded::{Bounded, ensure_capacity, reconfigure},
@@ -30,9 +30,9 @@ use self::{
 use crate::{queue::Handle, script::Script, scripts};
 
 /// The queue of this configuration behind an opened handle.
-pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> AnyQueue {
+pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> Result<AnyQueue> {
     let max_body = config.max_body();
-    match config.kind() {
+    Ok(match config.kind() {
         QueueKind::Reliable => {
             AnyQueue::Reliable(Arc::new(Queue::<Reliable>::new(handle, max_body)))
         }
@@ -43,17 +43,19 @@ pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> AnyQueue {
         QueueKind::Grouped => AnyQueue::Grouped(Arc::new(Queue::<Grouped>::new(handle, max_body))),
         QueueKind::Bounded => AnyQueue::Bounded(Arc::new(Queue::<Bounded>::new(handle, max_body))),
         QueueKind::Rotating => AnyQueue::Rotating(Arc::new(Ring::new(handle, max_body))),
-    }
+        other => return Err(other.missing(&handle.name)),
+    })
 }
 
 /// The script that stores another configuration of this kind.
-pub(crate) fn reconfigure_script(kind: QueueKind) -> &'static Script {
-    match kind {
+pub(crate) fn reconfigure_script(kind: QueueKind, name: &QueueName) -> Result<&'static Script> {
+    Ok(match kind {
         QueueKind::Reliable => &scripts::RELIABLE.reconfigure,
         QueueKind::Delay => &scripts::DELAY.reconfigure,
         QueueKind::Priority => &scripts::PRIORITY.reconfigure,
         QueueKind::Grouped => &scripts::GROUPED.reconfigure,
         QueueKind::Bounded => &scripts::BOUNDED.reconfigure,
         QueueKind::Rotating => &scripts::ROTATING_RECONFIGURE,
-    }
+        other => return Err(other.missing(name)),
+    })
 }

@@ -1,14 +1,11 @@
 //! The priority queue.
 
-use async_trait::async_trait;
-use queue_core::{Prioritized, PriorityQueue, Push, Pushed, Result};
+use queue_core::{PriorityQueue, Push, QueueKind};
 use redis_link::ScriptCall;
 
-use super::{Queue, kind::LeasingKind, push};
+use super::{Queue, kind::LeasingKind};
 use crate::{
     frame,
-    reply::Reply,
-    script::Script,
     scripts::{self, LeasingScripts},
 };
 
@@ -17,35 +14,18 @@ use crate::{
 pub(crate) enum Priority {}
 
 impl LeasingKind for Priority {
-    type Message = Prioritized;
-    type Pushed = Pushed;
-
+    const KIND: QueueKind = QueueKind::Priority;
     const HEAD: usize = frame::PRIORITY_HEAD;
     const SCRIPTS: &LeasingScripts = &scripts::PRIORITY;
-    const PUSH: &Script = &scripts::PRIORITY_PUSH;
 
-    fn push(message: &Prioritized) -> &Push {
-        &message.push
-    }
-
-    fn add_before(batch: &[Prioritized], _mode: usize, call: &mut ScriptCall) {
-        let priorities = batch.iter().map(|message| biased(message.priority));
+    fn add_before(batch: &[Push], call: &mut ScriptCall) {
+        let priorities = batch.iter().map(|push| biased(push.priority.unwrap_or(0)));
         let priorities: Vec<u8> = priorities.flat_map(u16::to_be_bytes).collect();
         call.push(&priorities[..]);
     }
-
-    fn replies(reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-        push::pushed(reply, messages)
-    }
 }
 
-#[async_trait]
-impl PriorityQueue for Queue<Priority> {
-    async fn enqueue(&self, messages: &[Prioritized]) -> Result<Vec<Pushed>> {
-        self.checked(Prioritized::check_all(messages, self.max_body))?;
-        self.push_batchers[0].submit(messages).await
-    }
-}
+impl PriorityQueue for Queue<Priority> {}
 
 /// A priority as a number that is never negative.
 const fn biased(priority: i16) -> u16 {

@@ -3,8 +3,7 @@
 use std::{marker::PhantomData, sync::Arc};
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use queue_core::{Error, MessageId, Offered, Push, Pushed, Result, TimeToLive, limits};
+use queue_core::{Error, MessageId, Push, Pushed, QueueKind, Result, TimeToLive, limits};
 use redis_link::{
     ScriptCall,
     batching::{Batcher, SendBatch},
@@ -18,32 +17,29 @@ use crate::{
     reply::Reply,
 };
 
-/// Pushes messages to one queue in one mode.
+/// Pushes messages to one queue.
 pub(super) type PushBatcher<K> = Batcher<PushSender<K>>;
 
-/// Sends the pushes of one mode to one queue.
+/// Sends pushes to one queue.
 pub(crate) struct PushSender<K> {
     handle: Arc<Handle>,
-    mode: usize,
     kind: PhantomData<fn(K)>,
 }
 
 impl<K: LeasingKind> PushSender<K> {
-    pub(super) fn batcher(handle: &Arc<Handle>, mode: usize) -> PushBatcher<K> {
+    pub(super) fn batcher(handle: &Arc<Handle>) -> PushBatcher<K> {
         let sender = Self {
             handle: Arc::clone(handle),
-            mode,
             kind: PhantomData,
         };
         let patience = handle.client().response_timeout();
         Batcher::new(sender, patience, Arc::clone(&handle.context().spawn))
     }
 
-    fn add_arguments(&self, batch: &[K::Message], staged: &StagedBodies, call: &mut ScriptCall) {
-        let pushes = || batch.iter().map(K::push);
+    fn add_arguments(&self, batch: &[Push], staged: &StagedBodies, call: &mut ScriptCall) {
         let packs = K::PACKS && batch.len() >= self.handle.context().packs;
-        let packable = match packs && staged.is_empty() && pushes().all(is_plain) {
-            true => pushes().map(payload).collect(),
+        let packable = match packs && staged.is_empty() && batch.iter().all(is_plain) {
+            true => batch.iter().map(payload).collect(),
             false => Vec::new(),
         };
         if let Some(packs) = Pack::several(&packable) {
@@ -52,38 +48,34 @@ impl<K: LeasingKind> PushSender<K> {
             return;
         }
         call.push(batch.len());
-        K::add_before(batch, self.mode, call);
-        staged.add_payloads(pushes().map(payload), call);
-        add_terms(
-            batch.iter().map(|each| (K::push(each), K::distinct(each))),
-            call,
-        );
+        K::add_before(batch, call);
+        staged.add_payloads(batch.iter().map(payload), call);
+        add_terms(batch, K::KIND, call);
         staged.add_references(call);
     }
 }
 
 #[async_trait]
 impl<K: LeasingKind> SendBatch for PushSender<K> {
-    type Request = K::Message;
-    type Reply = K::Pushed;
+    type Request = Push;
+    type Reply = Pushed;
 
-    async fn send_batch(&self, batch: &[K::Message]) -> Result<Vec<K::Pushed>> {
+    async fn send_batch(&self, batch: &[Push]) -> Result<Vec<Pushed>> {
         let handle = &self.handle;
-        let pushes = || batch.iter().map(K::push);
-        let payloads = || pushes().map(payload);
+        let payloads = || batch.iter().map(payload);
         let staged = StagedBodies::of(payloads(), handle.context().large);
         handle.upload(&staged, payloads()).await?;
         let ends = |push: &Push| push.dedup.is_some() || push.time_to_live.is_some();
-        let all = pushes().any(ends) || !staged.is_empty();
-        let mut call = handle.prepare_push(K::PUSH, all);
+        let all = batch.iter().any(ends) || !staged.is_empty();
+        let mut call = handle.prepare_push(&K::SCRIPTS.push, all);
         self.add_arguments(batch, &staged, &mut call);
         let reply = handle.run(&call).await;
         handle.take_back_if_refused(&staged, &reply).await;
-        K::replies(reply?, batch.len())
+        pushed(reply?, batch.len())
     }
 
-    fn size(message: &K::Message) -> usize {
-        K::push(message).size()
+    fn size(push: &Push) -> usize {
+        push.size()
     }
 
     async fn ready(&self) -> Result<()> {
@@ -105,11 +97,8 @@ fn payload(push: &Push) -> Payload<'_> {
 }
 
 /// Adds the terms of single messages, as `lua/lib/push_options.lua` reads them. The windows and limits were checked before.
-fn add_terms<'a>(
-    pushes: impl Iterator<Item = (&'a Push, Option<&'a Bytes>)>,
-    call: &mut ScriptCall,
-) {
-    for (entry, (push, distinct)) in pushes.enumerate() {
+fn add_terms(batch: &[Push], kind: QueueKind, call: &mut ScriptCall) {
+    for (entry, push) in batch.iter().enumerate() {
         if let Some(dedup) = &push.dedup {
             call.push(entry + 1);
             let window = dedup.window_millis().unwrap_or(1);
@@ -125,64 +114,54 @@ fn add_terms<'a>(
             let limit = limits::time_to_live_millis(limit).unwrap_or(1);
             call.push(format!("{}{limit}", frame::outdated(then)));
         }
-        if let Some(due) = push.due {
+        // On a delay queue, due times are before the payloads.
+        if let Some(due) = push.due.filter(|_| kind != QueueKind::Delay) {
             call.push(entry + 1);
             call.push("due");
             call.push(&frame::due(due)[..]);
         }
-        if let Some(key) = distinct {
+        if let Some(distinct) = &push.distinct {
             call.push(entry + 1);
-            call.push("key");
-            call.push(&key[..]);
+            match distinct.longest_millis().ok().flatten() {
+                Some(longest) => call.push(format!("key{longest}")),
+                None => call.push("key"),
+            }
+            call.push(&distinct.key[..]);
         }
     }
 }
 
 /// Whether the push has nothing but its payload.
 fn is_plain(push: &Push) -> bool {
-    push.dedup.is_none() && push.due.is_none() && push.time_to_live.is_none()
-}
-
-/// The replies to a push of `messages` messages on a queue that is never full.
-pub(super) fn pushed(mut reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
-    let offered = offered(&mut reply, messages)?.into_iter();
-    let pushed = offered.map(|each| match each {
-        Offered::Duplicate(id) => Ok(Pushed::Duplicate(id)),
-        Offered::Accepted { id, .. } => Ok(Pushed::Accepted(id)),
-        Offered::Replaced { .. } | Offered::Full => Err(reply.unexpected()),
-    });
-    pushed.collect()
+    let Push {
+        dedup, distinct, ..
+    } = push;
+    dedup.is_none() && distinct.is_none() && push.due.is_none() && push.time_to_live.is_none()
 }
 
 /// The replies to a push of `messages` messages, as `lua/lib/slow_push.lua` gives them.
-pub(super) fn offered(reply: &mut Reply, messages: usize) -> Result<Vec<Offered>> {
+fn pushed(mut reply: Reply, messages: usize) -> Result<Vec<Pushed>> {
     if reply.len() != 3 * messages {
         let ids = reply.ids(messages)?.into_iter();
-        let accepted = ids.map(|id| Offered::Accepted {
-            id: MessageId::new(id.unsigned_abs()),
-            evicted: None,
-        });
+        let accepted = ids.map(|id| Pushed::Accepted(MessageId::new(id.unsigned_abs())));
         return Ok(accepted.collect());
     }
-    let mut offered = Vec::with_capacity(messages);
+    let mut pushed = Vec::with_capacity(messages);
     for _ in 0..messages {
         let what = reply.count()?;
         let id = MessageId::new(reply.count()?);
         let other = MessageId::new(reply.count()?);
-        offered.push(match what {
-            0 => Offered::Accepted { id, evicted: None },
-            1 => Offered::Accepted {
-                id,
-                evicted: Some(other),
-            },
-            2 => Offered::Replaced {
+        pushed.push(match what {
+            0 => Pushed::Accepted(id),
+            1 => Pushed::Evicted { id, evicted: other },
+            2 => Pushed::Replaced {
                 id,
                 replaced: other,
             },
-            3 => Offered::Duplicate(id),
-            4 => Offered::Full,
+            3 => Pushed::Duplicate(id),
+            4 => Pushed::Full,
             _ => return Err(reply.unexpected()),
         });
     }
-    Ok(offered)
+    Ok(pushed)
 }

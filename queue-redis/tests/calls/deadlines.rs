@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{ErrorKind, LeasingExt, Outcome, ReliableQueueExt};
+use queue_core::{ErrorKind, LeasingExt, Outcome};
 use real_redis::{Direction, Proxy, Server};
 use tokio::{task::JoinSet, time::Instant};
 
@@ -33,7 +33,7 @@ async fn a_hung_server_keeps_a_crowd_no_longer_than_one() -> Test {
     let server = Server::start()?;
     let builder = patient(&server.url()).response_timeout(BRIEF);
     let queue = open(&builder.connect().await?, "a").await?;
-    queue.push_one("hello").await?;
+    let _ = queue.push_one("hello").await?;
     server.freeze()?;
     let mut unknown = 0;
     for (pushed, took) in push(&queue, 1_500).await {

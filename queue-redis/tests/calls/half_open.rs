@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{LeasingExt, ReliableQueueExt, Timestamp};
+use queue_core::{LeasingExt, Timestamp};
 use real_redis::{Proxy, Server};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -51,7 +51,7 @@ async fn a_waiter_on_a_half_open_connection_is_notified_once_a_call_detects_it()
         assert!(start.elapsed() < PATIENCE, "calls are answered again");
     }
     let others = open(&patient(&server.url()).connect().await?, "a").await?;
-    others.push_one("hello").await?;
+    let _ = others.push_one("hello").await?;
     let received = timeout(PATIENCE, consumer).await???;
     assert!(received.is_some());
     Ok(())
@@ -79,7 +79,7 @@ async fn a_message_handed_over_on_a_half_open_connection_comes_back() -> Test {
     until("somebody waits", || waiting(&server, "a") == 1).await;
     proxy.strand();
     let others = connect(&server.url()).await?;
-    others.push_one("hello").await?;
+    let _ = others.push_one("hello").await?;
     assert_eq!(others.depth().await?.leased, 1);
     receiving.abort();
     now.fetch_add(SHORT.as_millis() as u64, Ordering::SeqCst);

@@ -20,8 +20,9 @@ type Calling = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 async fn ways(
     backend: &RedisBackend,
 ) -> Result<Vec<(&'static str, Box<dyn Fn() -> Calling + Send>)>> {
-    let later = Scheduled::new("hello", Duration::from_secs(60));
-    let offers = vec![Offer::new("hello")];
+    let later = Push::new("hello").with_due(Duration::from_secs(60));
+    let urgent = Push::new("hello").with_priority(1);
+    let dropping = Push::new("hello").with_overflow(Overflow::DropOldest);
     let mut ways: Vec<(_, Box<dyn Fn() -> Calling + Send>)> = Vec::new();
     let one = NonZeroUsize::MIN;
     for (kind, way, call) in [
@@ -35,21 +36,13 @@ async fn ways(
             "push",
             Call::Push(vec!["hello".into()]),
         ),
-        (QueueKind::Delay, "schedule", Call::Schedule(vec![later])),
-        (
-            QueueKind::Priority,
-            "enqueue",
-            Call::Enqueue(vec![Prioritized::new("hello", 1)]),
-        ),
+        (QueueKind::Delay, "push", Call::Push(vec![later])),
+        (QueueKind::Priority, "push", Call::Push(vec![urgent])),
+        (QueueKind::Bounded, "push", Call::Push(vec!["hello".into()])),
         (
             QueueKind::Bounded,
-            "offer",
-            Call::Offer(offers.clone(), Overflow::Reject),
-        ),
-        (
-            QueueKind::Bounded,
-            "offer, dropping the oldest",
-            Call::Offer(offers, Overflow::DropOldest),
+            "push, dropping the oldest",
+            Call::Push(vec![dropping]),
         ),
     ] {
         let name = QueueName::new(kind.as_str())?;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{LeasingExt, ReliableQueueExt, Result, TokioSpawn};
+use queue_core::{LeasingExt, Result, TokioSpawn};
 use queue_redis::{ConnectionHealth, RedisBackend};
 use real_redis::Server;
 use tokio::{

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use queue_core::{Backend, LeasingExt, Outcome, ReliableConfig, ReliableQueueExt};
+use queue_core::{Backend, LeasingExt, Outcome, ReliableConfig};
 use real_redis::{Direction, Proxy, Server};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -61,7 +61,7 @@ async fn a_line_that_stops_in_the_middle_of_a_reply_is_silent() -> Test {
     let proxy = Proxy::before(&server)?;
     let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let queue = open(&builder.connect().await?, "a").await?;
-    queue.push_one(vec![b'x'; 1_000_000]).await?;
+    let _ = queue.push_one(vec![b'x'; 1_000_000]).await?;
     proxy.throttle(Direction::Replies, SLOW);
     let before = proxy.seen(Direction::Replies);
     let lease = tokio::spawn({
@@ -108,7 +108,7 @@ async fn a_call_unsent_in_time_on_a_slow_connection_names_the_waiting_calls() ->
     let proxy = Proxy::before(&server)?;
     let builder = patient(&proxy.url()).response_timeout(BRIEF);
     let queue = open(&builder.connect().await?, "a").await?;
-    queue.push_one(vec![b'x'; 1_000_000]).await?;
+    let _ = queue.push_one(vec![b'x'; 1_000_000]).await?;
     // All other answers queue behind one that takes more than three times the response timeout.
     proxy.throttle(Direction::Replies, 1_000_000 / (4 * BRIEF.as_secs() as u32));
     let before = proxy.seen(Direction::Replies);
@@ -125,7 +125,7 @@ async fn a_call_unsent_in_time_on_a_slow_connection_names_the_waiting_calls() ->
     };
     let (first, second, third) =
         tokio::join!(queue.push_one("hello"), queue.push_one("hello"), third);
-    first?;
+    let _ = first?;
     let errors: Vec<_> = [second, third]
         .into_iter()
         .filter_map(Result::err)

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use queue_core::{Leased, LeasingExt, Push, ReliableQueueExt, Settled, Settlement};
+use queue_core::{Leased, LeasingExt, Push, Settled, Settlement};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
@@ -15,7 +15,7 @@ use super::{Queue, Test, fresh, until::PATIENCE};
 fn push(set: &mut JoinSet<queue_core::Result<u64>>, queue: &Queue, count: usize) {
     for _ in 0..count {
         let queue = Arc::clone(queue);
-        set.spawn(async move { Ok(queue.push_one("hello").await?.id().get()) });
+        set.spawn(async move { Ok(queue.push_one("hello").await?.id().expect("accepted").get()) });
     }
 }
 
@@ -39,7 +39,7 @@ async fn scripts_that_are_forgotten_in_mid_flight_are_loaded_again() -> Test {
 #[tokio::test]
 async fn pushes_at_the_same_time_travel_together() -> Test {
     let (server, queue) = fresh().await?;
-    queue.push_one("first").await?;
+    let _ = queue.push_one("first").await?;
     let before = server.command_counts()?;
     let mut set = JoinSet::new();
     push(&mut set, &queue, 64);
@@ -52,7 +52,7 @@ async fn pushes_at_the_same_time_travel_together() -> Test {
     assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 2);
 
     let before = server.command_counts()?;
-    queue.push_one("alone").await?;
+    let _ = queue.push_one("alone").await?;
     let one = server.command_counts()?.since(&before);
     assert_eq!(one.of("evalsha"), 1);
     Ok(())

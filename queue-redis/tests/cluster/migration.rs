@@ -25,7 +25,7 @@ async fn a_waiter_is_notified_after_its_slot_moved() -> Test {
         }
         let from = cluster.owner(slot)?;
         tokio::task::block_in_place(|| cluster.migrate(slot, from, (from + 1) % 3))?;
-        pushing.push_one("work").await?;
+        let _ = pushing.push_one("work").await?;
         let delivery = timeout(PATIENCE, consumer).await???;
         let receipt = delivery.expect("before the hour is over").receipt;
         waiting.ack(receipt).await?;
@@ -53,7 +53,7 @@ async fn a_waiter_at_a_leaving_node_moves_to_its_successor() -> Test {
     }
     // Any next call of the process finds the new owner.
     assert_eq!(waiting.depth().await?.ready, 0);
-    pushing.push_one("work").await?;
+    let _ = pushing.push_one("work").await?;
     let delivery = timeout(PATIENCE, consumer).await???;
     assert!(delivery.is_some());
     // The old node's end does not affect clients that have left it.
@@ -91,7 +91,7 @@ async fn nothing_runs_where_a_script_could_be_stopped_half_way() -> Test {
     let (lease_time, one) = (Duration::from_secs(60), NonZeroUsize::MIN);
     // One message in each place, so that every key of a lease is there.
     for number in 0..5 {
-        queue.push_one(number.to_string()).await?;
+        let _ = queue.push_one(number.to_string()).await?;
     }
     let all = NonZeroUsize::new(4).expect("positive");
     let leased = queue.lease(all, lease_time).await?.deliveries;

@@ -45,7 +45,7 @@ async fn each_node_has_an_equal_share_of_the_work() -> Test {
 
     let before = calls(&cluster);
     for number in 0..MESSAGES {
-        queue.push_one(number.to_string()).await?;
+        let _ = queue.push_one(number.to_string()).await?;
     }
     let pushes = even(&cluster, &before);
     assert_eq!(
@@ -107,7 +107,7 @@ async fn a_removal_takes_every_partition_along_whichever_call_made_it() -> Test 
         backend.remove(&name, Removal::EvenIfLeased).await?;
         let push = Push::new("work").with_header(Partitioned::KEY, "one");
         let done = cut(queue.push_one(push.clone()), polls).await.is_some();
-        queue.push_one(push).await?;
+        let _ = queue.push_one(push).await?;
         let held = queue.lease(most, lease_time).await?.deliveries;
         assert!(!held.is_empty());
         let listed = backend.queues(None, most).await?;

@@ -176,7 +176,7 @@ async fn calls_and_waits_go_after_a_slot_that_moves() -> Test {
     );
     let slot = cluster.servers()[0].ask(&["CLUSTER", "KEYSLOT", "{jobs}"])?;
     for round in 0..3_usize {
-        putting.push_one(format!("held {round}")).await?;
+        let _ = putting.push_one(format!("held {round}")).await?;
         let held = taking
             .receive_one(PATIENCE, PATIENCE)
             .await?
@@ -191,7 +191,7 @@ async fn calls_and_waits_go_after_a_slot_that_moves() -> Test {
         }
         let from = cluster.owner(slot)?;
         tokio::task::block_in_place(|| cluster.migrate(slot, from, (from + 1) % 3))?;
-        pushing.push_one(format!("work {round}")).await?;
+        let _ = pushing.push_one(format!("work {round}")).await?;
         let come = tokio::time::timeout(PATIENCE, consumer).await???;
         assert_eq!(
             come.expect("before the hour is over").body,

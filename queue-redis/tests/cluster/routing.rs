@@ -30,7 +30,7 @@ async fn a_call_goes_straight_to_the_node_that_has_its_queue() -> Test {
         let owner = cluster.owner(slot_of(&cluster, &name))?;
         owners.insert(owner);
         let before = counts(&cluster);
-        queue.push_one("work").await?;
+        let _ = queue.push_one("work").await?;
         let after = counts(&cluster);
         for (server, (before, after)) in before.iter().zip(&after).enumerate() {
             let own = u64::from(server == owner);
@@ -77,7 +77,7 @@ async fn a_wake_up_costs_one_message_to_each_other_node() -> Test {
         });
         // The consumer waits by then. If it is late, it finds the message without a wake-up.
         tokio::time::sleep(Duration::from_millis(50)).await;
-        pushing.push_one("work").await?;
+        let _ = pushing.push_one("work").await?;
         let receipt = consumer.await??.expect("it comes").receipt;
         waiting.ack(receipt).await?;
     }
@@ -112,7 +112,7 @@ async fn one_server_of_the_url_is_enough() -> Test {
     let backend = patient(&url).connect().await?;
     for number in 0..6 {
         let name = format!("q{number}");
-        open(&backend, &name).await?.push_one("work").await?;
+        let _ = open(&backend, &name).await?.push_one("work").await?;
     }
     let wrong = url.replace("secret", "other");
     let error = patient(&wrong)
@@ -151,12 +151,12 @@ async fn nodes_that_name_no_host_are_where_they_were_asked() -> Test {
     }
     let backend = connect(&cluster).await?;
     let queue = open(&backend, "q").await?;
-    queue.push_one("before").await?;
+    let _ = queue.push_one("before").await?;
     let slot = slot_of(&cluster, "q");
     let from = cluster.owner(slot)?;
     cluster.migrate(slot, from, (from + 1) % 3)?;
     // The old owner names only the port of the new one.
-    queue.push_one("after").await?;
+    let _ = queue.push_one("after").await?;
     assert_eq!(queue.depth().await?.ready, 2);
     let health = backend.health();
     assert!(health.is_up(), "{health:?}");

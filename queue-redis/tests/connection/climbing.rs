@@ -283,7 +283,7 @@ async fn the_optional_rights_are_left_out_and_explained() -> Test {
     let warnings = backend.health().warnings;
     assert_eq!(warnings.iter().filter(forbidden).count(), 0, "{warnings:?}");
     let queue = super::open::open(&backend, "q").await?;
-    queue.push_one("body").await?;
+    let _ = queue.push_one("body").await?;
     let lease = Duration::from_secs(60);
     assert!(queue.receive_one(lease, Duration::ZERO).await?.is_some());
     Ok(())

@@ -56,7 +56,7 @@ async fn a_demoted_primary_is_left_and_may_come_back() -> Test {
     assert_lasts(&refused, &[]);
     follow(&server, None);
     until("it serves again", || backend.health().is_up()).await;
-    queue.push_one("yes").await?;
+    let _ = queue.push_one("yes").await?;
     Ok(())
 }
 
@@ -97,7 +97,7 @@ async fn a_live_connection_to_a_demoted_primary_is_replaced_by_one_to_the_new() 
     let backend = through(Lookup(Arc::clone(&found)));
     let backend = backend.connect().await?;
     let queue = open(&backend, "q").await?;
-    queue.push_one("before").await?;
+    let _ = queue.push_one("before").await?;
     until("the replica has it", || {
         new.ask(&["EXISTS", "qk:{q}:ready"]).expect("it answers")
     })
@@ -107,7 +107,7 @@ async fn a_live_connection_to_a_demoted_primary_is_replaced_by_one_to_the_new() 
     *found.lock().expect("no panic") = find(&new)?;
     let error = queue.push_one("no").await.expect_err("a replica");
     assert_passes(&error, &["READONLY"]);
-    queue.push_one("after").await?;
+    let _ = queue.push_one("after").await?;
     assert_eq!(queue.depth().await?.ready, 2);
     Ok(())
 }
@@ -173,7 +173,7 @@ async fn a_server_that_loads_its_data_is_waited_for() -> Test {
     until("it has loaded", || !loads(&server)).await;
     follow(&server, None);
     until("it serves again", || backend.health().is_up()).await;
-    open(&backend, "q").await?.push_one("yes").await?;
+    let _ = open(&backend, "q").await?.push_one("yes").await?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use queue_core::{
-    Error, ErrorKind, Queues, ReliableQueueExt,
+    Error, ErrorKind, LeasingExt, Queues,
     call::{Layer, Layered},
 };
 use queue_redis::{Builder, RedisBackend, Warning};
@@ -156,7 +156,7 @@ async fn a_url_may_set_the_prefix() -> Test {
     let server = Server::start()?;
     let url = |prefix: &str| format!("{}?protocol=resp3&prefix={prefix}", server.url());
     let shop = patient(&url("shop")).connect().await?;
-    open(&shop, "q").await?.push_one("to be sold").await?;
+    let _ = open(&shop, "q").await?.push_one("to be sold").await?;
     let prefixed = patient(&url("shop")).prefix("office");
     for (backend, ready) in [
         (patient(&url("shop")).connect().await?, 1),

@@ -112,7 +112,7 @@ async fn a_missing_optional_right_is_named_in_a_warning() -> Test {
             let queue = Arc::clone(&queue);
             async move { queue.receive_one(LEASE, PATIENCE).await }
         });
-        queue.push_one("body").await?;
+        let _ = queue.push_one("body").await?;
         let delivery = waiting.await??.expect("it is found");
         queue.ack(delivery.receipt).await?;
     }
@@ -138,7 +138,7 @@ async fn a_user_of_some_keys_alone_is_taken() -> Test {
         let server = with(&format!("{keys} &* -@all +@all"))?;
         let backend = connect(&server).await?;
         let once = backend.open_once(&QueueName::new("orders")?).await?;
-        once.claim(b"key", LEASE).await?;
+        let _ = once.claim(b"key", LEASE).await?;
         let config = ReliableConfig::default();
         let opened = backend
             .open_reliable(&QueueName::new("other")?, &config)
@@ -157,7 +157,7 @@ async fn a_right_taken_away_is_named_and_the_outcome_unknown() -> Test {
     let server = with("")?;
     let backend = connect(&server).await?;
     let queue = open(&backend, "q").await?;
-    queue.push_one("body").await?;
+    let _ = queue.push_one("body").await?;
     server.ask::<()>(&["ACL", "SETUSER", "worker", "-ltrim"])?;
     let leased = queue.lease(NonZeroUsize::MIN, LEASE).await;
     let error = leased.expect_err("it stops half-way");
@@ -196,7 +196,7 @@ async fn the_least_that_is_needed_is_enough() -> Test {
         let queue = Arc::clone(&queue);
         async move { queue.receive_one(LEASE, PATIENCE).await }
     });
-    queue.push_one("body").await?;
+    let _ = queue.push_one("body").await?;
     let delivery = waiting.await??.expect("it is woken");
     queue.ack(delivery.receipt).await?;
     assert_eq!(queue.depth().await?.ready, 0);

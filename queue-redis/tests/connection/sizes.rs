@@ -52,7 +52,7 @@ async fn a_body_beyond_a_limit_that_the_server_reports_is_not_sent() -> Test {
             .await
             .expect_err("too large");
         assert_lasts(&error, &[limit, "1048576", "2097", "send smaller bodies"]);
-        queue.push_one(vec![b'x'; MIB / 2]).await?;
+        let _ = queue.push_one(vec![b'x'; MIB / 2]).await?;
         assert_eq!(connections(&server), before, "nobody was cut off");
         assert_eq!(queue.depth().await?.ready, 1);
     }
@@ -90,10 +90,10 @@ async fn a_body_beyond_an_unreported_limit_cuts_off_others_once_and_then_fails_p
         })
         .await;
         assert_eq!(connections(&server), before, "nobody else was cut off");
-        queue.push_one("small").await?;
+        let _ = queue.push_one("small").await?;
         server.ask::<()>(&["CONFIG", "SET", limit, "1gb"])?;
-        push().await?;
-        push().await?;
+        let _ = push().await?;
+        let _ = push().await?;
         assert_eq!(connections(&server), before);
         assert_eq!(queue.depth().await?.ready, 3);
     }

@@ -25,7 +25,7 @@ async fn the_replicas_of_a_queues_own_node_confirm_it() -> Test {
         let name = QueueName::new(format!("q{number}"))?;
         let queue = safe.open_delay(&name, &DelayConfig::default()).await?;
         let pushed = queue
-            .confirmed(|queue| queue.schedule_one("hello", SOON))
+            .confirmed(|queue| queue.push_one(Push::new("hello").with_due(SOON)))
             .await?;
         assert!(pushed.is_confirmed(), "{}", pushed.copies);
     }
@@ -57,7 +57,7 @@ async fn a_slot_that_moves_between_a_push_and_its_wait_leaves_it_unconfirmed() -
             let pushed = safe.push_one("before").await?;
             cluster.migrate(slot, from, to).expect("it moves");
             if call_after {
-                safe.push_one("after").await?;
+                let _ = safe.push_one("after").await?;
             }
             Ok(pushed)
         });
@@ -71,7 +71,7 @@ async fn a_slot_that_moves_between_a_push_and_its_wait_leaves_it_unconfirmed() -
     }
     // From the new owner on, it is as before.
     open(&backend, "q").await?.depth().await?;
-    safe.push_one("again").await?;
+    let _ = safe.push_one("again").await?;
     let pushed = safe.confirmed(|safe| safe.push_one("last")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
     Ok(())

@@ -113,7 +113,7 @@ async fn a_file_that_is_turned_off_is_noticed_before_the_next_push() -> Test {
     assert!(error.to_string().contains("appendonly"), "{error}");
     assert_eq!(open(&backend, "q").await?.depth().await?.ready, 1);
     server.ask::<()>(&["CONFIG", "SET", "appendonly", "yes"])?;
-    safe.push_one("yes").await?;
+    let _ = safe.push_one("yes").await?;
     Ok(())
 }
 

@@ -78,7 +78,7 @@ async fn a_failover_keeps_confirmed_pushes_and_loses_unconfirmed_ones() -> Test 
     replica.freeze()?;
     for push in bodies(EACH, 100) {
         // These pushes are acknowledged: the caller of a plain push learns no more.
-        plain.push_one(push).await?;
+        let _ = plain.push_one(push).await?;
     }
     for push in bodies(3, 200) {
         let pushed = hasty.confirmed(|hasty| hasty.push_one(push)).await?;

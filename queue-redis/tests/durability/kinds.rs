@@ -21,7 +21,7 @@ async fn values_of_every_kind_are_confirmed() -> Test {
     let queues = Queues::new(pair.connect().await?);
     let queues = queues.confirmed(by_a_replica()).await?;
 
-    let mails = queues.reliable::<String>("mails").await?;
+    let mails = queues.reliable("mails").open::<String>().await?;
     let mail = "to: ann".to_owned();
     assert_confirmed(&mails.confirmed(|mails| mails.push(&mail)).await?);
     let sent = mails.confirmed(|mails| mails.message(&mail).header("tenant", "acme").send());
@@ -36,16 +36,16 @@ async fn values_of_every_kind_are_confirmed() -> Test {
         .expect("one is ready");
     assert_confirmed(&mails.confirmed(|_| delivery.ack()).await?);
 
-    let reminders = queues.delay::<u64>("reminders").await?;
+    let reminders = queues.delay("reminders").open::<u64>().await?;
     assert_confirmed(
         &reminders
             .confirmed(|reminders| reminders.push(&1, LEASE))
             .await?,
     );
-    let tickets = queues.priority::<u64>("tickets").await?;
+    let tickets = queues.priority("tickets").open::<u64>().await?;
     let urgent = tickets.confirmed(|tickets| tickets.message(&1).priority(9).send());
     assert_confirmed(&urgent.await?);
-    let gifts = queues.bounded::<u64>("gifts", 1).await?;
+    let gifts = queues.bounded("gifts", 1).open::<u64>().await?;
     let given = gifts
         .confirmed(|gifts| gifts.push(&1, Overflow::Reject))
         .await?;
@@ -53,8 +53,8 @@ async fn values_of_every_kind_are_confirmed() -> Test {
     let full = gifts
         .confirmed(|gifts| gifts.push(&2, Overflow::Reject))
         .await?;
-    assert_eq!(full.answer, Offered::Full);
-    let sensors = queues.rotating::<u64>("sensors").await?;
+    assert_eq!(full.answer, Pushed::Full);
+    let sensors = queues.rotating("sensors").open::<u64>().await?;
     let placed = sensors.confirmed(|sensors| sensors.message(&1).key("north").send());
     assert_confirmed(&placed.await?);
     let again = sensors.confirmed(|sensors| sensors.message(&1).key("north").send());
@@ -69,7 +69,7 @@ async fn a_confirmed_push_may_be_a_task_of_its_own() -> Test {
     let pair = Pair::start()?;
     let queues = Queues::new(pair.connect().await?);
     let queues = queues.confirmed(by_a_replica()).await?;
-    let mails = queues.reliable::<u64>("mails").await?;
+    let mails = queues.reliable("mails").open::<u64>().await?;
     let task = tokio::spawn(async move { mails.confirmed(|mails| mails.push(&1)).await });
     assert_confirmed(&task.await??);
     Ok(())
@@ -95,7 +95,7 @@ async fn a_layer_hands_confirmations_on_or_refuses_them_before_the_call() -> Tes
         let queues = Queues::new(Layered::new(Clear { confirms }, backend));
         let queues = queues.confirmed(by_a_replica()).await?;
         let name = format!("q-{confirms}");
-        let mails = queues.reliable::<u64>(&name).await?;
+        let mails = queues.reliable(&name).open::<u64>().await?;
         let pushed = mails.confirmed(|mails| mails.push(&1)).await;
         if confirms {
             assert_confirmed(&pushed?);

@@ -19,9 +19,7 @@ mod waits;
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{
-    Backend, Confirmation, Confirmed, LeasingExt, Pushed, ReliableQueue, ReliableQueueExt,
-};
+use queue_core::{Backend, Confirmation, Confirmed, LeasingExt, Pushed, ReliableQueue};
 use queue_redis::RedisBackend;
 use real_redis::{Server, ServerError};
 use tokio::task::JoinHandle;

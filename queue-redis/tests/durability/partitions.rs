@@ -44,7 +44,7 @@ async fn the_replica_confirms_calls_to_any_partition() -> Test {
     let mut partitions: Vec<u64> = pushed
         .answer
         .iter()
-        .map(|pushed| pushed.id().get() >> 56)
+        .map(|pushed| pushed.id().expect("accepted").get() >> 56)
         .collect();
     partitions.sort_unstable();
     partitions.dedup();
@@ -85,7 +85,7 @@ async fn on_a_cluster_the_weakest_partition_of_a_call_counts() -> Test {
         let push = Push::new("hello").with_header(Partitioned::KEY, key.to_string());
         let pushed = safe.confirmed(|safe| safe.push_one(push.clone())).await?;
         assert!(pushed.is_confirmed(), "{}", pushed.copies);
-        keys[(pushed.answer.id().get() >> 56) as usize] = Some(push);
+        keys[(pushed.answer.id().expect("accepted").get() >> 56) as usize] = Some(push);
     }
     let [Some(first), Some(second)] = keys else {
         panic!("both partitions have keys");

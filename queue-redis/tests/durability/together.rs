@@ -15,7 +15,7 @@ async fn push_all(safe: &Reliable, count: usize) -> Result<Vec<u64>> {
     let pushed = try_join_all(pushes).await?;
     let ids = pushed.into_iter().map(|pushed| {
         assert!(pushed.is_confirmed(), "{}", pushed.copies);
-        pushed.answer.id().get()
+        pushed.answer.id().expect("accepted").get()
     });
     Ok(ids.collect())
 }

@@ -32,7 +32,7 @@ async fn an_unconfirmed_push_is_stored_and_has_its_id() -> Test {
 #[tokio::test]
 async fn an_ack_is_confirmed_on_a_server_without_memory() -> Test {
     let (pair, _, safe) = safe_pair().await?;
-    safe.push_one("hello").await?;
+    let _ = safe.push_one("hello").await?;
     let lease = Duration::from_secs(60);
     let delivery = safe
         .receive_one(lease, Duration::ZERO)
@@ -75,7 +75,7 @@ async fn nobody_else_waits_for_a_replica() -> Test {
     pair.replica.freeze()?;
     let out = pushing(&safe, "safe");
     pair.until_one_waits().await;
-    plain.push_one("plain").await?;
+    let _ = plain.push_one("plain").await?;
     // The message is there for everybody, confirmed or not.
     let delivery = plain
         .receive_one(Duration::from_secs(60), Duration::ZERO)
@@ -92,7 +92,7 @@ async fn nobody_else_waits_for_a_replica() -> Test {
     pair.replica.thaw()?;
     let pushed = out.await??;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
-    assert_eq!(pushed.answer.id(), MessageId::new(1));
+    assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(1)));
     Ok(())
 }
 
@@ -114,7 +114,7 @@ async fn a_dropped_wait_leaves_the_message_and_stops_nobody() -> Test {
     pair.replica.thaw()?;
     let pushed = next.await??;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
-    assert_eq!(pushed.answer.id(), MessageId::new(3));
+    assert_eq!(pushed.answer, Pushed::Accepted(MessageId::new(3)));
     Ok(())
 }
 
@@ -149,18 +149,24 @@ async fn a_duplicate_is_confirmed_with_the_message_that_came_first() -> Test {
     let safe = confirming(&backend, by_a_replica()).await?;
     let hasty = confirming(&backend, Confirmation::replicas(1).within(SOON)).await?;
     // The last write of the hasty connection is at the replica.
-    hasty.push_one("before").await?;
+    let _ = hasty.push_one("before").await?;
     let pushed = safe.confirmed(|safe| safe.push_one("before")).await?;
     assert!(pushed.is_confirmed(), "{}", pushed.copies);
     pair.replica.freeze()?;
     let push = || Push::new("charge").with_dedup("42", Duration::from_secs(60));
     let first = plain.push_one(push()).await?;
     let again = hasty.confirmed(|hasty| hasty.push_one(push())).await?;
-    assert_eq!(again.answer, Pushed::Duplicate(first.id()));
+    assert_eq!(
+        again.answer,
+        Pushed::Duplicate(first.id().expect("accepted"))
+    );
     assert!(!again.is_confirmed(), "the replica does not have the first");
     pair.replica.thaw()?;
     let again = safe.confirmed(|safe| safe.push_one(push())).await?;
-    assert_eq!(again.answer, Pushed::Duplicate(first.id()));
+    assert_eq!(
+        again.answer,
+        Pushed::Duplicate(first.id().expect("accepted"))
+    );
     assert!(again.is_confirmed(), "{}", again.copies);
     Ok(())
 }
@@ -177,7 +183,7 @@ async fn the_calls_of_one_scope_share_one_wait_and_are_answered_before_it() -> T
         async move {
             safe.confirmed(|safe| async move {
                 for body in ["a", "b", "c"] {
-                    let id = safe.push_one(body).await?.id().get();
+                    let id = safe.push_one(body).await?.id().expect("accepted").get();
                     noted.lock().expect("no panic").push(id);
                 }
                 Ok(())

@@ -21,9 +21,9 @@ async fn no_client_sends_its_time() {
     for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let push = Push::new("message").with_dedup("key", HOUR);
-        queue.put_one(push).await.expect("put");
+        let _ = queue.put_one(push).await.expect("put");
         let later = Push::new("later").with_due(HOUR);
-        queue.put_one(later).await.expect("put");
+        let _ = queue.put_one(later).await.expect("put");
         let leasing = queue.leasing();
         let delivery = leasing.receive_one(LEASE, HOUR).await.expect("receive");
         let receipt = delivery.expect("it is there").receipt;

@@ -32,7 +32,7 @@ async fn an_overwritten_key_is_named() {
         (QueueKind::Bounded, "qk:{bounded}:ready"),
     ] {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
-        queue.put_one("body").await.expect("put");
+        let _ = queue.put_one("body").await.expect("put");
         administer(&server, &format!("SET {key} mine"));
         let error = queue.put_one("body").await.expect_err("it is overwritten");
         assert_names(&error, key);

@@ -102,7 +102,7 @@ async fn an_old_handle_uses_the_configuration_of_the_new_queue() {
         config.leasing_mut().expect("it leases").max_attempts = 1;
         let opened = new.open(&name(kind), &config).await;
         opened.expect("opens again");
-        queue.put_one("by the old handle").await.expect("put");
+        let _ = queue.put_one("by the old handle").await.expect("put");
         let leasing = queue.leasing();
         let lease = leasing.receive_one(
             std::time::Duration::from_secs(60),

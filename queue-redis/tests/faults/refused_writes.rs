@@ -46,7 +46,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
         let leasing = queue.leasing();
         // One call leases six messages, of which one is done.
         for body in ["several"; 6] {
-            queue.put_one(body).await.expect("put");
+            let _ = queue.put_one(body).await.expect("put");
         }
         let six = NonZeroUsize::new(6).expect("it is 6");
         let leased = leasing.lease(six, LEASE).await.expect("lease").deliveries;
@@ -54,7 +54,7 @@ async fn reads_are_answered(server: &Server, refuse: impl AsyncFn(), code: Optio
         let ack = [Settlement::ack(leased[0].receipt)];
         assert_eq!(leasing.settle(&ack).await.expect("settle"), [Settled::Done]);
         for body in ["dead", "delayed", "leased", "ready", "ready"] {
-            queue.put_one(body).await.expect("put");
+            let _ = queue.put_one(body).await.expect("put");
         }
         let three = NonZeroUsize::new(3).expect("it is 3");
         let leased = leasing.lease(three, LEASE).await.expect("lease").deliveries;

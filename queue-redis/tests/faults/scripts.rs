@@ -19,8 +19,8 @@ async fn a_flushed_queue_heals() {
     for kind in QueueKind::LEASING {
         let queue = Subject::open(&*backend, kind).await.expect("opens");
         let leasing = queue.leasing();
-        queue.put_one("lost").await.expect("put");
-        queue.put_one("lost too").await.expect("put");
+        let _ = queue.put_one("lost").await.expect("put");
+        let _ = queue.put_one("lost too").await.expect("put");
         let old = leasing.receive_one(LEASE, Duration::ZERO).await;
         let old = old.expect("lease").expect("a message").receipt;
         administer(&server, "FLUSHALL");
@@ -29,7 +29,7 @@ async fn a_flushed_queue_heals() {
         // R1: the receipts of a lost history match nothing, even if its ids come again.
         let settled = leasing.settle(&[Settlement::ack(old)]).await;
         assert_eq!(settled.expect("settle"), [Settled::LeaseLost]);
-        queue.put_one("kept").await.expect("put");
+        let _ = queue.put_one("kept").await.expect("put");
         let kept = leasing.receive_one(LEASE, Duration::ZERO).await;
         let kept = kept.expect("lease").expect("a message");
         assert_eq!((&kept.body[..], kept.attempt), (&b"kept"[..], 1));
@@ -75,7 +75,7 @@ async fn a_flushed_queue_still_wakes_waiters() {
             leasing.receive_one(LEASE, Duration::from_secs(3600)).await
         });
         administer(&server, "FLUSHALL");
-        queue.put_one("after").await.expect("put");
+        let _ = queue.put_one("after").await.expect("put");
         let delivery = within("a message after FLUSHALL", waiter).await;
         let delivery = delivery.expect("no panic").expect("receive");
         assert_eq!(&delivery.expect("a message").body[..], b"after");

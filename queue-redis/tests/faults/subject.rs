@@ -64,7 +64,11 @@ impl Subject {
     /// Puts messages in, due now and of equal priority.
     pub(crate) async fn put(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
         let put = self.queue.put(messages).await?;
-        Ok(put.into_iter().map(pushed).collect())
+        for pushed in &put {
+            let is_new = matches!(pushed, Pushed::Accepted(_) | Pushed::Duplicate(_));
+            assert!(is_new, "there is room for everything, and yet {pushed:?}");
+        }
+        Ok(put)
     }
 
     /// Puts one message in.
@@ -72,13 +76,5 @@ impl Subject {
         let pushed = self.put(&[message.into()]).await?;
         assert_eq!(pushed.len(), 1, "one answer for one message");
         Ok(pushed[0])
-    }
-}
-
-fn pushed(offered: Offered) -> Pushed {
-    match offered {
-        Offered::Accepted { id, evicted: None } => Pushed::Accepted(id),
-        Offered::Duplicate(id) => Pushed::Duplicate(id),
-        other => panic!("there is room for everything, and yet {other:?}"),
     }
 }

@@ -166,7 +166,7 @@ impl Traffic {
                     Some(Ok((pushed, confirmed))) => {
                         let made = made.confirmed(confirmed);
                         for (push, pushed) in batch.iter().zip(pushed) {
-                            self.ledger.accepted(&push.body, made, Some(pushed.id()));
+                            self.ledger.accepted(&push.body, made, pushed.id());
                         }
                         break;
                     }

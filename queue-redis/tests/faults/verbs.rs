@@ -67,17 +67,13 @@ pub(crate) async fn writes(queue: &Subject) -> Vec<Called> {
         ("resume", leasing.resume().await),
         ("purge", leasing.purge(one).await.map(drop)),
         ("cancel", leasing.cancel(&ids).await.map(drop)),
+        (
+            "reschedule",
+            leasing.reschedule(&ids, Due::After(LEASE)).await.map(drop),
+        ),
     ];
-    match queue.queue() {
-        AnyQueue::Delay(queue) => {
-            let later = Due::After(LEASE);
-            called.push((
-                "reschedule",
-                queue.reschedule(ids[0], later).await.map(drop),
-            ));
-        }
-        AnyQueue::Bounded(queue) => called.push(("resize", queue.resize(one).await.map(drop))),
-        _ => {}
+    if let AnyQueue::Bounded(queue) = queue.queue() {
+        called.push(("resize", queue.resize(one).await.map(drop)));
     }
     called
 }

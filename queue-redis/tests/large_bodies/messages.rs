@@ -115,7 +115,7 @@ async fn an_upload_may_take_longer_than_a_minute() {
     assert_eq!(keys_of_bodies(&server), [""; 0], "its note is gone");
     proxy.throttle(Direction::Requests, 100 * MIB as u32);
     proxy.release();
-    pushing.await.expect("no panic").expect("pushed");
+    let _ = pushing.await.expect("no panic").expect("pushed");
     assert_eq!(leaks(&server), [""; 0]);
 }
 
@@ -128,13 +128,13 @@ async fn a_refused_push_leaves_nothing_behind() {
     let Ok(AnyQueue::Bounded(full)) = full else {
         panic!("{full:?}");
     };
-    let offers = [Offer::new("small"), Offer::new(vec![7; MIB])];
-    let offered = full.offer(&offers, Overflow::Reject).await.expect("offers");
-    assert!(matches!(offered[1], Offered::Full), "{offered:?}");
+    let offers = [Push::new("small"), Push::new(vec![7; MIB])];
+    let offered = full.push(&offers).await.expect("offers");
+    assert!(matches!(offered[1], Pushed::Full), "{offered:?}");
     assert_eq!(keys_of_bodies(&server), [""; 0]);
 
     let _: () = ask(&server, &["CONFIG", "SET", "maxmemory", "1"]);
-    let full = full.offer_one(Offer::new(vec![7; MIB]), Overflow::DropOldest);
+    let full = full.push_one(Push::new(vec![7; MIB]).with_overflow(Overflow::DropOldest));
     let error = full.await.expect_err("the server is full");
     assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
     assert_eq!(error.outcome(), Outcome::NotApplied);

@@ -78,7 +78,7 @@ impl Ground {
         ground.receipts = lease(&*leasing, 40).await;
         let put = ground.queue.put_all(&many()).await.expect("puts");
         let ready = put.iter().map(|one| match one {
-            Offered::Accepted { id, .. } => *id,
+            Pushed::Accepted(id) => *id,
             other => panic!("there is room, and yet {other:?}"),
         });
         ground.ready = ready.collect();
@@ -92,36 +92,10 @@ impl Ground {
         }
     }
 
-    async fn push_all(&self) -> Result<Vec<Pushed>> {
-        match &self.queue {
-            AnyQueue::Reliable(queue) => queue.push_all(&many()).await,
-            other => panic!("{other:?} is not reliable"),
-        }
-    }
-
-    async fn schedule_all(&self) -> Result<Vec<Pushed>> {
-        let scheduled = |push| Scheduled::new(push, HOUR);
-        let scheduled: Vec<Scheduled> = many().into_iter().map(scheduled).collect();
-        match &self.queue {
-            AnyQueue::Delay(queue) => queue.schedule_all(&scheduled).await,
-            other => panic!("{other:?} is no delay queue"),
-        }
-    }
-
-    async fn enqueue_all(&self) -> Result<Vec<Pushed>> {
-        let prioritized = |push| Prioritized::new(push, 7);
-        let prioritized: Vec<Prioritized> = many().into_iter().map(prioritized).collect();
-        match &self.queue {
-            AnyQueue::Priority(queue) => queue.enqueue_all(&prioritized).await,
-            other => panic!("{other:?} is no priority queue"),
-        }
-    }
-
-    async fn offer_all(&self) -> Result<Vec<Offered>> {
-        let offers: Vec<Offer> = many().into_iter().map(Offer::new).collect();
-        self.bounded()
-            .offer_all(&offers, Overflow::DropOldest)
-            .await
+    /// Pushes any number of messages, each with this change.
+    async fn push_all(&self, change: impl Fn(Push) -> Push) -> Result<Vec<Pushed>> {
+        let pushes: Vec<Push> = many().into_iter().map(change).collect();
+        self.leasing().push_all(&pushes).await
     }
 
     async fn open_another(&self) -> Result<()> {
@@ -173,10 +147,10 @@ macro_rules! verbs {
 pub(crate) const VERBS: &[Verb] = verbs! {
     "put_all" of Priority: |on| on.queue.put_all(&many());
     "put_all of a ring" of Rotating: |on| on.queue.put_all(&many());
-    "push_all" of Reliable: |on| on.push_all();
-    "schedule_all" of Delay: |on| on.schedule_all();
-    "enqueue_all" of Priority: |on| on.enqueue_all();
-    "offer_all" of Bounded: |on| on.offer_all();
+    "push_all" of Reliable: |on| on.push_all(|push| push);
+    "push_all of a delay queue" of Delay: |on| on.push_all(|push| push.with_due(HOUR));
+    "push_all of a priority queue" of Priority: |on| on.push_all(|push| push.with_priority(7));
+    "push_all of a bounded queue" of Bounded: |on| on.push_all(|push| push.with_overflow(Overflow::DropOldest));
     "purge" of Reliable: |on| on.leasing().purge(count(300));
     "purge_all" of Delay: |on| on.leasing().purge_all();
     "resize" of Bounded: |on| on.bounded().resize(count(64));

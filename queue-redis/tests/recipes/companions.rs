@@ -5,7 +5,9 @@ use queue_core::*;
 use queue_redis::recipes::*;
 
 use crate::{
-    ground::{Ground, LONG, SOON, START, bodies, end, end_live, lease_bodies, name, push, take},
+    ground::{
+        Ground, LONG, SOON, START, bodies, dropping, end, end_live, lease_bodies, name, push, take,
+    },
     recipes::{self, QUEUE},
 };
 
@@ -67,8 +69,8 @@ async fn queues_named_like_companions_are_queues_of_their_own() {
         panic!("another kind");
     };
     let gift = Push::new("rose").with_dedup("jobs", LONG);
-    let offered = gifts.offer_one(gift, Overflow::DropOldest).await;
-    offered.expect("it offers");
+    let offered = gifts.push_one(dropping(gift)).await;
+    let _ = offered.expect("it offers");
     ground.open(list(), "lock:gifts:jobs").await;
 }
 
@@ -145,8 +147,8 @@ async fn messages_in_hand_are_under_the_key_that_is_set() {
         panic!("another kind");
     };
     let gift = Push::new("rose").with_dedup("ann", LONG);
-    let offered = gifts.offer_one(gift, Overflow::DropOldest).await;
-    let Ok(Offered::Accepted { id, .. }) = offered else {
+    let offered = gifts.push_one(dropping(gift)).await;
+    let Ok(Pushed::Accepted(id)) = offered else {
         panic!("{offered:?}");
     };
     let mails = one.open(once, "mails").await;

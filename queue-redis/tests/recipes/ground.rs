@@ -183,15 +183,17 @@ pub(crate) fn leasing(queue: &AnyQueue) -> Arc<dyn Leasing> {
     queue.leasing().expect("it leases")
 }
 
-/// Pushes by the kind's own call; a bounded queue drops its oldest.
+/// A message for which a full queue drops its oldest.
+pub(crate) fn dropping(message: impl Into<Push>) -> Push {
+    message.into().with_overflow(Overflow::DropOldest)
+}
+
+/// Pushes messages; a bounded queue drops its oldest.
 pub(crate) async fn push(queue: &AnyQueue, bodies: &[&'static str]) {
-    let pushes = bodies.iter().map(|body| Push::new(*body));
-    let pushed = match queue {
-        AnyQueue::Bounded(queue) => {
-            let offers: Vec<Offer> = pushes.map(Offer::new).collect();
-            queue.offer(&offers, Overflow::DropOldest).await
-        }
-        queue => queue.put(&pushes.collect::<Vec<_>>()).await,
-    };
+    let pushes = bodies.iter().map(|body| match queue {
+        AnyQueue::Bounded(_) => dropping(*body),
+        _ => Push::new(*body),
+    });
+    let pushed = queue.put(&pushes.collect::<Vec<_>>()).await;
     assert_eq!(pushed.expect("it pushes").len(), bodies.len());
 }

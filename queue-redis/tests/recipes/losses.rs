@@ -6,7 +6,9 @@ use std::time::Duration;
 use queue_core::*;
 use queue_redis::recipes::*;
 
-use crate::ground::{Ground, LONG, SOON, counts, end_live, lease_bodies, leasing, push, take};
+use crate::ground::{
+    Ground, LONG, SOON, counts, dropping, end_live, lease_bodies, leasing, push, take,
+};
 
 /// A client that dies and stays away keeps its message.
 #[tokio::test]
@@ -61,10 +63,10 @@ async fn a_lock_outlives_a_push_that_never_came() {
     let lock = ["SET", "{gifts}:lock:ann", "7", "NX", "PX", "60000"];
     let _: String = foreign.run(&lock);
     let gift = Push::new("gift").with_dedup("ann", Duration::from_secs(60));
-    let repeat = queue.offer_one(gift, Overflow::DropOldest).await;
+    let repeat = queue.push_one(dropping(gift)).await;
     assert_eq!(
         repeat.expect("it answers"),
-        Offered::Duplicate(MessageId::new(7))
+        Pushed::Duplicate(MessageId::new(7))
     );
     assert!(queue.recent(9).await.expect("it reads").is_empty());
 }
@@ -155,8 +157,8 @@ async fn a_returned_message_in_a_blocked_handle_is_overtaken() {
     let AnyQueue::Priority(queue) = &other else {
         panic!("it has priorities");
     };
-    let urgent = [Prioritized::new("urgent", 10)];
-    queue.enqueue(&urgent).await.expect("it pushes");
+    let urgent = [Push::new("urgent").with_priority(10)];
+    queue.push(&urgent).await.expect("it pushes");
     let held = take(&other, 1).await.remove(0);
     let waits = {
         let queue = leasing(&blocked);

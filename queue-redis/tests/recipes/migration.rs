@@ -96,7 +96,7 @@ async fn moves(ground: Ground, made: Made) {
     };
     let route = |queue: &AnyQueue| {
         let queue = queue.leasing().expect("it leases");
-        Route::new(Consumer::<u32>::new(queue))
+        Route::new(Consumer::<u32>::of(queue, Json))
     };
     let workers = Workers::in_order()
         .concurrency(4)

@@ -16,12 +16,12 @@ async fn a_score_less_its_priority_fires_early() {
     };
     let urgent = r#"{"priority":2500,"task":1}"#;
     let in_three_seconds = Duration::from_secs(3);
-    delay
-        .schedule_one(urgent, in_three_seconds)
+    let _ = delay
+        .push_one(Push::new(urgent).with_due(in_three_seconds))
         .await
         .expect("it pushes");
-    delay
-        .schedule_one(r#"{"task":2}"#, in_three_seconds)
+    let _ = delay
+        .push_one(Push::new(r#"{"task":2}"#).with_due(in_three_seconds))
         .await
         .expect("it pushes");
     ground.pass(Duration::from_millis(499));
@@ -44,8 +44,8 @@ async fn whole_seconds_fire_early() {
         panic!("another kind");
     };
     // The push is 600 ms past the second, and the score leaves the fraction out.
-    delay
-        .schedule_one("m", Duration::from_secs(3))
+    let _ = delay
+        .push_one(Push::new("m").with_due(Duration::from_secs(3)))
         .await
         .expect("it pushes");
     ground.pass(Duration::from_millis(2_399));

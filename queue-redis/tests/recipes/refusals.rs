@@ -8,7 +8,7 @@ use queue_core::{
 };
 
 use crate::{
-    ground::{Ground, LONG, push},
+    ground::{Ground, LONG, dropping, push},
     recipes::{Made, all},
 };
 
@@ -36,7 +36,7 @@ fn call_of(name: &str) -> Call {
         "peek" => Call::Peek(Place::Ready, Page::first(1)),
         "find" => Call::Find(vec![id]),
         "wait_for_end" => Call::WaitForEnd(id, Duration::ZERO),
-        "reschedule" => Call::Reschedule(id, Due::After(LONG)),
+        "reschedule" => Call::Reschedule(vec![id], Due::After(LONG)),
         "next_due" => Call::NextDue,
         "wait_for_room" => Call::WaitForRoom(Duration::ZERO),
         "resize" => Call::Resize(ONE),
@@ -44,19 +44,13 @@ fn call_of(name: &str) -> Call {
     }
 }
 
-/// Pushes these messages by the kind's own call.
+/// Pushes these messages; a bounded queue drops its oldest.
 fn put(kind: QueueKind, pushes: Vec<Push>) -> Call {
-    match kind {
-        QueueKind::Delay => {
-            let later = pushes.into_iter().map(|push| Scheduled::new(push, LONG));
-            Call::Schedule(later.collect())
-        }
-        QueueKind::Bounded => {
-            let offers = pushes.into_iter().map(Offer::new);
-            Call::Offer(offers.collect(), Overflow::DropOldest)
-        }
-        kind => Call::put(kind, pushes),
-    }
+    let pushes = pushes.into_iter().map(|push| match kind {
+        QueueKind::Bounded => dropping(push),
+        _ => push,
+    });
+    Call::put(kind, pushes.collect())
 }
 
 /// Checks that the call is refused, and that nothing was sent.
@@ -188,14 +182,13 @@ async fn each_part_of_a_message_without_a_place_is_named_for_the_whole_batch() {
         }
         if !made.guarantees.has(Feature::Keys) {
             let named = match kind {
-                QueueKind::Bounded => {
-                    let batch = vec![Offer::new("fine"), Offer::new("x").with_distinct("key")];
-                    Call::Offer(batch, Overflow::DropOldest)
-                }
                 QueueKind::Rotating => {
                     Call::Insert(vec![Insert::new("fine"), Insert::new("x").with_key("key")])
                 }
-                _ => continue,
+                kind => put(
+                    kind,
+                    vec![fine.clone(), Push::new("x").with_distinct("key")],
+                ),
             };
             refused(&ground, &made, named, invalid, "distinct keys").await;
         }
@@ -210,15 +203,18 @@ async fn each_policy_disposition_and_priority_that_is_missing_is_named() {
         let guarantees = &made.guarantees;
         let setup = ErrorKind::Configuration;
         if guarantees.kind == QueueKind::Bounded && !guarantees.has(Feature::Reject) {
-            let reject = Call::Offer(vec![Offer::new("x")], Overflow::Reject);
+            let reject = Call::Push(vec![Push::new("x")]);
             refused(&ground, &made, reject, setup, "it drops the oldest").await;
         }
         if guarantees.kind == QueueKind::Priority {
-            let batch = vec![Prioritized::new("fine", 10), Prioritized::new("x", 5)];
+            let batch = vec![
+                Push::new("fine").with_priority(10),
+                Push::new("x").with_priority(5),
+            ];
             refused(
                 &ground,
                 &made,
-                Call::Enqueue(batch),
+                Call::Push(batch),
                 ErrorKind::Invalid,
                 "priority of 5",
             )

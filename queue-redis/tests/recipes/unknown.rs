@@ -8,7 +8,7 @@ use real_redis::{Direction, Proxy};
 use tokio::time::timeout;
 
 use crate::{
-    ground::{Ground, START, bodies, end, leasing, name, push, take},
+    ground::{Ground, START, bodies, dropping, end, leasing, name, push, take},
     patient::patient,
     recipes::all,
     until::PATIENCE,
@@ -135,14 +135,8 @@ async fn a_push_in_two_calls_that_fails_between_them_is_unknown() {
         .open_bounded(&name("q"), &config)
         .await
         .expect("it opens");
-    queue
-        .offer_one("a", Overflow::DropOldest)
-        .await
-        .expect("it has room");
-    let error = queue
-        .offer_one("b", Overflow::DropOldest)
-        .await
-        .expect_err("refused");
+    let _ = queue.push_one(dropping("a")).await.expect("it has room");
+    let error = queue.push_one(dropping("b")).await.expect_err("refused");
     assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
     ground.holds(&["list q: a | b"]);
 }
@@ -165,7 +159,7 @@ async fn a_first_push_that_certainly_failed_is_undone_unless_its_lock_is_taken()
         let AnyQueue::Bounded(queue) = queue else {
             panic!("another kind");
         };
-        let refused = queue.offer_one(push, Overflow::DropOldest).await;
+        let refused = queue.push_one(dropping(push)).await;
         let error = refused.expect_err("no list");
         assert_eq!(error.outcome(), outcome, "{error}");
     }

@@ -7,7 +7,7 @@ use queue_redis::recipes::*;
 
 use crate::{
     foreign::{ADD_FIRST, DISTINCT, NEWEST_FIRST, NEWEST_LAST, TRIM},
-    ground::{Ground, START, push},
+    ground::{Ground, START, dropping, push},
 };
 
 /// The messages that a queue shows, the newest first.
@@ -190,10 +190,8 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
     let window = Duration::from_secs(600);
     let gift = |body: &'static str, key: &'static str| Push::new(body).with_dedup(key, window);
 
-    let first = queue
-        .offer_one(gift("g1", "u1:rose"), Overflow::DropOldest)
-        .await;
-    let Ok(Offered::Accepted { id, .. }) = first else {
+    let first = queue.push_one(dropping(gift("g1", "u1:rose"))).await;
+    let Ok(Pushed::Accepted(id)) = first else {
         panic!("{first:?}");
     };
     let lock = "{gifts}:lock:u1:rose";
@@ -206,30 +204,25 @@ async fn a_lock_of_others_and_one_of_ours_refuse_each_others_repeats() {
     assert!((1..=600_000).contains(&left), "{left} ms");
     let set = ["SET", lock, "mine", "NX", "PX", "600000"];
     assert_eq!(foreign.run::<Option<String>>(&set), None, "ours has it");
-    let again = queue
-        .offer_one(gift("g2", "u1:rose"), Overflow::DropOldest)
-        .await;
-    assert_eq!(again.expect("an answer"), Offered::Duplicate(id));
+    let again = queue.push_one(dropping(gift("g2", "u1:rose"))).await;
+    assert_eq!(again.expect("an answer"), Pushed::Duplicate(id));
 
     // Other programs choose the text in a lock: a number is an id, and so is any other text.
     for (key, content) in [("u2", "42"), ("u3", "user-7@node"), ("u4", "")] {
         let lock = format!("{{gifts}}:lock:{key}");
         let set = ["SET", &lock, content, "NX", "PX", "600000"];
         assert_eq!(foreign.run::<Option<String>>(&set), Some("OK".to_owned()));
-        let refused = queue.offer_one(gift("g3", key), Overflow::DropOldest).await;
+        let refused = queue.push_one(dropping(gift("g3", key))).await;
         let refused = refused.expect("an answer");
-        assert!(matches!(refused, Offered::Duplicate(_)), "{refused:?}");
+        assert!(matches!(refused, Pushed::Duplicate(_)), "{refused:?}");
         if content == "42" {
-            assert_eq!(refused, Offered::Duplicate(MessageId::new(42)));
+            assert_eq!(refused, Pushed::Duplicate(MessageId::new(42)));
         }
     }
     assert_eq!(
         foreign.run::<Vec<String>>(&["LRANGE", "gifts", "0", "-1"]),
         ["g1"]
     );
-    let free = queue.offer_one("g4", Overflow::DropOldest).await;
-    assert!(
-        matches!(free, Ok(Offered::Accepted { .. })),
-        "no key, no lock"
-    );
+    let free = queue.push_one(dropping("g4")).await;
+    assert!(matches!(free, Ok(Pushed::Accepted(_))), "no key, no lock");
 }

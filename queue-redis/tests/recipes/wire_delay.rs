@@ -16,8 +16,10 @@ async fn schedule(queue: &AnyQueue, batch: &[(&'static str, Duration)]) -> Vec<P
     let AnyQueue::Delay(queue) = queue else {
         panic!("another kind");
     };
-    let batch = batch.iter().map(|(body, due)| Scheduled::new(*body, *due));
-    let pushed = queue.schedule(&batch.collect::<Vec<_>>()).await;
+    let batch = batch
+        .iter()
+        .map(|(body, due)| Push::new(*body).with_due(*due));
+    let pushed = queue.push(&batch.collect::<Vec<_>>()).await;
     pushed.expect("it pushes")
 }
 

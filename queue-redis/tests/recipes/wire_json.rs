@@ -166,8 +166,10 @@ async fn a_priority_is_any_number_of_json_in_whole_milliseconds() {
         let mut foreign = ground.foreign();
         foreign.run::<String>(&["FLUSHALL"]);
         let body = format!(r#"{{"priority":{priority},"n":36893488147419103232}}"#);
-        let pushed = delay.schedule_one(body.clone(), 3 * SECOND).await;
-        pushed.expect("it pushes");
+        let pushed = delay
+            .push_one(Push::new(body.clone()).with_due(3 * SECOND))
+            .await;
+        let _ = pushed.expect("it pushes");
         let score = START as i64 + 3_000 - earlier;
         assert_eq!(
             ground.dump(),

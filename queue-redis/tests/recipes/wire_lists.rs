@@ -295,8 +295,8 @@ async fn priority_lists_of_ours_are_popped_by_others() {
         panic!("another kind");
     };
     let batch = [("l", -10), ("n", 0), ("h", 10), ("h2", 10)];
-    let batch = batch.map(|(body, priority)| Prioritized::new(body, priority));
-    jobs.enqueue(&batch).await.expect("it pushes");
+    let batch = batch.map(|(body, priority)| Push::new(body).with_priority(priority));
+    jobs.push(&batch).await.expect("it pushes");
     ground.holds(&[
         "list {jobs}:high: h2 | h",
         "list {jobs}:low: l",

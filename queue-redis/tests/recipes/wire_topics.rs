@@ -73,8 +73,8 @@ async fn a_message_of_ours_is_an_object_whose_fields_stand_in_order() {
         panic!("another kind");
     };
     let minute = Duration::from_secs(60);
-    delay
-        .schedule_one(r#"{"order":42}"#, minute)
+    let _ = delay
+        .push_one(Push::new(r#"{"order":42}"#).with_due(minute))
         .await
         .expect("it pushes");
     let due = START + 60_000;

@@ -35,7 +35,7 @@ async fn a_connect_that_meets_a_frozen_primary_ends_at_its_successor() -> Test {
     // One try, which begins while every sentinel still names the frozen one.
     let sentinels: Vec<&Server> = sentinels.iter().collect();
     let backend = patient(&url(&sentinels)).connect().await?;
-    open(&backend, "q").await?.push_one("yes").await?;
+    let _ = open(&backend, "q").await?.push_one("yes").await?;
     assert!(replica.ask::<bool>(&["EXISTS", "qk:{q}:ready"])?);
     primary.thaw()?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queue_core::{Error, ReliableQueueExt};
+use queue_core::{Error, LeasingExt};
 use real_redis::Server;
 
 use super::{
@@ -34,7 +34,7 @@ async fn the_primary_is_found_with_its_own_login() -> Test {
     let sentinel = watching(&primary, 1)?.start()?;
     let url = url(&[&sentinel]).replace("//", "//:secret@");
     let backend = patient(&format!("{url}/3?prefix=shop")).connect().await?;
-    open(&backend, "q").await?.push_one("yes").await?;
+    let _ = open(&backend, "q").await?.push_one("yes").await?;
     let mut connection = primary.connect()?;
     redis::cmd("SELECT").arg(3).exec(&mut connection)?;
     let mut exists = redis::cmd("EXISTS");
@@ -164,7 +164,7 @@ async fn a_sentinel_that_names_a_replica_is_not_believed() -> Test {
     let parts = [&*place(&cut_off), &*place(&old), "is a replica"];
     assert_passes(&error, &parts);
     let backend = patient(&url(&[&cut_off, &good])).connect().await?;
-    open(&backend, "q").await?.push_one("yes").await?;
+    let _ = open(&backend, "q").await?.push_one("yes").await?;
     until("the primary has it", || {
         new.ask(&["EXISTS", "qk:{q}:ready"]).expect("it answers")
     })

@@ -3,10 +3,10 @@
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueueExt, Claim, DelayConfig, DelayQueueExt, Due, Extension,
-    GroupChange, GroupRule, GroupedConfig, GroupedQueueExt, Insert, KeptResult, Keyed, Leasing,
-    Offer, OnDeath, Overflow, Partitioned, Prioritized, PriorityConfig, Push, QueueName, Queues,
-    Receipt, ReliableConfig, ReliableQueueExt, RotatingConfig, Settlement, TimeToLive,
+    Backend, BoundedConfig, Claim, DelayConfig, Due, Extension, GroupChange, GroupRule,
+    GroupedConfig, GroupedQueueExt, Insert, KeptResult, Leasing, LeasingExt, OnDeath, Overflow,
+    Partitioned, PriorityConfig, Push, QueueName, Queues, Receipt, ReliableConfig, RotatingConfig,
+    Settlement, TimeToLive,
 };
 use queue_schedule::{Periodic, Schedules};
 
@@ -75,7 +75,7 @@ async fn reliable(backend: &Arc<dyn Backend>) {
         Push::new("late").with_time_to_live(TimeToLive::bury_after(2 * HOUR)),
         Push::new("delayed").with_due(Due::After(HOUR)),
     ] {
-        mails.push_one(push).await.expect("pushes");
+        let _ = mails.push_one(push).await.expect("pushes");
     }
     let batch: Vec<Push> = (0..6)
         .map(|number| Push::new(format!("of a batch, {number}")))
@@ -120,7 +120,7 @@ async fn reliable(backend: &Arc<dyn Backend>) {
         .open_reliable(&name("paused"), &paused)
         .await
         .expect("opens");
-    paused.push_one("waits").await.expect("pushes");
+    let _ = paused.push_one("waits").await.expect("pushes");
     paused.pause().await.expect("pauses");
 }
 
@@ -131,7 +131,10 @@ async fn delayed_and_urgent(backend: &Arc<dyn Backend>) {
         .await
         .expect("opens");
     for (body, delay) in [("b", 2 * HOUR), ("a", HOUR), ("due", Duration::ZERO)] {
-        timeouts.schedule_one(body, delay).await.expect("schedules");
+        let _ = timeouts
+            .push_one(Push::new(body).with_due(delay))
+            .await
+            .expect("schedules");
     }
     let due = receipt(&*timeouts).await;
     settle(&*timeouts, Settlement::release(due)).await;
@@ -150,11 +153,11 @@ async fn delayed_and_urgent(backend: &Arc<dyn Backend>) {
             ("urgent, later", 9),
             ("low, leased", 20),
         ];
-        let pushes: Vec<Prioritized> = pushes
+        let pushes: Vec<Push> = pushes
             .into_iter()
-            .map(|(body, priority)| Prioritized::new(body, priority))
+            .map(|(body, priority)| Push::new(body).with_priority(priority))
             .collect();
-        tickets.enqueue(&pushes).await.expect("pushes");
+        tickets.push(&pushes).await.expect("pushes");
         receipt(&*tickets).await;
         let urgent = receipt(&*tickets).await;
         settle(&*tickets, Settlement::retry(urgent, Duration::ZERO)).await;
@@ -170,10 +173,10 @@ async fn grouped(backend: &Arc<dyn Backend>) {
             .await
             .expect("opens");
         let keyed = ["ann", "ben", "cleo"].into_iter().flat_map(|key| {
-            (0..3).map(move |number| Keyed::new(Push::new(format!("{key} {number}")), key))
+            (0..3).map(move |number| Push::new(format!("{key} {number}")).with_group(key))
         });
-        let keyed: Vec<Keyed> = keyed.collect();
-        queue.push_keyed(&keyed).await.expect("pushes");
+        let keyed: Vec<Push> = keyed.collect();
+        queue.push(&keyed).await.expect("pushes");
         let rule = GroupRule::lasting(3 * HOUR).with_weight(3).with_at_once(5);
         queue.set_rule("ben", rule).await.expect("changes");
         let pause = GroupChange::Pause(HOUR);
@@ -194,17 +197,14 @@ async fn bounded(backend: &Arc<dyn Backend>) {
         .await
         .expect("opens");
     for gift in ["rose", "kite", "cake", "hat"] {
-        gifts
-            .offer_one(gift, Overflow::DropOldest)
+        let _ = gifts
+            .push_one(Push::new(gift).with_overflow(Overflow::DropOldest))
             .await
             .expect("offers");
     }
     for price in ["9.5", "9.0"] {
-        let offer = Offer::new(price).with_distinct("lamp");
-        gifts
-            .offer_one(offer, Overflow::Reject)
-            .await
-            .expect("offers");
+        let offer = Push::new(price).with_distinct("lamp");
+        let _ = gifts.push_one(offer).await.expect("offers");
     }
     receipt(&*gifts).await;
     gifts.resize(most(4)).await.expect("resizes");
@@ -255,7 +255,7 @@ async fn partitioned(backend: &Arc<dyn Backend>) {
         .expect("opens");
     for key in ["ann", "ben", "cleo", "dora"] {
         let push = Push::new(key).with_header(Partitioned::KEY, key);
-        orders.push_one(push).await.expect("pushes");
+        let _ = orders.push_one(push).await.expect("pushes");
     }
 }
 

@@ -4,8 +4,8 @@
 use std::{fmt::Write, sync::Arc, time::Duration};
 
 use queue_core::{
-    AnyQueue, Backend, BoundedQueue, Delivery, Leasing, LeasingExt, MessageId, Offer, OnceStore,
-    Overflow, Page, Partitioned, Place, Push, Queues, RotatingQueue, Settlement,
+    AnyQueue, Backend, BoundedQueue, Delivery, Leasing, LeasingExt, MessageId, OnceStore, Page,
+    Partitioned, Place, Push, Queues, RotatingQueue, Settlement,
 };
 use queue_schedule::Schedules;
 
@@ -146,8 +146,8 @@ async fn show_marks(out: &mut String, backend: &Arc<dyn Backend>) {
     let AnyQueue::Bounded(gifts) = gifts.queue else {
         panic!("gifts are bounded")
     };
-    let newer = [Offer::new("8.5").with_distinct("lamp")];
-    let offered = gifts.offer(&newer, Overflow::Reject).await.expect("offers");
+    let newer = [Push::new("8.5").with_distinct("lamp")];
+    let offered = gifts.push(&newer).await.expect("offers");
     line!(out, "a newer price: {offered:?}");
 }
 

@@ -28,7 +28,7 @@ async fn all_nodes_are_spoken_to_through_tls() -> Test {
             let queue = queue.clone();
             async move { queue.receive_one(Duration::from_secs(60), PATIENCE).await }
         });
-        queue.push_one("hello").await?;
+        let _ = queue.push_one("hello").await?;
         let delivery = waiting.await??.expect("it was pushed");
         queue.ack(delivery.receipt).await?;
     }

@@ -1,6 +1,6 @@
 //! Sentinels through TLS.
 
-use queue_core::ReliableQueueExt;
+use queue_core::LeasingExt;
 use queue_redis::Tls;
 
 use super::{Test, certificates::Authority, open::open, patient::patient, trusting, url, with};
@@ -20,7 +20,7 @@ async fn sentinels_and_the_primary_are_both_spoken_to_through_tls() -> Test {
     let url = format!("{url}/orders");
     let connect = |tls: Tls| async { patient(&url).tls(tls).connect().await };
     let backend = connect(trusting(&authority)).await?;
-    open(&backend, "q").await?.push_one("yes").await?;
+    let _ = open(&backend, "q").await?.push_one("yes").await?;
     let stranger = Authority::new();
     let error = connect(trusting(&stranger)).await.expect_err("not trusted");
     assert!(!error.is_transient(), "{error}");

@@ -29,7 +29,7 @@ async fn a_queue_is_pushed_to_waited_at_and_settled() -> Test {
         matches!(backend.health().waiter, ConnectionHealth::Up)
     })
     .await;
-    queue.push_one("hello").await?;
+    let _ = queue.push_one("hello").await?;
     let delivery = waiting.await??.expect("it was pushed");
     assert_eq!(&*delivery.body, b"hello");
     queue.ack(delivery.receipt).await?;
@@ -45,7 +45,7 @@ async fn large_bodies_pass_in_both_directions() -> Test {
     let queue = open(&backend, "q").await?;
     let body: Vec<u8> = (0..1 << 20).map(|at: u32| (at >> 3) as u8).collect();
     for _ in 0..4 {
-        queue.push_one(body.clone()).await?;
+        let _ = queue.push_one(body.clone()).await?;
     }
     for _ in 0..4 {
         let delivery = queue
@@ -64,12 +64,12 @@ async fn a_server_that_was_killed_is_connected_to_again() -> Test {
     let server = with(&authority.issue_here()).start()?;
     let backend = to(&server, trusting(&authority)).connect().await?;
     let queue = open(&backend, "q").await?;
-    queue.push_one("before").await?;
+    let _ = queue.push_one("before").await?;
     server.kill()?;
     until("the end is noticed", || !backend.health().is_up()).await;
     server.start_again()?;
     until("it serves again", || backend.health().is_up()).await;
-    queue.push_one("after").await?;
+    let _ = queue.push_one("after").await?;
     assert_eq!(queue.depth().await?.ready, 1, "the server keeps nothing");
     Ok(())
 }
@@ -81,7 +81,7 @@ async fn an_old_server_is_spoken_to_in_version_1_2() -> Test {
         .with_line("tls-protocols TLSv1.2")
         .start()?;
     let backend = to(&server, trusting(&authority)).connect().await?;
-    open(&backend, "q").await?.push_one("yes").await?;
+    let _ = open(&backend, "q").await?.push_one("yes").await?;
     Ok(())
 }
 
@@ -97,7 +97,7 @@ async fn a_client_shows_its_certificate_and_logs_in() -> Test {
             .start()?;
         let tls = trusting(&authority).identity(me.certificate.as_str(), me.key.as_str());
         let backend = to(&server, tls).connect().await?;
-        open(&backend, "q").await?.push_one("yes").await?;
+        let _ = open(&backend, "q").await?.push_one("yes").await?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
-use queue_core::{LeasingExt, Push, ReliableQueueExt};
+use queue_core::{LeasingExt, Push};
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
@@ -34,7 +34,7 @@ async fn many_waiters_share_one_connection() -> Test {
     .await;
     for _ in 0..5 {
         for queue in &queues {
-            queue.push_one("hello").await?;
+            let _ = queue.push_one("hello").await?;
         }
     }
     for _ in 0..50 {
@@ -73,7 +73,7 @@ async fn cost_of_a_wake_up(queues: usize) -> Result<(u64, u64), Box<dyn StdError
         Ok((commands, bytes.sum::<u64>()))
     };
     let before = cost(&server)?;
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     let after = cost(&server)?;
     Ok((after.0 - before.0, after.1 - before.1))

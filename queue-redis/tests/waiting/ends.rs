@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use queue_core::{KeptResult, Leasing, LeasingExt, Push, ReliableQueueExt, Settled, Settlement};
+use queue_core::{KeptResult, Leasing, LeasingExt, MessageId, Push, Pushed, Settled, Settlement};
 use tokio::time::timeout;
 
 use crate::{PATIENCE, Test, two_clients, until};
@@ -20,8 +20,11 @@ async fn an_ack_with_a_result_wakes_every_process_that_waits_for_it() -> Test {
         let queue = std::sync::Arc::clone(queue);
         tokio::spawn(async move { queue.wait_for_end(id, HOUR).await })
     };
-    let waits = [wait(&here, awaited.id()), wait(&there, awaited.id())];
-    let unconcerned = wait(&there, other.id());
+    let waits = [
+        wait(&here, accepted(awaited)),
+        wait(&there, accepted(awaited)),
+    ];
+    let unconcerned = wait(&there, accepted(other));
     until("all wait", || {
         let keys: Vec<String> = server.ask(&["KEYS", "*end-*"]).expect("it runs");
         let waiting = |key: &String| server.ask::<usize>(&["ZCARD", key]).expect("it runs");
@@ -42,4 +45,8 @@ async fn an_ack_with_a_result_wakes_every_process_that_waits_for_it() -> Test {
     assert!(!unconcerned.is_finished());
     unconcerned.abort();
     Ok(())
+}
+
+fn accepted(pushed: Pushed) -> MessageId {
+    pushed.id().expect("there is room")
 }

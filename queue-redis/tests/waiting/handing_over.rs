@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use queue_core::{
-    Backend, BoundedConfig, BoundedQueueExt, Holder, Leasing, LeasingExt, Offered, Overflow,
-    PriorityConfig, PriorityQueueExt, QueueName, ReliableQueueExt, Settlement,
+    Backend, BoundedConfig, Holder, Leasing, LeasingExt, PriorityConfig, Push, Pushed, QueueName,
+    Settlement,
 };
 use real_redis::Server;
 use tokio::task::JoinSet;
@@ -24,7 +24,7 @@ async fn a_waiter_gets_a_message_without_a_further_call() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let mut set = one_waiting(&server, &consumer).await;
     let before = server.command_counts()?;
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     let counts = server.command_counts()?.since(&before);
     let did = [
@@ -54,7 +54,9 @@ async fn the_other_kinds_whose_messages_are_ready_at_once_do_the_same() -> Test 
     receiving(&mut set, &consumer);
     until("it waits", || waiting(&server, "a") == 1).await;
     let before = server.command_counts()?;
-    producer.enqueue_one("hello", 7).await?;
+    let _ = producer
+        .push_one(Push::new("hello").with_priority(7))
+        .await?;
     assert_eq!(received(&mut set).await, 1);
     assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 1);
 
@@ -65,11 +67,11 @@ async fn the_other_kinds_whose_messages_are_ready_at_once_do_the_same() -> Test 
     receiving(&mut set, &consumer);
     until("it waits", || waiting(&server, "b") == 1).await;
     let before = server.command_counts()?;
-    producer.offer_one("hello", Overflow::Reject).await?;
+    let _ = producer.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     assert_eq!(server.command_counts()?.since(&before).of("evalsha"), 1);
-    let full = producer.offer_one("more", Overflow::Reject).await?;
-    assert_eq!(full, Offered::Full, "leased messages take up room");
+    let full = producer.push_one("more").await?;
+    assert_eq!(full, Pushed::Full, "leased messages take up room");
     Ok(())
 }
 
@@ -98,7 +100,7 @@ async fn a_message_for_a_gone_waiter_goes_back_at_once() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let mut set = one_waiting(&server, &consumer).await;
     set.shutdown().await;
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     // The message is leased for a minute, and the next caller gets it long before.
     let next = producer
         .receive_one(LEASE, PATIENCE)
@@ -120,7 +122,7 @@ async fn a_process_that_is_gone_is_passed_over() -> Test {
     drop((consumer, here));
     until("its connection ends", || super::listening(&server) == 0).await;
     let producer = open(&there, "a").await?;
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     let counters = producer.counters().await?;
     assert_eq!((counters.depth.ready, counters.released), (1, 0));
     assert_eq!(waiting(&server, "a"), 0);
@@ -134,7 +136,7 @@ async fn a_user_without_publish_can_still_push() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     let _set = one_waiting(&server, &consumer).await;
     server.ask::<()>(&["ACL", "SETUSER", "default", "-publish"])?;
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     let depth = producer.depth().await?;
     assert_eq!((depth.ready, depth.leased), (1, 0));
     Ok(())
@@ -162,7 +164,7 @@ async fn two_waiters_with_different_terms_get_their_messages() -> Test {
     }
     for _ in 0..2 {
         until("it waits", || waiting(&server, "a") == 1).await;
-        producer.push_one("hello").await?;
+        let _ = producer.push_one("hello").await?;
         let got = set.join_next().await.expect("it waits")?;
         let (left, asked_for) = got.expect("it is handed over");
         assert_eq!(left, asked_for);
@@ -197,13 +199,13 @@ async fn of_two_on_one_channel_one_has_the_message() -> Test {
     }
     until("both wait", || waiting(&server, "a") == 2).await;
     let producer = open(&backend(&server).await?, "a").await?;
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     let got = set.join_next().await.expect("it waits")??;
     assert_eq!(got.deliveries.len(), 1);
     // Neither backend gives the other's message back.
     let counters = producer.counters().await?;
     assert_eq!((counters.depth.leased, counters.released), (1, 0));
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     let got = set.join_next().await.expect("it waits")??;
     assert_eq!(got.deliveries.len(), 1);
     assert_eq!(producer.counters().await?.released, 0);

@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{
-    Backend, DelayConfig, DelayQueueExt, LeasingExt, Push, QueueName, ReliableQueueExt, Removal,
-};
+use queue_core::{Backend, DelayConfig, LeasingExt, Push, QueueName, Removal};
 use real_redis::Server;
 use tokio::{task::JoinSet, time::timeout};
 
@@ -41,7 +39,7 @@ async fn a_burst_wakes_one_waiter_for_each_message() -> Test {
 async fn new_waiters_poll_once_for_each_message_that_woke_nobody() -> Test {
     let (server, consumer, producer) = two_clients().await?;
     for _ in 0..3 {
-        producer.push_one("hello").await?;
+        let _ = producer.push_one("hello").await?;
     }
     let mut waits = JoinSet::new();
     for _ in 0..5 {
@@ -65,9 +63,9 @@ async fn a_client_that_starts_to_wait_for_another_queue_is_woken_too() -> Test {
     let (first, second) = (open(&here, "a").await?, open(&here, "b").await?);
     let mut set = one_waiting(&server, &first).await;
     receiving(&mut set, &second);
-    second.push_one("hello").await?;
+    let _ = second.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
-    first.push_one("hello").await?;
+    let _ = first.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     Ok(())
 }
@@ -82,7 +80,7 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
         // Started and never polled again, so it cannot notice the hint.
         assert!(timeout(Duration::from_millis(1), &mut wait).await.is_err());
         until("it waits", || waiting(&server, "a") == 1).await;
-        other.push_one("hello").await?;
+        let _ = other.push_one("hello").await?;
         until("it was notified", || waiting(&server, "a") == 0).await;
         receiving(&mut set, &other);
         assert_eq!(received(&mut set).await, 1);
@@ -95,7 +93,7 @@ async fn a_dropped_wait_passes_its_arrival_on() -> Test {
         calls.of("publish") >= 2 && waiting(&server, "a") == 1
     })
     .await;
-    other.push_one("hello").await?;
+    let _ = other.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     Ok(())
 }
@@ -149,7 +147,7 @@ async fn a_process_that_died_waiting_is_passed_over() -> Test {
     let mut set = JoinSet::new();
     receiving(&mut set, &consumer);
     until("one more waits", || waiting(&server, "a") == 4).await;
-    producer.push_one("hello").await?;
+    let _ = producer.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     assert_eq!(waiting(&server, "a"), 0);
     Ok(())
@@ -178,7 +176,9 @@ async fn a_dropped_wait_towards_a_due_time_is_taken_over() -> Test {
         counts.of(command)
     };
     let producer = backend(&server).await?.open_delay(&name, &config).await?;
-    producer.schedule_one("later", HOUR / 2).await?;
+    let _ = producer
+        .push_one(Push::new("later").with_due(HOUR / 2))
+        .await?;
     until("the first was notified, and sleeps until then", || {
         calls("publish") == 1 && waiting(&server, "a") == 2
     })
@@ -213,7 +213,9 @@ async fn a_wait_that_ends_before_a_due_time_is_taken_over() -> Test {
         let counts = server.command_counts().expect("it counts");
         counts.of("publish")
     };
-    first.schedule_one("later", HOUR / 2).await?;
+    let _ = first
+        .push_one(Push::new("later").with_due(HOUR / 2))
+        .await?;
     notified.join_next().await.expect("it waits")??;
     assert!(first.lease(1.try_into()?, LEASE).await?.next.is_some());
     let before = calls();
@@ -256,7 +258,7 @@ async fn a_gone_waiter_leaves_no_keys_of_a_removed_queue() -> Test {
     // Its next notice comes after the notice of the removal.
     receiving(&mut set, &next);
     until("it waits for the next", || waiting(&server, "b") == 1).await;
-    next.push_one("hello").await?;
+    let _ = next.push_one("hello").await?;
     assert_eq!(received(&mut set).await, 1);
     let left: Vec<String> = server.ask(&["KEYS", "qk:{a}*"])?;
     assert_eq!(left, [""; 0]);

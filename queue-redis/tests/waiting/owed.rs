@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Leasing, Push, ReliableQueueExt};
+use queue_core::{Leasing, LeasingExt, Push};
 use real_redis::Server;
 use tokio::{
     runtime,
@@ -89,13 +89,13 @@ async fn a_process_that_dies_with_a_message_has_another_watch_the_due_time() -> 
     let server = Arc::new(Server::start()?);
     let (here, there) = (backend(&server).await?, backend(&server).await?);
     let (other, producer) = (open(&here, "a").await?, open(&there, "a").await?);
-    producer
+    let _ = producer
         .push_one(Push::new("later").with_due(LATER))
         .await?;
     let stopped = Stopped::waiting(&server).await;
     let mut waits = waits_for_a_message(&other).await;
     until("both wait", || waiting(&server, "a") == 2).await;
-    producer.push_one("now").await?;
+    let _ = producer.push_one("now").await?;
     assert_eq!(producer.depth().await?.leased, 1, "it was handed over");
     assert!(!has_one(&mut waits).await, "it is notified instead");
     drop(stopped);
@@ -113,9 +113,9 @@ async fn a_process_that_dies_with_a_message_takes_no_other_along() -> Test {
     let mut set = JoinSet::new();
     receiving(&mut set, &other);
     until("both wait", || waiting(&server, "a") == 2).await;
-    producer.push_one("its").await?;
+    let _ = producer.push_one("its").await?;
     assert_eq!(producer.depth().await?.leased, 1, "it was handed over");
-    producer.push_one("another's").await?;
+    let _ = producer.push_one("another's").await?;
     assert_eq!(received(&mut set).await, 1);
     drop(stopped);
     Ok(())
@@ -135,7 +135,7 @@ async fn a_handed_over_message_leaves_the_end_of_a_lease_to_another_waiter() -> 
         open(&backends[1], "a").await?,
     );
     let producer = open(&backends[2], "a").await?;
-    producer.push_one("held").await?;
+    let _ = producer.push_one("held").await?;
     assert_eq!(
         producer.lease(1.try_into()?, LATER).await?.deliveries.len(),
         1
@@ -146,7 +146,7 @@ async fn a_handed_over_message_leaves_the_end_of_a_lease_to_another_waiter() -> 
     until("it waits", || waiting(&server, "a") == 1).await;
     let mut waits = waits_for_a_message(&other).await;
     until("both wait", || waiting(&server, "a") == 2).await;
-    producer.push_one("now").await?;
+    let _ = producer.push_one("now").await?;
     assert_eq!(received(&mut set).await, 1);
     assert!(!has_one(&mut waits).await, "it is notified instead");
     Ok(())

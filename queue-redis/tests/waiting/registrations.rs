@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{Push, ReliableQueueExt, Timestamp};
+use queue_core::{LeasingExt, Push, Timestamp};
 use real_redis::Server;
 use tokio::task::JoinSet;
 
@@ -83,7 +83,7 @@ async fn other_terms_take_the_place_of_the_former() -> Test {
     for _ in 0..3 {
         receiving(&mut set, &consumer);
         until("it waits", || waiting(&server, "a") == 1).await;
-        producer.push_one("hello").await?;
+        let _ = producer.push_one("hello").await?;
         assert_eq!(received(&mut set).await, 1);
     }
     let counters = producer.counters().await?;
@@ -107,7 +107,7 @@ async fn a_connection_that_was_lost_leaves_no_second_registration() -> Test {
             .await;
             assert_eq!(waiting(&server, "a"), 1, "{:?}", registered(&server));
         }
-        producer.push_one("hello").await?;
+        let _ = producer.push_one("hello").await?;
         assert_eq!(received(&mut set).await, 1);
     }
     assert_eq!(producer.counters().await?.released, 0);

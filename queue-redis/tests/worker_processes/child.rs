@@ -77,12 +77,13 @@ async fn work() -> Report {
     let mut asked = signal(SignalKind::terminate()).expect("signals");
     let backend = patient(&variable::<String>(URL)).connect().await;
     let queues = Queues::new(backend.expect("the server takes us"));
-    let jobs = queues.reliable::<String>(NAME).await.expect("opens");
+    let jobs = queues.reliable(NAME).open::<String>().await.expect("opens");
     let bold: bool = variable(BOLD);
     let shutdown = async move {
-        say("ready");
         asked.recv().await;
     };
+    // Before the worker runs: it may start a handler before it first looks for the end.
+    say("ready");
     Worker::new(jobs)
         .concurrency(variable(SLOTS))
         .lease(Duration::from_millis(variable(LEASE)))

@@ -44,7 +44,7 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 async fn jobs(server: &Server) -> Reliable<String> {
     let backend = patient(&server.url()).connect().await;
     let queues = Queues::new(backend.expect("the server takes us"));
-    queues.reliable(NAME).await.expect("opens")
+    queues.reliable(NAME).open().await.expect("opens")
 }
 
 async fn counters(jobs: &Reliable<String>) -> Counters {

@@ -33,7 +33,7 @@ pub(crate) fn report(slot: &Slot) -> Report {
 
 pub(crate) struct Environment {
     pub(crate) queues: Queues,
-    pub(crate) jobs: ReliableJobs,
+    pub(crate) jobs: Reliable<Jobs>,
     pub(crate) schedules: Schedules,
     pub(crate) poll: Duration,
 }
@@ -45,7 +45,7 @@ impl Environment {
     }
 
     pub(crate) async fn on(queues: Queues) -> Self {
-        let jobs = queues.reliable_jobs("jobs").await.unwrap();
+        let jobs = queues.reliable("jobs").open::<Jobs>().await.unwrap();
         let schedules = Schedules::open(&queues, "schedules").await.unwrap();
         Self {
             queues,

@@ -97,7 +97,7 @@ async fn three(environment: &Environment) -> (Scheduler, Arc<Mutex<Vec<String>>>
     let mut scheduler = Scheduler::new(&environment.schedules).on_error(move |name, error| {
         seen.lock()
             .unwrap()
-            .push(format!("{name}: {}", queue_core::with_sources(error)))
+            .push(format!("{name}: {}", queue_core::with_sources(error)));
     });
     for name in ["a-good", "bad", "good"] {
         let minutely = Periodic::every(name, MINUTE).unwrap();
@@ -262,7 +262,7 @@ pub(crate) async fn c7_a_slot_whose_message_is_bad_is_given_up_and_reported_once
         let mut scheduler = Scheduler::new(&environment.schedules).on_error(move |name, error| {
             seen.lock()
                 .unwrap()
-                .push(format!("{name}: {}", queue_core::with_sources(error)))
+                .push(format!("{name}: {}", queue_core::with_sources(error)));
         });
         let make = move |slot: &Slot| match (slot.at().as_millis() - START) / 1_000 {
             120 | 135 => bad(),
@@ -319,9 +319,14 @@ pub(crate) async fn c7_a_cause_that_may_pass_is_reported_once() {
     let mut scheduler = Scheduler::new(&environment.schedules).on_error(move |name, error| {
         seen.lock()
             .unwrap()
-            .push(format!("{name}: {}", queue_core::with_sources(error)))
+            .push(format!("{name}: {}", queue_core::with_sources(error)));
     });
-    environment.queues.reliable_jobs("other").await.unwrap();
+    environment
+        .queues
+        .reliable("other")
+        .open::<Jobs>()
+        .await
+        .unwrap();
     for (name, queue) in [("a", "other"), ("b", "other"), ("c", "jobs")] {
         let minutely = Periodic::every(name, MINUTE).unwrap();
         scheduler.add_job(minutely, queue, report).await.unwrap();
@@ -334,7 +339,12 @@ pub(crate) async fn c7_a_cause_that_may_pass_is_reported_once() {
         let errors = std::mem::take(&mut *errors.lock().unwrap());
         assert_eq!(errors.len(), 2, "{errors:?}");
         assert!(errors[0].starts_with("a: ") && errors[1].starts_with("b: "));
-        environment.queues.reliable_jobs("other").await.unwrap();
+        environment
+            .queues
+            .reliable("other")
+            .open::<Jobs>()
+            .await
+            .unwrap();
         sleep(MINUTE).await;
     };
     scheduler.run_until(steer).await.unwrap();

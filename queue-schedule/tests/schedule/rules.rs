@@ -196,7 +196,12 @@ async fn c4_a_removed_schedule_leaves_nothing_and_may_be_made_again() {
 #[tokio::test(start_paused = true)]
 async fn schedules_are_listed_by_name_with_what_each_is() {
     let environment = Environment::new().await;
-    environment.queues.delay_jobs("delay").await.unwrap();
+    environment
+        .queues
+        .delay("delay")
+        .open::<Jobs>()
+        .await
+        .unwrap();
     let mut scheduler = Scheduler::new(&environment.schedules);
     let nightly = Periodic::cron("nightly", "0 3 * * *", "Europe/Berlin").unwrap();
     let b = Periodic::every("b", HOUR).unwrap().unless_running();
@@ -254,8 +259,18 @@ async fn a_schedule_that_another_program_has_differently_is_refused_with_both() 
 #[tokio::test(start_paused = true)]
 async fn delay_and_priority_queues_have_schedules_too() {
     let environment = Environment::new().await;
-    environment.queues.delay_jobs("delay").await.unwrap();
-    environment.queues.priority_jobs("priority").await.unwrap();
+    environment
+        .queues
+        .delay("delay")
+        .open::<Jobs>()
+        .await
+        .unwrap();
+    environment
+        .queues
+        .priority("priority")
+        .open::<Jobs>()
+        .await
+        .unwrap();
     let mut scheduler = Scheduler::new(&environment.schedules);
     for queue in ["delay", "priority"] {
         let periodic = Periodic::every(queue, MINUTE).unwrap();
@@ -296,7 +311,12 @@ async fn bad_schedules_are_refused_with_the_way_out() {
         assert!(error.to_string().contains(says), "{error}");
     }
     let environment = Environment::new().await;
-    environment.queues.bounded_jobs("bounded", 5).await.unwrap();
+    environment
+        .queues
+        .bounded("bounded", 5)
+        .open::<Jobs>()
+        .await
+        .unwrap();
     let mut scheduler = Scheduler::new(&environment.schedules);
     scheduler.add_job(minutely(), "jobs", report).await.unwrap();
     let other = || Periodic::every("other", MINUTE).unwrap();
@@ -425,8 +445,19 @@ async fn c6_a_run_that_is_given_up_leaves_the_last_one_the_last() {
 #[tokio::test(start_paused = true)]
 async fn c6_the_last_one_of_another_queue_does_not_count() {
     let environment = Environment::new().await;
-    let other = environment.queues.reliable_jobs("other").await.unwrap();
-    let foreign = other.queue().push_one(Push::new("1")).await.unwrap().id();
+    let other = environment
+        .queues
+        .reliable("other")
+        .open::<Jobs>()
+        .await
+        .unwrap();
+    let foreign = other
+        .queue()
+        .push_one(Push::new("1"))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let hourly = || Periodic::every("hourly", HOUR).unwrap().unless_running();
     environment.run(hourly(), HOUR + SECOND).await;
     let queue = environment.jobs.queue();

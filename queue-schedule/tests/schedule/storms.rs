@@ -94,7 +94,7 @@ pub(crate) async fn storm(seed: u64) {
     };
     let plain = Queues::new(memory.clone());
     let stormy = Queues::new(Layered::new(weather, Arc::new(memory)));
-    let queue = Arc::clone(plain.reliable_jobs("jobs").await.unwrap().queue());
+    let queue = Arc::clone(plain.reliable("jobs").open::<Jobs>().await.unwrap().queue());
     let schedules = Schedules::open(&plain, "schedules").await.unwrap();
 
     // Schedulers that begin and are cut off, each with a definition that may be stored by then.
@@ -229,7 +229,7 @@ async fn storm_of_runs(seed: u64) {
     };
     let plain = Queues::new(memory.clone());
     let stormy = Queues::new(Layered::new(weather, Arc::new(memory)));
-    let queue = Arc::clone(plain.reliable_jobs("jobs").await.unwrap().queue());
+    let queue = Arc::clone(plain.reliable("jobs").open::<Jobs>().await.unwrap().queue());
     let schedules = Schedules::open(&plain, "schedules").await.unwrap();
     // A long interval: nearly all messages are runs.
     let definition = |number: u64| {
@@ -359,7 +359,7 @@ async fn storm_of_one(seed: u64) {
     };
     let plain = Queues::new(memory.clone());
     let stormy = Queues::new(Layered::new(weather, Arc::new(memory)));
-    let queue = Arc::clone(plain.reliable_jobs("jobs").await.unwrap().queue());
+    let queue = Arc::clone(plain.reliable("jobs").open::<Jobs>().await.unwrap().queue());
     let schedulers = async {
         loop {
             let run = || async {

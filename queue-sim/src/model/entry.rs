@@ -28,8 +28,8 @@ pub(super) struct ModelEntry {
     pub(super) ready_since: u64,
     /// Its number in the order of joining the ready messages.
     pub(super) joined: u64,
-    /// The distinct key that it holds.
-    pub(super) distinct: Option<Bytes>,
+    /// The distinct key that it holds (B7).
+    pub(super) distinct: Option<HeldKey>,
     /// The end of its result's time, and the result (S1).
     pub(super) result: Option<(u64, Bytes)>,
     /// The end of its time to live, and the message's fate then (L17).
@@ -91,6 +91,14 @@ impl ModelEntry {
     pub(super) fn is_gone(&self) -> bool {
         matches!(self.place, ModelPlace::Gone(_))
     }
+}
+
+/// A distinct key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct HeldKey {
+    pub(super) key: Bytes,
+    /// The first push of the messages that replaced each other, if they have longest waits.
+    pub(super) since: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -33,8 +33,7 @@ impl LeasingModel {
     /// Notes that a message has changed its place.
     pub(super) fn regroup(&mut self, at: usize) {
         let name = name(&self.entries[at]);
-        // A message gets its group when it has been accepted.
-        if matches!(self.order, ReadyOrder::Groups { .. }) && name.0 > 0 {
+        if self.order.has_groups() {
             self.begin_or_end(name);
         }
     }
@@ -80,6 +79,7 @@ impl LeasingModel {
             }
             GroupChange::Pause(_) => {}
             GroupChange::Resume => (own.paused_until, own.is_parked) = (None, false),
+            other => unreachable!("the model's limits let only known changes pass: {other:?}"),
         }
         self.set_own(name, own);
         Ok(())
@@ -146,7 +146,7 @@ impl LeasingModel {
 
     /// The messages that a lease hands out now, in order, if nothing limits their number (G1, G3, G4).
     pub(super) fn deliverable(&self, now: u64) -> Vec<usize> {
-        if !matches!(self.order, ReadyOrder::Groups { .. }) {
+        if !self.order.has_groups() {
             return self.ready(now);
         }
         let mut time = self.turns.time;
@@ -237,7 +237,7 @@ impl LeasingModel {
 
     /// Notes a delivery.
     pub(super) fn take_turn(&mut self, at: usize) {
-        if matches!(self.order, ReadyOrder::Groups { .. }) {
+        if self.order.has_groups() {
             let name = name(&self.entries[at]);
             let weight = self.turns.weight(&name);
             let turn = self.turns.turns.entry(name).or_default();

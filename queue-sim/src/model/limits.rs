@@ -51,15 +51,12 @@ pub(super) fn sizes(sizes: &[usize], max_body: usize) -> ModelResult<()> {
     require(sizes.iter().sum::<usize>() <= MAX_BATCH_BYTES)
 }
 
-pub(super) fn pushes<'a>(
-    batch_of: impl Iterator<Item = &'a Push> + Clone,
-    max_body: usize,
-) -> ModelResult<()> {
+pub(super) fn pushes(messages: &[Push], max_body: usize) -> ModelResult<()> {
     let size = |push: &Push| size(&push.body, &push.headers);
-    let all: Vec<usize> = batch_of.clone().map(size).collect();
+    let all: Vec<usize> = messages.iter().map(size).collect();
     batch(all.len())?;
     sizes(&all, max_body)?;
-    for push in batch_of {
+    for push in messages {
         if let Some(dedup) = &push.dedup {
             key(&dedup.key)?;
             let longest = match dedup.until_done {
@@ -67,6 +64,11 @@ pub(super) fn pushes<'a>(
                 false => MAX_DEDUP_WINDOW,
             };
             require(dedup.window > Duration::ZERO && dedup.window <= longest)?;
+        }
+        if let Some(distinct) = &push.distinct {
+            key(&distinct.key)?;
+            let longest = distinct.longest.unwrap_or(MAX_DELAY);
+            require(longest > Duration::ZERO && longest <= MAX_DELAY)?;
         }
         push.due.map_or(Ok(()), due)?;
         time_to_live(push.time_to_live, push.due)?;
@@ -116,6 +118,7 @@ pub(super) fn group_change(group: &[u8], change: &GroupChange) -> ModelResult<()
         }
         GroupChange::Pause(lasts) => *lasts,
         GroupChange::NoRule | GroupChange::Resume => return Ok(()),
+        other => panic!("the model has no change {other:?}"),
     };
     require(lasts > Duration::ZERO && lasts <= MAX_DELAY)
 }

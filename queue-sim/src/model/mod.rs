@@ -19,6 +19,7 @@ mod order;
 mod peek;
 mod places;
 mod push;
+mod reschedule;
 mod turns;
 mod view;
 

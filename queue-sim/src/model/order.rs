@@ -51,6 +51,11 @@ impl ReadyOrder {
         matches!(self, Self::Priority | Self::Ageing(_))
     }
 
+    /// Whether messages have groups.
+    pub(super) const fn has_groups(self) -> bool {
+        matches!(self, Self::Groups { .. })
+    }
+
     /// Whether messages have the same places in both. The effect of a death changes no place.
     pub(super) fn is_same_order(self, other: Self) -> bool {
         match (self, other) {

@@ -1,90 +1,92 @@
-//! Accepting messages, at once or for later (D1), perhaps for a limited time (L17), and refusing
-//! repeats (L9).
+//! Accepting messages, at once or for later (D1), perhaps for a limited time (L17); refusing repeats (L9), replacing
+//! messages with the same key (B7), and keeping a fixed length (B2, B3).
 
 use bytes::Bytes;
-use queue_core::{Dedup, Due, Keyed, MessageId, Prioritized, Push, Pushed, Timestamp};
+use queue_core::{Dedup, Due, MessageId, Overflow, Push, Pushed, Timestamp};
 
 use super::{
     LeasingModel, ModelResult,
-    entry::{ModelEntry, ModelPlace},
+    entry::{Exit, HeldKey, ModelEntry, ModelPlace},
     limits,
     mark::FirstPush,
+    order::ReadyOrder,
 };
 
 impl LeasingModel {
-    /// Puts messages at the tail of a reliable queue.
+    /// Puts messages in, one after another.
     ///
     /// # Errors
     ///
     /// `Invalid`.
     pub fn push(&mut self, now: Timestamp, messages: &[Push]) -> ModelResult<Vec<Pushed>> {
-        self.put(now, messages, |push| push, |_, _| {})
-    }
-
-    /// Puts messages into a priority queue, each with its priority.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`.
-    pub fn enqueue(
-        &mut self,
-        now: Timestamp,
-        messages: &[Prioritized],
-    ) -> ModelResult<Vec<Pushed>> {
-        let prioritize =
-            |entry: &mut ModelEntry, message: &Prioritized| entry.priority = message.priority;
-        self.put(now, messages, |message| &message.push, prioritize)
-    }
-
-    /// Puts messages into a grouped queue, each with the key of its group.
-    ///
-    /// # Errors
-    ///
-    /// `Invalid`.
-    pub fn push_keyed(&mut self, now: Timestamp, messages: &[Keyed]) -> ModelResult<Vec<Pushed>> {
-        messages
-            .iter()
-            .try_for_each(|message| limits::key(&message.key))?;
-        let group = |entry: &mut ModelEntry, message: &Keyed| entry.key = message.key.clone();
-        self.put(now, messages, |message| &message.push, group)
-    }
-
-    /// Accepts messages that are no repeats, after `finish` has completed each.
-    pub(super) fn put<M>(
-        &mut self,
-        now: Timestamp,
-        messages: &[M],
-        push: impl Fn(&M) -> &Push,
-        finish: impl Fn(&mut ModelEntry, &M),
-    ) -> ModelResult<Vec<Pushed>> {
-        limits::pushes(messages.iter().map(&push), self.config.max_body)?;
-        let now = self.begin(now);
-        let mut pushed = Vec::new();
-        for message in messages {
-            let dedup = push(message).dedup.as_ref();
-            pushed.push(match self.duplicate_of(now, dedup) {
-                Some(first) => Pushed::Duplicate(first),
-                None => {
-                    let at = self.accept(now, push(message));
-                    finish(&mut self.entries[at], message);
-                    self.regroup(at);
-                    Pushed::Accepted(self.entries[at].id)
-                }
-            });
+        limits::pushes(messages, self.config.max_body)?;
+        for push in messages {
+            limits::require(push.priority.is_none() || self.order.has_priorities())?;
+            limits::require(push.group.is_none() || self.order.has_groups())?;
+            limits::require(push.overflow == Overflow::Reject || self.capacity.is_some())?;
+            if self.order.has_groups() {
+                limits::key(&group(push))?;
+            }
         }
-        Ok(pushed)
+        let now = self.begin(now);
+        let pushed = messages.iter().map(|push| self.push_one(now, push));
+        Ok(pushed.collect())
     }
 
-    pub(super) fn duplicate_of(&self, now: u64, dedup: Option<&Dedup>) -> Option<MessageId> {
+    fn push_one(&mut self, now: u64, push: &Push) -> Pushed {
+        if let Some(first) = self.duplicate_of(now, push.dedup.as_ref()) {
+            return Pushed::Duplicate(first);
+        }
+        let holder = push.distinct.as_ref().and_then(|own| self.holder(&own.key));
+        if let Some(old) = holder.filter(|old| self.entries[*old].is_undelivered()) {
+            let chain = self.entries[old].distinct.as_ref();
+            let since = chain.and_then(|held| held.since);
+            // Its group keeps its turn, because it is never empty.
+            let id = self.accept(now, push, since);
+            self.leave(old, Exit::Replaced);
+            let replaced = self.entries[old].id;
+            return Pushed::Replaced { id, replaced };
+        }
+        let evicted = match (self.has_room(), push.overflow) {
+            (true, _) => None,
+            (false, Overflow::DropOldest) => match self.undelivered(now).first() {
+                Some(oldest) => Some(*oldest),
+                None => return Pushed::Full,
+            },
+            (false, _) => return Pushed::Full,
+        };
+        if let Some(oldest) = evicted {
+            self.leave(oldest, Exit::Evicted);
+        }
+        if let Some(leased) = holder {
+            self.entries[leased].distinct = None;
+        }
+        let id = self.accept(now, push, None);
+        match evicted.map(|at| self.entries[at].id) {
+            Some(evicted) => Pushed::Evicted { id, evicted },
+            None => Pushed::Accepted(id),
+        }
+    }
+
+    fn duplicate_of(&self, now: u64, dedup: Option<&Dedup>) -> Option<MessageId> {
         let key = &dedup?.key;
         let mut marks = self.marks.iter();
         let first = marks.find(|mark| mark.key == *key && now < mark.until)?;
         Some(first.id)
     }
 
+    /// The message that holds a distinct key, leased or not.
+    fn holder(&self, key: &Bytes) -> Option<usize> {
+        let holds = |entry: &ModelEntry| {
+            let held = entry.distinct.as_ref();
+            held.is_some_and(|held| held.key == *key)
+        };
+        self.entries.iter().position(holds)
+    }
+
     /// Accepts a message and marks its key. The message is ready, at the tail, or delayed until its due time if that is
-    /// still to come. Returns its index.
-    pub(super) fn accept(&mut self, now: u64, push: &Push) -> usize {
+    /// still to come. A message with a longest wait replaces others `since` some time, or from now on.
+    fn accept(&mut self, now: u64, push: &Push, since: Option<u64>) -> MessageId {
         let at = self.entries.len();
         let id = MessageId::new(at as u64 + 1);
         if let Some(dedup) = &push.dedup {
@@ -95,35 +97,52 @@ impl LeasingModel {
                 until_done: dedup.until_done,
             });
         }
+        let mut due = push.due.map_or(now, |due| resolve(due, now));
+        let distinct = push.distinct.as_ref().map(|own| HeldKey {
+            key: own.key.clone(),
+            since: own.longest.map(|longest| {
+                let since = since.unwrap_or(now);
+                due = due.min(since + limits::millis(longest)).max(now);
+                since
+            }),
+        });
         self.entries.push(ModelEntry {
             id,
             body: push.body.clone(),
             headers: push.headers.clone(),
-            priority: 0,
-            key: Bytes::new(),
+            priority: push.priority.unwrap_or(0),
+            key: match self.order.has_groups() {
+                true => group(push),
+                false => Bytes::new(),
+            },
             returns: false,
             pushed: now,
             failure: None,
             attempts: 0,
-            arrival: now,
+            arrival: due,
             ready_since: now,
             joined: 0,
-            distinct: None,
+            distinct,
             result: None,
             outdates: push
                 .time_to_live
                 .map(|time| (now + limits::millis(time.limit), time.then)),
-            place: ModelPlace::Ready,
+            place: ModelPlace::Delayed { due },
         });
-        match push.due.map(|due| resolve(due, now)) {
-            Some(due) if due > now => {
-                self.entries[at].arrival = due;
-                self.entries[at].place = ModelPlace::Delayed { due };
-            }
-            _ => self.join(at, now),
+        if self.order != ReadyOrder::Due && due == now {
+            self.join(at, now);
         }
-        at
+        id
     }
+}
+
+/// The key of a message's group.
+fn group(push: &Push) -> Bytes {
+    let mut headers = push.headers.iter();
+    let partition = headers.find(|(name, _)| *name == "partition-key");
+    let other = partition.map_or("-", |(_, key)| key);
+    let other = || Bytes::copy_from_slice(other.as_bytes());
+    push.group.clone().unwrap_or_else(other)
 }
 
 /// The due time that a value means now; never earlier than now.

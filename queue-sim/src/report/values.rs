@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, time::Duration};
 
 use queue_core::{
-    Bytes, Counters, Depth, Insert, Message, Offered, OnDeath, QueueConfig, millis_ceil,
+    Bytes, Counters, Depth, Insert, Message, OnDeath, Pushed, QueueConfig, millis_ceil,
 };
 
 /// The longest body or key to show. A longer text loses its end, and longer bytes do not show.
@@ -94,16 +94,13 @@ pub(super) fn insert(item: &Insert) -> String {
     }
 }
 
-pub(super) fn offered_as(offered: &Offered) -> String {
-    match offered {
-        Offered::Accepted { id, evicted: None } => id.to_string(),
-        Offered::Accepted {
-            id,
-            evicted: Some(evicted),
-        } => format!("{id} instead of the oldest, {evicted}"),
-        Offered::Replaced { id, replaced } => format!("{id} replaces {replaced}"),
-        Offered::Duplicate(id) => format!("duplicate of {id}"),
-        Offered::Full => "Full".to_owned(),
+pub(super) fn pushed_as(pushed: &Pushed) -> String {
+    match pushed {
+        Pushed::Accepted(id) => id.to_string(),
+        Pushed::Evicted { id, evicted } => format!("{id} instead of the oldest, {evicted}"),
+        Pushed::Replaced { id, replaced } => format!("{id} replaces {replaced}"),
+        Pushed::Duplicate(id) => format!("duplicate of {id}"),
+        Pushed::Full => "Full".to_owned(),
     }
 }
 

@@ -7,14 +7,14 @@ use std::{
 };
 
 use queue_core::{
-    Delivery, Disposition, Due, Found, Group, Leased, MessageId, Offer, Outdated, Overflow, Place,
-    Push, QueueName, Receipt, Settled, Settlement, Standing, Timestamp, Token,
+    Delivery, Disposition, Due, Found, Group, Leased, MessageId, Outdated, Overflow, Place, Push,
+    QueueName, Receipt, Settled, Settlement, Standing, Timestamp, Token,
     call::{Answer, Call},
     millis_ceil,
 };
 
 use super::values::{
-    bytes, counted, debug, held, insert, lease, list, message, ms, next_in, offered_as, reconfigure,
+    bytes, counted, debug, held, insert, lease, list, message, ms, next_in, pushed_as, reconfigure,
 };
 use crate::history::{History, Record};
 
@@ -106,27 +106,12 @@ impl Words {
 
     pub(super) fn call(&self, queue: &QueueName, call: &Call) -> String {
         match call {
-            Call::Schedule(messages) => {
-                let each = list(messages, |each| {
-                    format!("{} {}", self.push(&each.push), self.due(each.due))
-                });
-                format!("schedule {each}")
-            }
+            Call::Push(messages) => format!("push {}", list(messages, |each| self.push(each))),
             Call::Cancel(ids) => format!("cancel {}", list(ids, MessageId::to_string)),
-            Call::Reschedule(id, due) => format!("reschedule {id} {}", self.due(*due)),
-            Call::Enqueue(messages) => {
-                let each = list(messages, |each| {
-                    format!("{} at {}", self.push(&each.push), each.priority)
-                });
-                format!("enqueue {each}")
+            Call::Reschedule(ids, due) => {
+                let ids = list(ids, MessageId::to_string);
+                format!("reschedule {ids} {}", self.due(*due))
             }
-            Call::PushKeyed(messages) => {
-                let each = list(messages, |each| {
-                    format!("{} to {}", self.push(&each.push), each.key.escape_ascii())
-                });
-                format!("push {each}")
-            }
-            Call::Offer(messages, overflow) => self.offer(messages, *overflow),
             Call::WaitForRoom(timeout) => format!("wait for room, {}", ms(*timeout)),
             Call::Recent(n) => format!("recent {n}"),
             Call::Resize(capacity) => format!("resize to {capacity}"),
@@ -174,13 +159,7 @@ impl Words {
                 Place::Delayed => "peek at the delayed".to_owned(),
                 Place::Leased => "peek at the leased".to_owned(),
             },
-            call => match call.pushes() {
-                Some(messages) => {
-                    let each = list(&messages, |each| self.push(each));
-                    format!("{} {each}", call.name())
-                }
-                None => call.name().replace('_', " "),
-            },
+            call => call.name().replace('_', " "),
         }
     }
 
@@ -188,18 +167,10 @@ impl Words {
     pub(super) fn answer(&self, queue: &QueueName, answer: &Answer, at: Timestamp) -> String {
         match answer {
             Answer::Nothing => "done".to_owned(),
-            Answer::Pushed(pushed) => list(pushed, |pushed| {
-                let duplicate = if pushed.is_duplicate() {
-                    "duplicate of "
-                } else {
-                    ""
-                };
-                format!("{duplicate}{}", pushed.id())
-            }),
+            Answer::Pushed(pushed) => list(pushed, pushed_as),
             Answer::Cancelled(cancelled) => list(cancelled, debug),
-            Answer::Rescheduled(rescheduled) => debug(rescheduled),
+            Answer::Rescheduled(rescheduled) => list(rescheduled, debug),
             Answer::Next(next) => next_in(*next),
-            Answer::Offered(offered) => list(offered, offered_as),
             Answer::Messages(messages) => list(messages, message),
             Answer::Capacity(capacity) => capacity.to_string(),
             Answer::Ids(ids) => list(ids, MessageId::to_string),
@@ -332,6 +303,18 @@ impl Words {
 
     fn push(&self, push: &Push) -> String {
         let mut words = bytes(&push.body);
+        if let Some(priority) = push.priority {
+            words.push_str(&format!(" at {priority}"));
+        }
+        if let Some(group) = &push.group {
+            words.push_str(&format!(" to {}", group.escape_ascii()));
+        }
+        if let Some(distinct) = &push.distinct {
+            words.push_str(&format!(" distinct as {}", bytes(&distinct.key)));
+            if let Some(longest) = distinct.longest {
+                words.push_str(&format!(" for at most {}", ms(longest)));
+            }
+        }
         if let Some(dedup) = &push.dedup {
             let (key, window) = (bytes(&dedup.key), ms(dedup.window));
             words.push_str(&match dedup.until_done {
@@ -349,18 +332,10 @@ impl Words {
                 Outdated::Bury => format!(" buried after {limit}"),
             });
         }
-        words
-    }
-
-    fn offer(&self, messages: &[Offer], overflow: Overflow) -> String {
-        let each = list(messages, |offer| match &offer.distinct {
-            Some(key) => format!("{} distinct as {}", self.push(&offer.push), bytes(key)),
-            None => self.push(&offer.push),
-        });
-        match overflow {
-            Overflow::DropOldest => format!("offer {each}, drop the oldest"),
-            _ => format!("offer {each}"),
+        if push.overflow == Overflow::DropOldest {
+            words.push_str(" or drop the oldest");
         }
+        words
     }
 
     fn due(&self, due: Due) -> String {

@@ -5,7 +5,7 @@
 //! call; a peek, after the last page of its place.
 
 use queue_core::{
-    Cursor, Due, Inserted, Leased, MessageId, Offered, Page, Receipt, Timestamp, Token,
+    Cursor, Due, Inserted, Leased, MessageId, Page, Receipt, Timestamp, Token,
     call::{Answer, Call},
 };
 
@@ -91,13 +91,14 @@ impl Known {
                     *id = self.id(*id);
                 }
             }
-            Call::Reschedule(id, due) => {
-                *id = self.id(*id);
+            Call::Reschedule(ids, due) => {
+                ids.iter_mut().for_each(|id| *id = self.id(*id));
                 *due = time(*due, now);
             }
-            Call::Schedule(batch) => {
-                let dues = batch.iter_mut().map(|message| &mut message.due);
-                dues.for_each(|due| *due = time(*due, now));
+            Call::Push(messages) => {
+                for push in messages {
+                    push.due = push.due.map(|due| time(due, now));
+                }
             }
             Call::Peek(place, page) => {
                 page.after = page.after.and(self.ends_of_peeks[*place as usize]);
@@ -106,9 +107,6 @@ impl Known {
                 page.after = page.after.and(self.end_of_page);
             }
             _ => {}
-        }
-        for push in call.pushes_mut() {
-            push.due = push.due.map(|due| time(due, now));
         }
         call
     }
@@ -121,14 +119,7 @@ impl Known {
         match answer {
             Answer::Pushed(pushed) => {
                 let new = pushed.iter().filter(|one| !one.is_duplicate());
-                self.ids.extend(new.map(|one| one.id()));
-            }
-            Answer::Offered(offered) => {
-                for one in offered {
-                    if let Offered::Accepted { id, .. } | Offered::Replaced { id, .. } = one {
-                        self.ids.push(*id);
-                    }
-                }
+                self.ids.extend(new.filter_map(|one| one.id()));
             }
             Answer::Inserted(inserted) => {
                 for one in inserted {

@@ -68,13 +68,16 @@ pub(super) enum Role {
 }
 
 macro_rules! queue {
-    ($(#[$doc:meta])* $kind:ident($config:ident) by $open:ident: $typed:ident) => {
+    ($(#[$doc:meta])* $kind:ident($config:ident): $typed:ident $(, $capacity:ident)?) => {
         $(#[$doc])*
         pub fn $kind<T: Body>(self, name: &str, config: $config) -> QueueWorkload<T, $typed<T>> {
             let (named, with) = (name.to_owned(), config.clone());
             let open: OpenQueue<$typed<T>> = Arc::new(move |queues| {
                 let (queues, name, config) = (queues.clone(), named.clone(), with.clone());
-                Box::pin(async move { queues.$open(&name, &config).await })
+                Box::pin(async move {
+                    let opening = queues.$kind(&name $(, config.$capacity)?);
+                    opening.config(config).open().await
+                })
             });
             QueueWorkload::new(self, name, QueueConfig::$typed(config), open)
         }
@@ -101,27 +104,27 @@ impl Sim {
 
     queue! {
         /// Adds a reliable queue of this name; its producers and workers follow.
-        reliable(ReliableConfig) by reliable_with: Reliable
+        reliable(ReliableConfig): Reliable
     }
     queue! {
         /// Adds a delay queue of this name; its producers and workers follow.
-        delay(DelayConfig) by delay_with: Delay
+        delay(DelayConfig): Delay
     }
     queue! {
         /// Adds a priority queue of this name; its producers and workers follow.
-        priority(PriorityConfig) by priority_with: Priority
+        priority(PriorityConfig): Priority
     }
     queue! {
         /// Adds a grouped queue of this name; its producers and workers follow.
-        grouped(GroupedConfig) by grouped_with: Grouped
+        grouped(GroupedConfig): Grouped
     }
     queue! {
         /// Adds a bounded queue of this name; its producers and workers follow.
-        bounded(BoundedConfig) by bounded_with: Bounded
+        bounded(BoundedConfig): Bounded, capacity
     }
     queue! {
         /// Adds a ring of this name; its producers and workers follow.
-        rotating(RotatingConfig) by rotating_with: Rotating
+        rotating(RotatingConfig): Rotating
     }
 
     /// Sets the faults that may strike; by default [`FaultSet::all`].

@@ -5,8 +5,8 @@ use std::{
 };
 
 use queue_core::{
-    Cancelled, Counters, DeathReason, Leased, MessageId, Offered, Pushed, QueueConfig, QueueName,
-    Settled, Settlement,
+    Cancelled, Counters, DeathReason, Leased, MessageId, Pushed, QueueConfig, QueueName, Settled,
+    Settlement,
     call::{Answer, Call},
 };
 
@@ -74,8 +74,9 @@ impl RunRecord {
                 Some(CallEnd::Ok(answer)) => fates.learn(&record.call, answer),
                 Some(CallEnd::NotApplied(..)) => {}
                 Some(CallEnd::Unknown(..) | CallEnd::Dropped) | None => {
-                    let pushed = record.call.pushes().unwrap_or_default();
-                    fates.unknown += pushed.len() as u64;
+                    if let Call::Push(messages) = &record.call {
+                        fates.unknown += messages.len() as u64;
+                    }
                 }
             }
         }
@@ -162,26 +163,14 @@ impl Fates {
     fn learn(&mut self, call: &Call, answer: &Answer) {
         match (call, answer) {
             (_, Answer::Pushed(pushed)) => {
-                for pushed in pushed {
-                    if let Pushed::Accepted(id) = pushed {
-                        self.accepted.insert(*id);
-                    }
-                }
-            }
-            (_, Answer::Offered(offered)) => {
-                for offered in offered {
-                    match offered {
-                        Offered::Accepted { id, evicted } => {
-                            self.accepted.insert(*id);
-                            self.withdrawn.extend(evicted);
-                        }
-                        Offered::Replaced { id, replaced } => {
-                            self.accepted.insert(*id);
-                            self.withdrawn.insert(*replaced);
-                        }
-                        Offered::Duplicate(_) | Offered::Full => {}
-                    }
-                }
+                let new = pushed.iter().filter(|pushed| !pushed.is_duplicate());
+                self.accepted.extend(new.filter_map(|pushed| pushed.id()));
+                self.withdrawn
+                    .extend(pushed.iter().filter_map(|pushed| match pushed {
+                        Pushed::Evicted { evicted, .. } => Some(*evicted),
+                        Pushed::Replaced { replaced, .. } => Some(*replaced),
+                        _ => None,
+                    }));
             }
             (_, Answer::Leased(leased)) => self.delivered(leased),
             (Call::Settle(batch), Answer::Settled(settled)) => self.settled(batch, settled),

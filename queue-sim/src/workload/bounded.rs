@@ -1,47 +1,27 @@
 use std::num::NonZeroUsize;
 
-use queue_core::{BoundedQueue, BoundedQueueExt, Offer, Offered, Overflow, QueueConfig};
+use queue_core::{AnyQueue, BoundedQueue, BoundedQueueExt, Pushed, QueueConfig};
 
-use super::{Size, abandon::abandon, actor::Actor, goals};
-
-fn offer(actor: &Actor) -> Offer {
-    let offer = Offer::new(actor.message());
-    if actor.workload.distinct > 0 && actor.flip(actor.workload.distinct) {
-        return offer.with_distinct(actor.key());
-    }
-    offer
-}
-
-pub(super) async fn put(actor: &Actor, queue: &dyn BoundedQueue) {
-    let batch: Vec<_> = (0..actor.batch()).map(|_| offer(actor)).collect();
-    let overflow = match actor.choose(2) {
-        0 => Overflow::Reject,
-        _ => Overflow::DropOldest,
-    };
-    if let Some(offered) = actor.insist(|| queue.offer_all(&batch, overflow)).await {
-        actor.put_in(batch.iter().map(|each| &each.push));
-        actor.pool.add_offered(&offered);
-    }
-}
+use super::{Size, abandon::abandon, actor::Actor, goals, put::put};
 
 pub(super) async fn wait(actor: &Actor, queue: &dyn BoundedQueue) {
     let began = actor.now();
-    let offered = queue.offer_or_wait(offer(actor), actor.timeout()).await;
-    if let Ok(offered) = offered {
-        if offered != Offered::Full && actor.now() > began {
+    let pushed = queue.push_or_wait(actor.push(), actor.timeout()).await;
+    if let Ok(pushed) = pushed {
+        if pushed != Pushed::Full && actor.now() > began {
             actor.reached(goals::WORTHWHILE_WAIT_FOR_ROOM);
         }
-        actor.pool.add_offered(&[offered]);
+        actor.pool.add_pushed(&[pushed]);
     }
 }
 
-/// Polls, begins a wait for room, and gives it up. Mostly it makes its offer again then, like a caller at its timeout.
+/// Polls, begins a wait for room, and gives it up. Mostly it makes its push again then, like a caller at its timeout.
 /// The poll comes first, because a wait without a poll gets no hint of room that was there all the time.
-pub(super) async fn abandon_room(actor: &Actor, queue: &dyn BoundedQueue) {
-    put(actor, queue).await;
+pub(super) async fn abandon_room(actor: &Actor, any: &AnyQueue, queue: &dyn BoundedQueue) {
+    put(actor, any).await;
     abandon(actor, queue.wait_for_room(actor.timeout())).await;
     if actor.flip(60) {
-        put(actor, queue).await;
+        put(actor, any).await;
     }
 }
 

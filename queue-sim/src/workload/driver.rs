@@ -12,7 +12,9 @@ use super::{
     actor::Actor,
     bounded, delay, grouped,
     interrupt::{Cut, CutPoint, UpTo},
-    later, leasing, lost_hints, plain, priority, rotating, singly,
+    leasing, lost_hints,
+    put::{overtakes, put},
+    rotating, singly,
     verbs::{Leaning, Verb},
 };
 use crate::{
@@ -219,14 +221,8 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
     }
     match (queue, verb) {
         (AnyQueue::Rotating(ring), verb) => rotating::act(actor, &**ring, verb).await,
-        (queue, Verb::Put | Verb::PutUnique | Verb::PutOutdating) => {
+        (queue, Verb::Put | Verb::PutUnique | Verb::PutOutdating | Verb::PutLater) => {
             put(actor, queue).await;
-            lost_hints::after_putting(actor).await;
-        }
-        (queue, Verb::PutLater) => {
-            if !later::overtakes(actor, queue).await {
-                put(actor, queue).await;
-            }
             lost_hints::after_putting(actor).await;
         }
         (AnyQueue::Delay(queue), Verb::Particular) => delay::particular(actor, &**queue).await,
@@ -235,8 +231,14 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
         }
         (AnyQueue::Bounded(queue), Verb::Wait) => bounded::wait(actor, &**queue).await,
         (AnyQueue::Bounded(queue), Verb::Particular) => bounded::particular(actor, &**queue).await,
-        (AnyQueue::Bounded(queue), Verb::Abandon) if actor.flip(50) => {
-            bounded::abandon_room(actor, &**queue).await;
+        (any @ AnyQueue::Bounded(queue), Verb::Abandon) if actor.flip(50) => {
+            bounded::abandon_room(actor, any, &**queue).await;
+        }
+        (queue, Verb::Reschedule) => {
+            if let (false, Some(queue)) = (overtakes(actor, queue).await, queue.leasing()) {
+                leasing::reschedule(actor, &*queue).await;
+            }
+            lost_hints::after_putting(actor).await;
         }
         (queue, Verb::WorkSingly) => singly::work(actor, queue).await,
         (queue, verb) => {
@@ -249,17 +251,5 @@ async fn step(actor: &mut Actor, queue: &AnyQueue, leaning: &Leaning) {
                 leasing::act(actor, &*queue, verb).await;
             }
         }
-    }
-}
-
-/// Puts messages in.
-async fn put(actor: &Actor, queue: &AnyQueue) {
-    match queue {
-        AnyQueue::Priority(queue) => priority::put(actor, &**queue).await,
-        AnyQueue::Grouped(queue) => grouped::put(actor, &**queue).await,
-        AnyQueue::Delay(queue) => delay::put(actor, &**queue).await,
-        AnyQueue::Bounded(queue) => bounded::put(actor, &**queue).await,
-        AnyQueue::Rotating(_) => {}
-        queue => plain::put(actor, queue).await,
     }
 }

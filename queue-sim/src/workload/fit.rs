@@ -73,21 +73,7 @@ impl Fit {
 
     fn fit(&self, mut call: Call) -> Call {
         match &mut call {
-            Call::Enqueue(messages) => {
-                for message in messages {
-                    message.priority = self.priority(message.priority);
-                }
-            }
-            Call::Offer(messages, overflow) => {
-                for message in messages {
-                    if !self.guarantees.has(Feature::Keys) {
-                        message.distinct = None;
-                    }
-                }
-                if !self.guarantees.has(Feature::Reject) {
-                    *overflow = Overflow::DropOldest;
-                }
-            }
+            Call::Push(messages) => messages.iter_mut().for_each(|push| self.push(push)),
             Call::Insert(items) => {
                 for item in items {
                     item.body = self.body(&item.body);
@@ -109,9 +95,6 @@ impl Fit {
             }
             _ => {}
         }
-        call.pushes_mut()
-            .into_iter()
-            .for_each(|push| self.push(push));
         call
     }
 
@@ -128,6 +111,13 @@ impl Fit {
         }
         if !self.guarantees.has(Feature::Due) {
             push.due = None;
+        }
+        if !self.guarantees.has(Feature::Keys) {
+            push.distinct = None;
+        }
+        push.priority = push.priority.map(|drawn| self.priority(drawn));
+        if !self.guarantees.has(Feature::Reject) {
+            push.overflow = Overflow::DropOldest;
         }
         if !self.guarantees.has(Feature::TimeToLive) {
             push.time_to_live = None;

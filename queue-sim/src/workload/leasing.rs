@@ -9,7 +9,7 @@ use std::{
 use bytes::Bytes;
 use queue_core::{
     Disposition, Extension, Feature, Holder, KeptResult, Leasing, LeasingExt, MessageId, Page,
-    Peeked, Place, Receipt, Settled, Settlement, Standing, Token,
+    Peeked, Place, Receipt, Settled, Settlement, Standing, Token, limits,
 };
 use tokio::time;
 
@@ -332,6 +332,27 @@ async fn cancel(actor: &Actor, queue: &dyn Leasing) {
         ids[0] = MessageId::new(made_up);
     }
     let _ = queue.cancel(&ids).await;
+}
+
+/// Gives messages another due time: messages that a peek at the delayed shows, or any.
+pub(super) async fn reschedule(actor: &Actor, queue: &dyn Leasing) {
+    if actor.flip(25) {
+        actor.sleep().await;
+    }
+    let mut ids = actor.ids();
+    if actor.flip(60) {
+        let page = Page::first(actor.or_a_handful(10));
+        let delayed = queue.peek(Place::Delayed, page).await;
+        let delayed = delayed.map(|page| page.entries).unwrap_or_default();
+        let shown: Vec<_> = delayed.iter().map(|peeked| peeked.message.id).collect();
+        if !shown.is_empty() {
+            ids.truncate(1);
+            ids.extend(shown.into_iter().skip(actor.choose(2) as usize));
+            ids.truncate(limits::MAX_BATCH);
+        }
+    }
+    let due = actor.due();
+    actor.insist(|| queue.reschedule(&ids, due)).await;
 }
 
 /// Finds out what became of messages; now and then waits for the end of one.

@@ -3,12 +3,9 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use bytes::Bytes;
-use queue_core::{
-    Due, Insert, Outdated, Push, QueueKind, Scheduled, TimeToLive, Timestamp,
-    limits::{MAX_BATCH, MAX_BATCH_BYTES},
-};
+use queue_core::{Due, Insert, Outdated, Push, QueueKind, TimeToLive, Timestamp};
 
-use super::{Size, actor::Actor, goals, size, verbs::Verb};
+use super::{Size, actor::Actor, size, verbs::Verb};
 use crate::world::Fault;
 
 const KEYS: [&str; 3] = ["k0", "k1", "k2"];
@@ -28,21 +25,6 @@ impl Actor {
                 9 + self.choose(3)
             }
             _ => few,
-        }
-    }
-
-    /// Notes that this batch went in at once, split where it exceeds one call.
-    pub(super) fn put_in<'a>(&self, batch: impl Iterator<Item = &'a Push>) {
-        let (mut count, mut bytes) = (0, 0);
-        for push in batch {
-            count += 1;
-            bytes += push.size();
-        }
-        if count > MAX_BATCH {
-            self.reached(goals::BEYOND_ONE_BATCH);
-        }
-        if bytes > MAX_BATCH_BYTES {
-            self.reached(goals::BEYOND_ONE_CALLS_BYTES);
         }
     }
 
@@ -74,12 +56,6 @@ impl Actor {
         }
     }
 
-    /// A message with its due time.
-    pub(super) fn scheduled(&self) -> Scheduled {
-        let (push, due) = (self.message(), self.due());
-        Scheduled::new(self.outliving(push, due), due)
-    }
-
     /// Gives a message a time to live of about a lease's time, and now and then a due time within
     /// it.
     fn outdating(&self, mut push: Push) -> Push {
@@ -87,21 +63,12 @@ impl Actor {
         let then = [Outdated::Drop, Outdated::Bury][self.choose(2) as usize];
         push.time_to_live = Some(TimeToLive { limit, then });
         self.expects(limit);
-        // On a delay queue, each message has one.
+        // On a delay queue, each message gets one.
         if self.workload.kind == QueueKind::Delay || !self.flip(25) {
             return push;
         }
         let due = self.due();
         self.outliving(push.with_due(due), due)
-    }
-
-    /// Lets a message live longer than its delay; otherwise the queue would refuse it.
-    fn outliving(&self, mut push: Push, due: Due) -> Push {
-        if let (Some(time_to_live), Due::After(delay)) = (&mut push.time_to_live, due) {
-            time_to_live.limit += delay;
-            self.expects(time_to_live.limit);
-        }
-        push
     }
 
     /// A message, perhaps with a dedup key.

@@ -18,15 +18,13 @@ mod fit;
 mod goals;
 mod grouped;
 mod interrupt;
-mod later;
 mod leasing;
 mod lost_hints;
 mod messages;
 mod mode;
 mod operators;
-mod plain;
 mod pool;
-mod priority;
+mod put;
 mod remove;
 mod rotating;
 mod singly;
@@ -59,7 +57,7 @@ pub struct Workload {
     pub batch: u32,
     /// The chance that a message has a dedup key.
     pub dedup: Chance,
-    /// The chance that a message has a distinct key, on a bounded queue.
+    /// The chance that a message has a distinct key.
     pub distinct: Chance,
     /// Whether processes also make operators' calls: purge, pause, discard, reconfigure.
     pub operators: bool,
@@ -69,7 +67,7 @@ pub struct Workload {
     pub audience: u8,
     /// The size of batches and bodies.
     pub size: Size,
-    /// Whether all messages are ordinary: none is unique, cancelled or outdated. A backend may have fast paths for a
+    /// Whether all messages are ordinary: none is unique, distinct, cancelled or outdated. A backend may have fast paths for a
     /// queue that never saw other messages.
     pub plain: bool,
 }
@@ -106,6 +104,8 @@ const ORDERS: [(GroupOrder, u32); 6] = [
 const LEASES: [u64; 4] = [20, 5, 10, 30];
 const BATCHES: [u32; 4] = [1, 2, 3, 5];
 const CHANCES: [Chance; 3] = [0, 25, 70];
+/// The chances of distinct keys on other kinds than bounded queues. Keys keep queues short.
+const DISTINCT: [Chance; 5] = [0, 0, 0, 25, 70];
 const PREEMPTIONS: [Chance; 5] = [5, 20, 40, 65, 90];
 /// The weights of zero to three processes that only wait. A change wakes as many waiters as it has work for, and one
 /// more process is left to wake later.
@@ -166,6 +166,13 @@ impl Workload {
             QueueConfig::Rotating(config) => config.pace = rhythm,
             _ => {}
         }
+        let plain = choose(13, 2) == 1;
+        let keyed = CHANCES[choose(8, CHANCES.len())];
+        let distinct = match kind {
+            QueueKind::Bounded => keyed,
+            _ if plain => 0,
+            _ => DISTINCT[choose(24, DISTINCT.len())],
+        };
         Self {
             kind,
             config,
@@ -173,7 +180,7 @@ impl Workload {
             lease_time: millis(lease),
             batch: BATCHES[choose(6, BATCHES.len())],
             dedup: CHANCES[choose(7, CHANCES.len())],
-            distinct: CHANCES[choose(8, CHANCES.len())],
+            distinct,
             operators: choose(9, 2) == 1,
             preemption: PREEMPTIONS[choose(10, PREEMPTIONS.len())],
             audience: match mode {
@@ -181,7 +188,7 @@ impl Workload {
                 Mode::Waiting => audience(),
             },
             size,
-            plain: choose(13, 2) == 1,
+            plain,
         }
     }
 

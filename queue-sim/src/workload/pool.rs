@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use queue_core::{MessageId, Offered, Pushed, Receipt, Timestamp};
+use queue_core::{MessageId, Pushed, Receipt, Timestamp};
 
 /// The receipts and ids that all processes of a run have seen. Processes take stale receipts, other processes'
 /// receipts, and old ids from it. Clones share one state.
@@ -27,20 +27,10 @@ impl Pool {
 
     /// Remembers the accepted messages.
     pub(super) fn add_pushed(&self, pushed: &[Pushed]) {
-        for pushed in pushed {
-            if let Pushed::Accepted(id) = pushed {
-                self.add_id(*id);
-            }
-        }
-    }
-
-    /// Remembers the accepted messages.
-    pub(super) fn add_offered(&self, offered: &[Offered]) {
-        for offered in offered {
-            if let Offered::Accepted { id, .. } | Offered::Replaced { id, .. } = offered {
-                self.add_id(*id);
-            }
-        }
+        let accepted = pushed.iter().filter(|pushed| !pushed.is_duplicate());
+        accepted
+            .filter_map(|pushed| pushed.id())
+            .for_each(|id| self.add_id(id));
     }
 
     pub(super) fn add_id(&self, id: MessageId) {

@@ -7,7 +7,8 @@ use queue_core::{AnyQueue, Receipt, Settlement, limits};
 use super::{
     actor::Actor,
     leasing::{holder, stale},
-    lost_hints, plain,
+    lost_hints,
+    put::put_plain,
 };
 
 /// The number of messages in a batch.
@@ -23,7 +24,7 @@ pub(super) async fn work(actor: &mut Actor, queue: &AnyQueue) {
     let in_batches = actor.workload.operators && actor.process.0.is_multiple_of(2);
     let max = if in_batches { BATCH } else { NonZeroUsize::MIN };
     if in_batches {
-        plain::put_batch(actor, queue, BATCH.get()).await;
+        put_plain(actor, queue, BATCH.get()).await;
     }
     let Some(queue) = queue.leasing() else {
         return;

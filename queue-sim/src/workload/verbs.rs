@@ -83,6 +83,8 @@ verbs! {
     WorkSingly = "work singly": [6, 1, 14, 2],
     /// Find out what became of messages.
     Find = "find": [4, 2, 3, 6],
+    /// Give messages another due time.
+    Reschedule = "reschedule": [6, 6, 3, 5],
 }
 
 /// A process's weights of the verbs, drawn once for each process.
@@ -161,7 +163,7 @@ impl Verb {
                 )
             }
             Self::Wait => matches!(kind, QueueKind::Bounded),
-            // On a delay queue, each message has one.
+            // On a delay queue, each message gets one.
             Self::PutLater => !matches!(kind, QueueKind::Delay | QueueKind::Rotating),
             _ => !matches!(kind, QueueKind::Rotating),
         }

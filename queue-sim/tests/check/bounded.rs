@@ -9,17 +9,14 @@ use queue_sim::history::Event;
 use crate::history_builder::HistoryBuilder;
 
 fn offer(body: &'static str, overflow: Overflow) -> Call {
-    Call::Offer(vec![Offer::new(body)], overflow)
-}
-
-fn keyed(body: &'static str, key: &'static str) -> Call {
-    Call::Offer(vec![Offer::new(body).with_distinct(key)], Overflow::Reject)
+    Call::Push(vec![Push::new(body).with_overflow(overflow)])
 }
 
 fn accepted(id: u64, evicted: Option<u64>) -> Answer {
-    Answer::Offered(vec![Offered::Accepted {
-        id: MessageId::new(id),
-        evicted: evicted.map(MessageId::new),
+    let id = MessageId::new(id);
+    Answer::Pushed(vec![match evicted.map(MessageId::new) {
+        Some(evicted) => Pushed::Evicted { id, evicted },
+        None => Pushed::Accepted(id),
     }])
 }
 
@@ -44,8 +41,8 @@ fn a_queue_of_a_fixed_length_holds() {
     history.call(Call::Capacity);
     history.call(Call::Depth);
     history.call(Call::Resize(NonZeroUsize::new(3).unwrap()));
-    history.call(keyed("e", "k"));
-    history.call(keyed("f", "k"));
+    history.call(Call::Push(vec![Push::new("e").with_distinct("k")]));
+    history.call(Call::Push(vec![Push::new("f").with_distinct("k")]));
     history.call(Call::Counters);
     history.holds();
 }
@@ -97,12 +94,12 @@ fn b2_a_leased_message_makes_room() {
 }
 
 #[test]
-fn b3_an_offer_is_refused_where_there_is_room() {
+fn b3_a_message_is_refused_where_there_is_room() {
     let mut history = HistoryBuilder::bounded(2);
     history.call(offer("a", Overflow::Reject));
     history.says(
         offer("b", Overflow::Reject),
-        Answer::Offered(vec![Offered::Full]),
+        Answer::Pushed(vec![Pushed::Full]),
     );
     history.breaks("B3");
 }
@@ -137,30 +134,6 @@ fn b6_the_oldest_is_shown_first() {
     messages.reverse();
     history.says(Call::Recent(2), Answer::Messages(messages));
     history.breaks("B6");
-}
-
-#[test]
-fn b7_a_key_is_there_twice() {
-    let mut history = HistoryBuilder::bounded(3);
-    history.call(keyed("a", "k"));
-    let first = history
-        .model()
-        .apply(queue_sim::world::EPOCH, &crate::history_builder::lease(1));
-    history.says(keyed("b", "k"), accepted(2, None));
-    history.claims(crate::history_builder::lease(1), first.unwrap());
-    history.breaks_first("B7");
-}
-
-#[test]
-fn b7_another_key_is_replaced() {
-    let mut history = HistoryBuilder::bounded(3);
-    history.call(keyed("a", "k"));
-    let replaced = Offered::Replaced {
-        id: MessageId::new(2),
-        replaced: MessageId::new(1),
-    };
-    history.says(keyed("b", "l"), Answer::Offered(vec![replaced]));
-    history.breaks("B7");
 }
 
 /// The open stores the same capacity again. Only a resize to it drops the messages that came back since the

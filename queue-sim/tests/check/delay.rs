@@ -3,10 +3,18 @@ use queue_core::{
     *,
 };
 
-use crate::history_builder::{HistoryBuilder, again, lease, leased, ms};
+use crate::history_builder::{HistoryBuilder, again, lease, leased, ms, push};
 
 fn schedule(history: &mut HistoryBuilder, body: &'static str, after: u64) -> MessageId {
-    history.put(Call::Schedule(vec![Scheduled::new(body, ms(after))]))
+    history.put(push_later(body, after))
+}
+
+fn push_later(body: &'static str, after: u64) -> Call {
+    Call::Push(vec![Push::new(body).with_due(ms(after))])
+}
+
+fn reschedule(id: MessageId, after: u64) -> Call {
+    Call::Reschedule(vec![id], Due::After(ms(after)))
 }
 
 #[test]
@@ -19,7 +27,7 @@ fn due_messages_are_delivered_and_later_ones_moved_or_cancelled() {
     let first = history.take();
     assert_eq!(first.id(), second);
     history.call(Call::Cancel(vec![second, third]));
-    history.call(Call::Reschedule(MessageId::new(1), Due::After(ms(5))));
+    history.call(reschedule(MessageId::new(1), 5));
     history.after(10);
     history.take();
     history.call(Call::NextDue);
@@ -65,8 +73,10 @@ fn d2_the_later_due_comes_first() {
 fn d3_equal_bodies_are_one_message() {
     let mut history = HistoryBuilder::delay();
     let first = schedule(&mut history, "a", 10);
-    let same = Call::Schedule(vec![Scheduled::new("a", ms(20))]);
-    history.says(same, Answer::Pushed(vec![Pushed::Accepted(first)]));
+    history.says(
+        push_later("a", 20),
+        Answer::Pushed(vec![Pushed::Accepted(first)]),
+    );
     history.breaks("D3");
 }
 
@@ -74,8 +84,8 @@ fn d3_equal_bodies_are_one_message() {
 fn d4_an_undelivered_message_is_too_late() {
     let mut history = HistoryBuilder::delay();
     let id = schedule(&mut history, "a", 10);
-    let moved = Call::Reschedule(id, Due::After(ms(5)));
-    history.says(moved, Answer::Rescheduled(Rescheduled::TooLate));
+    let moved = reschedule(id, 5);
+    history.says(moved, Answer::Rescheduled(vec![Rescheduled::TooLate]));
     history.breaks("D4");
 }
 
@@ -84,13 +94,9 @@ fn d4_a_leased_message_is_moved() {
     let mut history = HistoryBuilder::delay();
     let id = schedule(&mut history, "a", 0);
     history.take();
-    let moved = Call::Reschedule(id, Due::After(ms(5)));
-    history.says(moved, Answer::Rescheduled(Rescheduled::Moved));
+    let moved = reschedule(id, 5);
+    history.says(moved, Answer::Rescheduled(vec![Rescheduled::Moved]));
     history.breaks("D4");
-}
-
-fn push_later(body: &'static str, after: u64) -> Call {
-    Call::Push(vec![Push::new(body).with_due(ms(after))])
 }
 
 #[test]
@@ -152,13 +158,75 @@ fn l11_a_due_message_joins_before_ready_ones() {
 fn p4_a_delayed_message_arrives_at_its_push() {
     let config = PriorityConfig::default().with_ageing(ms(10));
     let mut history = HistoryBuilder::of(QueueConfig::Priority(config));
-    let later = Push::new("a").with_due(ms(50));
-    history.call(Call::Enqueue(vec![Prioritized::new(later, 0)]));
-    history.after(20);
-    history.call(Call::Enqueue(vec![Prioritized::new("b", 0)]));
+    history.call(push_later("a", 50));
+    history.after(20).push("b");
     history.after(40);
     let (first, second) = (history.take(), history.take());
     assert_eq!((&first.body[..], &second.body[..]), (&b"b"[..], &b"a"[..]));
     history.swap_last_two(&[first, second]);
     history.breaks("P4");
+}
+
+/// A message that waits for its due time after a retry, on a queue where it is ready otherwise.
+fn retried(after: u64) -> (HistoryBuilder, Delivery) {
+    let (mut history, first) = HistoryBuilder::leased();
+    history.settle(Settlement::retry(first.receipt, ms(after)));
+    (history, first)
+}
+
+#[test]
+fn delayed_messages_of_any_kind_are_moved() {
+    let (mut history, retried) = retried(50);
+    let second = history.put(push_later("b", 20));
+    let ready = history.put(push("c"));
+    history.call(Call::Reschedule(
+        vec![retried.id(), second, ready],
+        Due::After(ms(5)),
+    ));
+    history
+        .after(5)
+        .call(Call::Peek(Place::Ready, Page::first(9)));
+    for body in ["c", "a", "b"] {
+        assert_eq!(history.take().body, body);
+    }
+    history.call(reschedule(second, 0));
+    history.call(Call::Counters);
+    history.holds();
+}
+
+#[test]
+fn d4_a_ready_message_is_moved() {
+    let mut history = HistoryBuilder::reliable();
+    let id = history.put(push("a"));
+    history.says(
+        reschedule(id, 5),
+        Answer::Rescheduled(vec![Rescheduled::Moved]),
+    );
+    history.breaks_first("D4");
+}
+
+#[test]
+fn d4_a_delayed_message_is_too_late() {
+    let mut history = HistoryBuilder::reliable();
+    let id = history.put(push_later("a", 20));
+    history.claims(
+        reschedule(id, 5),
+        Answer::Rescheduled(vec![Rescheduled::TooLate]),
+    );
+    history.breaks_first("D4");
+    let (mut history, first) = retried(20);
+    let too_late = Answer::Rescheduled(vec![Rescheduled::TooLate]);
+    history.claims(reschedule(first.id(), 5), too_late);
+    history.breaks_first("D4");
+}
+
+#[test]
+fn d4_a_moved_message_keeps_its_due_time() {
+    let (mut history, first) = retried(20);
+    history.claims(
+        reschedule(first.id(), 50),
+        Answer::Rescheduled(vec![Rescheduled::Moved]),
+    );
+    history.after(20).take();
+    history.breaks_first("D4");
 }

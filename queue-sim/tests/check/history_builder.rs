@@ -177,7 +177,7 @@ impl HistoryBuilder {
     /// Makes this call, which pushes one message.
     pub(crate) fn put(&mut self, call: Call) -> MessageId {
         match self.call(call) {
-            Answer::Pushed(pushed) => pushed[0].id(),
+            Answer::Pushed(pushed) => pushed[0].id().expect("there is room"),
             other => panic!("{other:?}"),
         }
     }

@@ -4,6 +4,7 @@
 mod bounded;
 mod cancelling;
 mod delay;
+mod distinct;
 mod handing_over;
 mod history_builder;
 mod leases;

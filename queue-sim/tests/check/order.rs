@@ -61,8 +61,8 @@ fn l11_a_call_that_began_first_and_leased_last_is_no_alarm() {
 
 fn priority(config: PriorityConfig, first: i16, second: i16) -> HistoryBuilder {
     let mut history = HistoryBuilder::of(QueueConfig::Priority(config));
-    history.call(Call::Enqueue(vec![Prioritized::new("a", first)]));
-    history.call(Call::Enqueue(vec![Prioritized::new("b", second)]));
+    history.call(Call::Push(vec![Push::new("a").with_priority(first)]));
+    history.call(Call::Push(vec![Push::new("b").with_priority(second)]));
     history
 }
 
@@ -94,9 +94,9 @@ fn p3_a_release_forgets_the_priority() {
 fn p4_ageing_is_forgotten() {
     let config = PriorityConfig::default().with_ageing(ms(10));
     let mut history = HistoryBuilder::of(QueueConfig::Priority(config));
-    history.call(Call::Enqueue(vec![Prioritized::new("a", 1)]));
+    history.call(Call::Push(vec![Push::new("a").with_priority(1)]));
     history.after(LEASE_TIME);
-    history.call(Call::Enqueue(vec![Prioritized::new("b", 2)]));
+    history.call(Call::Push(vec![Push::new("b").with_priority(2)]));
     swapped(&mut history);
     history.breaks("P4");
 }

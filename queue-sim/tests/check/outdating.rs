@@ -90,7 +90,7 @@ fn a_key_is_free_when_its_message_is_outdated() {
 #[test]
 fn a_message_that_was_buried_and_revived_has_a_new_place() {
     let mut history = HistoryBuilder::bounded(3);
-    let offer = |push: Push| Call::Offer(vec![Offer::new(push)], Overflow::DropOldest);
+    let offer = |push: Push| Call::Push(vec![push.with_overflow(Overflow::DropOldest)]);
     history.call(offer(buried_after(20)));
     history.call(offer(Push::new("b")));
     history.after(20).call(Call::Depth);

@@ -1,8 +1,7 @@
 use std::num::NonZeroUsize;
 
 use queue_core::{
-    BoundedConfig, Disposition, Insert, MessageId, Offer, Overflow, QueueConfig, RotatingConfig,
-    Scheduled, Settlement,
+    BoundedConfig, Disposition, Insert, MessageId, Push, QueueConfig, RotatingConfig, Settlement,
     call::{Answer, Call},
 };
 use queue_sim::{
@@ -61,13 +60,17 @@ fn a_wait_that_never_ends() {
     history.breaks_first("waiting");
 }
 
+fn later(body: &'static str, after: u64) -> Call {
+    Call::Push(vec![Push::new(body).with_due(ms(after))])
+}
+
 #[test]
 fn d5_a_sooner_message_while_one_sleeps() {
     let mut history = HistoryBuilder::delay();
-    history.call(Call::Schedule(vec![Scheduled::new("late", ms(500))]));
+    history.call(later("late", 500));
     let wait = waits(&mut history, Call::WaitForArrival(ms(500)));
     history.after(10);
-    history.call(Call::Schedule(vec![Scheduled::new("soon", ms(50))]));
+    history.call(later("soon", 50));
     history.after(490);
     ends_wait(&mut history, wait);
     history.call(lease(1));
@@ -77,11 +80,11 @@ fn d5_a_sooner_message_while_one_sleeps() {
 #[test]
 fn d5_a_sooner_message_while_two_sleep() {
     let mut history = HistoryBuilder::delay();
-    history.call(Call::Schedule(vec![Scheduled::new("late", ms(500))]));
+    history.call(later("late", 500));
     let first = waits(&mut history, Call::WaitForArrival(ms(500)));
     let second = waits(&mut history, Call::WaitForArrival(ms(600)));
     history.after(10);
-    history.call(Call::Schedule(vec![Scheduled::new("soon", ms(50))]));
+    history.call(later("soon", 50));
     history.after(490);
     ends_wait(&mut history, first);
     history.call(lease(1));
@@ -108,7 +111,7 @@ fn a_call_that_adds_nothing_need_not_notify_of_later_messages() {
 #[test]
 fn b4_room_that_nobody_is_told_of() {
     let mut history = HistoryBuilder::bounded(1);
-    history.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
+    history.call(push("a"));
     let delivery = history.take();
     waits(&mut history, Call::WaitForRoom(ms(5000)));
     history.settle(queue_core::Settlement::ack(delivery.receipt));
@@ -121,7 +124,7 @@ fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
     let history = || {
         let config = BoundedConfig::new(1).with_max_attempts(1);
         let mut history = HistoryBuilder::of(QueueConfig::Bounded(config));
-        history.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
+        history.call(push("a"));
         history.lease();
         waits(&mut history, Call::WaitForRoom(ms(5000)));
         history.after(LEASE_TIME);
@@ -142,7 +145,7 @@ fn b4_a_lease_that_expires_makes_no_room_until_it_is_reclaimed() {
 fn reading_the_capacity_need_not_notify_of_an_expired_lease() {
     let history = |call: Call| {
         let mut history = HistoryBuilder::bounded(1);
-        history.call(Call::Offer(vec![Offer::new("a")], Overflow::Reject));
+        history.call(push("a"));
         history.lease();
         waits(&mut history, Call::WaitForArrival(ms(5000)));
         history.after(LEASE_TIME + 500).call(call);

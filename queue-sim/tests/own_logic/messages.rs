@@ -171,7 +171,7 @@ type Mailing = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
 async fn book(run: Run, table: u32) -> Result<(), Failure> {
     run.ledger("book").apply_once(table).await;
-    let reminders: Delay<u32> = run.queues().delay("reminders").await?;
+    let reminders: Delay<u32> = run.queues().delay("reminders").open().await?;
     let reminder = reminders.message(&table).delay(secs(600));
     let key = table.to_string();
     reminder.dedup(key, secs(86_400)).send().await?;

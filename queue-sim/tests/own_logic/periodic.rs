@@ -169,7 +169,9 @@ fn one_at_a_time(run: &RunRecord) -> Result<(), String> {
             (Call::Push(_), Some(CallEnd::Ok(Answer::Pushed(ids)))) => {
                 let ended = record.ended.as_ref().map_or(0, |ended| ended.at.order);
                 // A push that repeats another has its id.
-                pushed.entry(ids[0].id()).or_insert(ended);
+                if let Some(id) = ids[0].id() {
+                    pushed.entry(id).or_insert(ended);
+                }
             }
             (Call::Settle(settlements) | Call::SettleAndLease(settlements, ..), _) => {
                 for settlement in settlements {

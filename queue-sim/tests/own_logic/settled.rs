@@ -104,7 +104,7 @@ fn purged_messages_are_not_done() {
 }
 
 async fn poll(run: Run) -> Result<(), BoxError> {
-    let ring: Rotating<u32> = run.queues().rotating("ring").await?;
+    let ring: Rotating<u32> = run.queues().rotating("ring").open().await?;
     ring.visit(secs(1)).await?;
     Ok(())
 }

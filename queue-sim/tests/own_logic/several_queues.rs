@@ -23,7 +23,7 @@ const fn secs(n: u64) -> Duration {
 
 /// Takes an order and schedules its reminder, with or without the order's number as dedup key.
 async fn take(run: &Run, order: &Order, dedup: bool) -> Result<(), BoxError> {
-    let reminders = run.queues().delay::<Remind>("reminders").await?;
+    let reminders = run.queues().delay("reminders").open::<Remind>().await?;
     let remind = Remind {
         order: order.number,
     };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, pin::Pin, time::Duration};
 
-use queue_core::{Job, Json, Push, Reliable, ReliableConfig, ReliableQueueExt, Timestamp};
+use queue_core::{Job, Jobs, Json, LeasingExt, Push, Reliable, ReliableConfig, Timestamp};
 use queue_sim::{
     sim::{BoxError, Drained, Effects, Ledger, Rules, Run, RunRecord, Sim, check, sim},
     world::EPOCH,
@@ -79,7 +79,7 @@ async fn serve(run: &Run, router: fn(Ledger) -> Router, end: Option<Timestamp>) 
     let work = async || -> Result<(), BoxError> {
         let jobs = run.queues();
         let config = ReliableConfig::default().with_max_attempts(ATTEMPTS);
-        let jobs = jobs.reliable_jobs_with("jobs", &config).await?;
+        let jobs = jobs.reliable("jobs").config(config).open::<Jobs>().await?;
         let worker = Worker::new(jobs)
             .holder(format!("process {}", run.process()))
             .retry(Backoff::exponential(Duration::from_secs(1)))
@@ -103,7 +103,7 @@ async fn serve(run: &Run, router: fn(Ledger) -> Router, end: Option<Timestamp>) 
 }
 
 async fn push<J: Job + Serialize + Sync>(jobs: &Reliable<()>, job: &J) -> Result<(), BoxError> {
-    jobs.queue().push_one(Push::of_job(job, &Json)?).await?;
+    let _pushed = jobs.queue().push_one(Push::of_job(job, &Json)?).await?;
     Ok(())
 }
 

@@ -15,7 +15,6 @@ mod memory {
         refusal_leaves_a_mark: Bug::RefusalLeavesAMark, by "L9";
         revival_ignores_capacity: Bug::RevivalIgnoresCapacity, by "B1" | "L13";
         keyed_goes_first: Bug::KeyedGoesFirst, by "B7" | "F1";
-        key_freed_at_delivery: Bug::KeyFreedAtDelivery, by "B7" | "linearisable";
         promoted_to_the_head: Bug::PromotedToTheHead, by "L11" | "linearisable";
         due_is_ignored: Bug::DueIsIgnored, by "D1";
         peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16" | "linearisable";
@@ -81,13 +80,6 @@ mod redis {
         EVICTION_LEAVES_THE_BODY {
             "bounded/push": "forget({ victim })" => "";
         }
-        REPLACEMENT_LEAVES_THE_BODY {
-            "lib/distinct": "forget({ holder.id })" => "";
-        }
-        REPLACEMENT_LEAVES_THE_KEY {
-            "lib/distinct": "call('HDEL', OWNED or FRAMES, OWNS .. holder.id)" => "";
-            "lib/distinct": "end_attachments({ holder.id })" => "{}";
-        }
         RESIZE_LEAVES_THE_BODY {
             "bounded/capacity": "    forget(ids)\n" => "";
         }
@@ -122,13 +114,10 @@ mod redis {
         refusal_leaves_a_mark: REFUSAL_LEAVES_A_MARK, by "L9";
         revival_ignores_capacity: lua::REVIVAL_IGNORES_CAPACITY, by "B1" | "L13";
         keyed_goes_first: lua::KEYED_GOES_FIRST, by "B7" | "F1";
-        key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7" | "linearisable";
         promoted_to_the_head: lua::PROMOTED_TO_THE_HEAD, by "L11" | "linearisable";
         holes_are_not_counted: lua::HOLES_ARE_NOT_COUNTED, by "L5" | "leftovers";
         push_does_not_wake_a_sleeper: OFFER_WAKES_NOBODY, by "waiting" | "progress";
         eviction_leaves_the_body: EVICTION_LEAVES_THE_BODY, by "leftovers";
-        replacement_leaves_the_body: REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
-        replacement_leaves_the_key: REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
         resize_leaves_the_body: RESIZE_LEAVES_THE_BODY, by "leftovers";
         reconfigure_keeps_the_capacity: RECONFIGURE_KEEPS_THE_CAPACITY, by "B5" | "B1";
         delayed_is_nothing_ahead: lua::DELAYED_IS_NOTHING_AHEAD, by "waiting" | "progress";

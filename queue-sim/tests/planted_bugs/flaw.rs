@@ -1,12 +1,12 @@
 //! Bugs that any backend can have: a layer in front of a queue that passes on other calls or
 //! answers than it gets.
 
-use std::{collections::VecDeque, mem, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{mem, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Cancelled, Disposition, Due, Headers, Leased, Offered, Outcome, Push, QueueName, Result,
-    Rotated, Settled, Settlement, Timestamp,
+    Cancelled, Disposition, Due, Headers, Leased, Outcome, Pushed, QueueName, Result, Rotated,
+    Settled, Settlement, Timestamp,
     call::{Answer, Call, Layer, Service},
 };
 use queue_sim::engine;
@@ -93,35 +93,23 @@ async fn claim_for_an_hour(
 impl Flaw {
     fn change_call(self, call: &mut Call) {
         match (self, call) {
-            (Self::EarlyByOne, call) => {
+            (Self::EarlyByOne, Call::Push(messages)) => {
                 let early = |due: Due| match due {
                     Due::After(delay) => Due::After(delay.saturating_sub(MILLISECOND)),
                     Due::At(time) => Due::At(Timestamp::from_millis(time.as_millis().max(1) - 1)),
                 };
-                if let Call::Schedule(messages) = call {
-                    messages
-                        .iter_mut()
-                        .for_each(|message| message.due = early(message.due));
-                }
-                for push in call.pushes_mut() {
+                for push in messages {
                     push.due = push.due.map(early);
                 }
             }
-            (Self::EqualBodiesCollide, call) => {
-                for push in call.pushes_mut() {
+            (Self::EqualBodiesCollide, Call::Push(messages)) => {
+                for push in messages {
                     if push.dedup.is_none() && !push.body.is_empty() {
                         *push = push.clone().with_dedup(push.body.clone(), HOUR);
                     }
                 }
             }
-            (Self::BatchBackwards, Call::Enqueue(messages)) => messages.reverse(),
-            (Self::BatchBackwards, Call::Offer(messages, _)) => messages.reverse(),
-            (Self::BatchBackwards, call) => {
-                let mut pushes: VecDeque<&mut Push> = call.pushes_mut().into();
-                while let (Some(first), Some(last)) = (pushes.pop_front(), pushes.pop_back()) {
-                    mem::swap(first, last);
-                }
-            }
+            (Self::BatchBackwards, Call::Push(messages)) => messages.reverse(),
             (Self::DeferCharges, Call::Settle(each) | Call::SettleAndLease(each, ..)) => {
                 for Settlement { disposition, .. } in each {
                     if let Disposition::Defer { delay } = *disposition {
@@ -149,7 +137,6 @@ impl Flaw {
                 }
             }
             (Self::BatchBackwards, Answer::Pushed(each)) => each.reverse(),
-            (Self::BatchBackwards, Answer::Offered(each)) => each.reverse(),
             (Self::LostMeansDone, Answer::Settled(each) | Answer::SettledAndLeased(each, _)) => {
                 for settled in each {
                     if *settled == Settled::LeaseLost {
@@ -168,10 +155,10 @@ impl Flaw {
             (Self::CountsWrong, Answer::Counters(counters)) => {
                 counters.retried += mem::take(&mut counters.released);
             }
-            (Self::SilentEviction, Answer::Offered(each)) => {
-                for offered in each {
-                    if let Offered::Accepted { evicted, .. } = offered {
-                        *evicted = None;
+            (Self::SilentEviction, Answer::Pushed(each)) => {
+                for pushed in each {
+                    if let Pushed::Evicted { id, .. } = *pushed {
+                        *pushed = Pushed::Accepted(id);
                     }
                 }
             }

@@ -21,6 +21,8 @@ mod memory {
         weight_is_ignored: Bug::WeightIsIgnored, by "linearisable";
         rule_never_ends: Bug::RuleNeverEnds, by "linearisable" | "waiting" | "progress" | "L7";
         freed_by_an_end_unseen: Bug::FreedByAnEndUnseen, by "linearisable" | "waiting";
+        replaced_keeps_its_place: Bug::ReplacedKeepsItsPlace, by "progress" | "L7" | "waiting" | "linearisable";
+        moved_loses_its_place: Bug::MovedLosesItsPlace, by "G2" | "linearisable";
     } }
 }
 
@@ -77,6 +79,10 @@ end\n\n-- The first";
         EMPTY_GROUP_STAYS {
             "grouped/queue": "call('HDEL', GROUPS, unpack(gone))" => "";
         }
+        MOVED_LOSES_ITS_PLACE {
+            "leasing/operators": "      call('ZADD', DELAYED, due, id)\n" =>
+                "      if end_places then end_places({ id }) end\n      call('ZADD', DELAYED, due, id)\n";
+        }
         PUSH_WAKES_NOBODY {
             "grouped/push": "can_hand_over and 0 or can_run" => "0";
         }
@@ -86,6 +92,7 @@ end\n\n-- The first";
     ready_at_once_bugs_on_redis!(Grouped);
     bugs! { in_scripts(Grouped) {
         returned_to_the_wrong_end: RETURNED_TO_THE_TAIL_OF_ITS_GROUP, by "G2" | "L11";
+        moved_loses_its_place: MOVED_LOSES_ITS_PLACE, by "G2" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         place_survives_its_lease: PLACE_SURVIVES_ITS_LEASE,
             by "progress" | "L7" | "waiting" | "linearisable" | "leftovers";

@@ -65,6 +65,19 @@ macro_rules! leasing_bugs_in_memory {
             buried_is_dropped: Bug::BuriedIsDropped, by "L17" | "L5" | "linearisable";
             end_moves_with_retry: Bug::EndMovesWithRetry, by "L17" | "linearisable";
             push_does_not_wake_a_sleeper: Bug::ArrivalWakesNobody, by "waiting" | "D5" | "progress";
+            key_freed_at_delivery: Bug::KeyFreedAtDelivery, by "B7" | "linearisable";
+            cancel_keeps_the_key: Bug::CancelKeepsTheKey, by "B7";
+            replaced_is_delivered: Bug::ReplacedIsDelivered, by "B7";
+            replacement_takes_the_place: Bug::ReplacementTakesThePlace, by "D1" | "L11" | "linearisable";
+            leased_keeps_the_key: Bug::LeasedKeepsTheKey, by "B7" | "linearisable";
+            chain_forgets_its_start: Bug::ChainForgetsItsStart, by "B7" | "linearisable";
+            chain_never_ends: Bug::ChainNeverEnds, by "B7" | "D1" | "linearisable";
+            moves_the_leased: Bug::MovesTheLeased, by "D4";
+            moved_forgets_its_attempts: Bug::MovedForgetsItsAttempts, by "L6";
+            moved_forgets_why: Bug::MovedForgetsWhy, by "L14";
+            move_wakes_nobody: Bug::MoveWakesNobody, by "waiting" | "D5" | "progress";
+            move_ignores_now: Bug::MoveIgnoresNow, by "D4" | "linearisable";
+            moves_half_a_batch: Bug::MovesHalfABatch, by "D4" | "linearisable";
         } }
         leasing_flaws!(before_memory($kind));
     };
@@ -110,6 +123,17 @@ macro_rules! leasing_bugs_on_redis {
                 by "L19" | "L16" | "linearisable" | "leftovers";
             last_attempt_by_the_handle: lua::LAST_ATTEMPT_BY_THE_HANDLE, by "L20" | "linearisable";
             find_shows_the_expired: lua::FIND_SHOWS_THE_EXPIRED, by "L18" | "linearisable";
+            key_freed_at_delivery: lua::KEY_FREED_AT_DELIVERY, by "B7" | "linearisable";
+            key_outlives_its_message: lua::KEY_OUTLIVES_ITS_MESSAGE, by "leftovers" | "B7" | "linearisable";
+            leased_keeps_the_key: lua::LEASED_KEEPS_THE_KEY, by "B7" | "linearisable" | "leftovers";
+            replaced_is_delivered: lua::REPLACED_IS_DELIVERED, by "B7" | "L5" | "leftovers" | "linearisable";
+            replacement_leaves_the_body: lua::REPLACEMENT_LEAVES_THE_BODY, by "leftovers";
+            replacement_leaves_the_key: lua::REPLACEMENT_LEAVES_THE_KEY, by "leftovers";
+            chain_forgets_its_start: lua::CHAIN_FORGETS_ITS_START, by "B7" | "linearisable";
+            chain_never_ends: lua::CHAIN_NEVER_ENDS, by "B7" | "D1" | "linearisable";
+            moves_the_leased: lua::MOVES_THE_LEASED, by "D4" | "leftovers" | "linearisable";
+            move_ignores_now: lua::MOVE_IGNORES_NOW, by "D4" | "linearisable";
+            move_wakes_nobody: lua::MOVE_WAKES_NOBODY, by "waiting" | "D5" | "progress";
             peek_skips_the_returned: lua::PEEK_SKIPS_THE_RETURNED, by "L16" | "linearisable";
             holder_outlives_its_lease: lua::HOLDER_OUTLIVES_ITS_LEASE, by "leftovers" | "L16";
             unique_outlives_its_message: lua::UNIQUE_OUTLIVES_ITS_MESSAGE, by "L9" | "linearisable";
@@ -188,6 +212,10 @@ macro_rules! ready_at_once_bugs_on_redis {
     ($kind:ident) => {
         bugs! { in_scripts($kind) {
             due_is_ignored: lua::DUE_IS_IGNORED, by "D1";
+            moved_forgets_its_attempts: lua::MOVED_FORGETS_ITS_ATTEMPTS, by "L6";
+            moved_forgets_why: lua::MOVED_FORGETS_WHY, by "L14";
+            move_is_not_expected: lua::MOVE_IS_NOT_EXPECTED,
+                by "D5" | "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
             delayed_push_is_not_expected: lua::DELAYED_PUSH_IS_NOT_EXPECTED,
                 by "L7" | "waiting" | "progress" | "leftovers" | "linearisable";
             retry_is_not_expected: lua::RETRY_IS_NOT_EXPECTED,

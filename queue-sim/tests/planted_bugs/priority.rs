@@ -17,6 +17,7 @@ mod memory {
         peek_skips_the_returned: Bug::PeekSkipsTheReturned, by "L16" | "linearisable";
         delivery_has_no_value: Bug::DeliveryHasNoValue, by "L20" | "linearisable";
         revival_loses_priority: Bug::RevivalLosesPriority, by "P3" | "L13" | "linearisable";
+        moved_keeps_its_arrival: Bug::MovedKeepsItsArrival, by "P4" | "linearisable";
     } }
 }
 
@@ -43,6 +44,9 @@ mod redis {
             "priority/push": "-2 * priority" => "-((2 * priority + 32768) % 65536 - 32768)";
             "priority/push": "-2 * urgency" => "-((2 * urgency + 32768) % 65536 - 32768)";
         }
+        MOVED_KEEPS_ITS_ARRIVAL {
+            "leasing/operators": "attempts_of(frame), due, due)" => "attempts_of(frame), due)";
+        }
         ENQUEUE_WAKES_NOBODY {
             "lib/slow_push": "wake_up(ARRIVALS, arrived)" => "";
             "priority/push": "wake_up(ARRIVALS, count)" => "";
@@ -55,6 +59,7 @@ mod redis {
     bugs! { in_scripts(Priority) {
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         returned_to_the_wrong_end: RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
+        moved_keeps_its_arrival: MOVED_KEEPS_ITS_ARRIVAL, by "P4" | "linearisable";
         duplicate_extends_the_mark: lua::DUPLICATE_EXTENDS_THE_MARK, by "L9";
         last_in_first_out: LAST_IN_FIRST_OUT_OF_ITS_PRIORITY, by "P2";
         packing_overflows: PACKING_OVERFLOWS, by "P1";

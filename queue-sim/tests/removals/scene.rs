@@ -171,7 +171,13 @@ async fn operator(run: Run) -> Result<(), BoxError> {
 /// Takes the jobs of the second queue.
 async fn consumer(run: Run) -> Result<(), BoxError> {
     let jobs = loop {
-        if let Ok(jobs) = run.queues().reliable_with::<u32>("beside", &beside()).await {
+        if let Ok(jobs) = run
+            .queues()
+            .reliable("beside")
+            .config(beside())
+            .open::<u32>()
+            .await
+        {
             break jobs;
         }
         if is_over(&run).await {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queue_core::{
-    BoundedConfig, Disposition, Due, Insert, Offer, Overflow, Page, Place, Push, QueueConfig,
-    QueueKind, RotatingConfig, Scheduled, Settlement, TimeToLive, call::Call, limits::MAX_BATCH,
+    BoundedConfig, Disposition, Due, Insert, Overflow, Page, Place, Push, QueueConfig, QueueKind,
+    RotatingConfig, Settlement, TimeToLive, call::Call, limits::MAX_BATCH,
 };
 use queue_sim::{
     sequence::{
@@ -193,12 +193,12 @@ fn a_retry_a_deferral_and_a_release_do_not_move_the_end() {
 #[test]
 fn another_due_time_does_not_move_the_end() {
     let push = Push::new("p").with_time_to_live(TimeToLive::drop_after(LATER));
-    let call_for = |due| call(Call::Reschedule(symbol::id(0), Due::After(due)));
+    let call_for = |due| call(Call::Reschedule(vec![symbol::id(0)], Due::After(due)));
     for due in [SOON, LATER] {
         holds(
             QueueConfig::of(QueueKind::Delay, 1),
             &[
-                call(Call::Schedule(vec![Scheduled::new(push.clone(), SOON)])),
+                call(Call::Push(vec![push.clone().with_due(SOON)])),
                 after(9),
                 call_for(due),
                 after(10),
@@ -246,10 +246,10 @@ fn a_dedup_mark_has_ended_before_it_is_cleared_away() {
 /// entry on, its key is free.
 #[test]
 fn a_mark_ends_within_the_batch_that_takes_its_message_away() {
-    let plain = || Offer::new("p");
-    let unique = || Offer::new(Push::new("p").with_unique("k", LATER));
-    let replaces = |offer: Offer| offer.with_distinct("d");
-    let offer = |batch| call(Call::Offer(batch, Overflow::DropOldest));
+    let plain = || Push::new("p").with_overflow(Overflow::DropOldest);
+    let unique = || plain().with_unique("k", LATER);
+    let replaces = |push: Push| push.with_distinct("d");
+    let offer = |batch| call(Call::Push(batch));
     holds(
         QueueConfig::of(QueueKind::Bounded, 1),
         &[

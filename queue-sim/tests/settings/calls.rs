@@ -23,8 +23,8 @@ const BOUNDED: &str = "queue-core/src/typed/bounded.rs";
 const CONSUMER: &str = "queue-core/src/typed/consumer.rs";
 const DELAY: &str = "queue-core/src/typed/delay.rs";
 const DELIVERY: &str = "queue-core/src/typed/delivery.rs";
-const JOBS: &str = "queue-core/src/typed/jobs.rs";
-const MESSAGE: &str = "queue-core/src/queue/message.rs";
+const MESSAGE: &str = "queue-core/src/queue/push.rs";
+const OPENING: &str = "queue-core/src/typed/opening.rs";
 const BUILDER: &str = "queue-core/src/typed/message.rs";
 const LIVES: &str = "queue-core/src/values/time_to_live.rs";
 const PAGE: &str = "queue-core/src/values/page.rs";
@@ -44,17 +44,10 @@ fn queues() -> Queues {
     Queues::new(MemoryBackend::new())
 }
 
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Numbered(u64);
-
-impl Job for Numbered {
-    const NAME: &'static str = "numbered";
-}
-
 /// Pushes the message to a reliable queue.
 fn pushed(push: Push) -> Result<()> {
     in_time(async {
-        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
         jobs.queue().push_one(push).await.map(drop)
     })
 }
@@ -66,7 +59,7 @@ fn sent(
     ) -> MessageBuilder<'a, dyn ReliableQueue>,
 ) -> Result<()> {
     in_time(async {
-        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
         set(jobs.message(&1)).send().await.map(drop)
     })
 }
@@ -76,6 +69,7 @@ fn pushes() -> Vec<Row> {
     let longest = Refuse("a unique key's window of");
     let life = Refuse("a time to live of");
     let far = Refuse("too long: at most 2^47 ms");
+    let wait = Refuse("the longest wait of a distinct key of");
     vec![
         times((MESSAGE, "with_dedup"), window, window, |window| {
             pushed(Push::new("x").with_dedup("key", window))
@@ -116,29 +110,39 @@ fn pushes() -> Vec<Row> {
         times((DELAY, "push"), Serve, far, |delay| {
             scheduled(async move |queue| queue.push(&1, delay).await.map(drop))
         }),
-        times((JOBS, "push"), Serve, far, |delay| {
-            in_time(async {
-                let jobs = queues().delay_jobs("jobs").await?;
-                jobs.push(&Numbered(1), delay).await.map(drop)
-            })
+        times((DELAY, "push_all"), Serve, far, |delay| {
+            scheduled(async move |queue| queue.push_all(&[(1, delay.into())]).await.map(drop))
         }),
-        times((JOBS, "push_all"), Serve, far, |delay| {
-            in_time(async {
-                let jobs = queues().delay_jobs("jobs").await?;
-                jobs.push_all(&[(Numbered(1), delay.into())])
+        times((MESSAGE, "at_latest"), wait, wait, |longest| {
+            pushed(Push::new("x").with_distinct(Distinct::new("key").at_latest(longest)))
+        }),
+        times((BUILDER, "at_latest"), wait, wait, |longest| {
+            sent(|message| message.distinct("key").at_latest(longest))
+        }),
+        times((BUILDER, "debounce"), Serve, far, |delay| {
+            sent(|message| message.debounce("key", delay))
+        }),
+        times((DELAY, "debounce"), Serve, far, |delay| {
+            scheduled(async move |queue| {
+                queue
+                    .message(&1)
+                    .debounce("key", delay)
+                    .send()
                     .await
                     .map(drop)
             })
         }),
-        times((DELAY, "push_all"), Serve, far, |delay| {
-            scheduled(async move |queue| queue.push_all(&[(1, delay.into())]).await.map(drop))
-        }),
-        times((DELAY, "reschedule"), Serve, far, |delay| {
-            scheduled(async move |queue| {
-                let id = queue.push(&1, SECOND).await?;
-                queue.reschedule(id, delay).await.map(drop)
-            })
-        }),
+        times(
+            ("queue-core/src/typed/mod.rs", "reschedule"),
+            Serve,
+            far,
+            |delay| {
+                scheduled(async move |queue| {
+                    let id = queue.push(&1, SECOND).await?;
+                    queue.reschedule(id, delay).await.map(drop)
+                })
+            },
+        ),
         times((DELAY, "delay"), Serve, far, |delay| {
             scheduled(async move |queue| queue.message(&1).delay(delay).send().await.map(drop))
         }),
@@ -151,31 +155,17 @@ fn pushes() -> Vec<Row> {
                 scheduled(async move |queue| queue.message(&1).due(due).send().await.map(drop))
             },
         ),
-        times(
-            ("queue-core/src/queue/delay.rs", "new"),
-            Serve,
-            far,
-            |delay| {
-                scheduled(async move |queue| {
-                    queue
-                        .queue()
-                        .schedule(&[Scheduled::new("x", delay)])
-                        .await
-                        .map(drop)
-                })
-            },
-        ),
     ]
 }
 
 fn scheduled(call: impl AsyncFnOnce(Delay<u64>) -> Result<()>) -> Result<()> {
-    in_time(async { call(queues().delay("reminders").await?).await })
+    in_time(async { call(queues().delay("reminders").open().await?).await })
 }
 
 /// Leases a message, and makes this call of it.
 fn leased(call: impl AsyncFnOnce(TypedDelivery<u64>) -> Result<()>) -> Result<()> {
     in_time(async {
-        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
         jobs.push(&1).await?;
         let delivery = jobs.receive(SECOND, SECOND).await?;
         call(delivery.expect("it is there")).await
@@ -187,7 +177,7 @@ fn settlements() -> Vec<Row> {
     let lease = Refuse("a lease of");
     let settled = |settlement: fn(Receipt, Duration) -> Settlement, delay| {
         in_time(async {
-            let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+            let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
             let receipt = Receipt::new(MessageId::new(1), Token::new(1));
             jobs.queue()
                 .settle(&[settlement(receipt, delay)])
@@ -269,7 +259,7 @@ fn waits() -> Vec<Row> {
         ),
         times((RESULT, "wait_for_result"), Serve, Serve, |timeout| {
             in_time(async {
-                let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+                let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
                 let id = jobs.push(&1).await?;
                 let cancelled = async {
                     sleep(SECOND).await;
@@ -281,20 +271,20 @@ fn waits() -> Vec<Row> {
         }),
         times((BOUNDED, "wait"), Serve, Serve, |time| {
             in_time(async {
-                let jobs: Bounded<u64> = queues().bounded("jobs", 1).await?;
-                jobs.message(&1).wait(SECOND).send().await?;
+                let jobs: Bounded<u64> = queues().bounded("jobs", 1).open().await?;
+                let _pushed = jobs.message(&1).wait(SECOND).send().await?;
                 let taken = jobs
                     .receive(10 * SECOND, SECOND)
                     .await?
                     .expect("it is there");
                 let wait = jobs.message(&2).wait(time).send();
                 let come = async { taken.ack().await };
-                waited(time, come, wait, |offered| offered != Offered::Full).await
+                waited(time, come, wait, |pushed| pushed != Pushed::Full).await
             })
         }),
         times((RING, "visit"), Serve, Serve, |time| {
             in_time(async {
-                let ring: Rotating<u64> = queues().rotating("ring").await?;
+                let ring: Rotating<u64> = queues().rotating("ring").open().await?;
                 let come = async { ring.push(&1).await.map(drop) };
                 waited(time, come, ring.visit(time), |item| item.is_some()).await
             })
@@ -305,7 +295,7 @@ fn waits() -> Vec<Row> {
             (usize::MAX, Refuse("in one call: at most 128")),
             |max| {
                 in_time(async {
-                    let ring: Rotating<u64> = queues().rotating("ring").await?;
+                    let ring: Rotating<u64> = queues().rotating("ring").open().await?;
                     ring.visit_batch(max, SECOND).await.map(drop)
                 })
             },
@@ -333,7 +323,7 @@ fn waits() -> Vec<Row> {
 /// Waits for a message that comes after a second.
 fn received(lease_time: Duration, time: Duration, max: usize) -> Result<()> {
     in_time(async {
-        let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+        let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
         let come = async { jobs.push(&1).await.map(drop) };
         let wait = async {
             if max == 1 {
@@ -370,7 +360,7 @@ fn others() -> Vec<Row> {
     let entries = Refuse("entries asked for");
     let page = |page| {
         in_time(async move {
-            let jobs: Reliable<u64> = queues().reliable("jobs").await?;
+            let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
             jobs.queue().dead_letters(page).await.map(drop)
         })
     };
@@ -394,16 +384,18 @@ fn others() -> Vec<Row> {
             move |position| page(Page::after(Cursor::new(position), 1)),
         ),
         row(
-            (BOUNDED, "bounded"),
+            (OPENING, "bounded"),
             (0, Refuse("capacity of 0")),
             (usize::MAX, Refuse("a capacity of")),
-            |capacity| in_time(async { queues().bounded::<u64>("jobs", capacity).await.map(drop) }),
-        ),
-        row(
-            (JOBS, "bounded_jobs"),
-            (0, Refuse("capacity of 0")),
-            (usize::MAX, Refuse("a capacity of")),
-            |capacity| in_time(async { queues().bounded_jobs("jobs", capacity).await.map(drop) }),
+            |capacity| {
+                in_time(async {
+                    queues()
+                        .bounded("jobs", capacity)
+                        .open::<u64>()
+                        .await
+                        .map(drop)
+                })
+            },
         ),
         row(
             (BOUNDED, "recent"),
@@ -411,8 +403,10 @@ fn others() -> Vec<Row> {
             (usize::MAX, entries),
             |n| {
                 in_time(async {
-                    let jobs: Bounded<u64> =
-                        queues().bounded("jobs", NonZeroUsize::MIN.get()).await?;
+                    let jobs: Bounded<u64> = queues()
+                        .bounded("jobs", NonZeroUsize::MIN.get())
+                        .open()
+                        .await?;
                     jobs.recent(n).await.map(drop)
                 })
             },

@@ -37,6 +37,7 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
             "claim_millis",
             "keep_millis",
             "delay_millis",
+            "longest_wait_millis",
             "time_to_live_millis",
             "check_batch",
             "check_max",
@@ -45,33 +46,20 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
             "fitting",
         ],
     ),
-    ("queue-core/src/queue/message.rs", &["check_all"]),
+    ("queue-core/src/queue/push.rs", &["check_all"]),
     ("queue-core/src/backend/removal.rs", &["check"]),
     ("queue-core/src/values/time_to_live.rs", &["check"]),
-    (
-        "queue-core/src/queue/bounded.rs",
-        &["check_all", "check_capacity"],
-    ),
-    ("queue-core/src/queue/delay.rs", &["check_all"]),
-    (
-        "queue-core/src/queue/priority.rs",
-        &["check_all", "ageing_of_ready"],
-    ),
+    ("queue-core/src/queue/bounded.rs", &["check_capacity"]),
+    ("queue-core/src/queue/priority.rs", &["ageing_of_ready"]),
     (
         "queue-core/src/queue/grouped.rs",
         // The suite checks the ranges of rules.
-        &[
-            "check_all",
-            "order_of_held",
-            "lasting",
-            "with_weight",
-            "with_at_once",
-        ],
+        &["order_of_held", "lasting", "with_weight", "with_at_once"],
     ),
     ("queue-core/src/queue/mod.rs", &["order_of_kept"]),
     (
         "queue-core/src/queue/rotating.rs",
-        &["check_all", "pace_of_many"],
+        &["check_all", "new", "pace_of_many"],
     ),
     // Values of which every one is valid.
     ("queue-core/src/values/id.rs", &["new"]),
@@ -82,7 +70,21 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
         &["from_millis", "plus_millis"],
     ),
     ("queue-core/src/values/trace_parent.rs", &["new"]),
-    ("queue-core/src/queue/settlement.rs", &["nothing"]),
+    (
+        "queue-core/src/queue/settlement.rs",
+        &["nothing", "with_at_most"],
+    ),
+    // What backends answer.
+    ("queue-core/src/once/store.rs", &["new"]),
+    ("queue-core/src/queue/dead.rs", &["new"]),
+    ("queue-core/src/queue/find.rs", &["dead", "present"]),
+    ("queue-core/src/queue/message.rs", &["new"]),
+    (
+        "queue-core/src/queue/peek.rs",
+        &["delayed", "leased", "new"],
+    ),
+    ("queue-core/src/values/counters.rs", &["new"]),
+    ("queue-worker/src/test_context.rs", &["age"]),
     (
         "queue-core/src/values/millis.rs",
         &["millis_ceil", "in_millis"],

@@ -11,6 +11,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 const CONFIG: &str = "queue-core/src/queue/config.rs";
 const ONCE: &str = "queue-core/src/once/run.rs";
+const OPENING: &str = "queue-core/src/typed/opening.rs";
 const PARTITIONED: &str = "queue-core/src/partitioned/mod.rs";
 const RING: &str = "queue-core/src/queue/rotating.rs";
 
@@ -130,6 +131,81 @@ pub(crate) fn rows() -> Vec<Row> {
             |within| Confirmation::flushed().within(within).check(),
         ),
         row(
+            (OPENING, "max_attempts"),
+            (0, Refuse("max_attempts is 0")),
+            (u32::MAX, Serve),
+            |attempts| opened(|opening| opening.max_attempts(attempts)),
+        ),
+        row(
+            (OPENING, "dead_letter_cap"),
+            (0, Serve),
+            (u64::MAX, Refuse("dead_letter_cap of 18446744073709551615")),
+            |cap| opened(|opening| opening.dead_letter_cap(cap)),
+        ),
+        row(
+            (OPENING, "at_once"),
+            (0, Refuse("an at_once of 0")),
+            (u32::MAX, Serve),
+            |most| opened(|opening| opening.at_once(most)),
+        ),
+        times(
+            (OPENING, "rate"),
+            Refuse("a rate's time of 0 ms"),
+            Refuse("a rate's time of"),
+            |per| opened(|opening| opening.rate(1, per)),
+        ),
+        row(
+            (OPENING, "max_body"),
+            (0, Refuse("max_body of 0")),
+            (usize::MAX, Refuse("max_body of")),
+            |bytes| opened(|opening| opening.max_body(bytes)),
+        ),
+        times(
+            (OPENING, "ageing"),
+            Refuse("ageing of 0 ms"),
+            Refuse("ageing of"),
+            |step| {
+                in_time(async {
+                    queues()
+                        .priority("jobs")
+                        .ageing(step)
+                        .open::<u64>()
+                        .await
+                        .map(drop)
+                })
+            },
+        ),
+        row(
+            (OPENING, "loose"),
+            (0, Refuse("per_group of 0")),
+            (u32::MAX, Serve),
+            |most| {
+                in_time(async {
+                    queues()
+                        .grouped("jobs")
+                        .loose(most)
+                        .open::<u64>()
+                        .await
+                        .map(drop)
+                })
+            },
+        ),
+        times(
+            (OPENING, "pace"),
+            Refuse("pace of 0 ms"),
+            Refuse("pace of"),
+            |pace| {
+                in_time(async {
+                    queues()
+                        .rotating("jobs")
+                        .pace(pace)
+                        .open::<u64>()
+                        .await
+                        .map(drop)
+                })
+            },
+        ),
+        row(
             (PARTITIONED, "new"),
             (0, Refuse("0 partitions")),
             (usize::MAX, Refuse("partitions")),
@@ -154,6 +230,17 @@ pub(crate) fn rows() -> Vec<Row> {
             |keep| once(|once| once.with_keep(keep)),
         ),
     ]
+}
+
+fn queues() -> Queues {
+    Queues::new(MemoryBackend::new())
+}
+
+/// Opens a reliable queue with a setting.
+fn opened(
+    set: impl for<'a> FnOnce(Opening<'a, dyn ReliableQueue>) -> Opening<'a, dyn ReliableQueue>,
+) -> Result<()> {
+    in_time(async { set(queues().reliable("jobs")).open::<u64>().await.map(drop) })
 }
 
 fn divided(partitions: usize, first: usize) -> Result<()> {

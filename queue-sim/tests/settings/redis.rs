@@ -23,7 +23,7 @@ fn connected(set: impl FnOnce(Builder) -> Builder) -> Result<()> {
             .connect_timeout(minute)
             .response_timeout(minute);
         let backend = set(builder).connect().await?;
-        let jobs: Reliable<u64> = Queues::new(backend).reliable("jobs").await?;
+        let jobs: Reliable<u64> = Queues::new(backend).reliable("jobs").open().await?;
         jobs.push_all(&(0..40).collect::<Vec<_>>()).await?;
         let deliveries = jobs.receive_batch(40, minute, minute).await?;
         assert_eq!(deliveries.len(), 40);

@@ -18,7 +18,7 @@ const SCHEDULER: &str = "queue-schedule/src/scheduler.rs";
 fn ran(interval: Duration, poll: Duration) -> Result<()> {
     in_time(async {
         let queues = Queues::new(MemoryBackend::new());
-        queues.reliable::<u64>("jobs").await?;
+        queues.reliable("jobs").open::<u64>().await?;
         let schedules = Schedules::open(&queues, "schedules").await?;
         let mut scheduler = Scheduler::new(&schedules).poll(poll);
         let periodic = Periodic::every("ticks", interval)?;

@@ -30,7 +30,10 @@ pub(crate) fn rows() -> Vec<Row> {
 
 /// A queue with twelve messages.
 async fn jobs() -> Result<Reliable<u64>> {
-    let jobs = Queues::new(MemoryBackend::new()).reliable("jobs").await?;
+    let jobs = Queues::new(MemoryBackend::new())
+        .reliable("jobs")
+        .open()
+        .await?;
     jobs.push_all(&(0..12).collect::<Vec<_>>()).await?;
     Ok(jobs)
 }
@@ -82,7 +85,7 @@ impl Job for Summary {
 fn with_router(settings: JobSettings) -> Result<()> {
     in_time(async {
         let queues = Queues::new(MemoryBackend::new());
-        let jobs = queues.reliable_jobs("jobs").await?;
+        let jobs = queues.reliable("jobs").open::<Jobs>().await?;
         for number in 0..12 {
             jobs.push(&Summary { number }).await?;
         }

@@ -230,7 +230,7 @@ async fn produce(environment: Arc<Environment>, own: usize, queue: AnyQueue) {
 
 async fn put(queue: &AnyQueue, body: Bytes) {
     let done = match queue {
-        AnyQueue::Bounded(queue) => queue.offer_or_wait(body, PATIENCE).await.map(drop),
+        AnyQueue::Bounded(queue) => queue.push_or_wait(body, PATIENCE).await.map(drop),
         other => other.put(&[Push::new(body)]).await.map(drop),
     };
     done.expect("nothing goes wrong");

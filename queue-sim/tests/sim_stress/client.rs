@@ -7,9 +7,8 @@ use std::{
 };
 
 use queue_core::{
-    AnyQueue, Bytes, Delivery, Extension, GroupChange, GroupRule, Holder, Insert, Keyed, Leased,
-    MessageId, Offer, Overflow, Page, Place, Prioritized, Push, QueueKind, Receipt, Scheduled,
-    Settlement, TimeToLive,
+    AnyQueue, Bytes, Delivery, Extension, GroupChange, GroupRule, Holder, Insert, Leased,
+    MessageId, Overflow, Page, Place, Push, QueueKind, Receipt, Settlement, TimeToLive,
     call::{Answer, Call, Service},
 };
 use queue_sim::plan::{Decisions, Process, What};
@@ -147,32 +146,6 @@ impl Client {
         };
         let messages = 0..=self.choose(3);
         match self.queue.kind() {
-            QueueKind::Delay => {
-                let due = |_| Duration::from_millis(self.choose(3).into());
-                let each = messages.map(|nth| Scheduled::new(message(nth), due(nth)));
-                Call::Schedule(each.collect())
-            }
-            QueueKind::Priority => {
-                let each = messages.map(|nth| {
-                    let priority = [0, 5, -3][self.choose(3) as usize];
-                    Prioritized::new(message(nth), priority)
-                });
-                Call::Enqueue(each.collect())
-            }
-            QueueKind::Grouped => {
-                let each = messages.map(|nth| Keyed::new(message(nth), self.group()));
-                Call::PushKeyed(each.collect())
-            }
-            QueueKind::Bounded => {
-                let overflow = match self.choose(2) {
-                    0 => Overflow::Reject,
-                    _ => Overflow::DropOldest,
-                };
-                Call::Offer(
-                    messages.map(|nth| Offer::new(message(nth))).collect(),
-                    overflow,
-                )
-            }
             QueueKind::Rotating => {
                 let each = messages.map(|nth| {
                     let item = Insert::new(format!("{}.{step}.{nth}", self.process));
@@ -183,7 +156,25 @@ impl Client {
                 });
                 Call::Insert(each.collect())
             }
-            kind => Call::put(kind, messages.map(message).collect()),
+            QueueKind::Bounded => {
+                let overflow = [Overflow::Reject, Overflow::DropOldest][self.choose(2) as usize];
+                let each = messages.map(|nth| message(nth).with_overflow(overflow));
+                Call::Push(each.collect())
+            }
+            kind => {
+                let each = messages.map(|nth| match kind {
+                    QueueKind::Delay => {
+                        let delay = Duration::from_millis(self.choose(3).into());
+                        message(nth).with_due(delay)
+                    }
+                    QueueKind::Priority => {
+                        message(nth).with_priority([0, 5, -3][self.choose(3) as usize])
+                    }
+                    QueueKind::Grouped => message(nth).with_group(self.group()),
+                    _ => message(nth),
+                });
+                Call::Push(each.collect())
+            }
         }
     }
 
@@ -238,7 +229,7 @@ impl Client {
                 let place = [Place::Ready, Place::Delayed, Place::Leased][self.choose(3) as usize];
                 Call::Peek(place, Page::first(1_000))
             }
-            (1, QueueKind::Delay) => Call::Reschedule(self.id(), Duration::ZERO.into()),
+            (1, QueueKind::Delay) => Call::Reschedule(vec![self.id()], Duration::ZERO.into()),
             // Nothing ends by time, since no test can decide when.
             (0, QueueKind::Grouped) => Call::ChangeGroup(self.group(), GroupChange::NoRule),
             (1, QueueKind::Grouped) => {

@@ -26,7 +26,7 @@ fn a_script_can_be_another_than_the_client_knows() {
         .unwrap();
     play(&mut environment, &[], "v1:", async |set| {
         let queue = set.reliable(1).await;
-        queue.push_one("a").await.unwrap();
+        let _pushed = queue.push_one("a").await.unwrap();
         let id = [MessageId::new(1)];
         assert_eq!(queue.discard(&id).await.unwrap(), 7);
         assert_eq!(queue.depth().await.unwrap().ready, 1);
@@ -60,7 +60,7 @@ fn a_call_that_creates_its_queue_again_is_executed_once() {
     let mut environment = environment.start().unwrap();
     let history = play(&mut environment, &[], "v1:", async |set| {
         let queue = set.reliable(1).await;
-        queue.push_one("a").await.unwrap();
+        let _pushed = queue.push_one("a").await.unwrap();
         assert_eq!(queue.depth().await.unwrap().ready, 1);
     });
     assert_eq!(history.records[0].executed.len(), 1);
@@ -68,10 +68,10 @@ fn a_call_that_creates_its_queue_again_is_executed_once() {
 
 /// Checks for room, and takes it in another step, at any capacity.
 #[derive(Debug)]
-struct ChecksThenOffers;
+struct ChecksThenPushes;
 
 #[async_trait]
-impl Rewrite for ChecksThenOffers {
+impl Rewrite for ChecksThenPushes {
     async fn rewrite(&self, request: Request, steps: &Steps<'_>) -> Option<Reply> {
         if request.script != Some("bounded/push") {
             return None;
@@ -92,7 +92,7 @@ impl Rewrite for ChecksThenOffers {
 
 #[test]
 fn steps_of_one_request_interleave_with_others_and_lengths_are_seen_between() {
-    let environment = RedisEnvironment::builder().with_rewrite(ChecksThenOffers);
+    let environment = RedisEnvironment::builder().with_rewrite(ChecksThenPushes);
     let mut environment = environment.start().unwrap();
     let longest = |seed| {
         let history = play_as(
@@ -103,14 +103,14 @@ fn steps_of_one_request_interleave_with_others_and_lengths_are_seen_between() {
                 let executor = set.context.executor.clone();
                 for process in 2..=3 {
                     let set = set.clone();
-                    let offer = async move {
+                    let push = async move {
                         let backend = set.backend(process).await;
                         let config = BoundedConfig::new(1);
                         let queue = backend.open_bounded(&name(), &config).await.unwrap();
                         // Both results are right, full or not.
-                        let _ = queue.offer_one("a", Overflow::Reject).await;
+                        let _ = queue.push_one("a").await;
                     };
-                    executor.spawn(Process(process), Box::pin(offer));
+                    executor.spawn(Process(process), Box::pin(push));
                 }
                 tokio::time::sleep(SECOND).await;
             },

@@ -21,8 +21,8 @@ fn a_server_that_forgets_its_scripts_executes_each_call_once() {
     let history = play(&mut environment, &faults, plan, async |set| {
         let queue = set.reliable(1).await;
         set.step(1, 1);
-        queue.push_one("a").await.unwrap();
-        queue.push_one("b").await.unwrap();
+        let _pushed = queue.push_one("a").await.unwrap();
+        let _pushed = queue.push_one("b").await.unwrap();
         assert_eq!(queue.depth().await.unwrap().ready, 2);
     });
     let flushed = Event::Fault("scripts flushed", Process(1));
@@ -42,7 +42,7 @@ fn a_clock_that_steps_back_is_the_servers_alone() {
     let mut environment = RedisEnvironment::start().unwrap();
     let history = play(&mut environment, &[Fault::ClockBack], plan, async |set| {
         let queue = set.reliable(1).await;
-        queue.push_one("a").await.unwrap();
+        let _pushed = queue.push_one("a").await.unwrap();
         lease_one(&*queue, LEASE_TIME).await.unwrap();
         time::sleep(LEASE_TIME).await;
         set.step(1, 1);
@@ -67,9 +67,9 @@ fn a_failover_undoes_what_came_after_its_replica_fell_behind() {
     let mut environment = RedisEnvironment::start().unwrap();
     let history = play(&mut environment, &[Fault::RolledBack], plan, async |set| {
         let queue = set.reliable(1).await;
-        queue.push_one("kept").await.unwrap();
+        let _pushed = queue.push_one("kept").await.unwrap();
         set.step(1, 1);
-        queue.push_one("lost").await.unwrap();
+        let _pushed = queue.push_one("lost").await.unwrap();
         let stale = lease_one(&*queue, SECOND).await.unwrap();
         assert_eq!(stale.body, "kept");
         set.step(1, 2);
@@ -107,7 +107,7 @@ fn a_killed_server_keeps_what_it_has_written_down() {
     let mut environment = RedisEnvironment::builder().with_restarts().start().unwrap();
     let history = play(&mut environment, &[Fault::Restarted], plan, async |set| {
         let queue = set.reliable(1).await;
-        queue.push_one("a").await.unwrap();
+        let _pushed = queue.push_one("a").await.unwrap();
         set.step(1, 1);
         let error = queue.push_one("b").await.unwrap_err();
         assert_eq!(error.outcome(), queue_core::Outcome::Unknown);
@@ -127,7 +127,7 @@ fn a_process_is_cut_off_for_a_while() {
         let (queue, other) = (set.reliable(1).await, set.reliable(2).await);
         set.step(1, 1);
         assert!(queue.push_one("a").await.is_err());
-        other.push_one("b").await.unwrap();
+        let _pushed = other.push_one("b").await.unwrap();
         assert_eq!(other.depth().await.unwrap().ready, 1);
         time::sleep(SECOND).await;
         assert_eq!(

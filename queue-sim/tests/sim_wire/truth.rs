@@ -113,7 +113,7 @@ fn a_call_that_is_asked_for_more_keys_is_executed_once() {
     let history = play(&mut environment, &[], "v1:", async |set| {
         let producer = set.reliable(1).await;
         let unique = || Push::new("a").with_unique("k", SECOND);
-        producer.push_one(unique()).await.unwrap();
+        let _pushed = producer.push_one(unique()).await.unwrap();
         let consumer = set.reliable(1).await;
         let delivery = lease_one(&*consumer, LEASE_TIME).await.unwrap();
         consumer.ack(delivery.receipt).await.unwrap();
@@ -134,7 +134,7 @@ fn cancelled_messages_do_not_count_in_a_bounded_queues_length() {
         let config = BoundedConfig::new(3);
         let queue = backend.open_bounded(&name(), &config).await.unwrap();
         for body in ["a", "b", "c"] {
-            queue.offer_one(body, Overflow::Reject).await.unwrap();
+            let _pushed = queue.push_one(body).await.unwrap();
         }
         let cancelled = queue.cancel_one(MessageId::new(2)).await.unwrap();
         assert_eq!(cancelled, Cancelled::Cancelled);

@@ -43,11 +43,11 @@ fn a_push_wakes_one_waiter_at_once_and_no_other() {
         }
         let queue = set.reliable(1).await;
         time::sleep(40 * SECOND).await;
-        queue.push_one("work").await.unwrap();
+        let _pushed = queue.push_one("work").await.unwrap();
         time::sleep(SECOND).await;
         assert_eq!(*woken.lock().unwrap(), [(2, 40_000)]);
         // A lease that leaves nothing behind wakes no waiter; the next push does.
-        queue.push_one("more").await.unwrap();
+        let _pushed = queue.push_one("more").await.unwrap();
         time::sleep(60 * SECOND).await;
         let woken = woken.lock().unwrap();
         assert_eq!(woken[1..], [(3, 41_000), (4, 90_000)]);
@@ -81,7 +81,7 @@ fn a_client_that_waits_for_two_queues_is_woken_for_the_right_one() {
             executor.spawn(Process(2), Box::pin(wait));
         }
         time::sleep(12 * SECOND).await;
-        right.push_one("work").await.unwrap();
+        let _pushed = right.push_one("work").await.unwrap();
         time::sleep(60 * SECOND).await;
         assert_eq!(*ends.lock().unwrap(), [12_000, 30_000]);
     });
@@ -97,7 +97,7 @@ fn a_producer_waits_for_room() {
             .open_bounded(&crate::set::name(), &config)
             .await
             .unwrap();
-        queue.offer_one("first", Overflow::Reject).await.unwrap();
+        let _pushed = queue.push_one("first").await.unwrap();
         let waiting = {
             let set = set.clone();
             let queue = Arc::clone(&queue);
@@ -148,24 +148,24 @@ fn short_waits_for_arrivals_without_a_poll_add_up_to_the_fall_back_interval() {
 }
 
 #[test]
-fn short_waits_for_room_without_an_offer_add_up_to_the_fall_back_interval() {
+fn short_waits_for_room_without_a_push_add_up_to_the_fall_back_interval() {
     let mut environment = RedisEnvironment::start().unwrap();
     play(&mut environment, CAN_LOSE_HINTS, "v1:", async |set| {
         let config = BoundedConfig::new(1);
         let backend = set.backend(1).await;
         let queue = backend.open_bounded(&crate::set::name(), &config).await;
         let queue = queue.unwrap();
-        queue.offer_one("first", Overflow::Reject).await.unwrap();
+        let _pushed = queue.push_one("first").await.unwrap();
         let wait = |longest| queue.wait_for_room(longest);
         let interval = timed(&set, 10_000, wait).await;
         assert!(interval < 10_000, "no wait is longer than the interval");
         let short = interval * 9 / 10;
         assert_eq!(timed(&set, short, wait).await, short);
         assert_eq!(timed(&set, short, wait).await, interval - short);
-        // An offer begins the next interval.
+        // A push begins the next interval.
         assert_eq!(timed(&set, short, wait).await, short);
-        let offered = queue.offer_one("next", Overflow::Reject).await.unwrap();
-        assert_eq!(offered, Offered::Full);
+        let pushed = queue.push_one("next").await.unwrap();
+        assert_eq!(pushed, Pushed::Full);
         assert_eq!(timed(&set, short, wait).await, short);
         assert_eq!(timed(&set, short, wait).await, interval - short);
     });

@@ -36,7 +36,12 @@ fn a_context_of_a_test_needs_no_runtime_and_shows_a_first_attempt() {
 async fn a_handler_sees_the_age_and_the_value_of_its_message_and_its_last_attempt() {
     let queues = Queues::new(MemoryBackend::new());
     let config = PriorityConfig::default().with_max_attempts(2);
-    let mails = queues.priority_with::<u64>("mails", &config).await.unwrap();
+    let mails = queues
+        .priority("mails")
+        .config(config)
+        .open::<u64>()
+        .await
+        .unwrap();
     mails.push(&1, 7).await.unwrap();
     sleep(SECOND).await;
     let queue = Arc::clone(mails.queue());

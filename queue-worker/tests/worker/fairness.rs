@@ -224,7 +224,7 @@ async fn a_queue_takes_no_more_slots_than_it_may() {
 #[tokio::test(start_paused = true)]
 async fn a_worker_handles_each_group_in_order() {
     let queues = Queues::new(MemoryBackend::new());
-    let steps = queues.grouped::<u64>("steps").await.unwrap();
+    let steps = queues.grouped("steps").open::<u64>().await.unwrap();
     for step in 0..100 {
         steps
             .push(&step, format!("order-{}", step % 20))
@@ -281,14 +281,27 @@ async fn a_worker_handles_each_group_in_order() {
 #[tokio::test(start_paused = true)]
 async fn each_kind_that_leases_is_served_by_its_own_type() {
     let queues = Queues::new(MemoryBackend::new());
-    let reliable = queues.reliable::<u64>("reliable").await.unwrap();
-    let delay = queues.delay::<String>("delay").await.unwrap();
-    let priority = queues.priority::<(u8, u8)>("priority").await.unwrap();
-    let bounded = queues.bounded::<Vec<bool>>("bounded", 3).await.unwrap();
+    let reliable = queues.reliable("reliable").open::<u64>().await.unwrap();
+    let delay = queues.delay("delay").open::<String>().await.unwrap();
+    let priority = queues
+        .priority("priority")
+        .open::<(u8, u8)>()
+        .await
+        .unwrap();
+    let bounded = queues
+        .bounded("bounded", 3)
+        .open::<Vec<bool>>()
+        .await
+        .unwrap();
     reliable.push(&1).await.unwrap();
     delay.push(&"later".to_owned(), 5 * SECOND).await.unwrap();
     priority.push(&(1, 2), 7).await.unwrap();
-    bounded.push(&vec![true], Overflow::Reject).await.unwrap();
+    bounded
+        .push(&vec![true], Overflow::Reject)
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let log = Log::default();
     let note = |name: &'static str| {
         let log = Arc::clone(&log);

@@ -25,6 +25,7 @@ impl HandlerLayer for Named {
         self.log(match verdict {
             Verdict::Done | Verdict::DoneWith(_) => "done",
             Verdict::Failed(_) => "failed",
+            other => panic!("{other:?}"),
         });
         verdict
     }

@@ -195,7 +195,13 @@ async fn a_message_is_held_no_longer_than_it_may_be() {
 async fn a_context_shows_the_delivery() {
     let environment = Environment::new().await;
     let push = Push::new("5").with_header("tenant", "acme");
-    let id = environment.queue.push_one(push).await.unwrap().id();
+    let id = environment
+        .queue
+        .push_one(push)
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let worker = environment.worker().named("jobs").lease(30 * SECOND);
     let handler = move |_: u64, cx: Context| async move {
         assert_eq!(cx.queue(), "jobs");

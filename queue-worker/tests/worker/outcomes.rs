@@ -234,7 +234,13 @@ async fn a_body_that_does_not_decode_is_a_failed_attempt() {
 #[tokio::test(start_paused = true)]
 async fn a_message_that_an_old_worker_cannot_decode_is_done_by_a_new_one() {
     let environment = Environment::new().await;
-    environment.queue.push_one("\"seven\"").await.unwrap();
+    environment
+        .queue
+        .push_one("\"seven\"")
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let retried = environment.until(|counters| counters.retried == 1);
     let old = environment.worker().retry(Backoff::fixed(SECOND));
     let old = old.run_until(retried, |_: u64, _| async {}).await.unwrap();

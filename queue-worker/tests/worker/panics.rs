@@ -51,10 +51,13 @@ async fn a_backoff_that_panics_is_logged_and_replaced_by_the_default() {
 #[derive(Debug)]
 struct Rash;
 
-impl Codec<u64> for Rash {
+impl Encode<u64> for Rash {
     fn encode(&self, value: &u64) -> Result<Bytes> {
         Ok(value.to_string().into())
     }
+}
+
+impl Decode<u64> for Rash {
     fn decode(&self, bytes: &Bytes) -> Result<u64> {
         Ok(std::str::from_utf8(bytes).unwrap().parse().unwrap())
     }
@@ -66,7 +69,11 @@ async fn with_a_body_that_panics() -> (Environment, Consumer<u64>) {
     let environment = Environment::with(&config).await;
     let bodies = ["1", "x", "2"].map(Push::new);
     environment.queue.push(&bodies).await.unwrap();
-    let consumer = environment.spy.consumer::<u64>().codec(Rash);
+    let consumer = environment
+        .spy
+        .consumer::<u64>()
+        .codec(Rash)
+        .into_consumer();
     (environment, consumer)
 }
 

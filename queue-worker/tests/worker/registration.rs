@@ -53,7 +53,7 @@ async fn a_worker_works_without_the_list_and_registers_when_it_can() {
     let environment = Environment::holding(0).await;
     let queues = Queues::new(MemoryBackend::new());
     // Another queue has the name.
-    queues.reliable::<u64>("qk-workers").await.unwrap();
+    queues.reliable("qk-workers").open::<u64>().await.unwrap();
     let worker = environment.worker().register(&queues, "shop 1.4.2");
     let health = worker.health();
     let steps = async {

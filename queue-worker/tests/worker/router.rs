@@ -37,14 +37,19 @@ impl Job for OtherExport {
     const NAME: &'static str = "export";
 }
 
-async fn jobs() -> ReliableJobs {
+async fn jobs() -> Reliable<Jobs> {
     let queues = Queues::new(MemoryBackend::new());
     let config = ReliableConfig::default().with_max_attempts(2);
-    queues.reliable_jobs_with("jobs", &config).await.unwrap()
+    queues
+        .reliable("jobs")
+        .config(config)
+        .open::<Jobs>()
+        .await
+        .unwrap()
 }
 
 /// Runs the router until the queue holds nothing but dead letters.
-async fn work_off(jobs: &ReliableJobs, worker: Workers) -> Report {
+async fn work_off(jobs: &Reliable<Jobs>, worker: Workers) -> Report {
     let empty = async {
         while jobs.queue().counters().await.unwrap().depth.occupied() > 0 {
             tokio::time::sleep(10 * MILLI).await;
@@ -60,7 +65,7 @@ async fn work_off(jobs: &ReliableJobs, worker: Workers) -> Report {
     report
 }
 
-async fn reasons(jobs: &ReliableJobs) -> Vec<Option<String>> {
+async fn reasons(jobs: &Reliable<Jobs>) -> Vec<Option<String>> {
     let dead = jobs.queue().dead_letters(Page::first(10)).await.unwrap();
     dead.entries
         .into_iter()
@@ -132,7 +137,7 @@ async fn each_job_comes_to_the_handler_of_its_type() {
 async fn a_type_without_a_handler_is_a_failed_attempt_with_its_name() {
     let jobs = jobs().await;
     jobs.push(&Export { customer: 1 }).await.unwrap();
-    jobs.queue().push_one("{}").await.unwrap();
+    jobs.queue().push_one("{}").await.unwrap().id().unwrap();
     let worker = || Worker::new(jobs.clone()).router(Router::new().on(|_: Welcome, _| async {}));
     let report = work_off(&jobs, worker()).await;
     assert_eq!((report.counts.retried, report.counts.died), (2, 2));
@@ -166,7 +171,7 @@ async fn a_type_has_its_own_timeout_back_off_and_undecodable_rule() {
     let jobs = jobs().await;
     jobs.push(&Welcome(1)).await.unwrap();
     let body = Push::new("no export").with_headers(Headers::new().with_job("export"));
-    jobs.queue().push_one(body).await.unwrap();
+    jobs.queue().push_one(body).await.unwrap().id().unwrap();
     let begins = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&begins);
     let slow = JobSettings::new()
@@ -275,7 +280,7 @@ async fn every_leasing_kind_has_a_handle_of_jobs() {
             .on(|_: Welcome, _| async {})
             .on(|_: Export, _| async {})
     };
-    let delay = queues.delay_jobs("delay").await.unwrap();
+    let delay = queues.delay("delay").open::<Jobs>().await.unwrap();
     delay.push(&Welcome(1), SECOND).await.unwrap();
     delay
         .push_all(&[(Welcome(2), SECOND.into())])
@@ -287,7 +292,7 @@ async fn every_leasing_kind_has_a_handle_of_jobs() {
         .send()
         .await
         .unwrap();
-    let priority = queues.priority_jobs("priority").await.unwrap();
+    let priority = queues.priority("priority").open::<Jobs>().await.unwrap();
     priority.push(&Welcome(1), 3).await.unwrap();
     priority.push_all(&[(Welcome(2), 1)]).await.unwrap();
     priority
@@ -296,14 +301,26 @@ async fn every_leasing_kind_has_a_handle_of_jobs() {
         .send()
         .await
         .unwrap();
-    let bounded = queues.bounded_jobs("bounded", 10).await.unwrap();
-    bounded.push(&Welcome(1), Overflow::Reject).await.unwrap();
-    bounded.push(&Welcome(2), Overflow::Reject).await.unwrap();
+    let bounded = queues.bounded("bounded", 10).open::<Jobs>().await.unwrap();
+    bounded
+        .push(&Welcome(1), Overflow::Reject)
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
+    bounded
+        .push(&Welcome(2), Overflow::Reject)
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     bounded
         .message(&Export { customer: 1 })
         .overflow(Overflow::Reject)
         .send()
         .await
+        .unwrap()
+        .id()
         .unwrap();
     let workers = Workers::by_weight()
         .concurrency(3)

@@ -9,6 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
+    Json,
     call::{Answer, Call, Front, Service},
     *,
 };
@@ -149,9 +150,9 @@ impl Spy {
     /// The spy as a worker's queue.
     pub(crate) fn consumer<T>(&self) -> Consumer<T>
     where
-        T: serde::Serialize + serde::de::DeserializeOwned + 'static,
+        T: serde::de::DeserializeOwned,
     {
-        Consumer::new(Arc::new(Front::of(Arc::new(self.clone()))) as Arc<dyn Leasing>)
+        Consumer::of(Arc::new(Front::of(Arc::new(self.clone()))), Json)
     }
 
     /// Makes a call, unless the fault of the moment concerns it.

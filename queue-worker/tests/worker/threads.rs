@@ -180,7 +180,7 @@ impl call::Service for Broken {
 #[should_panic(expected = "a bug of a backend")]
 fn a_panic_of_the_backend_goes_on_to_the_caller() {
     let queue = Arc::new(call::Front::of(Arc::new(Broken))) as Arc<dyn Leasing>;
-    let worker = Worker::new(Consumer::<u64>::new(queue));
+    let worker = Worker::new(Consumer::<u64>::of(queue, Json));
     let _ = two_threads().block_on(worker.run(|_: u64, _| async {}));
 }
 

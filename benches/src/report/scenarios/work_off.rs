@@ -54,6 +54,6 @@ where
 /// If the queue leases nothing.
 pub(super) fn worker(queue: &LeasingQueue) -> Worker<Bytes> {
     let leasing = queue.queue().leasing().expect("the queue leases");
-    let consumer: Consumer<Bytes> = Consumer::with_codec(leasing, Raw);
+    let consumer: Consumer<Bytes> = Consumer::of(leasing, Raw);
     Worker::new(consumer).lease(LEASE)
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use queue_kit::{Page, Place};
+use queue_kit::{Jobs, Page, Place};
 use real_redis::Server;
 use serde_json::{Value, json};
 
@@ -101,7 +101,7 @@ fn push(service: &RwLock<Option<Client>>, accepted: &Mutex<BTreeMap<u64, Value>>
 /// Waits until no job is left but the reports of the nights to come.
 async fn nothing_is_left(url: &str, accepted: u64) {
     let queues = queue_kit::connect(url).await.unwrap();
-    let jobs = queues.delay_jobs("jobs").await.unwrap();
+    let jobs = queues.delay("jobs").open::<Jobs>().await.unwrap();
     let counters = loop {
         let counters = jobs.queue().counters().await.unwrap();
         if counters.depth.ready + counters.depth.leased == 0 {

@@ -11,17 +11,17 @@ use crate::{
 pub(crate) async fn b1_ready_delayed_and_leased_count_towards_the_capacity(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     fill(&queue, 3).await;
-    let offered = offer(&queue, Overflow::Reject).await;
-    assert_eq!(offered, Offered::Full, "3 ready");
+    let offered = pushed(&*queue, "x").await;
+    assert_eq!(offered, Pushed::Full, "3 ready");
     let deliveries = take(&*queue, 2).await;
-    let offered = offer(&queue, Overflow::Reject).await;
-    assert_eq!(offered, Offered::Full, "1 ready, 2 leased");
+    let offered = pushed(&*queue, "x").await;
+    assert_eq!(offered, Pushed::Full, "1 ready, 2 leased");
     settle_live(&*queue, Settlement::retry(deliveries[0].receipt, ms(50))).await;
-    let offered = offer(&queue, Overflow::Reject).await;
-    assert_eq!(offered, Offered::Full, "one of each");
+    let offered = pushed(&*queue, "x").await;
+    assert_eq!(offered, Pushed::Full, "one of each");
     assert_eq!(depth(&*queue).await, [1, 1, 1, 0]);
     settle_live(&*queue, Settlement::bury(deliveries[1].receipt, "dead")).await;
-    let offered = offer(&queue, Overflow::Reject).await;
+    let offered = pushed(&*queue, "x").await;
     assert_eq!(offered, accepted(4), "a dead one takes no room");
     stage.advance(50).await;
     assert_eq!(depth(&*queue).await, [3, 0, 0, 1]);
@@ -34,27 +34,27 @@ pub(crate) async fn b1_what_one_call_leased_takes_room_until_it_is_settled(stage
     while held.len() < 8 {
         held.extend(take(&*queue, 8).await);
     }
-    let full = offer(&queue, Overflow::Reject).await;
-    assert_eq!(full, Offered::Full, "8 leased");
+    let full = pushed(&*queue, "x").await;
+    assert_eq!(full, Pushed::Full, "8 leased");
     let acks = settlements(&held, Settlement::ack);
     assert_eq!(
         queue.settle(&acks[..2]).await.expect("settles"),
         [Settled::Done; 2]
     );
     for number in [9, 10] {
-        assert_eq!(offer(&queue, Overflow::Reject).await, accepted(number));
+        assert_eq!(pushed(&*queue, "x").await, accepted(number));
     }
-    let full = offer(&queue, Overflow::Reject).await;
-    assert_eq!(full, Offered::Full, "6 leased, 2 ready");
+    let full = pushed(&*queue, "x").await;
+    assert_eq!(full, Pushed::Full, "6 leased, 2 ready");
     assert_eq!(
         queue.settle(&acks[2..]).await.expect("settles"),
         [Settled::Done; 6]
     );
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
     for number in 11..17 {
-        assert_eq!(offer(&queue, Overflow::Reject).await, accepted(number));
+        assert_eq!(pushed(&*queue, "x").await, accepted(number));
     }
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
 }
 
 pub(crate) async fn b1_room_is_counted_after_reclaiming(stage: &Stage<'_>) {
@@ -63,9 +63,9 @@ pub(crate) async fn b1_room_is_counted_after_reclaiming(stage: &Stage<'_>) {
     fill(&queue, 2).await;
     take_for(&*queue, 2, ms(10)).await;
     stage.advance(9).await;
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
     stage.advance(1).await;
-    let offered = offer(&queue, Overflow::Reject).await;
+    let offered = pushed(&*queue, "x").await;
     assert_eq!(offered, accepted(3), "both died");
 }
 
@@ -83,9 +83,9 @@ pub(crate) async fn b1_the_length_holds_at_every_instant(stage: &Stage<'_>) {
                 } else {
                     Overflow::DropOldest
                 };
-                let mut batch = vec![Offer::new("x"); 3];
-                batch.push(Offer::new("y").with_distinct("y"));
-                queue.offer(&batch, policy).await.expect("offers");
+                let mut batch = vec![Push::new("x").with_overflow(policy); 3];
+                batch.push(keyed("y").with_overflow(policy));
+                queue.push(&batch).await.expect("pushes");
                 tokio::task::yield_now().await;
             }
         }));
@@ -130,11 +130,11 @@ pub(crate) async fn b1_the_length_holds_at_every_instant(stage: &Stage<'_>) {
 
 pub(crate) async fn b3_a_rejected_entry_changes_nothing(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
-    let batch = ["a", "b", "c"].map(|key| Offer::new(Push::new(key).with_dedup(key, LONG)));
-    let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
+    let batch = ["a", "b", "c"].map(|key| Push::new(key).with_dedup(key, LONG));
+    let offered = queue.push(&batch).await.expect("pushes");
     assert_eq!(
         offered,
-        [accepted(1), accepted(2), Offered::Full],
+        [accepted(1), accepted(2), Pushed::Full],
         "each by itself, in order"
     );
     let counters = queue.counters().await.expect("counters");
@@ -144,39 +144,23 @@ pub(crate) async fn b3_a_rejected_entry_changes_nothing(stage: &Stage<'_>) {
         "no id, no mark"
     );
     ack(&*queue, &take_one(&*queue).await).await;
-    let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
-    let expected = [
-        Offered::Duplicate(id(1)),
-        Offered::Duplicate(id(2)),
-        accepted(3),
-    ];
+    let offered = queue.push(&batch).await.expect("pushes");
+    let expected = [duplicate(1), duplicate(2), accepted(3)];
     assert_eq!(offered, expected);
 }
 
 pub(crate) async fn l9_a_duplicate_is_never_full_and_evicts_nothing(stage: &Stage<'_>) {
     let queue = stage.bounded(1).await;
-    let marked = || Offer::new(Push::new("x").with_dedup("key", LONG));
+    let marked = || Push::new("x").with_dedup("key", LONG);
     for policy in [Overflow::Reject, Overflow::DropOldest] {
-        let offered = queue.offer_one(marked(), policy).await.expect("offers");
-        let first = policy == Overflow::Reject;
-        assert_eq!(
-            offered,
-            if first {
-                accepted(1)
-            } else {
-                Offered::Duplicate(id(1))
-            }
-        );
-        let again = queue.offer_one(marked(), policy).await.expect("offers");
-        assert_eq!(again, Offered::Duplicate(id(1)), "{policy:?}");
+        let offered = pushed(&*queue, marked().with_overflow(policy)).await;
+        assert_eq!(offered.is_duplicate(), policy != Overflow::Reject);
+        let again = pushed(&*queue, marked().with_overflow(policy)).await;
+        assert_eq!(again, duplicate(1), "{policy:?}");
     }
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(2, 1));
-    let again = put(&queue, marked()).await;
-    assert_eq!(
-        again,
-        Offered::Duplicate(id(1)),
-        "the mark outlives an eviction"
-    );
+    assert_eq!(cram(&queue, "x").await, evicting(2, 1));
+    let again = pushed(&*queue, marked()).await;
+    assert_eq!(again, duplicate(1), "the mark outlives an eviction");
 }
 
 pub(crate) async fn l13_a_full_queue_refuses_a_revival(stage: &Stage<'_>) {
@@ -221,7 +205,7 @@ pub(crate) async fn b5_resize_trims_the_oldest_at_once_and_reports_them(stage: &
         "growing drops nothing"
     );
     fill(&queue, 3).await;
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
     let evicted = queue.counters().await.expect("counters").evicted;
     assert_eq!(evicted, 5);
 }
@@ -229,13 +213,13 @@ pub(crate) async fn b5_resize_trims_the_oldest_at_once_and_reports_them(stage: &
 pub(crate) async fn b5_a_resize_drops_more_than_one_step_takes(stage: &Stage<'_>) {
     let queue = stage.bounded(400).await;
     for _ in 0..3 {
-        let batch = vec![Offer::new("x"); 100];
-        queue.offer(&batch, Overflow::Reject).await.expect("offers");
+        let batch = vec![Push::new("x"); 100];
+        queue.push(&batch).await.expect("pushes");
     }
     let dropped = queue.resize(count(2)).await.expect("resizes");
     assert_eq!(numbers(&dropped), (1..=298).collect::<Vec<_>>());
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
     let evicted = queue.counters().await.expect("counters").evicted;
     assert_eq!(evicted, 298);
 }
@@ -246,17 +230,17 @@ pub(crate) async fn b5_what_was_leased_at_a_resize_may_exceed_it(stage: &Stage<'
     let deliveries = take(&*queue, 4).await;
     assert_eq!(queue.resize(count(2)).await.expect("resizes"), []);
     assert_eq!(depth(&*queue).await, [0, 0, 4, 0]);
-    let offered = offer(&queue, Overflow::DropOldest).await;
-    assert_eq!(offered, Offered::Full, "all are leased");
+    let offered = cram(&queue, "x").await;
+    assert_eq!(offered, Pushed::Full, "all are leased");
     settle_live(&*queue, Settlement::release(deliveries[0].receipt)).await;
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
-    let offered = offer(&queue, Overflow::DropOldest).await;
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
+    let offered = cram(&queue, "x").await;
     assert_eq!(offered, evicting(5, 1), "one for one");
     assert_eq!(depth(&*queue).await, [1, 0, 3, 0]);
     ack_all(&*queue, &deliveries[1..]).await;
-    assert_eq!(offer(&queue, Overflow::Reject).await, accepted(6));
-    let offered = offer(&queue, Overflow::Reject).await;
-    assert_eq!(offered, Offered::Full, "the new capacity holds");
+    assert_eq!(pushed(&*queue, "x").await, accepted(6));
+    let offered = pushed(&*queue, "x").await;
+    assert_eq!(offered, Pushed::Full, "the new capacity holds");
 }
 
 pub(crate) async fn b5_delayed_ones_are_trimmed_by_due_time(stage: &Stage<'_>) {

@@ -24,24 +24,24 @@ pub(crate) async fn b5_a_resize_counts_each_message_that_one_call_leased(stage: 
     for (capacity, dropped) in [(7, [7, 8]), (3, [9, 10])] {
         let ids = queue.resize(count(capacity)).await.expect("resizes");
         assert_eq!(numbers(&ids), dropped);
-        assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+        assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
     }
     assert_eq!(depth(&*queue).await, [0, 0, 5, 0]);
     queue.settle(&acks[..3]).await.expect("settles");
-    assert_eq!(offer(&queue, Overflow::Reject).await, accepted(11));
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    assert_eq!(pushed(&*queue, "x").await, accepted(11));
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
 }
 
 pub(crate) async fn b5_a_resize_drops_any_number_of_bytes(stage: &Stage<'_>) {
     const LARGE: usize = 1024 * 1024;
     let queue = stage.bounded(12).await;
     for number in 1..=12 {
-        assert_eq!(put(&queue, vec![b'x'; LARGE]).await, accepted(number));
+        assert_eq!(pushed(&*queue, vec![b'x'; LARGE]).await, accepted(number));
     }
     let dropped = queue.resize(count(1)).await.expect("resizes");
     assert_eq!(numbers(&dropped), (1..12).collect::<Vec<_>>());
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
 }
 
 pub(crate) async fn l13_a_revival_counts_each_message_that_one_call_leased(stage: &Stage<'_>) {
@@ -50,11 +50,10 @@ pub(crate) async fn l13_a_revival_counts_each_message_that_one_call_leased(stage
     let letter = bury_next(&*queue, "dead").await;
     let acks = hold(&queue, 5).await;
     fill(&queue, 2).await;
-    for expected in [Revived::Full, Revived::Revived] {
-        let revived = queue.revive(&[letter]).await.expect("revives");
-        assert_eq!(revived, [expected]);
-        settle_live(&*queue, acks[0].clone()).await;
-    }
+    let revive = async || queue.revive(&[letter]).await.expect("revives");
+    assert_eq!(revive().await, [Revived::Full]);
+    settle_live(&*queue, acks[0].clone()).await;
+    assert_eq!(revive().await, [Revived::Revived]);
     assert_eq!(depth(&*queue).await, [3, 0, 4, 0]);
 }
 
@@ -62,26 +61,12 @@ pub(crate) async fn l9_a_batch_that_evicts_an_older_message_leaves_a_new_mark_al
     stage: &Stage<'_>,
 ) {
     let queue = stage.bounded(1).await;
-    let unique = || Offer::new(Push::new("x").with_unique("key", ms(1_000)));
-    assert_eq!(put(&queue, unique()).await, accepted(1));
+    let unique = || Push::new("x").with_unique("key", ms(1_000));
+    assert_eq!(pushed(&*queue, unique()).await, accepted(1));
     stage.advance(1_000).await;
     let batch = [unique(), unique()];
-    let offered = queue.offer(&batch, Overflow::DropOldest).await;
-    let expected = [evicting(2, 1), Offered::Duplicate(id(2))];
-    assert_eq!(offered.expect("offers"), expected);
-    assert_eq!(put(&queue, unique()).await, Offered::Duplicate(id(2)));
-}
-
-pub(crate) async fn l9_a_batch_that_replaces_an_older_message_leaves_a_new_mark_alone(
-    stage: &Stage<'_>,
-) {
-    let queue = stage.bounded(9).await;
-    let unique = || Push::new("x").with_unique("unique", ms(1_000));
-    assert_eq!(put(&queue, keyed(unique())).await, accepted(1));
-    stage.advance(1_000).await;
-    let batch = [keyed(unique()), Offer::new(unique())];
-    let offered = queue.offer(&batch, Overflow::Reject).await;
-    let expected = [replacing(2, 1), Offered::Duplicate(id(2))];
-    assert_eq!(offered.expect("offers"), expected);
-    assert_eq!(put(&queue, unique()).await, Offered::Duplicate(id(2)));
+    let offered = cram_all(&queue, &batch).await;
+    let expected = [evicting(2, 1), duplicate(2)];
+    assert_eq!(offered, expected);
+    assert_eq!(pushed(&*queue, unique()).await, duplicate(2));
 }

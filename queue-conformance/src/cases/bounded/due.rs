@@ -17,34 +17,34 @@ fn later(delay: Duration) -> Push {
 
 pub(crate) async fn b1_a_delayed_push_takes_room(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
-    let batch = vec![Offer::new(later(FAR)); 3];
-    let offered = queue.offer(&batch, Overflow::Reject).await.expect("offers");
-    assert_eq!(offered, [accepted(1), accepted(2), Offered::Full]);
-    assert_eq!(offer(&queue, Overflow::Reject).await, Offered::Full);
+    let batch = vec![later(FAR); 3];
+    let offered = queue.push(&batch).await.expect("pushes");
+    assert_eq!(offered, [accepted(1), accepted(2), Pushed::Full]);
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
     assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
 }
 
 pub(crate) async fn b2_a_delayed_push_is_dropped_last(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
-    let batch = [later(2 * FAR), later(FAR), Push::new("ready")].map(Offer::new);
-    queue.offer(&batch, Overflow::Reject).await.expect("offers");
-    let offered = offer(&queue, Overflow::DropOldest).await;
+    let batch = [later(2 * FAR), later(FAR), Push::new("ready")];
+    queue.push(&batch).await.expect("pushes");
+    let offered = cram(&queue, "x").await;
     assert_eq!(offered, evicting(4, 3), "what is ready goes first");
     let mut held = vec![take_one(&*queue).await];
-    let offered = offer(&queue, Overflow::DropOldest).await;
+    let offered = cram(&queue, "x").await;
     assert_eq!(offered, evicting(5, 2), "then what is due first");
     held.push(take_one(&*queue).await);
-    let last = queue.offer_one(later(3 * FAR), Overflow::DropOldest).await;
-    assert_eq!(last.expect("offers"), evicting(6, 1));
+    let last = cram(&queue, later(3 * FAR)).await;
+    assert_eq!(last, evicting(6, 1));
     assert_eq!(shown(&*queue, Place::Delayed).await, [6]);
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(7, 6));
+    assert_eq!(cram(&queue, "x").await, evicting(7, 6));
     ack_all(&*queue, &held).await;
 }
 
 pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
     let queue = stage.bounded(9).await;
     fill(&queue, 2).await;
-    assert_eq!(put(&queue, later(ms(10))).await, accepted(3));
+    assert_eq!(pushed(&*queue, later(ms(10))).await, accepted(3));
     let recent = async || {
         let messages = queue.recent(9).await.expect("reads");
         let ids = messages.iter().map(|message| message.id.get());
@@ -56,28 +56,4 @@ pub(crate) async fn b6_recent_leaves_delayed_pushes_out(stage: &Stage<'_>) {
     fill(&queue, 1).await;
     assert_eq!(recent().await, [4, 3, 2, 1]);
     assert_eq!(drain(&*queue).await, [1, 2, 3, 4]);
-}
-
-pub(crate) async fn b7_a_key_replaces_a_delayed_push(stage: &Stage<'_>) {
-    let queue = stage.bounded(2).await;
-    assert_eq!(put(&queue, keyed(later(FAR))).await, accepted(1));
-    fill(&queue, 1).await;
-    let offered = put(&queue, keyed("at once")).await;
-    assert_eq!(offered, replacing(3, 1), "also when full");
-    assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
-    assert_eq!(put(&queue, keyed(later(FAR))).await, replacing(4, 3));
-    let places = depth(&*queue).await;
-    assert_eq!(places, [1, 1, 0, 0], "and the other way round");
-    assert_eq!(put(&queue, keyed(later(FAR))).await, replacing(5, 4));
-    assert_eq!(drain(&*queue).await, [2]);
-    assert_eq!(shown(&*queue, Place::Delayed).await, [5]);
-}
-
-pub(crate) async fn b7_a_message_keeps_its_key_when_it_is_due(stage: &Stage<'_>) {
-    let queue = stage.bounded(2).await;
-    assert_eq!(put(&queue, keyed(later(ms(10)))).await, accepted(1));
-    stage.advance(10).await;
-    assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
-    assert_eq!(put(&queue, keyed("at once")).await, replacing(2, 1));
-    assert_eq!(drain(&*queue).await, [2]);
 }

@@ -20,7 +20,7 @@ pub(super) use self::{
 };
 use crate::{
     stage::{Stage, openers},
-    steps::id,
+    steps::*,
 };
 
 openers!(open_bounded: bounded_with, try_bounded, BoundedConfig, BoundedQueue);
@@ -31,49 +31,31 @@ impl Stage<'_> {
     }
 }
 
-/// Offers the given number of messages, which must fit.
+/// Pushes the given number of messages, which must fit.
 async fn fill(queue: &Arc<dyn BoundedQueue>, count: usize) {
     for _ in 0..count {
-        let offered = offer(queue, Overflow::Reject).await;
-        assert!(
-            matches!(offered, Offered::Accepted { evicted: None, .. }),
-            "{offered:?}"
-        );
+        let pushed = pushed(&**queue, "x").await;
+        assert!(matches!(pushed, Pushed::Accepted(_)), "{pushed:?}");
     }
 }
 
-/// Offers one message, for which the queue makes no room.
-async fn put(queue: &Arc<dyn BoundedQueue>, offer: impl Into<Offer> + Send) -> Offered {
-    let offered = queue.offer_one(offer, Overflow::Reject).await;
-    offered.expect("offers")
+/// Pushes one message, for which the oldest makes room.
+async fn cram(queue: &Arc<dyn BoundedQueue>, message: impl Into<Push> + Send) -> Pushed {
+    cram_all(queue, &[message.into()]).await[0]
 }
 
-/// An offer that replaces the offer before it (B7).
-fn keyed(push: impl Into<Push>) -> Offer {
-    Offer::new(push).with_distinct("key")
+/// Pushes messages, for which the oldest make room.
+async fn cram_all(queue: &Arc<dyn BoundedQueue>, batch: &[Push]) -> Vec<Pushed> {
+    let batch = batch.iter().cloned();
+    let batch: Vec<Push> = batch
+        .map(|push| push.with_overflow(Overflow::DropOldest))
+        .collect();
+    queue.push(&batch).await.expect("pushes")
 }
 
-async fn offer(queue: &Arc<dyn BoundedQueue>, overflow: Overflow) -> Offered {
-    queue.offer_one("x", overflow).await.expect("offers")
-}
-
-pub(super) const fn accepted(number: u64) -> Offered {
-    Offered::Accepted {
+const fn evicting(number: u64, evicted: u64) -> Pushed {
+    Pushed::Evicted {
         id: MessageId::new(number),
-        evicted: None,
-    }
-}
-
-const fn replacing(number: u64, replaced: u64) -> Offered {
-    Offered::Replaced {
-        id: MessageId::new(number),
-        replaced: MessageId::new(replaced),
-    }
-}
-
-fn evicting(number: u64, evicted: u64) -> Offered {
-    Offered::Accepted {
-        id: id(number),
-        evicted: Some(id(evicted)),
+        evicted: MessageId::new(evicted),
     }
 }

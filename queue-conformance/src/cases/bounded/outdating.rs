@@ -7,16 +7,16 @@ use crate::{stage::Stage, steps::*};
 
 pub(crate) async fn l17_an_end_makes_room(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
-    assert_eq!(put(&queue, dropped_after(100)).await, accepted(1));
+    assert_eq!(pushed(&*queue, dropped_after(100)).await, accepted(1));
     let delayed = buried_after(100).with_due(NEVER);
-    assert_eq!(put(&queue, delayed).await, accepted(2));
+    assert_eq!(pushed(&*queue, delayed).await, accepted(2));
     stage.advance(99).await;
-    assert_eq!(put(&queue, "x").await, Offered::Full, "1 ms before");
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full, "1 ms before");
     stage.advance(1).await;
     for number in [3, 4] {
-        assert_eq!(put(&queue, "x").await, accepted(number));
+        assert_eq!(pushed(&*queue, "x").await, accepted(number));
     }
-    assert_eq!(put(&queue, "x").await, Offered::Full);
+    assert_eq!(pushed(&*queue, "x").await, Pushed::Full);
     assert_eq!(ended(&*queue).await, (1, 1));
     assert_eq!(drain(&*queue).await, [3, 4]);
 }
@@ -24,46 +24,19 @@ pub(crate) async fn l17_an_end_makes_room(stage: &Stage<'_>) {
 pub(crate) async fn l17_what_has_ended_is_not_evicted(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
     fill(&queue, 1).await;
-    assert_eq!(put(&queue, dropped_after(100)).await, accepted(2));
+    assert_eq!(pushed(&*queue, dropped_after(100)).await, accepted(2));
     stage.advance(100).await;
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, accepted(3));
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(4, 1));
+    assert_eq!(cram(&queue, "x").await, accepted(3));
+    assert_eq!(cram(&queue, "x").await, evicting(4, 1));
 }
 
 pub(crate) async fn l17_a_waiting_producer_learns_of_an_end(stage: &Stage<'_>) {
     let queue = stage.bounded(1).await;
-    assert_eq!(put(&queue, dropped_after(100)).await, accepted(1));
+    assert_eq!(pushed(&*queue, dropped_after(100)).await, accepted(1));
     let waiting = producer(stage, &queue).await;
     stage.advance(100).await;
     // Any call ends it.
     queue.depth().await.expect("depth");
     let offered = stage.prompt("an offer after an end", waiting).await;
     assert_eq!(offered, accepted(2));
-}
-
-pub(crate) async fn l17_a_distinct_key_is_free_at_the_end(stage: &Stage<'_>) {
-    let queue = stage.bounded(9).await;
-    let both = [dropped_after(100), buried_after(100)];
-    for (message, number) in both.into_iter().zip(1..) {
-        assert_eq!(put(&queue, keyed(message)).await, accepted(number));
-        stage.advance(100).await;
-    }
-    assert_eq!(put(&queue, keyed("x")).await, accepted(3));
-    assert_eq!(ended(&*queue).await, (1, 1));
-}
-
-pub(crate) async fn l17_a_replacement_has_the_end_of_its_own_push(stage: &Stage<'_>) {
-    let queue = stage.bounded(9).await;
-    let message = || keyed(dropped_after(100));
-    assert_eq!(put(&queue, message()).await, accepted(1));
-    stage.advance(50).await;
-    assert_eq!(put(&queue, message()).await, replacing(2, 1));
-    stage.advance(99).await;
-    assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "1 ms before");
-    stage.advance(1).await;
-    assert_eq!(put(&queue, message()).await, accepted(3));
-    assert_eq!(put(&queue, keyed("x")).await, replacing(4, 3));
-    stage.advance(1_000).await;
-    assert_eq!(drain(&*queue).await, [4], "it has no end");
-    assert_eq!(ended(&*queue).await, (1, 0));
 }

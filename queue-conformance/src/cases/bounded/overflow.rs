@@ -13,9 +13,9 @@ pub(crate) async fn b1_what_drops_the_oldest_is_never_longer(stage: &Stage<'_>) 
             let mut dropped = Vec::new();
             for number in 0..50 {
                 let body = format!("{producer}:{number}");
-                let offered = queue.offer_one(body, Overflow::DropOldest).await;
-                if let Offered::Accepted { evicted, .. } = offered.expect("offers") {
-                    dropped.extend(evicted);
+                let offered = cram(&queue, body).await;
+                if let Pushed::Evicted { evicted, .. } = offered {
+                    dropped.push(evicted);
                 }
                 let depth = queue.depth().await.expect("depth");
                 assert!(depth.occupied() <= CAPACITY, "{depth:?}");
@@ -39,8 +39,7 @@ pub(crate) async fn b1_what_drops_the_oldest_is_never_longer(stage: &Stage<'_>) 
 pub(crate) async fn b6_recent_reads_what_was_offered_last(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     for number in 1..=5 {
-        let offered = queue.offer_one(format!("m{number}"), Overflow::DropOldest);
-        offered.await.expect("offers");
+        accepted_as(cram(&queue, format!("m{number}")).await);
     }
     for (n, expected) in [
         (1, &["m5"][..]),
@@ -59,18 +58,11 @@ pub(crate) async fn b6_recent_reads_what_was_offered_last(stage: &Stage<'_>) {
 pub(crate) async fn b2_drop_oldest_removes_the_next_in_delivery_order(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     for number in 1..=3 {
-        assert_eq!(
-            offer(&queue, Overflow::DropOldest).await,
-            accepted(number),
-            "only when full"
-        );
+        assert_eq!(cram(&queue, "x").await, accepted(number), "only when full");
     }
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(4, 1));
-    let batch = vec![Offer::new("x"); 2];
-    let offered = queue
-        .offer(&batch, Overflow::DropOldest)
-        .await
-        .expect("offers");
+    assert_eq!(cram(&queue, "x").await, evicting(4, 1));
+    let batch = vec![Push::new("x"); 2];
+    let offered = cram_all(&queue, &batch).await;
     assert_eq!(offered, [evicting(5, 2), evicting(6, 3)]);
     assert_eq!(drain(&*queue).await, [4, 5, 6]);
 }
@@ -81,9 +73,9 @@ pub(crate) async fn b2_what_came_back_is_next_and_is_dropped_first(stage: &Stage
     let deliveries = take(&*queue, 3).await;
     settle_live(&*queue, Settlement::release(deliveries[2].receipt)).await;
     settle_live(&*queue, Settlement::release(deliveries[1].receipt)).await;
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(5, 2));
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(6, 3));
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(7, 4));
+    assert_eq!(cram(&queue, "x").await, evicting(5, 2));
+    assert_eq!(cram(&queue, "x").await, evicting(6, 3));
+    assert_eq!(cram(&queue, "x").await, evicting(7, 4));
     ack(&*queue, &deliveries[0]).await;
 }
 
@@ -93,11 +85,8 @@ pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'
     let deliveries = take(&*queue, 3).await;
     settle_live(&*queue, Settlement::retry(deliveries[0].receipt, 2 * LONG)).await;
     settle_live(&*queue, Settlement::defer(deliveries[1].receipt, LONG)).await;
-    let batch = vec![Offer::new("x"); 5];
-    let offered = queue
-        .offer(&batch, Overflow::DropOldest)
-        .await
-        .expect("offers");
+    let batch = vec![Push::new("x"); 5];
+    let offered = cram_all(&queue, &batch).await;
     let expected = [
         evicting(5, 4),
         evicting(6, 5),
@@ -108,13 +97,9 @@ pub(crate) async fn b2_delayed_ones_are_dropped_last_by_due_time(stage: &Stage<'
     assert_eq!(offered, expected, "ready ones before delayed ones");
     let ready = take_one(&*queue).await;
     assert_eq!(ready.id(), id(9));
-    assert_eq!(
-        offer(&queue, Overflow::DropOldest).await,
-        evicting(10, 2),
-        "due first"
-    );
+    assert_eq!(cram(&queue, "x").await, evicting(10, 2), "due first");
     let newest = take_one(&*queue).await;
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(11, 1));
+    assert_eq!(cram(&queue, "x").await, evicting(11, 1));
     ack_all(&*queue, &[deliveries[2].clone(), ready, newest]).await;
 }
 
@@ -123,8 +108,8 @@ pub(crate) async fn b2_what_was_cancelled_is_not_dropped(stage: &Stage<'_>) {
     fill(&queue, 4).await;
     assert_eq!(cancel(&*queue, &[1, 3]).await, [Cancelled::Cancelled; 2]);
     fill(&queue, 2).await;
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(7, 2));
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(8, 4));
+    assert_eq!(cram(&queue, "x").await, evicting(7, 2));
+    assert_eq!(cram(&queue, "x").await, evicting(8, 4));
     assert_eq!(cancel(&*queue, &[5]).await, [Cancelled::Cancelled]);
     let dropped = queue.resize(count(2)).await.expect("resizes");
     assert_eq!(numbers(&dropped), [6]);
@@ -135,20 +120,17 @@ pub(crate) async fn b2_all_leased_means_full(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
     fill(&queue, 2).await;
     let deliveries = take(&*queue, 2).await;
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, Offered::Full);
+    assert_eq!(cram(&queue, "x").await, Pushed::Full);
     assert_eq!(depth(&*queue).await, [0, 0, 2, 0]);
     ack(&*queue, &deliveries[0]).await;
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, accepted(3));
-    assert_eq!(offer(&queue, Overflow::DropOldest).await, evicting(4, 3));
+    assert_eq!(cram(&queue, "x").await, accepted(3));
+    assert_eq!(cram(&queue, "x").await, evicting(4, 3));
 }
 
 pub(crate) async fn b2_a_batch_longer_than_the_queue_leaves_its_end(stage: &Stage<'_>) {
     let queue = stage.bounded(2).await;
-    let batch = vec![Offer::new("x"); 4];
-    let offered = queue
-        .offer(&batch, Overflow::DropOldest)
-        .await
-        .expect("offers");
+    let batch = vec![Push::new("x"); 4];
+    let offered = cram_all(&queue, &batch).await;
     assert_eq!(
         offered,
         [accepted(1), accepted(2), evicting(3, 1), evicting(4, 2)]
@@ -156,15 +138,12 @@ pub(crate) async fn b2_a_batch_longer_than_the_queue_leaves_its_end(stage: &Stag
     assert_eq!(drain(&*queue).await, [3, 4]);
 }
 
-pub(crate) async fn b2_offer_all_splits_and_reports(stage: &Stage<'_>) {
+pub(crate) async fn b2_push_all_splits_and_reports(stage: &Stage<'_>) {
     let queue = stage.bounded(250).await;
-    let batch = vec![Offer::new("x"); 300];
-    let offered = queue
-        .offer_all(&batch, Overflow::DropOldest)
-        .await
-        .expect("offers");
-    assert_eq!(offered.len(), 300);
-    assert_eq!(offered[249], accepted(250));
-    assert_eq!(offered[250], evicting(251, 1));
+    let batch = vec![Push::new("x").with_overflow(Overflow::DropOldest); 300];
+    let pushed = queue.push_all(&batch).await.expect("pushes");
+    assert_eq!(pushed.len(), 300);
+    assert_eq!(pushed[249], accepted(250));
+    assert_eq!(pushed[250], evicting(251, 1));
     assert_eq!(drain(&*queue).await, (51..=300).collect::<Vec<u64>>());
 }

@@ -11,9 +11,9 @@ use crate::{
 pub(super) async fn producer(
     stage: &Stage<'_>,
     queue: &Arc<dyn BoundedQueue>,
-) -> JoinHandle<Offered> {
+) -> JoinHandle<Pushed> {
     let queue = queue.clone();
-    let offer = async move { queue.offer_or_wait("x", LONG).await.expect("offers") };
+    let offer = async move { queue.push_or_wait("x", LONG).await.expect("pushes") };
     stage.start(offer).await
 }
 
@@ -42,7 +42,7 @@ pub(crate) async fn b4_acks_of_a_batch_make_room_for_as_many(stage: &Stage<'_>) 
     assert_eq!(settled, [Settled::Done; 4]);
     for task in waiting {
         let offered = stage.prompt("an offer after the acks", task).await;
-        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+        assert!(matches!(offered, Pushed::Accepted(_)), "{offered:?}");
     }
     assert_eq!(drain(&*queue).await, [5, 6, 7, 8]);
 }
@@ -71,13 +71,13 @@ pub(crate) async fn b4_a_cancel_makes_room(stage: &Stage<'_>) {
     let queue = stage.bounded(3).await;
     fill(&queue, 2).await;
     let later = Push::new("x").with_due(FAR);
-    assert_eq!(put(&queue, later).await, accepted(3));
+    assert_eq!(pushed(&*queue, later).await, accepted(3));
     let waiting = [producer(stage, &queue).await, producer(stage, &queue).await];
     let gone = [Cancelled::Cancelled; 2];
     assert_eq!(cancel(&*queue, &[1, 3]).await, gone, "ready, and delayed");
     for task in waiting {
         let offered = stage.prompt("an offer after a cancel", task).await;
-        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+        assert!(matches!(offered, Pushed::Accepted(_)), "{offered:?}");
     }
     assert_eq!(drain(&*queue).await, [2, 4, 5]);
 }
@@ -106,7 +106,7 @@ pub(crate) async fn b4_a_woken_producer_that_leaves_room_wakes_the_next(stage: &
     queue.settle(&acks).await.expect("settles");
     for task in waiting {
         let offered = stage.prompt("one of four offers", task).await;
-        assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+        assert!(matches!(offered, Pushed::Accepted(_)), "{offered:?}");
     }
     assert_eq!(depth(&*queue).await, [4, 0, 0, 0]);
 }
@@ -127,7 +127,7 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
         ack(&*queue, &take_one(&*queue).await).await;
     }
     let offered = stage.prompt("the offer that was kept", second).await;
-    assert!(matches!(offered, Offered::Accepted { .. }), "{offered:?}");
+    assert!(matches!(offered, Pushed::Accepted(_)), "{offered:?}");
 }
 
 /// Two producers wait for room and are notified one after the other. The first producer's message is in the queue
@@ -135,7 +135,7 @@ pub(crate) async fn b4_a_dropped_wait_for_room_passes_its_hint_on(stage: &Stage<
 pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>) {
     let queue = stage.bounded(1).await;
     let marked = || Push::new("x").with_dedup("key", LONG);
-    put(&queue, marked()).await;
+    put(&*queue, marked()).await;
     let held = take_one(&*queue).await;
     // On several threads, either producer may be notified first.
     let mut producers = Vec::new();
@@ -143,15 +143,15 @@ pub(crate) async fn b4_a_duplicate_leaves_its_room_to_the_next(stage: &Stage<'_>
         let producer = queue.clone();
         let offer = async move {
             producer.wait_for_room(LONG).await?;
-            producer.offer_one(marked(), Overflow::Reject).await
+            producer.push_one(marked()).await
         };
         producers.push(stage.start(offer).await);
     }
     ack(&*queue, &held).await;
     for producer in producers {
         let offered = stage.prompt("each of two producers", producer).await;
-        let offered = offered.expect("offers");
-        assert!(matches!(offered, Offered::Duplicate(_)), "{offered:?}");
+        let offered = offered.expect("pushes");
+        assert!(matches!(offered, Pushed::Duplicate(_)), "{offered:?}");
     }
 }
 
@@ -159,15 +159,12 @@ pub(crate) async fn b4_an_offer_that_waits_in_vain_answers_full(stage: &Stage<'_
     let queue = stage.bounded(1).await;
     fill(&queue, 1).await;
     let producer = queue.clone();
-    let offer = async move { producer.offer_or_wait("x", ms(50)).await };
+    let offer = async move { producer.push_or_wait("x", ms(50)).await };
     let waiting = stage.start(offer).await;
     let offered = stage.within("an offer in vain", ms(50), waiting).await;
-    assert_eq!(
-        stage.in_vain(offered).unwrap_or(Offered::Full),
-        Offered::Full
-    );
-    let at_once = queue.offer_or_wait("x", ms(0)).await.expect("offers");
-    assert_eq!(at_once, Offered::Full, "no timeout, no wait");
+    assert_eq!(stage.in_vain(offered).unwrap_or(Pushed::Full), Pushed::Full);
+    let at_once = queue.push_or_wait("x", ms(0)).await.expect("pushes");
+    assert_eq!(at_once, Pushed::Full, "no timeout, no wait");
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0]);
 }
 
@@ -178,7 +175,7 @@ pub(crate) async fn b4_an_offer_reclaims_what_dead_consumers_hold(stage: &Stage<
     fill(&queue, 1).await;
     take_for(&*queue, 1, ms(10)).await;
     stage.advance(10).await;
-    let offered = queue.offer_or_wait("x", LONG).await.expect("offers");
+    let offered = queue.push_or_wait("x", LONG).await.expect("pushes");
     assert_eq!(offered, accepted(2));
 }
 
@@ -188,7 +185,7 @@ pub(crate) async fn b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all(st
         fill(&queue, 1).await;
         let held = take_one(&*queue).await;
         let producer = queue.clone();
-        let offer = async move { cut(producer.offer_or_wait("x", LONG), polls).await };
+        let offer = async move { cut(producer.push_or_wait("x", LONG), polls).await };
         let waiting = stage.start(offer).await;
         ack(&*queue, &held).await;
         let offered = stage.prompt("an offer, or its drop", waiting).await;
@@ -199,10 +196,7 @@ pub(crate) async fn b4_an_offer_dropped_at_any_await_is_in_once_or_not_at_all(st
         );
         let there = drain(&*queue).await.len();
         if let Some(offered) = offered {
-            assert!(
-                matches!(offered, Ok(Offered::Accepted { .. })),
-                "{offered:?}"
-            );
+            assert!(matches!(offered, Ok(Pushed::Accepted(_))), "{offered:?}");
             assert_eq!(there, 1, "cut after {polls} polls");
             return;
         }
@@ -217,8 +211,8 @@ pub(crate) async fn b4_blocked_producers_all_get_through(stage: &Stage<'_>) {
         let queue = queue.clone();
         producers.push(tokio::spawn(async move {
             for _ in 0..20 {
-                let offered = queue.offer_or_wait("x", LONG).await.expect("offers");
-                assert!(matches!(offered, Offered::Accepted { evicted: None, .. }));
+                let offered = queue.push_or_wait("x", LONG).await.expect("pushes");
+                assert!(matches!(offered, Pushed::Accepted(_)));
             }
         }));
     }

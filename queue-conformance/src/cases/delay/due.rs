@@ -1,67 +1,16 @@
-use std::time::Duration;
-
 use queue_core::*;
 
-use super::{now, schedule};
+use super::schedule;
 use crate::{
-    cases::lines,
+    cases::leasing::later,
     stage::{Stage, ms},
     steps::*,
 };
 
-pub(crate) async fn d1_a_delay_is_rounded_up(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    let delay = Duration::from_micros(10_001);
-    queue.schedule_one("x", delay).await.expect("is accepted");
-    stage.advance(10).await;
-    assert_eq!(take_nothing(&*queue).await, Some(ms(1)));
-}
-
-pub(crate) async fn d1_a_due_time_in_the_past_means_now(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    let now = now(&queue).await;
-    let at = |time| Due::At(Timestamp::from_millis(time));
-    queue
-        .schedule_one("future", at(now + 100))
-        .await
-        .expect("is accepted");
-    stage.advance(50).await;
-    queue
-        .schedule_one("zero", Duration::ZERO)
-        .await
-        .expect("is accepted");
-    queue
-        .schedule_one("past", at(now + 20))
-        .await
-        .expect("is accepted");
-    queue
-        .schedule_one("long past", at(0))
-        .await
-        .expect("is accepted");
-    let due = stage.ordered(drain(&*queue).await);
-    assert_eq!(due, [3, 4, 5], "all due now, by id");
-    assert_eq!(take_nothing(&*queue).await, Some(ms(50)));
-    stage.advance(50).await;
-    assert_eq!(drain(&*queue).await, [2]);
-}
-
-pub(crate) async fn d1_a_second_due_time_is_refused(stage: &Stage<'_>) {
-    let queue = stage.delay().await;
-    for second in [Due::After(ms(20)), Due::After(ms(0))] {
-        let push = Push::new("x").with_due(second);
-        let batch = [Scheduled::new("good", ms(0)), Scheduled::new(push, ms(10))];
-        refused(queue.schedule(&batch).await, "with_due");
-    }
-    assert_eq!(depth(&*queue).await, [0; 4]);
-    schedule(&queue, 0).await;
-    assert_eq!(drain(&*queue).await, [1], "no id was used up");
-}
-
 pub(crate) async fn d2_due_messages_come_by_due_time_then_id(stage: &Stage<'_>) {
     let queue = stage.delay().await;
     let delays = [30, 10, 20, 10, 30, 0, 20, 10];
-    let batch = delays.map(|delay| Scheduled::new("x", ms(delay)));
-    queue.schedule(&batch).await.expect("is accepted");
+    queue.push(&delays.map(later)).await.expect("is accepted");
     stage.advance(20).await;
     assert_eq!(ids(&take(&*queue, 4).await), [6, 2, 4, 8]);
     stage.advance(10).await;
@@ -120,9 +69,10 @@ pub(crate) async fn d2_a_revived_message_is_due_now(stage: &Stage<'_>) {
 
 pub(crate) async fn d2_one_call_takes_back_128_before_it_hands_out(stage: &Stage<'_>) {
     let queue = stage.delay().await;
-    let batch = vec![Scheduled::new("x", ms(0)); 100];
-    queue.schedule(&batch).await.expect("is accepted");
-    queue.schedule(&batch).await.expect("is accepted");
+    for _ in 0..2 {
+        let batch = vec![Push::new("x"); 100];
+        queue.push(&batch).await.expect("is accepted");
+    }
     take_for(&*queue, 100, ms(20)).await;
     take_for(&*queue, 100, ms(10)).await;
     stage.advance(20).await;
@@ -160,33 +110,67 @@ pub(crate) async fn d2_the_oldest_is_ready_since_its_due_time(stage: &Stage<'_>)
     assert_eq!(oldest().await, Some(ms(7)), "so does an expiry");
 }
 
-pub(crate) async fn d3_equal_bodies_are_different_messages(stage: &Stage<'_>) {
+pub(crate) async fn d5_next_due_is_the_first_undelivered(stage: &Stage<'_>) {
     let queue = stage.delay().await;
-    let same = [Scheduled::new("same", ms(0)), Scheduled::new("same", ms(0))];
-    let pushed = queue.schedule(&same).await.expect("is accepted");
-    assert_eq!(pushed, [Pushed::Accepted(id(1)), Pushed::Accepted(id(2))]);
-    let cancelled = queue.cancel_one(id(1)).await.expect("cancels");
-    assert_eq!(cancelled, Cancelled::Cancelled);
-    assert_eq!(drain(&*queue).await, [2], "the other is still there");
+    let next = async || queue.next_due().await.expect("answers");
+    assert_eq!(next().await, None);
+    schedule(&queue, 200).await;
+    schedule(&queue, 100).await;
+    assert_eq!(next().await, Some(ms(100)));
+    stage.advance(100).await;
+    assert_eq!(next().await, Some(ms(0)));
+    stage.advance(10).await;
+    assert_eq!(next().await, Some(ms(0)), "due already");
+    take_for(&*queue, 1, ms(50)).await;
+    assert_eq!(next().await, Some(ms(90)), "a leased one is not waited for");
+    stage.advance(50).await;
+    assert_eq!(next().await, Some(ms(0)), "until its lease has expired");
+    drain(&*queue).await;
+    assert_eq!(cancel(&*queue, &[1]).await, [Cancelled::Cancelled]);
+    assert_eq!(next().await, None);
 }
 
-pub(crate) async fn d3_schedule_all_splits(stage: &Stage<'_>) {
+pub(crate) async fn l17_next_due_tells_of_no_end(stage: &Stage<'_>) {
     let queue = stage.delay().await;
-    let batch = vec![Scheduled::new("x", ms(0)); 300];
-    let scheduled = queue.schedule_all(&batch).await.expect("is accepted").len();
-    assert_eq!(scheduled, 300);
-    let drained = stage.ordered(drain(&*queue).await);
-    assert_eq!(drained, (1..=300).collect::<Vec<u64>>());
+    let next_due = async || queue.next_due().await.expect("answers");
+    put(&*queue, dropped_after(100).with_due(ms(10))).await;
+    let moved = reschedule(&*queue, &[1], ms(200)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    schedule(&queue, 400).await;
+    assert_eq!(next_due().await, Some(ms(200)));
+    stage.advance(99).await;
+    assert_eq!(next_due().await, Some(ms(101)));
+    stage.advance(1).await;
+    assert_eq!(next_due().await, Some(ms(300)), "the first has ended");
 }
 
-pub(crate) async fn limits_a_due_time_has_an_end(stage: &Stage<'_>) {
-    lines::limits_a_due_time_has_an_end(stage).await;
+pub(crate) async fn d4_a_message_that_is_due_is_moved_too(stage: &Stage<'_>) {
     let queue = stage.delay().await;
-    let over = Due::After(limits::MAX_DELAY + ms(1));
-    refused(queue.reschedule(id(1), over).await, "2^47");
-    let over = Due::At(Timestamp::from_millis(limits::MAX_TIME));
-    refused(queue.reschedule(id(1), over).await, "253402300800000");
-    let micros = Due::At(Timestamp::from_millis(MICROS));
-    refused(queue.reschedule(id(1), micros).await, "microseconds");
-    assert_eq!(depth(&*queue).await, [0, 2, 0, 0]);
+    schedule(&queue, 0).await;
+    schedule(&queue, 0).await;
+    let moved = reschedule(&*queue, &[1], ms(60)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    assert_eq!(depth(&*queue).await, [1, 1, 0, 0]);
+    let held = take_one(&*queue).await;
+    assert_eq!(held.id(), id(2));
+    settle_live(&*queue, Settlement::release(held.receipt)).await;
+    let moved = reschedule(&*queue, &[2], ms(30)).await;
+    assert_eq!(moved, [Rescheduled::Moved], "released");
+    for number in [2, 1] {
+        stage.advance(29).await;
+        take_nothing(&*queue).await;
+        stage.advance(1).await;
+        assert_eq!(drain(&*queue).await, [number]);
+    }
+}
+
+pub(crate) async fn d1_a_message_without_a_due_time_is_due_now(stage: &Stage<'_>) {
+    let queue = stage.delay().await;
+    for delay in [10, 30] {
+        schedule(&queue, delay).await;
+    }
+    stage.advance(20).await;
+    put(&*queue, "x").await;
+    stage.advance(10).await;
+    assert_eq!(drain(&*queue).await, [1, 3, 2]);
 }

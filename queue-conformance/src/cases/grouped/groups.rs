@@ -168,14 +168,19 @@ pub(crate) async fn operators_groups_are_shown_with_who_holds_them(stage: &Stage
 
 pub(crate) async fn limits_keys_and_places_have_a_range(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
-    let pushed = |key: Vec<u8>| queue.push_keyed_one("x", key);
-    refused(pushed(Vec::new()).await, "of 0 bytes");
-    refused(pushed(vec![7; 257]).await, "of 257 bytes");
-    let whole = [Keyed::new("x", "a"), Keyed::new("y", "")];
-    refused(queue.push_keyed(&whole).await, "of 0 bytes");
+    let of = |key: Vec<u8>| Push::new("x").with_group(key);
+    refused(queue.push_one(of(Vec::new())).await, "of 0 bytes");
+    refused(queue.push_one(of(vec![7; 257])).await, "of 257 bytes");
+    let whole = [
+        Push::new("x").with_group("a"),
+        Push::new("y").with_group(""),
+    ];
+    refused(queue.push(&whole).await, "of 0 bytes");
     for key in [vec![7; 256], vec![0], vec![255, 0, 255]] {
-        pushed(key.clone()).await.expect("is accepted");
-        pushed(key).await.expect("is accepted");
+        queue
+            .push(&[of(key.clone()), of(key)])
+            .await
+            .expect("is accepted");
     }
     let mut held = Vec::new();
     for _ in 0..3 {
@@ -219,12 +224,9 @@ pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>)
     let queue = stage.grouped_with(GroupedConfig::loose(1)).await;
     for length in [1, 2, 10, limits::MAX_KEY] {
         let key = vec![b'k'; length];
-        let pushed = queue
-            .push_keyed_one("m", key.clone())
-            .await
-            .expect("pushes");
+        let first = put(&*queue, Push::new("m").with_group(key.clone())).await;
         let leased = take_one(&*queue).await;
-        let found = queue.find_one(pushed.id()).await.expect("finds");
+        let found = queue.find_one(first).await.expect("finds");
         let Found::Present {
             standing: Standing::Leased { .. },
             ..
@@ -234,12 +236,12 @@ pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>)
         };
         let retry = Settlement::retry_because(leased.receipt, ms(3_600_000), "no paper");
         settle_live(&*queue, retry).await;
-        let found = queue.find_one(pushed.id()).await.expect("finds");
+        let found = queue.find_one(first).await.expect("finds");
         let Found::Present { failure, .. } = found else {
             panic!("{found:?}")
         };
         assert_eq!(failure.as_deref(), Some("no paper"));
-        let other = queue.push_keyed_one("m", key).await.expect("pushes").id();
+        let other = put(&*queue, Push::new("m").with_group(key)).await;
         settle_live(
             &*queue,
             Settlement::bury(take_one(&*queue).await.receipt, "dead"),
@@ -248,7 +250,7 @@ pub(crate) async fn l18_messages_are_found_whatever_their_key(stage: &Stage<'_>)
         let found = queue.find_one(other).await.expect("finds");
         assert!(matches!(found, Found::Dead { .. }), "{found:?}");
         assert_eq!(
-            queue.cancel_one(pushed.id()).await.expect("cancels"),
+            queue.cancel_one(first).await.expect("cancels"),
             Cancelled::Cancelled
         );
     }
@@ -258,10 +260,7 @@ pub(crate) async fn l13_a_dead_letter_keeps_its_group(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     push(&*queue, &["b", "a"]).await;
     let odd = Bytes::from_static(b"\xff\0");
-    queue
-        .push_keyed_one("m", odd.clone())
-        .await
-        .expect("pushes");
+    put(&*queue, Push::new("m").with_group(odd.clone())).await;
     for _ in 0..3 {
         let held = take_one(&*queue).await;
         settle_live(&*queue, Settlement::retry(held.receipt, ms(0))).await;

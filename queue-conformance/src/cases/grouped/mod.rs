@@ -30,11 +30,9 @@ fn sorted(mut deliveries: Vec<Delivery>) -> Vec<Delivery> {
 
 /// Pushes a message to each of these groups, in one batch.
 async fn push(queue: &dyn GroupedQueue, keys: &[&str]) {
-    let batch: Vec<Keyed> = keys
-        .iter()
-        .map(|key| Keyed::new("x", key.to_string()))
-        .collect();
-    queue.push_keyed(&batch).await.expect("is accepted");
+    let of = |key: &&str| Push::new("x").with_group(key.to_string());
+    let batch: Vec<Push> = keys.iter().map(of).collect();
+    queue.push(&batch).await.expect("is accepted");
 }
 
 /// Leases one message for each number, and acks it.

@@ -86,7 +86,7 @@ pub(crate) async fn g2_a_message_that_ends_lets_the_next_go(stage: &Stage<'_>) {
 pub(crate) async fn g2_an_outdated_message_lets_the_next_go(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     for push in [dropped_after(30), buried_after(30), Push::new("x")] {
-        queue.push_keyed_one(push, "a").await.expect("is accepted");
+        put(&*queue, push.with_group("a")).await;
     }
     let held = take_one(&*queue).await;
     settle_live(&*queue, Settlement::retry(held.receipt, ms(1_000_000))).await;
@@ -109,7 +109,7 @@ pub(crate) async fn g2_in_loose_order_a_retry_holds_up_no_other(stage: &Stage<'_
 pub(crate) async fn g2_a_delayed_push_joins_when_it_is_due(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
     let later = Push::new("x").with_due(ms(20));
-    queue.push_keyed_one(later, "a").await.expect("is accepted");
+    put(&*queue, later.with_group("a")).await;
     push(&*queue, &["a", "a"]).await;
     assert_eq!(next(&*queue, 1).await, [2], "it holds up no other");
     stage.advance(20).await;
@@ -118,8 +118,76 @@ pub(crate) async fn g2_a_delayed_push_joins_when_it_is_due(stage: &Stage<'_>) {
 
 pub(crate) async fn g2_a_batch_keeps_its_inner_order(stage: &Stage<'_>) {
     let queue = stage.grouped().await;
-    let batch = vec![Keyed::new("x", "a"); 300];
-    let pushed = queue.push_keyed_all(&batch).await.expect("is accepted");
-    assert_eq!(pushed.len(), 300);
+    let batch = vec![Push::new("x").with_group("a"); 300];
+    queue.push_all(&batch).await.expect("is accepted");
     assert_eq!(drain(&*queue).await, (1..=300).collect::<Vec<u64>>());
+}
+
+pub(crate) async fn g2_a_rescheduled_retry_keeps_its_place_and_goes_first(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    push(&*queue, &["a", "a"]).await;
+    let held = take_one(&*queue).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, ms(50))).await;
+    let moved = reschedule(&*queue, &[1], ms(90)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    stage.advance(89).await;
+    let next = take_nothing(&*queue).await;
+    assert_eq!(next, Some(ms(1)), "no other of its group");
+    let moved = reschedule(&*queue, &[1], ms(0)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    let again = take_one(&*queue).await;
+    assert_eq!((again.id(), again.attempt), (id(1), 2));
+    take_nothing(&*queue).await;
+    ack(&*queue, &again).await;
+    assert_eq!(drain(&*queue).await, [2]);
+}
+
+pub(crate) async fn g2_a_rescheduled_push_joins_when_it_is_due(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    put(&*queue, Push::new("x").with_group("a").with_due(FAR)).await;
+    push(&*queue, &["a", "a"]).await;
+    let held = take_one(&*queue).await;
+    let moved = reschedule(&*queue, &[1], ms(0)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    take_nothing(&*queue).await;
+    ack(&*queue, &held).await;
+    assert_eq!(drain(&*queue).await, [3, 1], "at the tail of its group");
+}
+
+pub(crate) async fn b7_a_replacement_lets_the_next_go(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    let of_a = || keyed("x").with_group("a");
+    put(&*queue, of_a()).await;
+    push(&*queue, &["a"]).await;
+    let held = take_one(&*queue).await;
+    settle_live(&*queue, Settlement::retry(held.receipt, FAR)).await;
+    take_nothing(&*queue).await;
+    assert_eq!(pushed(&*queue, of_a()).await, replacing(3, 1));
+    assert_eq!(drain(&*queue).await, [2, 3], "the place was free");
+}
+
+pub(crate) async fn b7_a_key_replaces_a_message_of_another_group(stage: &Stage<'_>) {
+    let queue = stage.grouped().await;
+    put(&*queue, keyed("x").with_group("a")).await;
+    let other = keyed("x").with_group("b");
+    assert_eq!(pushed(&*queue, other).await, replacing(2, 1));
+    let peeked = peek(&*queue, Place::Ready).await;
+    assert_eq!(peeked[0].group.as_deref(), Some(&b"b"[..]));
+    assert_eq!(drain(&*queue).await, [2]);
+}
+
+pub(crate) async fn g2_a_message_without_a_group_is_in_that_of_its_partition_key(
+    stage: &Stage<'_>,
+) {
+    let queue = stage.grouped().await;
+    put(
+        &*queue,
+        Push::new("x").with_header(Push::PARTITION_KEY, "a"),
+    )
+    .await;
+    put(&*queue, "x").await;
+    let groups = peek(&*queue, Place::Ready).await.into_iter();
+    let mut groups: Vec<Option<Bytes>> = groups.map(|one| one.group).collect();
+    groups.sort_unstable();
+    assert_eq!(groups, ["-", "a"].map(|key| Some(key.into())));
 }

@@ -143,8 +143,7 @@ pub(crate) async fn g2_a_death_parks_its_group(stage: &Stage<'_>) {
     let queue = stage.grouped_with(config).await;
     for way in WAYS {
         if way == "end" {
-            let first = Keyed::new(buried_after(20), way);
-            queue.push_keyed(&[first]).await.expect("is accepted");
+            put(&*queue, buried_after(20).with_group(way)).await;
             push(&*queue, &[way]).await;
             continue;
         }

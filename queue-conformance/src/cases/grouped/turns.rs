@@ -70,10 +70,10 @@ fn keys_by_bytes() -> Vec<Vec<u8>> {
 pub(crate) async fn g3_equal_turns_go_by_the_bytes_of_keys(stage: &Stage<'_>) {
     const ROUNDS: usize = 3;
     let keys = keys_by_bytes();
-    let batch: Vec<Keyed> = keys
+    let batch: Vec<Push> = keys
         .iter()
         .rev()
-        .flat_map(|key| vec![Keyed::new("x", key.clone()); ROUNDS])
+        .flat_map(|key| vec![Push::new("x").with_group(key.clone()); ROUNDS])
         .collect();
     // The messages of the first key were pushed last.
     let count_of = keys.len() as u64;
@@ -83,13 +83,13 @@ pub(crate) async fn g3_equal_turns_go_by_the_bytes_of_keys(stage: &Stage<'_>) {
         .collect();
 
     let queue = stage.grouped_with(GroupedConfig::loose(9)).await;
-    queue.push_keyed(&batch).await.expect("is accepted");
+    queue.push(&batch).await.expect("is accepted");
     let held = take(&*queue, batch.len()).await;
     assert_eq!(ids(&held), expected, "in one call");
 
     let strict = GroupedConfig::default();
     let queue = stage.try_grouped("strict", &strict).await.expect("opens");
-    queue.push_keyed(&batch).await.expect("is accepted");
+    queue.push(&batch).await.expect("is accepted");
     let (mut acks, mut delivered) = (Vec::new(), Vec::new());
     for _ in 0..batch.len() {
         let turn = queue.settle_and_lease(&acks, count(1), LONG, None).await;
@@ -124,8 +124,8 @@ pub(crate) async fn g3_a_new_group_neither_waits_nor_catches_up(stage: &Stage<'_
 pub(crate) async fn g3_a_busy_group_delays_no_quiet_one(stage: &Stage<'_>) {
     const BUSY: usize = 20_000;
     let queue = stage.grouped_with(GroupedConfig::loose(50)).await;
-    let busy = vec![Keyed::new("x", "busy"); BUSY];
-    queue.push_keyed_all(&busy).await.expect("is accepted");
+    let busy = vec![Push::new("x").with_group("busy"); BUSY];
+    queue.push_all(&busy).await.expect("is accepted");
     for tenant in 0..100 {
         push(&*queue, &[&*format!("quiet-{tenant}"); 10]).await;
     }

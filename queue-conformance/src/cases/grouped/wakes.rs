@@ -106,8 +106,8 @@ async fn prepare(queue: &dyn GroupedQueue, before: Before) -> Option<Delivery> {
             return None;
         }
         Before::EndsSoon(ends) => {
-            let first = Keyed::new(ends(SOON.as_millis() as u64), "a");
-            queue.push_keyed(&[first]).await.expect("is accepted");
+            let first = ends(SOON.as_millis() as u64);
+            put(queue, first.with_group("a")).await;
             push(queue, &["a"]).await;
         }
         _ => push(queue, &["a", "a"]).await,
@@ -152,8 +152,7 @@ async fn act(queue: &dyn GroupedQueue, way: &str, held: Option<Delivery>) {
                 "push" => push(queue, &["a"]).await,
                 "push-due-soon" => {
                     let later = Push::new("x").with_due(Due::After(SOON));
-                    let pushed = queue.push_keyed_one(later, "a").await;
-                    pushed.map(drop).expect("is accepted");
+                    put(queue, later.with_group("a")).await;
                 }
                 "extend-to-soon" => extend(queue, held(), SOON).await,
                 "cancel" => assert_eq!(cancel(queue, &[1]).await, [Cancelled::Cancelled]),

@@ -261,3 +261,21 @@ async fn are_shown_by_id(queue: &LeasingQueue, mut held: Vec<Receipt>, lengths: 
         assert!(shown.eq(expected), "{length} to a page");
     }
 }
+
+pub(crate) async fn f2_push_all_splits_and_keeps_the_order(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    assert_eq!(queue.push_all(&[]).await.expect("pushes"), []);
+    let body = |number: u64| Push::new(format!("m{number}"));
+    let pushes: Vec<Push> = (1..=300).map(body).collect();
+    let pushed = queue.push_all(&pushes).await.expect("pushes");
+    let expected: Vec<Pushed> = (1..=300).map(accepted).collect();
+    assert_eq!(pushed, expected);
+    let drained = stage.ordered(drain(&*queue).await);
+    assert_eq!(drained, (1..=300).collect::<Vec<u64>>());
+    let big = vec![Push::new(vec![0; limits::DEFAULT_MAX_BODY]); 9];
+    assert_eq!(
+        queue.push_all(&big).await.expect("pushes").len(),
+        9,
+        "past 8 MiB, too"
+    );
+}

@@ -78,7 +78,7 @@ pub(crate) async fn l15_an_id_that_no_message_had_is_told_apart(stage: &Stage<'_
     assert_eq!(cancel(&*queue, &[0, 1]).await, [NeverWas; 2], "none yet");
     let marked = || Push::new("x").with_dedup("key", LONG);
     queue.put(marked()).await;
-    queue.put(marked()).await;
+    assert_eq!(queue.pushed(marked()).await, duplicate(1));
     let made_up = [0, 2, 1 << 53, (1 << 53) + 1, u64::MAX];
     let cancelled = cancel(&*queue, &made_up).await;
     assert_eq!(cancelled, [NeverWas; 5], "a duplicate has no id of its own");
@@ -106,8 +106,8 @@ pub(crate) async fn l15_a_dedup_mark_outlives_a_cancelled_message(stage: &Stage<
     queue.put_due(marked("delayed"), FAR).await;
     assert_eq!(cancel(&*queue, &[1, 2]).await, [Gone; 2]);
     for (number, key) in (1..).zip(["ready", "delayed"]) {
-        let again = queue.put(marked(key)).await;
-        assert_eq!(again, Pushed::Duplicate(id(number)));
+        let again = queue.pushed(marked(key)).await;
+        assert_eq!(again, duplicate(number));
     }
     let counters = queue.counters().await.expect("counters");
     assert_eq!((counters.accepted, counters.dedup_marks), (2, 2));

@@ -19,14 +19,14 @@ fn marked_for(key: &'static str, window: Duration) -> Push {
 
 pub(crate) async fn l9_a_repeat_within_the_window_changes_nothing(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    let pushed = queue.put(marked_for("a", LONG)).await;
-    assert_eq!(pushed, Pushed::Accepted(id(1)));
-    let pushed = queue.put(marked_for("a", LONG)).await;
-    assert_eq!(pushed, Pushed::Duplicate(id(1)));
-    let pushed = queue.put(marked_for("b", LONG)).await;
-    assert_eq!(pushed, Pushed::Accepted(id(2)), "no id was used");
-    let pushed = queue.put("body of a").await;
-    assert_eq!(pushed, Pushed::Accepted(id(3)), "the body is no key");
+    let pushed = queue.pushed(marked_for("a", LONG)).await;
+    assert_eq!(pushed, accepted(1));
+    let pushed = queue.pushed(marked_for("a", LONG)).await;
+    assert_eq!(pushed, duplicate(1));
+    let pushed = queue.pushed(marked_for("b", LONG)).await;
+    assert_eq!(pushed, accepted(2), "no id was used");
+    let pushed = queue.pushed("body of a").await;
+    assert_eq!(pushed, accepted(3), "the body is no key");
     let counters = queue.counters().await.expect("counters");
     assert_eq!((counters.accepted, counters.dedup_marks), (3, 2));
     assert_eq!(stage.ordered(drain(&*queue).await), [1, 2, 3]);
@@ -55,14 +55,14 @@ pub(crate) async fn l9_the_mark_lives_for_exactly_the_window(stage: &Stage<'_>) 
     let queue = stage.leasing().await;
     queue.put(marked("a", 1_000)).await;
     stage.advance(999).await;
-    let pushed = queue.put(marked("a", 1_000)).await;
-    assert_eq!(pushed, Pushed::Duplicate(id(1)));
+    let pushed = queue.pushed(marked("a", 1_000)).await;
+    assert_eq!(pushed, duplicate(1));
     stage.advance(1).await;
-    let pushed = queue.put(marked("a", 1_000)).await;
-    assert_eq!(pushed, Pushed::Accepted(id(2)), "at its end");
+    let pushed = queue.pushed(marked("a", 1_000)).await;
+    assert_eq!(pushed, accepted(2), "at its end");
     stage.advance(999).await;
-    let pushed = queue.put(marked("a", 1_000)).await;
-    assert_eq!(pushed, Pushed::Duplicate(id(2)), "a new mark");
+    let pushed = queue.pushed(marked("a", 1_000)).await;
+    assert_eq!(pushed, duplicate(2), "a new mark");
 }
 
 pub(crate) async fn l9_a_mark_is_over_before_anybody_clears_it_away(stage: &Stage<'_>) {
@@ -72,13 +72,9 @@ pub(crate) async fn l9_a_mark_is_over_before_anybody_clears_it_away(stage: &Stag
         queue.put(marked(number)).await;
     }
     stage.advance(100).await;
-    for (number, accepted) in [599, 0, 300].into_iter().zip(601..) {
-        let pushed = queue.put(marked(number)).await;
-        assert_eq!(
-            pushed,
-            Pushed::Accepted(id(accepted)),
-            "the mark of {number}"
-        );
+    for (number, message) in [599, 0, 300].into_iter().zip(601..) {
+        let pushed = queue.pushed(marked(number)).await;
+        assert_eq!(pushed, accepted(message), "the mark of {number}");
     }
 }
 
@@ -86,10 +82,10 @@ pub(crate) async fn l9_a_duplicate_does_not_extend_the_mark(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put(marked("a", 1_000)).await;
     stage.advance(600).await;
-    let pushed = queue.put(marked("a", 50_000)).await;
-    assert_eq!(pushed, Pushed::Duplicate(id(1)));
+    let pushed = queue.pushed(marked("a", 50_000)).await;
+    assert_eq!(pushed, duplicate(1));
     stage.advance(400).await;
-    assert_eq!(queue.put(marked("a", 1)).await, Pushed::Accepted(id(2)));
+    assert_eq!(queue.pushed(marked("a", 1)).await, accepted(2));
 }
 
 pub(crate) async fn l9_the_mark_outlives_the_message(stage: &Stage<'_>) {
@@ -106,8 +102,8 @@ pub(crate) async fn l9_the_mark_outlives_the_message(stage: &Stage<'_>) {
     take_one(&*queue).await;
     stage.advance(999).await;
     for (number, key) in (1..).zip(["acked", "dead", "discarded", "purged", "leased"]) {
-        let pushed = queue.put(marked(key, 1_000)).await;
-        assert_eq!(pushed, Pushed::Duplicate(id(number)), "{key}");
+        let pushed = queue.pushed(marked(key, 1_000)).await;
+        assert_eq!(pushed, duplicate(number), "{key}");
     }
     let counters = queue.counters().await.expect("counters");
     assert_eq!((counters.accepted, counters.dedup_marks), (5, 5));
@@ -118,14 +114,14 @@ pub(crate) async fn l9_keys_are_bytes_and_belong_to_their_queue(stage: &Stage<'_
     let keys: [&'static [u8]; 6] = [b"a", b"A", b"a\0", b"\0a", b"\xff\xfe", &[b'k'; 256]];
     for (number, key) in (1..).zip(keys) {
         let push = || Push::new("x").with_dedup(key, LONG);
-        let pushed = queue.put(push()).await;
-        assert_eq!(pushed, Pushed::Accepted(id(number)), "{key:?}");
-        let pushed = queue.put(push()).await;
-        assert_eq!(pushed, Pushed::Duplicate(id(number)), "{key:?}");
+        let pushed = queue.pushed(push()).await;
+        assert_eq!(pushed, accepted(number), "{key:?}");
+        let pushed = queue.pushed(push()).await;
+        assert_eq!(pushed, duplicate(number), "{key:?}");
     }
     let other = stage.leasing_named("other", |_| {}).await;
-    let pushed = other.put(marked_for("a", LONG)).await;
-    assert_eq!(pushed, Pushed::Accepted(id(1)));
+    let pushed = other.pushed(marked_for("a", LONG)).await;
+    assert_eq!(pushed, accepted(1));
 }
 
 pub(crate) async fn l9_a_refused_push_leaves_no_mark(stage: &Stage<'_>) {
@@ -133,7 +129,7 @@ pub(crate) async fn l9_a_refused_push_leaves_no_mark(stage: &Stage<'_>) {
     let batch = [marked("a", 1_000), Push::new(vec![0; 21])];
     refused(queue.try_put(&batch).await, "21 bytes");
     assert_eq!(queue.counters().await.expect("counters").dedup_marks, 0);
-    assert_eq!(queue.put(marked("a", 1_000)).await, Pushed::Accepted(id(1)));
+    assert_eq!(queue.pushed(marked("a", 1_000)).await, accepted(1));
 }
 
 pub(crate) async fn l9_expired_marks_are_cleared_away(stage: &Stage<'_>) {
@@ -173,7 +169,7 @@ pub(crate) async fn l9_of_concurrent_pushes_of_a_key_one_is_accepted(stage: &Sta
         producers.push(tokio::spawn(async move {
             let mut pushed = Vec::new();
             for key in ["a", "b", "c", "d", "e"] {
-                pushed.push(queue.put(marked(key, 3_600_000)).await);
+                pushed.push(queue.pushed(marked(key, 3_600_000)).await);
                 tokio::task::yield_now().await;
             }
             pushed

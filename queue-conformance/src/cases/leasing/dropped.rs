@@ -80,7 +80,9 @@ pub(crate) async fn l8_a_dropped_wait_passes_its_hint_on(stage: &Stage<'_>) {
     for task in tasks {
         task.abort();
         if let Ok(Ok(Some(delivery))) = task.await {
-            settle_live(&*queue, Settlement::release(delivery.receipt)).await;
+            // On a slow machine the lease is over by now, and the message comes back without it.
+            let settled = settle(&*queue, Settlement::release(delivery.receipt)).await;
+            assert_ne!(settled, Settled::Dead);
         }
     }
     let delivery = stage.prompt("the receive that was kept", last).await;
@@ -93,7 +95,7 @@ pub(crate) async fn l8_a_dropped_push_can_be_repeated_with_its_dedup_key(stage: 
         let push = Push::new("x").with_dedup(polls.to_be_bytes().to_vec(), LONG);
         let batch = [push.clone(), push.clone()];
         let done = cut(queue.try_put(&batch), polls).await.is_some();
-        queue.put(push).await;
+        queue.try_put(&[push]).await.expect("pushes");
         let drained = drain(&*queue).await;
         assert_eq!(drained.len(), 1, "cut after {polls} polls: {drained:?}");
         if done {

@@ -56,7 +56,7 @@ pub(crate) async fn l4_a_stale_receipt_changes_nothing(stage: &Stage<'_>) {
 pub(crate) async fn l4_a_receipt_is_stale_from_its_deadline_on(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     for settlement in 0..5 {
-        let id = queue.put("x").await.id();
+        let id = queue.put("x").await;
         let delivery = take_one_for(&*queue, ms(100)).await;
         stage.advance(99).await;
         let in_time = every_settlement(delivery.receipt, ms(7))[settlement].clone();
@@ -67,7 +67,7 @@ pub(crate) async fn l4_a_receipt_is_stale_from_its_deadline_on(stage: &Stage<'_>
             ack(&*queue, &delivery).await;
         }
 
-        let next = queue.put("x").await.id();
+        let next = queue.put("x").await;
         assert!(next > id);
         let delivery = take_one_for(&*queue, ms(100)).await;
         stage.advance(100).await;

@@ -65,7 +65,7 @@ async fn ack_with(queue: &dyn Leasing, receipt: Receipt, kept: KeptResult) -> Se
 
 pub(crate) async fn l18_a_message_is_found_in_each_place(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
-    let ready = queue.put("ready").await.id();
+    let ready = queue.put("ready").await;
     assert_eq!(present(&*queue, ready).await, (0, Standing::Ready));
     let answer = queue
         .settle_and_lease(&[], count(1), LONG, Holder::new("mailer").ok())

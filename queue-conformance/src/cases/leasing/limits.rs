@@ -203,11 +203,43 @@ pub(crate) async fn limits_dedup_keys_and_windows_have_limits(stage: &Stage<'_>)
     refused(queue.try_put(&unique(Duration::ZERO)).await, "of 0 ms");
     let over = MAX_DELAY + ms(1);
     refused(queue.try_put(&unique(over)).await, "of 140737488355329 ms");
-    let longest = queue
-        .put(unique(MAX_DELAY).into_iter().next().unwrap())
-        .await;
-    let again = queue.try_put(&unique(MAX_DELAY)).await.expect("2^47 ms");
-    assert_eq!(again, [Pushed::Duplicate(longest.id())]);
+    for expected in [accepted(2), duplicate(2)] {
+        let pushed = queue.try_put(&unique(MAX_DELAY)).await;
+        assert_eq!(pushed.expect("2^47 ms"), [expected]);
+    }
+}
+
+pub(crate) async fn limits_an_option_of_another_kind_is_refused(stage: &Stage<'_>) {
+    let queue = stage.leasing().await;
+    let options = [
+        (
+            QueueKind::Priority,
+            Push::new("x").with_priority(0),
+            "a priority",
+        ),
+        (
+            QueueKind::Grouped,
+            Push::new("x").with_group("a"),
+            "a group",
+        ),
+        (
+            QueueKind::Bounded,
+            Push::new("x").with_overflow(Overflow::DropOldest),
+            "an overflow policy",
+        ),
+    ];
+    for (owner, push, option) in options {
+        if owner != stage.kind() {
+            let batch = [Push::new("good").with_dedup("key", LONG), push];
+            let names = [option, stage.kind().as_str(), owner.as_str()];
+            refused_as(ErrorKind::Invalid, queue.push(&batch).await, &names);
+        }
+    }
+    assert_eq!(
+        queue.counters().await.expect("counters"),
+        Counters::default()
+    );
+    assert_eq!(queue.pushed("x").await, accepted(1), "no id was used up");
 }
 
 pub(crate) async fn limits_a_time_to_live_is_1_ms_to_2_to_the_47(stage: &Stage<'_>) {

@@ -94,8 +94,8 @@ pub(crate) async fn operators_purge_leaves_leases_dead_letters_and_marks(stage: 
     let counters = queue.counters().await.expect("counters");
     assert_eq!((counters.purged, counters.dedup_marks), (3, 1));
     assert_eq!(depth(&*queue).await, [0, 0, 1, 1]);
-    let again = queue.put(Push::new("x").with_dedup("key", LONG)).await;
-    assert_eq!(again, Pushed::Duplicate(id(1)));
+    let again = queue.pushed(Push::new("x").with_dedup("key", LONG)).await;
+    assert_eq!(again, duplicate(1));
     ack(&*queue, &leased).await;
 }
 

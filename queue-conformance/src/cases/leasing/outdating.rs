@@ -203,8 +203,8 @@ pub(crate) async fn l17_neither_a_return_nor_a_repeat_moves_the_end(stage: &Stag
         settle_live(&*queue, way(held.receipt)).await;
         stage.advance(10).await;
     }
-    let again = queue.put(marked(5_000)).await;
-    assert_eq!(again, Pushed::Duplicate(id(1)));
+    let again = queue.pushed(marked(5_000)).await;
+    assert_eq!(again, duplicate(1));
     stage.advance(369).await;
     assert_eq!(depth(&*queue).await, [1, 0, 0, 0], "1 ms before");
     stage.advance(1).await;
@@ -238,14 +238,14 @@ pub(crate) async fn l17_an_end_frees_a_unique_key_and_no_other(stage: &Stage<'_>
 pub(crate) async fn l17_handles_that_push_no_time_to_live_end_too(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let unique = || dropped_after(100).with_unique("key", LONG);
-    assert_eq!(queue.put(unique()).await, Pushed::Accepted(id(1)));
+    assert_eq!(queue.pushed(unique()).await, accepted(1));
     stage.advance(100).await;
     // Each call is the first one of its handle.
     assert_eq!(take_nothing(&*stage.leasing().await).await, None);
-    assert_eq!(queue.put(unique()).await, Pushed::Accepted(id(2)));
+    assert_eq!(queue.pushed(unique()).await, accepted(2));
     stage.advance(100).await;
-    assert_eq!(stage.leasing().await.put("x").await.id(), id(3));
-    assert_eq!(queue.put(unique()).await, Pushed::Accepted(id(4)));
+    assert_eq!(stage.leasing().await.put("x").await, id(3));
+    assert_eq!(queue.pushed(unique()).await, accepted(4));
     stage.advance(100).await;
     assert_eq!(depth(&*stage.leasing().await).await, [1, 0, 0, 0]);
     assert_eq!(ended(&*stage.leasing().await).await, (3, 0));

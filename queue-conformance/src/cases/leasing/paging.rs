@@ -44,8 +44,8 @@ pub(crate) async fn l16_pages_leave_out_what_was_cancelled(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     queue.put_numbered(300).await;
     for _ in 0..3 {
-        let batch = vec![Push::new("x"); 100];
-        queue.put_all_due(&batch, FAR.into()).await;
+        let batch = vec![Push::new("x").with_due(FAR); 100];
+        queue.try_put(&batch).await.expect("is accepted");
     }
     // The first and the last message of both places, and many between.
     let (gone, rest): (Vec<u64>, Vec<u64>) =

@@ -107,11 +107,10 @@ pub(crate) async fn l7_a_turn_that_settles_nothing_reclaims_once(stage: &Stage<'
 pub(crate) async fn l7_settle_and_extend_reclaim(stage: &Stage<'_>) {
     let queue = expired(stage, 384).await;
     let made_up = Receipt::new(id(1), Token::new(1));
-    settle_live(&*queue, Settlement::ack(made_up)).await;
-    queue
-        .extend(&[made_up.into()], LONG)
-        .await
-        .expect("extends");
+    let settled = settle(&*queue, Settlement::ack(made_up)).await;
+    assert_eq!(settled, Settled::LeaseLost);
+    let extended = queue.extend(&[made_up.into()], LONG).await;
+    assert_eq!(extended.expect("extends"), [Extended::LeaseLost]);
     assert_eq!(dead(&*queue).await.len(), 384);
 }
 

@@ -19,14 +19,14 @@ fn plain(key: &'static str) -> Push {
 
 /// Pushes under `key`, which is free: that message is accepted.
 async fn admits(queue: &LeasingQueue, key: &'static str, number: u64, why: &str) {
-    let pushed = queue.put(unique(key, LONG)).await;
-    assert_eq!(pushed, Pushed::Accepted(id(number)), "{why}");
+    let pushed = queue.pushed(unique(key, LONG)).await;
+    assert_eq!(pushed, accepted(number), "{why}");
 }
 
 /// Pushes under `key`, whose mark holds that message.
 async fn repeats(queue: &LeasingQueue, key: &'static str, first: u64, why: &str) {
-    let pushed = queue.put(unique(key, LONG)).await;
-    assert_eq!(pushed, Pushed::Duplicate(id(first)), "{why}");
+    let pushed = queue.pushed(unique(key, LONG)).await;
+    assert_eq!(pushed, duplicate(first), "{why}");
 }
 
 async fn marks(queue: &LeasingQueue) -> u64 {
@@ -119,7 +119,7 @@ pub(crate) async fn l9_a_push_without_a_key_that_buries_frees_the_unique_key(sta
     admits(&queue, "key", 2, "the first").await;
     take_one_for(&*queue, ms(10)).await;
     stage.advance(10).await;
-    assert_eq!(plain.put("x").await, Pushed::Accepted(id(3)));
+    assert_eq!(plain.pushed("x").await, accepted(3));
     admits(&queue, "key", 4, "dead").await;
     assert_eq!(depth(&*queue).await, [2, 0, 0, 1]);
 }
@@ -127,13 +127,13 @@ pub(crate) async fn l9_a_push_without_a_key_that_buries_frees_the_unique_key(sta
 pub(crate) async fn l9_a_unique_mark_ends_with_its_window_at_the_latest(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     let short = || unique("key", ms(1_000));
-    assert_eq!(queue.put(short()).await, Pushed::Accepted(id(1)));
+    assert_eq!(queue.pushed(short()).await, accepted(1));
     stage.advance(999).await;
     repeats(&queue, "key", 1, "a repeat extends nothing").await;
     stage.advance(1).await;
     assert_eq!(
-        queue.put(short()).await,
-        Pushed::Accepted(id(2)),
+        queue.pushed(short()).await,
+        accepted(2),
         "though the first is there still"
     );
     assert_eq!(depth(&*queue).await, [2, 0, 0, 0]);
@@ -150,7 +150,7 @@ pub(crate) async fn l9_the_end_of_an_older_message_leaves_a_new_mark_alone(stage
     let ends: [fn(Receipt) -> Settlement; 2] =
         [Settlement::ack, |receipt| Settlement::bury(receipt, "dead")];
     for (end, older) in ends.into_iter().zip([1, 3]) {
-        assert_eq!(queue.put(short()).await, Pushed::Accepted(id(older)));
+        assert_eq!(queue.pushed(short()).await, accepted(older));
         let held = take_one(&*queue).await;
         stage.advance(1_000).await;
         admits(&queue, "key", older + 1, "the window is over").await;
@@ -158,9 +158,9 @@ pub(crate) async fn l9_the_end_of_an_older_message_leaves_a_new_mark_alone(stage
         repeats(&queue, "key", older + 1, "it has the key by now").await;
         assert_eq!(cancel(&*queue, &[older + 1]).await, [Gone]);
     }
-    assert_eq!(queue.put(short()).await, Pushed::Accepted(id(5)));
+    assert_eq!(queue.pushed(short()).await, accepted(5));
     stage.advance(1_000).await;
-    assert_eq!(queue.put(plain("key")).await, Pushed::Accepted(id(6)));
+    assert_eq!(queue.pushed(plain("key")).await, accepted(6));
     assert_eq!(cancel(&*queue, &[5, 6]).await, [Gone; 2]);
     repeats(&queue, "key", 6, "a plain mark outlives both").await;
 }
@@ -168,17 +168,17 @@ pub(crate) async fn l9_the_end_of_an_older_message_leaves_a_new_mark_alone(stage
 pub(crate) async fn l9_a_mark_of_either_sort_makes_a_duplicate(stage: &Stage<'_>) {
     let queue = stage.leasing().await;
     admits(&queue, "unique", 1, "the first").await;
-    let again = queue.put(plain("unique")).await;
-    assert_eq!(again, Pushed::Duplicate(id(1)));
-    let first = queue.put(plain("plain")).await;
-    assert_eq!(first, Pushed::Accepted(id(2)));
+    let again = queue.pushed(plain("unique")).await;
+    assert_eq!(again, duplicate(1));
+    let first = queue.pushed(plain("plain")).await;
+    assert_eq!(first, accepted(2));
     repeats(&queue, "plain", 2, "of the other sort").await;
     let both = take(&*queue, 2).await;
     ack_all(&*queue, &both).await;
     assert_eq!(marks(&queue).await, 1, "a repeat makes no other mark of it");
     repeats(&queue, "plain", 2, "it outlives its message").await;
-    let first = queue.put(plain("unique")).await;
-    assert_eq!(first, Pushed::Accepted(id(3)), "it ended with its message");
+    let first = queue.pushed(plain("unique")).await;
+    assert_eq!(first, accepted(3), "it ended with its message");
     assert_eq!(cancel(&*queue, &[3]).await, [Gone]);
     repeats(&queue, "unique", 3, "a plain one by now").await;
 }
@@ -241,7 +241,7 @@ pub(crate) async fn l9_128_unique_marks_end_in_one_call(stage: &Stage<'_>) {
                 queue.settle(&all).await.expect("settles");
             }
             None => {
-                let ids: Vec<MessageId> = pushed.into_iter().map(Pushed::id).collect();
+                let ids: Vec<MessageId> = pushed.into_iter().map(accepted_as).collect();
                 let cancelled = queue.cancel(&ids).await.expect("cancels");
                 assert_eq!(cancelled, [Gone; 128]);
             }

@@ -10,20 +10,15 @@ use crate::{
 };
 
 pub(super) async fn enqueue(queue: &Arc<dyn PriorityQueue>, priorities: &[i16]) {
-    let batch = priorities
-        .iter()
-        .map(|priority| Prioritized::new(format!("x{priority}"), *priority));
-    let batch: Vec<Prioritized> = batch.collect();
-    queue.enqueue(&batch).await.expect("is accepted");
+    let push = |priority: &i16| Push::new(format!("x{priority}")).with_priority(*priority);
+    let batch: Vec<Push> = priorities.iter().map(push).collect();
+    queue.push(&batch).await.expect("is accepted");
 }
 
 /// Enqueues a message that is due the given number of milliseconds later.
 async fn enqueue_later(queue: &Arc<dyn PriorityQueue>, priority: i16, millis: u64) {
     let push = Push::new(format!("x{priority}")).with_due(ms(millis));
-    queue
-        .enqueue_one(push, priority)
-        .await
-        .expect("is accepted");
+    put(&**queue, push.with_priority(priority)).await;
 }
 
 pub(super) async fn ageing(stage: &Stage<'_>, per_step: u64) -> Arc<dyn PriorityQueue> {
@@ -281,21 +276,11 @@ pub(crate) async fn p1_purge_and_counters_go_by_priority(stage: &Stage<'_>) {
     assert_eq!(drain(&*queue).await, [1], "the most urgent were purged");
 }
 
-pub(crate) async fn p2_enqueue_all_splits_and_keeps_the_order(stage: &Stage<'_>) {
-    let queue = stage.priority().await;
-    let batch = vec![Prioritized::new("x", 3); 300];
-    assert_eq!(
-        queue.enqueue_all(&batch).await.expect("is accepted").len(),
-        300
-    );
-    assert_eq!(drain(&*queue).await, (1..=300).collect::<Vec<u64>>());
-}
-
 pub(crate) async fn l13_a_dead_letter_keeps_its_priority(stage: &Stage<'_>) {
     let queue = stage.priority().await;
     enqueue(&queue, &[-7, i16::MAX, i16::MIN]).await;
     let late = buried_after(1_000_000).with_header("tenant", "acme");
-    queue.enqueue_one(late, 4).await.expect("pushes");
+    put(&*queue, late.with_priority(4)).await;
     for _ in 0..2 {
         bury_next(&*queue, "dead").await;
     }
@@ -307,4 +292,38 @@ pub(crate) async fn l13_a_dead_letter_keeps_its_priority(stage: &Stage<'_>) {
     let mut priorities: Vec<_> = letters.map(|one| one.priority).collect();
     priorities.sort_unstable();
     assert_eq!(priorities, [i16::MIN, -7, 4, i16::MAX]);
+}
+
+pub(crate) async fn b7_a_replacement_has_a_priority_of_its_own(stage: &Stage<'_>) {
+    let queue = stage.priority().await;
+    put(&*queue, keyed("x").with_priority(1)).await;
+    enqueue(&queue, &[5]).await;
+    let urgent = keyed("x").with_priority(9);
+    assert_eq!(pushed(&*queue, urgent).await, replacing(3, 1));
+    assert_eq!(shown(&*queue, Place::Ready).await, [3, 2]);
+    assert_eq!(pushed(&*queue, keyed("x")).await, replacing(4, 3));
+    assert_eq!(drain(&*queue).await, [2, 4]);
+}
+
+pub(crate) async fn d4_a_rescheduled_message_keeps_its_priority(stage: &Stage<'_>) {
+    let queue = stage.priority().await;
+    enqueue_later(&queue, 5, 3_600_000).await;
+    enqueue(&queue, &[9, 1]).await;
+    let moved = reschedule(&*queue, &[1], ms(0)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    assert_eq!(drain(&*queue).await, [2, 1, 3]);
+}
+
+pub(crate) async fn p4_a_rescheduled_message_arrives_when_it_is_due(stage: &Stage<'_>) {
+    let queue = ageing(stage, 10).await;
+    enqueue_later(&queue, 0, 5).await;
+    enqueue_later(&queue, 0, 500).await;
+    let moved = reschedule(&*queue, &[1], ms(30)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    let moved = reschedule(&*queue, &[2], ms(10)).await;
+    assert_eq!(moved, [Rescheduled::Moved]);
+    stage.advance(20).await;
+    enqueue(&queue, &[0]).await;
+    stage.advance(10).await;
+    assert_eq!(drain(&*queue).await, [2, 3, 1]);
 }

@@ -11,11 +11,9 @@ use crate::{
 
 /// Fails unless the queue buries outdated messages by (end, id), and delivers the others.
 async fn end_by_time(stage: &Stage<'_>, queue: &Arc<dyn PriorityQueue>) {
-    let batch = [(0, 10), (9, 20), (5, 10), (-9, 30)].map(|(priority, millis)| {
-        let push = buried_after(millis);
-        Prioritized::new(push, priority)
-    });
-    queue.enqueue(&batch).await.expect("is accepted");
+    let batch = [(0, 10), (9, 20), (5, 10), (-9, 30)]
+        .map(|(priority, millis)| buried_after(millis).with_priority(priority));
+    queue.push(&batch).await.expect("is accepted");
     stage.advance(20).await;
     assert_eq!(buried_at_their_ends(&**queue).await, [1, 3, 2]);
     assert_eq!(drain(&**queue).await, [4]);

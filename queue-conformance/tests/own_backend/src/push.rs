@@ -1,18 +1,23 @@
-//! Pushing messages.
+//! Pushing messages, and giving them another due time.
 
 use queue_core::*;
 
-use super::state::{Mark, State, Stored};
+use super::state::{KeyHolder, Mark, State, Stored};
 
 impl State {
-    /// Accepts a message unless its dedup key has a live mark (L9). Until its due time, if it has
-    /// one, it is delayed (D1). Its time to live counts from here (L17).
+    /// Accepts a message unless its dedup key has a live mark (L9), in place of the undelivered message that holds its
+    /// distinct key (B7). Until its due time, if it has one, it is delayed (D1). Its time to live counts from here
+    /// (L17).
     pub(crate) fn push(&mut self, push: &Push, now: Timestamp) -> Pushed {
         if let Some(dedup) = &push.dedup
             && let Some(mark) = self.marks.get(&dedup.key)
         {
             return Pushed::Duplicate(mark.first);
         }
+        let replaced = push
+            .distinct
+            .as_ref()
+            .and_then(|distinct| self.replace(distinct));
         self.counters.accepted += 1;
         let id = MessageId::new(self.counters.accepted);
         if let Some(dedup) = &push.dedup {
@@ -30,12 +35,44 @@ impl State {
             self.ends.insert((end, id));
         }
         self.messages.insert(id, stored);
-        match push.due.map(|due| due.resolve(now)) {
-            Some(due) if due > now => {
-                self.delayed.insert((due, id));
+        let mut due = push.due.map_or(now, |due| due.resolve(now));
+        if let Some(Distinct { key, longest, .. }) = &push.distinct {
+            let first = replaced.as_ref().and_then(|replaced| replaced.first);
+            let first = longest.map(|_| first.unwrap_or(now));
+            if let (Some(first), Some(longest)) = (first, longest) {
+                due = due.min(first.plus_millis(millis_ceil(*longest)));
             }
-            _ => self.join(id, now),
+            self.keys.insert(key.clone(), KeyHolder { id, first });
         }
-        Pushed::Accepted(id)
+        match due > now {
+            true => drop(self.delayed.insert((due, id))),
+            false => self.join(id, now),
+        }
+        match replaced {
+            Some(KeyHolder { id: replaced, .. }) => Pushed::Replaced { id, replaced },
+            None => Pushed::Accepted(id),
+        }
+    }
+
+    /// Removes the message that holds the key, unless it is leased.
+    fn replace(&mut self, distinct: &Distinct) -> Option<KeyHolder> {
+        let holder = *self.keys.get(&distinct.key)?;
+        if !self.take_out(holder.id) {
+            return None;
+        }
+        self.remove(holder.id);
+        self.counters.replaced += 1;
+        Some(holder)
+    }
+
+    /// Moves a delayed message to another due time (D4).
+    pub(crate) fn reschedule(&mut self, id: MessageId, due: Timestamp) -> Rescheduled {
+        let before = self.delayed.len();
+        self.delayed.retain(|(_, delayed)| *delayed != id);
+        if self.delayed.len() == before {
+            return Rescheduled::TooLate;
+        }
+        self.delayed.insert((due, id));
+        Rescheduled::Moved
     }
 }

@@ -75,16 +75,24 @@ impl Handle {
     }
 }
 
-#[async_trait]
-impl ReliableQueue for Handle {
-    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
-        Push::check_all(messages.iter(), self.max_body)?;
-        self.call(|state, now| messages.iter().map(|push| state.push(push, now)).collect())
-    }
-}
+impl ReliableQueue for Handle {}
 
 #[async_trait]
 impl Leasing for Handle {
+    async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>> {
+        Push::check_all(messages, QueueKind::Reliable, self.max_body)?;
+        self.call(|state, now| messages.iter().map(|push| state.push(push, now)).collect())
+    }
+
+    async fn reschedule(&self, ids: &[MessageId], due: Due) -> Result<Vec<Rescheduled>> {
+        limits::check_batch(ids.len())?;
+        due.check()?;
+        self.call(|state, now| {
+            let due = due.resolve(now).max(now);
+            ids.iter().map(|id| state.reschedule(*id, due)).collect()
+        })
+    }
+
     async fn lease(&self, max: NonZeroUsize, lease_time: Duration) -> Result<Leased> {
         limits::check_max(max.get())?;
         let lease_time = limits::lease_millis(lease_time)?;

@@ -56,6 +56,14 @@ pub(crate) struct Mark {
     pub(crate) until_done: bool,
 }
 
+/// The message that was last accepted under a distinct key (B7).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyHolder {
+    pub(crate) id: MessageId,
+    /// The first push of the messages that replaced each other, if this one has a longest wait.
+    pub(crate) first: Option<Timestamp>,
+}
+
 /// A ready message's place, in one of two lines (L11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Line {
@@ -82,6 +90,8 @@ pub(crate) struct State {
     pub(crate) results: BTreeMap<MessageId, (Timestamp, Bytes)>,
     /// By dedup key.
     pub(crate) marks: BTreeMap<Bytes, Mark>,
+    /// By distinct key.
+    pub(crate) keys: BTreeMap<Bytes, KeyHolder>,
     pub(crate) config: LeasingConfig,
     pub(crate) counters: Counters,
     pub(crate) last_token: u64,
@@ -158,10 +168,12 @@ impl State {
         self.ready.len() + self.delayed.len() < before
     }
 
-    /// Removes a message, which the caller has taken from its place, and the mark that ends with it.
+    /// Removes a message, which the caller has taken from its place, the mark that ends with it, and its hold on a
+    /// distinct key.
     pub(crate) fn remove(&mut self, id: MessageId) -> Stored {
         self.marks
             .retain(|_, mark| mark.first != id || !mark.until_done);
+        self.keys.retain(|_, holder| holder.id != id);
         let stored = self.messages.remove(&id).expect("was in a place");
         if let Some((end, _)) = stored.end {
             self.ends.remove(&(end, id));

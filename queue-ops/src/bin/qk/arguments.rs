@@ -91,6 +91,8 @@ pub(crate) enum Command {
         #[arg(required = true)]
         ids: Vec<MessageId>,
     },
+    /// Makes delayed messages due now: retries and defers that wait, and messages that were pushed with a due time.
+    Run(Run),
     /// Gives leased messages back at once, with no attempt spent. Their holders lose their leases.
     Release(Chosen),
     /// Acks leased messages: their work is done, and they are gone.
@@ -245,6 +247,12 @@ pub(crate) struct Push {
     /// The key of its group, on a grouped queue; `-` by default.
     #[arg(long, value_parser = key())]
     pub(crate) group: Option<Bytes>,
+    /// Replaces the undelivered message that was pushed with the same key.
+    #[arg(long, value_parser = key())]
+    pub(crate) distinct: Option<Bytes>,
+    /// The milliseconds after which the message is due at the latest, counted from the first of those that it replaces.
+    #[arg(long, value_parser = millis, requires = "distinct")]
+    pub(crate) at_latest_ms: Option<Duration>,
     /// The priority, on a priority queue; 0 by default.
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) priority: Option<i16>,
@@ -271,6 +279,23 @@ pub(crate) struct Move {
     #[arg(long)]
     pub(crate) transfer: Option<String>,
     /// Does it; without it, says what it would do.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Delayed messages, by their ids or all of them.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    pub(crate) queue: String,
+    #[arg(required_unless_present = "all_delayed")]
+    pub(crate) ids: Vec<MessageId>,
+    /// All that are delayed now.
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) all_delayed: bool,
+    /// Of all, those whose last failure has this text in it.
+    #[arg(long, requires = "all_delayed")]
+    pub(crate) reason: Option<String>,
+    /// With --all-delayed: does it; without it, says what it would do.
     #[arg(long)]
     pub(crate) yes: bool,
 }

@@ -161,6 +161,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Outcome {
         Command::Show { queue, id } => messages::show(backend, queue, *id, output).await,
         Command::Push(push) => messages::push(backend, push, output).await,
         Command::Cancel { queue, ids } => messages::cancel(backend, queue, ids).await,
+        Command::Run(run) => messages::run(backend, run).await,
         Command::Release(chosen) => messages::release(backend, chosen, output).await,
         Command::Ack(chosen) => messages::ack(backend, chosen, output).await,
         Command::Retry { chosen, reason } => messages::retry(backend, chosen, reason, output).await,

@@ -3,17 +3,16 @@
 use std::time::Duration;
 
 use queue_core::{
-    AnyQueue, Backend, BoundedQueueExt, Bytes, Cancelled, DelayQueueExt, Due, Error, Found,
-    GroupedQueueExt, Headers, Keyed, Leasing, LeasingExt, MessageId, Offered, Overflow, Peeked,
-    Place, PriorityQueueExt, QueueKind, Receipt, ReliableQueueExt, Settled, Settlement, Standing,
-    limits, millis_ceil, sanitized,
+    Backend, Cancelled, Distinct, Due, Error, Found, Headers, Leasing, LeasingExt, MessageId,
+    Peeked, Place, Receipt, Rescheduled, Settled, Settlement, Standing, limits, millis_ceil,
+    sanitized,
 };
 use queue_ops::{ShellCommand, counted, duration_in_words as words, standing_in_words};
 use serde_json::{Value, json};
 
 use crate::{
     End, Outcome,
-    arguments::{Chosen, Push},
+    arguments::{Chosen, Push, Run},
     open, open_leasing,
     output::{MORE, Output, add_bytes, body, one_line, table, write_line},
     paging::first,
@@ -151,67 +150,30 @@ pub(crate) async fn push(backend: &dyn Backend, push: &Push, output: &Output) ->
     if let Some(job) = &push.job {
         headers = headers.with_job(job);
     }
-    let message = queue_core::Push::new(push.body.clone()).with_headers(headers);
-    let due = Due::from(push.delay_ms.unwrap_or_default());
-    let delayed = |message: queue_core::Push| match push.delay_ms {
-        Some(_) => message.with_due(due),
-        None => message,
-    };
+    let mut message = queue_core::Push::new(push.body.clone()).with_headers(headers);
+    message.due = push.delay_ms.map(Due::After);
+    message.group.clone_from(&push.group);
+    message.priority = push.priority;
+    message.distinct = push.distinct.clone().map(|key| {
+        let distinct = Distinct::new(key);
+        match push.at_latest_ms {
+            Some(longest) => distinct.at_latest(longest),
+            None => distinct,
+        }
+    });
     let (_, opened) = open(backend, &push.queue).await?;
-    check_options(push, opened.kind())?;
-    let id = match opened {
-        AnyQueue::Reliable(queue) => queue.push_one(delayed(message)).await?.id(),
-        AnyQueue::Delay(queue) => queue.schedule_one(message, due).await?.id(),
-        AnyQueue::Priority(queue) => queue
-            .enqueue_one(delayed(message), push.priority.unwrap_or_default())
-            .await?
-            .id(),
-        AnyQueue::Grouped(queue) => {
-            let usual = || Bytes::from_static(Keyed::WITHOUT_KEY.as_bytes());
-            let key = push.group.clone().unwrap_or_else(usual);
-            queue.push_keyed_one(delayed(message), key).await?.id()
-        }
-        AnyQueue::Bounded(queue) => {
-            match queue.offer_one(delayed(message), Overflow::Reject).await? {
-                Offered::Full => {
-                    write_line("full: nothing was pushed")?;
-                    return Ok(End::Findings);
-                }
-                Offered::Accepted { id, .. }
-                | Offered::Replaced { id, .. }
-                | Offered::Duplicate(id) => id,
-            }
-        }
-        AnyQueue::Rotating(_) => return Err(ring(push)),
+    let Some(leasing) = opened.leasing() else {
+        return Err(Error::invalid(format!(
+            "`{}` is a ring: its items come from its programs",
+            push.queue
+        )));
+    };
+    let Some(id) = leasing.push_one(message).await?.id() else {
+        write_line("full: nothing was pushed")?;
+        return Ok(End::Findings);
     };
     output.show(&json!({ "id": id }), || id.to_string())?;
     Ok(End::Well)
-}
-
-fn ring(push: &Push) -> Error {
-    Error::invalid(format!(
-        "`{}` is a ring: its items come from its programs",
-        push.queue
-    ))
-}
-
-/// Each option that was given has to do something on a queue of this kind.
-fn check_options(push: &Push, kind: QueueKind) -> Result<(), Error> {
-    for (option, is_given, of) in [
-        ("--group", push.group.is_some(), QueueKind::Grouped),
-        ("--priority", push.priority.is_some(), QueueKind::Priority),
-    ] {
-        if is_given && kind == QueueKind::Rotating {
-            return Err(ring(push));
-        }
-        if is_given && kind != of {
-            return Err(Error::invalid(format!(
-                "`{}` is a {kind} queue, and {option} is for {of} queues: leave it out; nothing was pushed",
-                push.queue
-            )));
-        }
-    }
-    Ok(())
 }
 
 pub(crate) async fn cancel(backend: &dyn Backend, queue: &str, ids: &[MessageId]) -> Outcome {
@@ -231,6 +193,54 @@ pub(crate) async fn cancel(backend: &dyn Backend, queue: &str, ids: &[MessageId]
         }
     }
     Ok(well)
+}
+
+pub(crate) async fn run(backend: &dyn Backend, run: &Run) -> Outcome {
+    let leasing = open_leasing(backend, &run.queue).await?;
+    let ids = match run.all_delayed {
+        true => delayed(&*leasing, run.reason.as_deref()).await?,
+        false => run.ids.clone(),
+    };
+    if run.all_delayed && (ids.is_empty() || !run.yes) {
+        write_line(&match ids.len() {
+            0 => "no such message is delayed".to_owned(),
+            count => format!(
+                "would make {} due now: say --yes",
+                counted(count as u64, "delayed message")
+            ),
+        })?;
+        return Ok(End::Findings);
+    }
+    let mut moved = 0;
+    for ids in ids.chunks(limits::MAX_BATCH) {
+        let due_now = leasing.reschedule(ids, Due::After(Duration::ZERO)).await?;
+        for (id, rescheduled) in ids.iter().zip(due_now) {
+            match rescheduled {
+                Rescheduled::Moved => moved += 1,
+                Rescheduled::TooLate => {
+                    write_line(&format!("{id}: too late: it is not delayed"))?;
+                }
+            }
+        }
+    }
+    write_line(&format!("{moved} of {} due now", ids.len()))?;
+    Ok(End::all(moved == ids.len()))
+}
+
+/// The messages that are delayed now; only those whose last failure has `reason` in it.
+async fn delayed(leasing: &dyn Leasing, reason: Option<&str>) -> Result<Vec<MessageId>, Error> {
+    let all = first(usize::MAX, async |page| {
+        leasing.peek(Place::Delayed, page).await
+    });
+    let is_chosen = |one: &Peeked| match reason {
+        Some(reason) => one
+            .failure
+            .as_deref()
+            .is_some_and(|failure| failure.contains(reason)),
+        None => true,
+    };
+    let chosen = all.await?.0.into_iter().filter(is_chosen);
+    Ok(chosen.map(|one| one.message.id).collect())
 }
 
 /// The receipts of the chosen leased messages.

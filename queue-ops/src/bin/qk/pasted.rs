@@ -12,8 +12,8 @@ use std::{
 use clap::Parser;
 use proptest::{collection::vec, prelude::*};
 use queue_core::{
-    Bytes, GroupedConfig, GroupedQueueExt, Holder, Keyed, LeasingExt, Push, QueueConfig, QueueName,
-    Queues, ReliableConfig, ReliableQueueExt, is_unprintable,
+    Bytes, GroupedConfig, GroupedQueueExt, Holder, LeasingExt, Push, QueueConfig, QueueName,
+    Queues, ReliableConfig, is_unprintable,
 };
 use queue_memory::MemoryBackend;
 use queue_ops::{Diagnosis, Problem, ShellCommand, config_finding, diagnose, schedule_findings};
@@ -93,9 +93,9 @@ fn command(diagnosis: Diagnosis, problem: Problem) -> Option<String> {
 
 async fn paused_group(key: &Bytes) -> Diagnosis {
     let queues = Queues::new(MemoryBackend::new());
-    let orders = queues.grouped::<u64>(QUEUE).await.unwrap();
-    let keyed = Keyed::new("1", key.clone());
-    orders.queue().push_keyed(&[keyed]).await.unwrap();
+    let orders = queues.grouped(QUEUE).open::<u64>().await.unwrap();
+    let keyed = Push::from("1").with_group(key.clone());
+    orders.queue().push(&[keyed]).await.unwrap();
     let paused = orders.queue().pause_group(key.clone(), HOUR);
     paused.await.unwrap();
     sleep(Duration::from_secs(2)).await;
@@ -105,22 +105,33 @@ async fn paused_group(key: &Bytes) -> Diagnosis {
 async fn busy_group(key: &Bytes) -> Diagnosis {
     let queues = Queues::new(MemoryBackend::new());
     let config = GroupedConfig::loose(100);
-    let orders = queues.grouped_with::<u64>(QUEUE, &config).await.unwrap();
-    let keyed = Keyed::new("1", key.clone());
+    let orders = queues
+        .grouped(QUEUE)
+        .config(config)
+        .open::<u64>()
+        .await
+        .unwrap();
+    let keyed = Push::from("1").with_group(key.clone());
     let keyed = [keyed.clone(), keyed.clone(), keyed];
-    orders.queue().push_keyed(&keyed).await.unwrap();
+    orders.queue().push(&keyed).await.unwrap();
     let leased = orders.queue().receive(3, HOUR, Duration::ZERO).await;
     assert_eq!(leased.unwrap().len(), 3);
-    let other = Keyed::new("1", "another group, of the others");
-    orders.queue().push_keyed(&[other]).await.unwrap();
+    let other = Push::from("1").with_group("another group, of the others");
+    orders.queue().push(&[other]).await.unwrap();
     sleep(Duration::from_secs(2)).await;
     diagnose(&**queues.backend(), QUEUE).await.unwrap()
 }
 
 async fn long_lease(holder: &str) -> Diagnosis {
     let queues = Queues::new(MemoryBackend::new());
-    let orders = queues.reliable::<u64>(QUEUE).await.unwrap();
-    orders.queue().push_one(Push::new("1")).await.unwrap();
+    let orders = queues.reliable(QUEUE).open::<u64>().await.unwrap();
+    orders
+        .queue()
+        .push_one(Push::new("1"))
+        .await
+        .unwrap()
+        .id()
+        .unwrap();
     let (holder, one) = (Holder::new(holder).unwrap(), 1.try_into().unwrap());
     let leased = orders
         .queue()
@@ -131,7 +142,7 @@ async fn long_lease(holder: &str) -> Diagnosis {
 
 async fn disabled_schedule(ring: &str, name: &str) -> Diagnosis {
     let queues = Queues::new(MemoryBackend::new());
-    queues.reliable::<u64>(QUEUE).await.unwrap();
+    queues.reliable(QUEUE).open::<u64>().await.unwrap();
     let stored = Stored::open(&queues, ring).await.unwrap();
     let periodic = Periodic::every(name, HOUR).unwrap();
     let mut scheduler = Scheduler::new(&stored);
@@ -265,8 +276,14 @@ fn a_command_about_a_queue_names_it() {
     let shell = Shell::new("queues");
     let diagnosis = run(async {
         let queues = Queues::new(MemoryBackend::new());
-        let orders = queues.reliable::<u64>(QUEUE).await.unwrap();
-        orders.queue().push_one(Push::new("1")).await.unwrap();
+        let orders = queues.reliable(QUEUE).open::<u64>().await.unwrap();
+        orders
+            .queue()
+            .push_one(Push::new("1"))
+            .await
+            .unwrap()
+            .id()
+            .unwrap();
         orders.queue().pause().await.unwrap();
         diagnose(&**queues.backend(), QUEUE).await.unwrap()
     });

@@ -90,10 +90,10 @@ impl Filled {
         if let AnyQueue::Reliable(reliable) = &self.queue {
             let put = reliable.push(&batch).await?;
             for (push, put) in batch.iter().zip(&put) {
-                self.bodies.insert(put.id().get(), push.body.clone());
+                self.bodies.insert(id_of(*put).get(), push.body.clone());
             }
-            leasing.cancel(&[put[3].id()]).await?;
-            self.bodies.remove(&put[3].id().get());
+            leasing.cancel(&[id_of(put[3])]).await?;
+            self.bodies.remove(&id_of(put[3]).get());
         }
         self.put(Push::new("deduplicated").with_dedup("key", EVER))
             .await?;
@@ -112,21 +112,17 @@ impl Filled {
                     .await?;
             }
         }
-        if let AnyQueue::Bounded(bounded) = &self.queue {
-            for key in ["a", "b"] {
-                let body = format!("distinct {key}");
-                let offer = Offer::new(body.clone()).with_distinct(key);
-                let offered = bounded.offer(&[offer], Overflow::Reject).await?;
-                self.bodies.insert(id_of(offered[0]).get(), body.into());
-            }
+        for key in ["a", "b"] {
+            self.put(Push::new(format!("distinct {key}")).with_distinct(key))
+                .await?;
         }
         Ok(())
     }
 }
 
-fn id_of(offered: Offered) -> MessageId {
+fn id_of(offered: Pushed) -> MessageId {
     match offered {
-        Offered::Accepted { id, evicted: None } => id,
+        Pushed::Accepted(id) => id,
         other => panic!("there is room, and all are new: {other:?}"),
     }
 }

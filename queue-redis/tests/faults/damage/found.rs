@@ -63,7 +63,7 @@ impl Three {
         self.ask::<()>("HSET", suffix, &[field, value]);
     }
 
-    fn put(&self) -> Result<Vec<Offered>> {
+    fn put(&self) -> Result<Vec<Pushed>> {
         self.run(self.queue.put(&[Push::new("d")]))
     }
 

@@ -112,21 +112,19 @@ pub(crate) async fn play(backend: &dyn Backend, filled: &Filled, done: &[Done]) 
     allowed(leasing.extend(&[lost.into()], LEASE).await.map(drop));
     allowed(leasing.discard(&[stranger]).await.map(drop));
     allowed(leasing.cancel(&[stranger]).await.map(drop));
+    let later = Due::After(LEASE);
+    allowed(leasing.reschedule(&[stranger], later).await.map(drop));
+    let distinct = Push::new("distinct again").with_distinct("c");
+    allowed(leasing.push(&[distinct]).await.map(drop));
     allowed(leasing.revive(&ids).await.map(drop));
     allowed(leasing.pause().await);
     allowed(leasing.resume().await);
     allowed(leasing.wait_for_arrival(Duration::from_millis(1)).await);
     match queue {
-        AnyQueue::Delay(queue) => {
-            allowed(queue.next_due().await.map(drop));
-            let later = Due::After(LEASE);
-            allowed(queue.reschedule(stranger, later).await.map(drop));
-        }
+        AnyQueue::Delay(queue) => allowed(queue.next_due().await.map(drop)),
         AnyQueue::Bounded(queue) => {
             allowed(queue.recent(10).await.map(drop));
             allowed(queue.capacity().await.map(drop));
-            let offer = Offer::new("distinct again").with_distinct("c");
-            allowed(queue.offer(&[offer], Overflow::DropOldest).await.map(drop));
             let same = NonZeroUsize::new(CAPACITY).expect("not zero");
             allowed(queue.resize(same).await.map(drop));
         }

@@ -100,7 +100,7 @@ async fn after_a_slip(twice: bool) {
     );
     for body in 0..THERE {
         let pushed = looked_at.push_one(body.to_string()).await;
-        pushed.expect("all is sound");
+        let _ = pushed.expect("all is sound");
     }
     let mut callers = JoinSet::new();
     let depths = keep_on(&mut callers, {

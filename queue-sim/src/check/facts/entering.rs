@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queue_core::{
-    Delivery, Inserted, MessageId, Offered, Pushed, Receipt, Settled, Settlement,
+    Delivery, Inserted, MessageId, Push, Pushed, QueueKind, Receipt, Settled, Settlement,
     call::{Answer, Call},
 };
 
@@ -86,12 +86,24 @@ impl<'a> Facts<'a> {
                     self.add(*id, entry(span, at), what);
                 }
             }
-            Call::Reschedule(id, due) => {
-                let moved = match answer {
-                    Some(Answer::Rescheduled(moved)) => Some(*moved),
-                    _ => None,
+            Call::Push(messages) => {
+                let pushed = match answer {
+                    Some(Answer::Pushed(pushed)) => &pushed[..],
+                    _ => &[],
                 };
-                self.add(*id, span, What::Rescheduled(*due, moved));
+                for (at, push) in messages.iter().enumerate() {
+                    self.push_one(entry(span, at), push, pushed.get(at));
+                }
+            }
+            Call::Reschedule(ids, due) => {
+                let moved = match answer {
+                    Some(Answer::Rescheduled(moved)) => &moved[..],
+                    _ => &[],
+                };
+                for (at, id) in ids.iter().enumerate() {
+                    let what = What::Rescheduled(*due, moved.get(at).copied());
+                    self.add(*id, entry(span, at), what);
+                }
             }
             Call::Resize(_) => {
                 if let Some(Answer::Ids(dropped)) = answer {
@@ -170,38 +182,7 @@ impl<'a> Facts<'a> {
                     self.add(*id, entry(span, at), What::Discarded(answer.is_some()));
                 }
             }
-            call => self.put_in(call, answer, span),
-        }
-    }
-
-    fn put_in(&mut self, call: &'a Call, answer: Option<&'a Answer>, span: Span) {
-        for (at, push) in call.pushes().into_iter().flatten().enumerate() {
-            let push = Pushing::of_push(push);
-            let push = match call {
-                Call::Schedule(messages) => Pushing {
-                    due: Some(messages[at].due),
-                    ..push
-                },
-                Call::Enqueue(messages) => Pushing {
-                    priority: messages[at].priority,
-                    ..push
-                },
-                Call::PushKeyed(messages) => Pushing {
-                    group: Some(&messages[at].key),
-                    ..push
-                },
-                Call::Offer(messages, _) => Pushing {
-                    key: messages[at].distinct.as_ref(),
-                    ..push
-                },
-                _ => push,
-            };
-            let span = entry(span, at);
-            match answer {
-                Some(Answer::Pushed(pushed)) => self.push(span, push, put(pushed.get(at))),
-                Some(Answer::Offered(offered)) => self.offer(span, push, offered.get(at)),
-                _ => self.push(span, push, None),
-            }
+            _ => {}
         }
     }
 
@@ -216,22 +197,26 @@ impl<'a> Facts<'a> {
         self.pushes.push(Pushing { span, put, ..push });
     }
 
-    fn offer(&mut self, span: Span, push: Pushing<'a>, offered: Option<&Offered>) {
-        let put = offered.map(|offered| match *offered {
-            Offered::Accepted { id, evicted } => {
-                if let Some(evicted) = evicted {
-                    self.add(evicted, span, What::Evicted);
-                }
+    fn push_one(&mut self, span: Span, push: &'a Push, pushed: Option<&Pushed>) {
+        let mut fact = Pushing {
+            group: (self.kind() == QueueKind::Grouped).then(|| push.group_key()),
+            ..Pushing::of_push(push)
+        };
+        let put = pushed.map(|pushed| match *pushed {
+            Pushed::Accepted(id) => PushFact::Accepted(id),
+            Pushed::Evicted { id, evicted } => {
+                self.add(evicted, span, What::Evicted);
                 PushFact::Accepted(id)
             }
-            Offered::Replaced { id, replaced } => {
+            Pushed::Replaced { id, replaced } => {
                 self.add(replaced, span, What::Replaced);
+                fact.replaces = Some(replaced);
                 PushFact::Accepted(id)
             }
-            Offered::Duplicate(first) => PushFact::Present(first),
-            Offered::Full => PushFact::Full,
+            Pushed::Duplicate(first) => PushFact::Present(first),
+            Pushed::Full => PushFact::Full,
         });
-        self.push(span, push, put);
+        self.push(span, fact, put);
     }
 
     fn settle(&mut self, span: Span, batch: &'a [Settlement], settled: &'a [Settled]) {
@@ -270,11 +255,4 @@ fn entry(span: Span, at: usize) -> Span {
         entry: at as u32,
         ..span
     }
-}
-
-fn put(pushed: Option<&Pushed>) -> Option<PushFact> {
-    pushed.map(|pushed| match *pushed {
-        Pushed::Accepted(id) => PushFact::Accepted(id),
-        Pushed::Duplicate(id) => PushFact::Present(id),
-    })
 }

@@ -86,6 +86,12 @@ impl<'f, 'a> MessageLife<'f, 'a> {
         })
     }
 
+    /// Whether a call may have given the message another due time between the two.
+    pub(in crate::check) fn may_be_moved(&self, from: &Span, to: &Span) -> bool {
+        let mut moves = self.0.iter().filter(|happened| happened.what.may_move());
+        moves.any(|happened| happened.span.may_be_between(from, to))
+    }
+
     /// Whether a call may have settled this lease before `until`.
     pub(in crate::check) fn may_be_settled(&self, lease: &Lease<'_>, until: &Span) -> bool {
         self.perhaps_before(until).any(|happened| {

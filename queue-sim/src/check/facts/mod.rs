@@ -1,6 +1,7 @@
 //! The effects of a history's calls, message by message, as far as answers show them.
 
 mod clock;
+mod due;
 mod entering;
 mod life;
 
@@ -44,12 +45,17 @@ pub(in crate::check) struct Pushing<'a> {
     pub(in crate::check) headers: &'a Headers,
     pub(in crate::check) dedup: Option<&'a Dedup>,
     pub(in crate::check) priority: i16,
-    /// The key of its group.
-    pub(in crate::check) group: Option<&'a Bytes>,
+    /// The key of its group, on a grouped queue.
+    pub(in crate::check) group: Option<&'a [u8]>,
+    /// The due time that the push asked for; [`Facts::due_of`] says more.
     pub(in crate::check) due: Option<Due>,
     pub(in crate::check) time_to_live: Option<TimeToLive>,
     /// The distinct key, or the key of a ring's item.
     pub(in crate::check) key: Option<&'a Bytes>,
+    /// The longest wait of the messages that replace each other under the key.
+    pub(in crate::check) longest: Option<Duration>,
+    /// The message that it replaced.
+    pub(in crate::check) replaces: Option<MessageId>,
     /// The answer, if there was one.
     pub(in crate::check) put: Option<PushFact>,
 }
@@ -101,6 +107,11 @@ pub(in crate::check) enum What<'a> {
 }
 
 impl What<'_> {
+    /// Whether the event may have given the message another due time.
+    pub(in crate::check) fn may_move(&self) -> bool {
+        matches!(self, Self::Rescheduled(_, None | Some(Rescheduled::Moved)))
+    }
+
     /// Whether the event shows that the message was in the queue then.
     pub(in crate::check) fn shows_it(&self) -> bool {
         matches!(
@@ -228,8 +239,55 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The earliest and the latest possible due time of a message after its push, in ms. A longest wait counts from the
+    /// first of the messages that replaced each other.
+    pub(in crate::check) fn due_of(&self, push: &Pushing<'a>) -> (u64, u64) {
+        let (earliest, latest) = push.asked();
+        let Some(longest) = push.longest.map(millis) else {
+            return (earliest, latest);
+        };
+        let since = self.first_of_chain(push);
+        let bound =
+            |due: u64, since: u64, now: u64| due.min(since.saturating_add(longest)).max(now);
+        let span = push.span;
+        (
+            bound(earliest, since.0, span.earliest),
+            bound(latest, since.1, span.latest),
+        )
+    }
+
+    /// The earliest and the latest possible time of the first of the pushes that replaced each other, each with a
+    /// longest wait.
+    fn first_of_chain(&self, push: &Pushing<'a>) -> (u64, u64) {
+        let mut first = push;
+        // A broken queue may answer that messages replace each other in a circle.
+        for _ in 0..self.pushes.len() {
+            let span = first.span;
+            let Some(replaced) = first.replaces else {
+                return (span.earliest, span.latest);
+            };
+            first = match self.push_of(replaced) {
+                Some(older) if older.longest.is_some() => older,
+                Some(_) => return (span.earliest, span.latest),
+                // Nobody saw the answer of its push.
+                None => return (0, span.latest),
+            };
+        }
+        (0, first.span.latest)
+    }
+
     /// Whether the message was delayed after its push; `None` if that is not sure. On a delay queue its rank says more.
-    pub(in crate::check) fn is_delayed(&self, push: &Pushing<'_>) -> Option<bool> {
+    pub(in crate::check) fn is_delayed(&self, push: &Pushing<'a>) -> Option<bool> {
+        if push.longest.is_some() && push.replaces.is_some() {
+            let (earliest, latest) = self.due_of(push);
+            let known = self.case.history.has_truth;
+            let sure = match () {
+                () if earliest > push.span.latest => Some(true),
+                () if latest <= push.span.earliest => Some(false),
+                () => None,
+            };
+            return sure.filter(|_| known);
+        }
         match push.due {
             None => Some(false),
             Some(Due::After(delay)) => Some(!delay.is_zero()),
@@ -260,8 +318,23 @@ impl<'a> Facts<'a> {
     /// Whether a call before `then` may have taken or removed messages without an answer that names them.
     pub(in crate::check) fn may_take_unknown(&self, then: &Span) -> bool {
         let removes =
-            |(done, span): (&Done<'_>, Span)| removes_unknown(done) && span.may_precede(then);
+            |(done, span): (&Done<'_>, Span)| self.removes_unknown(done) && span.may_precede(then);
         self.ghosts_before(then) > 0 || self.calls().any(removes)
+    }
+
+    /// Whether the call may have removed undelivered messages that its answer does not name.
+    pub(in crate::check) fn removes_unknown(&self, done: &Done<'_>) -> bool {
+        let is_unseen = done.answer.is_none() || done.executed.len() > 1;
+        match &done.record.call {
+            Call::Purge(_) | Call::OpenOrResize(_) => true,
+            Call::Reconfigure(config) => matches!(config, QueueConfig::Bounded(_)),
+            Call::Resize(_) => is_unseen,
+            Call::Push(messages) => {
+                let replaces = |push: &Push| push.distinct.is_some();
+                is_unseen && (self.kind() == QueueKind::Bounded || messages.iter().any(replaces))
+            }
+            _ => false,
+        }
     }
 
     /// The number of leases without an answer that may have come before `span`.
@@ -283,17 +356,28 @@ impl<'a> Pushing<'a> {
             due: None,
             time_to_live: None,
             key: None,
+            longest: None,
+            replaces: None,
             put: None,
         }
     }
 
     fn of_push(push: &'a Push) -> Self {
+        let distinct = push.distinct.as_ref();
         Self {
             dedup: push.dedup.as_ref(),
+            priority: push.priority.unwrap_or(0),
             due: push.due,
             time_to_live: push.time_to_live,
+            key: distinct.map(|distinct| &distinct.key),
+            longest: distinct.and_then(|distinct| distinct.longest),
             ..Self::of(&push.body, &push.headers)
         }
+    }
+
+    /// The earliest and the latest possible due time that the push asked for, in ms.
+    pub(in crate::check) fn asked(&self) -> (u64, u64) {
+        due(self.due.unwrap_or(Due::After(Duration::ZERO)), &self.span)
     }
 
     /// Whether its dedup mark ends with its message.
@@ -317,20 +401,6 @@ impl<'a> Pushing<'a> {
             self.span.earliest.saturating_add(limit),
             self.span.latest.saturating_add(limit),
         ))
-    }
-
-    /// The earliest and the latest possible due time, in ms.
-    pub(in crate::check) fn due(&self) -> (u64, u64) {
-        due(self.due.unwrap_or(Due::After(Duration::ZERO)), &self.span)
-    }
-}
-
-/// Whether the call may have removed undelivered messages that its answer does not name.
-pub(in crate::check) fn removes_unknown(done: &Done<'_>) -> bool {
-    match done.record.call {
-        Call::Purge(_) | Call::OpenOrResize(_) | Call::Reconfigure(QueueConfig::Bounded(_)) => true,
-        Call::Offer(..) | Call::Resize(_) => done.answer.is_none() || done.executed.len() > 1,
-        _ => false,
     }
 }
 

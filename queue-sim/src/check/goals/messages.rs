@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Cancelled, DeathReason, Disposition, Extended, Found, QueueKind, Rescheduled, Revived, Settled,
-    Standing,
+    Cancelled, DeathReason, Disposition, Due, Extended, Found, QueueKind, Rescheduled, Revived,
+    Settled, Standing,
     call::{Answer, Call},
 };
 
 use crate::{
     check::{
-        facts::{Facts, Lease, MessageLife, PushFact, What},
+        facts::{Facts, Lease, MessageLife, PushFact, What, due},
         span::Span,
     },
     history::Event,
@@ -30,6 +30,9 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
         }
     }
     of_unique_messages(facts, goals);
+    if leasing {
+        passed_keys(facts, goals);
+    }
     let mut paused: Option<Span> = None;
     for (done, span) in facts.calls() {
         match (&done.record.call, done.answer) {
@@ -106,8 +109,15 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
                     } => "holder seen",
                     Standing::Leased { holder: None, .. } => "peeked at the leased",
                 }),
-                What::Rescheduled(_, Some(Rescheduled::Moved)) => Some("moved"),
+                What::Rescheduled(to, Some(Rescheduled::Moved)) => {
+                    moved(facts, life, to, &happened.span)
+                }
                 What::Rescheduled(_, Some(Rescheduled::TooLate)) => Some("late reschedule"),
+                What::Replaced => Some(replaced(facts, life, &happened.span)),
+                What::Accepted(at) => {
+                    let (asked, has) = (facts.pushes[at].asked(), facts.due_of(&facts.pushes[at]));
+                    (has.1 < asked.0).then_some("due at the latest")
+                }
                 What::Revived(Some(Revived::Revived)) => Some("revived"),
                 What::Revived(Some(Revived::Full)) => Some("revive refused"),
                 What::Letter(letter) if letter.reason == DeathReason::Expired => {
@@ -127,6 +137,54 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
         }
         expiries(facts, life, goals);
         outdated(facts, life, goals);
+    }
+}
+
+/// The direction in which a message is moved.
+fn moved<'a>(
+    facts: &Facts<'a>,
+    life: MessageLife<'_, 'a>,
+    to: Due,
+    span: &Span,
+) -> Option<&'static str> {
+    let (earliest, latest) = due(to, span);
+    let before = facts.dues(life, span);
+    match &before[..] {
+        _ if latest <= span.latest => Some("moved to now"),
+        [before] if latest < before.earliest => Some("moved sooner"),
+        [before] if earliest > before.latest => Some("moved later"),
+        _ => None,
+    }
+}
+
+/// The place of a message that is replaced then.
+fn replaced<'a>(facts: &Facts<'a>, life: MessageLife<'_, 'a>, span: &Span) -> &'static str {
+    if life.leases().any(|lease| lease.span.before(span)) {
+        return "replaced a returned one";
+    }
+    let dues = facts.dues(life, span);
+    match dues.iter().all(|due| due.earliest > span.clock) {
+        true => "replaced a delayed one",
+        false => "replaced a ready one",
+    }
+}
+
+/// A push that got its key from a leased message.
+fn passed_keys(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
+    let accepted = || {
+        facts.pushes.iter().filter_map(|push| match push.put? {
+            PushFact::Accepted(id) => Some((push, id)),
+            _ => None,
+        })
+    };
+    let is_passed = accepted().any(|(push, _)| {
+        push.replaces.is_none()
+            && push.key.is_some()
+            && accepted()
+                .any(|(holder, id)| holder.key == push.key && facts.life(id).is_leased(&push.span))
+    });
+    if is_passed {
+        goals.insert("key passed on");
     }
 }
 

@@ -5,7 +5,7 @@ mod messages;
 use std::collections::BTreeSet;
 
 use queue_core::{
-    Offered, OnDeath, QueueConfig, QueueKind,
+    OnDeath, Pushed, QueueConfig, QueueKind,
     call::{Answer, Call},
 };
 
@@ -19,14 +19,12 @@ use crate::{
     run::Played,
 };
 
-/// The goals of a kind are the goals of the calls that it has.
+/// The goals of a kind: those of its name, and of the calls that it has.
 const GOALS: &[(&str, &[&str])] = &[
     ("lease", LEASING),
-    ("schedule", &["not due"]),
-    ("reschedule", &["late reschedule", "moved"]),
-    ("enqueue", &["overtaken"]),
-    ("offer", &["evicted", "full", "replaced", "revive refused"]),
-    ("recent", &["recent"]),
+    ("next_due", &["not due"]),
+    ("priority", &["overtaken"]),
+    ("recent", &["evicted", "full", "recent", "revive refused"]),
     ("change_group", &["reconfigured to park"]),
     (
         "resize",
@@ -46,6 +44,7 @@ const LEASING: &[&str] = &[
     "crash under lease",
     "dead letters seen",
     "deferred",
+    "due at the latest",
     "delivered when due",
     "discarded",
     "duplicate of a unique message",
@@ -56,10 +55,15 @@ const LEASING: &[&str] = &[
     "extend refused",
     "extended",
     "holder seen",
+    "key passed on",
     "late cancel",
+    "late reschedule",
     "lease expired",
     "lease expired under load",
     "lease reply lost",
+    "moved later",
+    "moved sooner",
+    "moved to now",
     "outdated message buried",
     "outdated message dropped",
     "paused lease",
@@ -71,6 +75,9 @@ const LEASING: &[&str] = &[
     "push without effect",
     "reconfigured",
     "released",
+    "replaced a delayed one",
+    "replaced a ready one",
+    "replaced a returned one",
     "retried",
     "retry on the last attempt",
     "returned message outdated",
@@ -99,13 +106,14 @@ pub fn goals(kind: QueueKind) -> BTreeSet<&'static str> {
     of_calls(GOALS, kind).collect()
 }
 
-/// The goals in this table of the calls that a kind has.
+/// The goals in this table of a kind, and of the calls that it has.
 pub(crate) fn of_calls(
     goals: &'static [(&str, &[&str])],
     kind: QueueKind,
 ) -> impl Iterator<Item = &'static str> {
     let of_call = move |call| goals.iter().filter(move |(name, _)| *name == call);
     Call::names(kind)
+        .chain([kind.as_str()])
         .flat_map(of_call)
         .flat_map(|(_, goals)| *goals)
         .copied()
@@ -163,8 +171,8 @@ fn of_outcome(case: &CheckInput<'_>, record: &Record, goals: &mut BTreeSet<&'sta
         }
         (Call::Lease(..) | Call::SettleAndLease(..), true) => Some("lease reply lost"),
         (Call::Rotate(_), true) => Some("rotation lost"),
-        (call, true) if call.pushes().is_some() => Some("push reply lost"),
-        (call, false) if call.pushes().is_some() => Some("push without effect"),
+        (Call::Push(_), true) => Some("push reply lost"),
+        (Call::Push(_), false) => Some("push without effect"),
         _ => None,
     });
 }
@@ -207,13 +215,10 @@ fn of_answer(done: &Done<'_>, goals: &mut BTreeSet<&'static str>) {
     {
         goals.insert("outdated message dropped");
     }
-    if let Some(Answer::Offered(offered)) = done.answer {
-        goals.extend(offered.iter().filter_map(|offered| match offered {
-            Offered::Accepted {
-                evicted: Some(_), ..
-            } => Some("evicted"),
-            Offered::Replaced { .. } => Some("replaced"),
-            Offered::Full => Some("full"),
+    if let Some(Answer::Pushed(pushed)) = done.answer {
+        goals.extend(pushed.iter().filter_map(|pushed| match pushed {
+            Pushed::Evicted { .. } => Some("evicted"),
+            Pushed::Full => Some("full"),
             _ => None,
         }));
     }

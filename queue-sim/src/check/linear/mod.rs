@@ -50,7 +50,7 @@ pub(super) fn views(
 /// Whether a call that lowered the capacity dropped messages in several steps, with another call in between (B5). The
 /// model drops them all at once, so it cannot judge such a run.
 ///
-/// A call without an answer may have taken the first step alone; later offers take the others. There is more than one
+/// A call without an answer may have taken the first step alone; later pushes take the others. There is more than one
 /// step only if the queue had more messages than one takes.
 fn drops_in_steps(facts: &Facts<'_>) -> bool {
     let calls = || facts.branch.calls.iter();

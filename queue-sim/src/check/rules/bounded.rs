@@ -1,7 +1,7 @@
 //! B1, B2, B3, B5, B6: the fixed length, and the ways to make room.
 
 use queue_core::{
-    Cancelled, Disposition, Offered, Overflow, QueueConfig, Settled,
+    Cancelled, Disposition, Overflow, Pushed, QueueConfig, Settled,
     call::{Answer, Call},
     limits::MAX_BATCH,
 };
@@ -122,13 +122,13 @@ fn lengths(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
 fn answers(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
     for (done, span) in facts.calls() {
         match (&done.record.call, done.answer) {
-            (Call::Offer(_, overflow), Some(Answer::Offered(offered))) => {
-                for (at, offered) in offered.iter().enumerate() {
+            (Call::Push(messages), Some(Answer::Pushed(pushed))) => {
+                for (at, (push, pushed)) in messages.iter().zip(pushed).enumerate() {
                     let span = Span {
                         entry: at as u32,
                         ..span
                     };
-                    offered_in_vain(facts, sizes, &span, *overflow, offered, found);
+                    without_room(facts, sizes, &span, push.overflow, *pushed, found);
                 }
             }
             (_, Some(Answer::Capacity(capacity))) => {
@@ -151,26 +151,22 @@ fn answers(facts: &Facts<'_>, sizes: &Sizes, found: &mut Vec<Found>) {
 }
 
 /// A queue that refuses or evicts has no room.
-fn offered_in_vain(
+fn without_room(
     facts: &Facts<'_>,
     sizes: &Sizes,
     span: &Span,
     overflow: Overflow,
-    offered: &Offered,
+    pushed: Pushed,
     found: &mut Vec<Found>,
 ) {
-    let (rule, what) = match offered {
-        Offered::Full => ("B3", "is refused"),
-        Offered::Accepted {
-            evicted: Some(_), ..
-        } if overflow == Overflow::Reject => {
-            let message = "an offer that rejects evicts a message".to_owned();
+    let (rule, what) = match pushed {
+        Pushed::Full => ("B3", "is refused"),
+        Pushed::Evicted { .. } if overflow == Overflow::Reject => {
+            let message = "a push that rejects evicts a message".to_owned();
             found.push(Found::at("B3", &[span], message));
             return;
         }
-        Offered::Accepted {
-            evicted: Some(_), ..
-        } => ("B2", "evicts another"),
+        Pushed::Evicted { .. } => ("B2", "evicts another"),
         _ => return,
     };
     let least = sizes.at(span).map(|(capacity, _)| capacity).min();

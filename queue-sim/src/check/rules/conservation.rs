@@ -239,7 +239,7 @@ fn tally(facts: &Facts<'_>) -> Vec<Balance> {
             Call::Discard(ids) => add(span, Count::Discarded, 0, unseen * ids.len() as u64),
             Call::Purge(max) => add(span, Count::Purged, 0, unseen * max.get() as u64),
             Call::Resize(_) => add(span, Count::Evicted, 0, u64::from(u32::MAX)),
-            Call::Offer(messages, _) => {
+            Call::Push(messages) => {
                 add(span, Count::Evicted, 0, unseen * messages.len() as u64);
                 add(span, Count::Replaced, 0, unseen * messages.len() as u64);
             }

@@ -1,17 +1,18 @@
 //! D1: no message comes early. D4: a call moves a message in time, or its answer is that it is too late.
 
-use queue_core::{Due, Rescheduled, Standing};
+use queue_core::{QueueKind, Rescheduled, Standing};
 
 use super::{
     Found,
     cancelling::{was_taken, was_undelivered},
+    peeking::{is_delayed, is_ready},
 };
 use crate::check::{
-    facts::{Facts, Happened, MessageLife, Pushing, What, due},
+    facts::{Facts, MessageLife, What},
     span::Span,
 };
 
-pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
+pub(super) fn check<'a>(facts: &Facts<'a>, found: &mut Vec<Found>) {
     for life in facts.lives() {
         never_early(facts, life, found);
         for happened in life.iter() {
@@ -19,9 +20,10 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             match happened.what {
                 What::Rescheduled(_, Some(Rescheduled::Moved)) => {
                     was_undelivered(life, span, "D4", "moved", found);
+                    was_delayed(facts, life, span, found);
                 }
                 What::Rescheduled(_, Some(Rescheduled::TooLate)) => {
-                    was_taken(facts, life, span, "D4", "moved", found);
+                    too_late(facts, life, span, found);
                 }
                 _ => {}
             }
@@ -29,17 +31,43 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// The first delivery is not before the due time, and no call shows the message as ready before. Later deliveries
-/// follow other rules.
-fn never_early(facts: &Facts<'_>, life: MessageLife<'_, '_>, found: &mut Vec<Found>) {
-    let Some(push) = life.push().map(|at| &facts.pushes[at]) else {
-        return;
-    };
-    let revived = |happened: &Happened<'_>| matches!(happened.what, What::Revived(_));
-    if push.due.is_none() || life.iter().any(revived) {
+/// Elsewhere than on a delay queue, a ready message is not moved.
+fn was_delayed<'a>(
+    facts: &Facts<'a>,
+    life: MessageLife<'_, 'a>,
+    span: &Span,
+    found: &mut Vec<Found>,
+) {
+    if facts.kind() == QueueKind::Delay || facts.may_take_unknown(span) {
         return;
     }
-    let first = life.leases().next().map(|lease| (lease.span, "delivered"));
+    if let Some(ready) = is_ready(facts, life, span) {
+        let message = format!("message {} is ready, and is moved", life.id());
+        found.push(Found::at("D4", &[&ready, span], message));
+    }
+}
+
+/// It is not too late for a message that waits for its due time, on a delay queue also for a ready one.
+fn too_late<'a>(facts: &Facts<'a>, life: MessageLife<'_, 'a>, span: &Span, found: &mut Vec<Found>) {
+    if facts.kind() == QueueKind::Delay {
+        was_taken(facts, life, span, "D4", "moved", found);
+    }
+    if facts.may_take_unknown(span) {
+        return;
+    }
+    if let Some(delayed) = is_delayed(facts, life, span) {
+        let message = format!(
+            "message {} is delayed, and is too late to be moved",
+            life.id()
+        );
+        found.push(Found::at("D4", &[&delayed, span], message));
+    }
+}
+
+/// No delivery is before the due time, and no call shows the message as ready before. The rules about what returns say
+/// more of a retry and a defer.
+fn never_early<'a>(facts: &Facts<'a>, life: MessageLife<'_, 'a>, found: &mut Vec<Found>) {
+    let delivered = life.leases().map(|lease| (lease.span, "delivered"));
     let shown = life.iter().filter_map(|happened| match happened.what {
         What::Seen(_) => Some((happened.span, "shown as ready")),
         What::Peeked(peeked) if peeked.standing == Standing::Ready => {
@@ -47,38 +75,28 @@ fn never_early(facts: &Facts<'_>, life: MessageLife<'_, '_>, found: &mut Vec<Fou
         }
         _ => None,
     });
-    for (span, how) in first.into_iter().chain(shown) {
-        let due = earliest_due(facts, life, push, &span);
-        if let Some(due) = due.filter(|due| span.clock < *due) {
+    for (span, how) in delivered.chain(shown) {
+        let dues = facts.dues(life, &span);
+        let returns = |what: &What<'_>| matches!(what, What::Settled(..));
+        let moves = |what: &What<'_>| matches!(what, What::Rescheduled(..));
+        if dues.iter().any(|due| returns(&due.by.what)) {
+            continue;
+        }
+        let Some(due) = dues.iter().min_by_key(|due| due.earliest) else {
+            continue;
+        };
+        if span.clock < due.earliest {
+            let rule = match dues.iter().all(|due| moves(&due.by.what)) {
+                true => "D4",
+                false => "D1",
+            };
             let message = format!(
-                "message {} is {how} at {}, due at {due}",
+                "message {} is {how} at {}, due at {}",
                 life.id(),
-                span.latest
+                span.latest,
+                due.earliest
             );
-            found.push(Found::at("D1", &[&push.span, &span], message));
+            found.push(Found::at(rule, &[&due.by.span, &span], message));
         }
     }
-}
-
-/// The earliest possible due time then; `None` if it cannot be known.
-fn earliest_due(
-    facts: &Facts<'_>,
-    life: MessageLife<'_, '_>,
-    push: &Pushing<'_>,
-    then: &Span,
-) -> Option<u64> {
-    let mut earliest = push.due().0;
-    let mut by_clock = matches!(push.due, Some(Due::At(_)));
-    for happened in life.perhaps_before(then) {
-        match happened.what {
-            What::Rescheduled(_, Some(Rescheduled::TooLate)) => {}
-            What::Rescheduled(to, _) => {
-                earliest = earliest.min(due(to, &happened.span).0);
-                by_clock |= matches!(to, Due::At(_));
-            }
-            _ => {}
-        }
-    }
-    // Without the backend's own times, a time on its clock and a time on ours cannot be compared.
-    (!by_clock || facts.case.history.has_truth).then_some(earliest)
 }

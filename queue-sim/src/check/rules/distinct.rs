@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use queue_core::QueueKind;
 
-use super::Found;
+use super::{Found, cancelling::was_undelivered};
 use crate::check::facts::{Facts, Happened, PushFact, Pushing, What};
 
 pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
@@ -19,16 +20,14 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 let message = format!("message {} was replaced, and is still there", life.id());
                 found.push(Found::at("B7", &[&happened.span, &later.span], message));
             }
-            if life.is_leased(&happened.span) {
-                let message = format!("message {} is replaced under a live lease", life.id());
-                found.push(Found::at("B7", &[&happened.span], message));
-            }
+            was_undelivered(life, &happened.span, "B7", "replaced", found);
             let by = facts.pushes.iter().find(|push| {
                 push.span.call == happened.span.call && push.span.entry == happened.span.entry
             });
-            if let (Some(by), Some(old)) = (by, facts.push_of(life.id()))
-                && (by.key.is_none() || by.key != old.key)
-            {
+            let (Some(by), Some(old)) = (by, facts.push_of(life.id())) else {
+                continue;
+            };
+            if by.key.is_none() || by.key != old.key {
                 let message = format!(
                     "message {} with the key {:?} is replaced by one with {:?}",
                     life.id(),
@@ -36,10 +35,27 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                     by.key
                 );
                 found.push(Found::at("B7", &[&old.span, &by.span], message));
+                continue;
+            }
+            let took_the_key = |push: &&Pushing<'_>| {
+                let accepted = matches!(push.put, Some(PushFact::Accepted(_)));
+                let between = old.span.before(&push.span) && push.span.before(&by.span);
+                accepted && between && share_a_key(facts, push, old)
+            };
+            if let Some(holder) = facts.pushes.iter().find(took_the_key) {
+                let message = format!("message {} is replaced, and had lost its key", life.id());
+                found.push(Found::at("B7", &[&holder.span, &by.span], message));
             }
         }
     }
     side_by_side(facts, found);
+}
+
+/// Whether both pushes have the same key of the same queue. In a partitioned queue, a key of grouped messages counts
+/// within the partition of their group.
+fn share_a_key(facts: &Facts<'_>, one: &Pushing<'_>, other: &Pushing<'_>) -> bool {
+    let is_whole = facts.kind() != QueueKind::Grouped || facts.case.history.has_truth;
+    one.key == other.key && (is_whole || one.group == other.group)
 }
 
 /// Two messages with one key are never undelivered at the same time.
@@ -65,7 +81,10 @@ fn side_by_side(facts: &Facts<'_>, found: &mut Vec<Found>) {
                 continue;
             };
             for second in pushes {
-                if first.span.before(&second.span) && second.span.before(&taken.span) {
+                if first.span.before(&second.span)
+                    && second.span.before(&taken.span)
+                    && share_a_key(facts, first, second)
+                {
                     let message = format!("message {id} is not replaced by one with its key");
                     let spans = [&first.span, &second.span, &taken.span];
                     found.push(Found::at("B7", &spans, message));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use queue_core::{Bytes, GroupChange, GroupOrder, GroupedConfig, QueueConfig, call::Call};
+use queue_core::{GroupChange, GroupOrder, GroupedConfig, QueueConfig, call::Call};
 
 use super::Found;
 use crate::check::facts::{Facts, Lease, MessageLife};
@@ -11,7 +11,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     let QueueConfig::Grouped(config) = facts.case.config else {
         return;
     };
-    let mut groups: BTreeMap<&Bytes, Vec<MessageLife<'_, '_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<&[u8], Vec<MessageLife<'_, '_>>> = BTreeMap::new();
     for life in facts.lives() {
         let group = facts.push_of(life.id()).and_then(|push| push.group);
         if let Some(group) = group {
@@ -40,7 +40,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
 }
 
 /// The most messages of a group that may ever be under leases, whichever of its rules holds.
-fn most_of(group: &Bytes, config: &GroupedConfig, facts: &Facts<'_>) -> u32 {
+fn most_of(group: &[u8], config: &GroupedConfig, facts: &Facts<'_>) -> u32 {
     let rules = facts
         .calls()
         .filter_map(|(done, _)| match &done.record.call {

@@ -1,6 +1,6 @@
 //! L1, L2, L3, L11: a message has one live lease. It comes again only for a cause, and not before its time.
 
-use queue_core::{Disposition, QueueKind, Rescheduled, Settled};
+use queue_core::{Disposition, QueueKind, Settled};
 
 use super::Found;
 use crate::check::facts::{Facts, Lease, MessageLife, What, millis};
@@ -36,7 +36,7 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
                             Settled::Done,
                         ) => {
                             let due = happened.span.earliest.saturating_add(millis(*delay));
-                            let moved = may_be_moved(life, &lease);
+                            let moved = life.may_be_moved(&happened.span, &lease.span);
                             let revived = life.may_be_revived(&happened.span, &lease.span);
                             if lease.span.clock < due && !moved && !revived {
                                 let rule = match facts.kind() {
@@ -59,17 +59,6 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
             }
         }
     }
-}
-
-/// Whether a call may have changed the due time before this delivery.
-fn may_be_moved(life: MessageLife<'_, '_>, lease: &Lease<'_>) -> bool {
-    let mut earlier = life.perhaps_before(&lease.span);
-    earlier.any(|happened| {
-        matches!(
-            happened.what,
-            What::Rescheduled(_, None | Some(Rescheduled::Moved))
-        )
-    })
 }
 
 fn one_live_lease(life: MessageLife<'_, '_>, found: &mut Vec<Found>) {

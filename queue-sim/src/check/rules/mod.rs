@@ -75,8 +75,8 @@ pub(super) fn check(facts: &Facts<'_>, found: &mut Vec<Found>) {
     outdating::check(facts, found);
     if facts.kind() == QueueKind::Bounded {
         bounded::check(facts, found);
-        distinct::check(facts, found);
     }
+    distinct::check(facts, found);
     progress::check(facts, found);
     waiting::check(facts, found);
 }

@@ -123,19 +123,20 @@ fn pushed(facts: &Facts<'_>, life: MessageLife<'_, '_>, until: Span) -> Option<R
     }
     let disturbed = life
         .iter()
-        .any(|happened| matches!(happened.what, What::Revived(_) | What::Rescheduled(..)));
+        .any(|happened| matches!(happened.what, What::Revived(_)) || happened.what.may_move());
     if disturbed {
         return None;
     }
+    let due_of = facts.due_of(push);
     let due = match facts.kind() {
         QueueKind::Delay => None,
-        _ => facts.is_delayed(push)?.then(|| push.due()),
+        _ => facts.is_delayed(push)?.then_some(due_of),
     };
     let priority = i64::from(push.priority);
     let rank = match (facts.kind(), ageing(facts)) {
         (QueueKind::Delay, _) => Rank {
-            least: push.due().0 as i64,
-            most: push.due().1.min(i64::MAX as u64) as i64,
+            least: due_of.0 as i64,
+            most: due_of.1.min(i64::MAX as u64) as i64,
         },
         (_, Some(step)) => {
             let (earliest, latest) = due.unwrap_or((push.span.earliest, push.span.latest));
@@ -193,7 +194,8 @@ fn back(facts: &Facts<'_>, life: MessageLife<'_, '_>, ready: &mut Vec<Ready>) {
         };
         let mut ghosts = facts.ghosts.iter();
         let unseen = ghosts.any(|ghost| ghost.may_be_between(&since, &until));
-        if since.before(&until) && !unseen && !life.may_be_revived(&since, &until) {
+        let moved = life.may_be_moved(&since, &until) || life.may_be_revived(&since, &until);
+        if since.before(&until) && !unseen && !moved {
             let released = *disposition == Disposition::Release;
             ready.push(Ready {
                 id: life.id().get(),

@@ -241,12 +241,21 @@ fn leaves_none_out(
 }
 
 /// The call that surely made the message ready, if nothing can have changed its place since.
-fn is_ready(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> Option<Span> {
+pub(super) fn is_ready<'a>(
+    facts: &Facts<'a>,
+    life: MessageLife<'_, 'a>,
+    then: &Span,
+) -> Option<Span> {
     let push = stays(facts, life, then)?;
+    if life.may_be_moved(&push.span, then) {
+        return None;
+    }
     let leases = || life.leases().filter(|lease| lease.span.may_precede(then));
     let Some(lease) = leases().last() else {
         return match facts.kind() {
-            QueueKind::Delay => facts.is_delayed(push).is_some() && push.due().1 <= then.earliest,
+            QueueKind::Delay => {
+                facts.is_delayed(push).is_some() && facts.due_of(push).1 <= then.earliest
+            }
             _ => facts.is_delayed(push) == Some(false),
         }
         .then_some(push.span);
@@ -261,20 +270,28 @@ fn is_ready(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> Option
     (last && due).then_some(back.span)
 }
 
-/// The push that surely delayed the message, if its due time is to come.
-fn is_delayed(facts: &Facts<'_>, life: MessageLife<'_, '_>, then: &Span) -> Option<Span> {
-    let push = stays(facts, life, then)?;
-    let leased = life.leases().any(|lease| lease.span.may_precede(then));
-    let due = facts.is_delayed(push)? && push.due().0 > then.clock;
-    (due && !leased).then_some(push.span)
+/// The call that surely delayed the message, if its due time is to come and nothing can have changed its place since.
+pub(super) fn is_delayed<'a>(
+    facts: &Facts<'a>,
+    life: MessageLife<'_, 'a>,
+    then: &Span,
+) -> Option<Span> {
+    stays(facts, life, then)?;
+    let dues = facts.dues(life, then);
+    let by = dues.first()?.by.span;
+    let ahead = dues.iter().all(|due| due.earliest > then.clock);
+    let mut leases = life.leases();
+    let leased = leases.any(|lease| lease.span.may_precede(then) && !lease.span.before(&by));
+    (ahead && !leased && dues.len() == 1).then_some(by)
 }
 
-/// The push of a message that only leases and their ends can have changed so far, and whose time to live is not over.
-fn stays<'f>(
-    facts: &'f Facts<'_>,
-    life: MessageLife<'_, '_>,
+/// The push of a message that only leases, their ends and moves can have changed so far, and whose time to live is not
+/// over.
+fn stays<'f, 'a>(
+    facts: &'f Facts<'a>,
+    life: MessageLife<'_, 'a>,
     then: &Span,
-) -> Option<&'f Pushing<'f>> {
+) -> Option<&'f Pushing<'a>> {
     let push = &facts.pushes[life.push()?];
     let mut earlier = life.perhaps_before(then);
     let changed = earlier.any(|happened| match happened.what {
@@ -284,8 +301,7 @@ fn stays<'f>(
         | What::Replaced
         | What::Letter(_)
         | What::Revived(_)
-        | What::Discarded(_)
-        | What::Rescheduled(..) => true,
+        | What::Discarded(_) => true,
         _ => false,
     });
     let changed = changed || facts.may_be_outdated(life, then);

@@ -9,7 +9,7 @@ use queue_core::{
 use super::Found;
 use crate::{
     check::{
-        facts::{Facts, MessageLife, What, removes_unknown},
+        facts::{Facts, MessageLife, What},
         span::Span,
     },
     history::{CallEnd, Event},
@@ -77,7 +77,7 @@ fn unaccounted(facts: &Facts<'_>, end: &Span, left: u64, found: &mut Vec<Found>)
 
 /// A message that never left the queue, and is not in it.
 fn lost(facts: &Facts<'_>, end: &Span, died: u64, found: &mut Vec<Found>) {
-    if facts.calls().any(|(done, _)| removes_unknown(done)) {
+    if facts.calls().any(|(done, _)| facts.removes_unknown(done)) {
         return;
     }
     for life in facts.lives() {

@@ -155,11 +155,10 @@ fn stills(facts: &Facts<'_>, end: u64, slack: u64) -> Vec<Still> {
 
 /// Whether the verb puts messages in, or back, and so gives a hint to waiters.
 fn hints(call: &Call) -> bool {
-    call.pushes().is_some()
-        || matches!(
-            call,
-            Call::Reschedule(..) | Call::Insert(_) | Call::Settle(_) | Call::Revive(_)
-        )
+    matches!(
+        call,
+        Call::Push(_) | Call::Reschedule(..) | Call::Insert(_) | Call::Settle(_) | Call::Revive(_)
+    )
 }
 
 /// Whether the caller took a message. It may have been the only caller that knew the next due time.
@@ -307,7 +306,7 @@ fn acted(facts: &Facts<'_>, wait: &RecordedWait<'_>, woken: u64) -> Option<u64> 
                     Call::Lease(..) | Call::SettleAndLease(..) | Call::Rotate(_)
                 )
             }
-            Occasion::Room => matches!(record.call, Call::Offer(..)),
+            Occasion::Room => matches!(record.call, Call::Push(_)),
         };
         takes && record.process == wait.record.process && record.began.order > woken
     });

@@ -1,7 +1,6 @@
 //! The kinds, and the model of any kind of queue.
 
 mod bounded;
-mod delay;
 mod rotating;
 
 use std::num::NonZeroUsize;
@@ -64,6 +63,7 @@ impl Model {
                 (&config.leasing, ReadyOrder::Joining, Some(config.capacity))
             }
             QueueConfig::Rotating(config) => return Self::Rotating(RotatingModel::new(config)),
+            other => panic!("there is no model of {} queues", other.kind()),
         };
         Self::Leasing(config.kind(), LeasingModel::new(leasing, order, capacity))
     }
@@ -181,17 +181,13 @@ fn has(kind: QueueKind, call: &Call) -> bool {
 fn leasing(model: &mut LeasingModel, now: Timestamp, call: &Call) -> model::ModelResult<Answer> {
     Ok(match call {
         Call::Push(messages) => Answer::Pushed(model.push(now, messages)?),
-        Call::Enqueue(messages) => Answer::Pushed(model.enqueue(now, messages)?),
-        Call::PushKeyed(messages) => Answer::Pushed(model.push_keyed(now, messages)?),
         Call::ChangeGroup(key, change) => {
             model.change_group(now, key, change)?;
             Answer::Nothing
         }
         Call::Groups(page) => Answer::Groups(model.groups(now, *page)?),
-        Call::Schedule(messages) => Answer::Pushed(model.schedule(now, messages)?),
-        Call::Reschedule(id, due) => Answer::Rescheduled(model.reschedule(now, *id, *due)?),
+        Call::Reschedule(ids, due) => Answer::Rescheduled(model.reschedule(now, ids, *due)?),
         Call::NextDue => Answer::Next(model.next_due(now)),
-        Call::Offer(messages, overflow) => Answer::Offered(model.offer(now, messages, *overflow)?),
         Call::Recent(n) => Answer::Messages(model.recent(now, *n)?),
         Call::Capacity => {
             let capacity = model.capacity.and_then(NonZeroUsize::new);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use proptest::{option, prelude::*, sample::select};
-use queue_core::{Headers, Insert, Outdated, Push, TimeToLive};
+use queue_core::{Distinct, Headers, Insert, Outdated, Push, TimeToLive};
 
 use super::amounts::{due, limit, window};
 
@@ -20,11 +20,17 @@ pub(super) fn push(due_in: f64) -> impl Strategy<Value = Push> + Clone {
     let dedup = option::weighted(0.3, (key(), window(), any::<bool>()));
     let due = option::weighted(due_in, due());
     let time = option::weighted(SHORT_LIVED, time_to_live());
-    let message = (body(), headers(), dedup, due, time);
-    message.prop_map(|(body, headers, dedup, due, time_to_live)| {
+    let distinct = option::weighted(0.3, (key(), option::of(limit())));
+    let message = (body(), headers(), dedup, due, time, distinct);
+    message.prop_map(|(body, headers, dedup, due, time_to_live, distinct)| {
         let mut push = Push::new(body).with_headers(headers);
         push.due = due;
         push.time_to_live = time_to_live;
+        push.distinct = distinct.map(|(key, longest)| {
+            let mut distinct = Distinct::new(key);
+            distinct.longest = longest;
+            distinct
+        });
         match dedup {
             Some((key, longest, true)) => push.with_unique(key, longest),
             Some((key, window, false)) => push.with_dedup(key, window),
@@ -39,7 +45,7 @@ fn time_to_live() -> impl Strategy<Value = TimeToLive> + Clone {
 }
 
 pub(super) fn insert() -> impl Strategy<Value = Insert> + Clone {
-    (body(), headers(), distinct()).prop_map(|(body, headers, key)| {
+    (body(), headers(), option::weighted(0.5, key())).prop_map(|(body, headers, key)| {
         let item = Insert::new(body).with_headers(headers);
         match key {
             Some(key) => item.with_key(key),
@@ -51,11 +57,6 @@ pub(super) fn insert() -> impl Strategy<Value = Insert> + Clone {
 /// A message of which two fit into no answer.
 pub(super) fn large() -> Push {
     Push::new(LARGE.clone())
-}
-
-/// A distinct key, or a ring item's key.
-pub(super) fn distinct() -> impl Strategy<Value = Option<Bytes>> + Clone {
-    option::weighted(0.5, key())
 }
 
 /// The key with this number.

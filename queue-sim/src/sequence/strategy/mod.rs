@@ -12,16 +12,16 @@ use std::{num::NonZeroUsize, time::Duration};
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use queue_core::{
-    Bytes, GroupChange, GroupOrder, GroupRule, Keyed, LeaseRate, Offer, OnDeath, Overflow, Page,
-    Prioritized, QueueConfig, QueueKind, Scheduled,
+    Bytes, GroupChange, GroupOrder, GroupRule, LeaseRate, OnDeath, Overflow, Page, Push,
+    QueueConfig, QueueKind,
     call::Call,
     limits::{DEFAULT_MAX_BODY, MAX_BATCH_BYTES},
 };
 
 use self::{
     amounts::{count, due, page, wait},
-    leasing::{heavy, id, ids, leasing},
-    messages::{distinct, insert, push},
+    leasing::{heavy, ids, leasing},
+    messages::{insert, push},
 };
 use super::{Sequence, Step};
 
@@ -32,8 +32,8 @@ const ACTIONS: usize = 50;
 
 /// How often a message has a due time of its own, if the kind needs none.
 const LATER: f64 = 0.25;
-/// How often a message on a delay queue has a second due time, which is `Invalid`.
-const TWICE_DUE: f64 = 0.01;
+/// How often a message has an option of another kind.
+const STRANGE: f64 = 0.002;
 
 /// Sequences for queues of this kind.
 pub fn sequence(kind: QueueKind) -> impl Strategy<Value = Sequence> {
@@ -60,62 +60,57 @@ pub fn sequence(kind: QueueKind) -> impl Strategy<Value = Sequence> {
     })
 }
 
-/// Calls that only this kind of leasing queue has, and their weight.
+/// Pushes, moves, and the calls that only this kind of leasing queue has, and their weight.
 fn own(kind: QueueKind) -> (BoxedStrategy<Call>, u32) {
-    let priority = select(vec![0, 0, 1, 1, -1, 2, i16::MAX, i16::MIN]);
-    let overflow = select(vec![Overflow::Reject, Overflow::DropOldest]);
+    let push = prop_oneof![
+        6 => batch(message(kind)).prop_map(Call::Push),
+        2 => (ids(), due()).prop_map(|(ids, due)| Call::Reschedule(ids, due)),
+    ];
     match kind {
-        QueueKind::Priority => {
-            let message = (push(LATER), priority);
-            let message = message.prop_map(|(push, priority)| Prioritized::new(push, priority));
-            (batch(message).prop_map(Call::Enqueue).boxed(), 6)
-        }
         QueueKind::Grouped => {
-            // `B` and `a` have another order in most locales than by their bytes.
-            let group = select(vec!["B", "B", "B", "a", "Ba", "c"]);
-            let message =
-                (push(LATER), group.clone()).prop_map(|(push, key)| Keyed::new(push, key));
             let own = prop_oneof![
-                6 => batch(message).prop_map(Call::PushKeyed),
+                8 => push,
                 2 => select(vec![1, 2, 1_000]).prop_map(|limit| Call::Groups(Page::first(limit))),
-                1 => (group.prop_map(Bytes::from), change()).prop_map(|(key, change)| Call::ChangeGroup(key, change)),
+                1 => (group(), change()).prop_map(|(key, change)| Call::ChangeGroup(key, change)),
             ];
-            (own.boxed(), 9)
+            (own.boxed(), 11)
         }
-        QueueKind::Delay => {
-            let message = (push(TWICE_DUE), due());
-            let message = message.prop_map(|(push, due)| Scheduled::new(push, due));
-            let own = prop_oneof![
-                6 => batch(message).prop_map(Call::Schedule),
-                2 => (id(), due()).prop_map(|(id, due)| Call::Reschedule(id, due)),
-                1 => Just(Call::NextDue),
-            ];
-            (own.boxed(), 9)
-        }
+        QueueKind::Delay => (prop_oneof![8 => push, 1 => Just(Call::NextDue)].boxed(), 9),
         QueueKind::Bounded => {
-            let message = (push(LATER), distinct()).prop_map(|(push, key)| {
-                let offer = Offer::new(push);
-                match key {
-                    Some(key) => offer.with_distinct(key),
-                    None => offer,
-                }
-            });
             let own = prop_oneof![
-                6 => (batch(message), overflow).prop_map(|(batch, overflow)| Call::Offer(batch, overflow)),
+                8 => push,
                 1 => page().prop_map(Call::Recent),
                 1 => Just(Call::Capacity),
                 1 => capacity().prop_map(Call::Resize),
             ];
-            (own.boxed(), 9)
+            (own.boxed(), 11)
         }
-        kind => {
-            let plain = batch(push(LATER));
-            (
-                plain.prop_map(move |batch| Call::put(kind, batch)).boxed(),
-                6,
-            )
-        }
+        _ => (push.boxed(), 8),
     }
+}
+
+/// A message with the options of its kind. Now and then it has an option of another kind, which is `Invalid`.
+fn message(kind: QueueKind) -> impl Strategy<Value = Push> + Clone {
+    let is = |other, often: f64| if kind == other { often } else { STRANGE };
+    let priority = select(vec![0, 0, 1, 1, -1, 2, i16::MAX, i16::MIN]);
+    let options = (
+        option::weighted(is(QueueKind::Priority, 0.9), priority),
+        option::weighted(is(QueueKind::Grouped, 0.9), group()),
+        prop::bool::weighted(is(QueueKind::Bounded, 0.5)),
+    );
+    let due_in = is(QueueKind::Delay, 0.95).max(LATER);
+    (push(due_in), options).prop_map(|(mut push, (priority, group, evicts))| {
+        (push.priority, push.group) = (priority, group);
+        if evicts {
+            push.overflow = Overflow::DropOldest;
+        }
+        push
+    })
+}
+
+/// The key of a group. `B` and `a` have another order in most locales than by their bytes.
+fn group() -> impl Strategy<Value = Bytes> + Clone {
+    select(vec!["B", "B", "B", "a", "Ba", "c"]).prop_map(Bytes::from)
 }
 
 /// A rule or a pause of a group, or its end.

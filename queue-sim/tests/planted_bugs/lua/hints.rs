@@ -38,6 +38,13 @@ edits! {
     DELAYED_PUSH_IS_NOT_EXPECTED {
         "lib/push_options": "    lower_next_due(due)\n" => "";
     }
+    MOVE_WAKES_NOBODY {
+        "leasing/operators": "wake_up(ARRIVALS, moved)" => "";
+        "leasing/operators": "wake_up(ARRIVALS, 1)" => "";
+    }
+    MOVE_IS_NOT_EXPECTED {
+        "leasing/operators": "    lower_next_due(due)\n" => "";
+    }
     EXTENSION_IS_NOT_EXPECTED_TO_END {
         "leasing/extend": "  lower_next_due(deadline)\n" => "";
     }

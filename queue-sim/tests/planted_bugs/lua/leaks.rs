@@ -28,6 +28,16 @@ edits! {
     HOLES_ARE_NOT_COUNTED {
         "list/lookup": "holes = add_to('holes', used or 1)" => "holes = 1";
     }
+    KEY_OUTLIVES_ITS_MESSAGE {
+        "lib/attachments": "  if has_distinct then\n    free_keys(ids)" => "  if false then\n    free_keys(ids)";
+    }
+    REPLACEMENT_LEAVES_THE_BODY {
+        "lib/distinct": "forget({ holder.id })" => "";
+    }
+    REPLACEMENT_LEAVES_THE_KEY {
+        "lib/distinct": "call('HDEL', OWNED or FRAMES, OWNS .. holder.id)" => "";
+        "lib/distinct": "end_attachments({ holder.id })" => "{}";
+    }
     UNIQUE_OUTLIVES_ITS_MESSAGE {
         "lib/attachments": "if call('HGET', FIRSTS, key) == ids[k] then" => "if false then";
     }

@@ -176,6 +176,45 @@ edits! {
             "    local fields = picked.fresh
                  free_keys(ids)";
     }
+    LEASED_KEEPS_THE_KEY {
+        "lib/slow_push": "      if key then\n        flush()" =>
+            "      if key and holder and not holder.place then
+                 flush()
+               elseif key then\n        flush()";
+    }
+    CHAIN_FORGETS_ITS_START {
+        "lib/slow_push": "(holder and holder.began or now)" => "now";
+    }
+    CHAIN_NEVER_ENDS {
+        "lib/slow_push": "local began = longest and (holder and holder.began or now)" =>
+            "local began = holder and holder.began or longest and now";
+    }
+    REPLACED_IS_DELIVERED {
+        "lib/distinct": "  local ended = end_attachments({ holder.id })
+  forget({ holder.id })
+  remove_place(holder.place, holder.member)
+  return ended" => "  return {}";
+    }
+    MOVES_THE_LEASED {
+        "leasing/operators": "    answers[k - 3] = 't'\n" =>
+            "    answers[k - 3] = 't'
+                 for _, each in ipairs(call('ZRANGE', LEASES, 0, -1)) do
+                   if sub(each, 1, 7) == id then
+                     call('ZREM', LEASES, each)
+                     call('ZADD', DELAYED, 0, id)
+                   end
+                 end\n";
+    }
+    MOVED_FORGETS_ITS_ATTEMPTS {
+        "leasing/operators": "attempts_of(frame), due, due)" => "0, due, due)";
+    }
+    MOVED_FORGETS_WHY {
+        "leasing/operators": "attempts_of(frame), due, due)" => "attempts_of(frame), due, due, '')";
+    }
+    MOVE_IGNORES_NOW {
+        "leasing/operators": "due = absolute == 1 and math.max(due, now) or now + due\n  local answers, moved" =>
+            "due = math.max(absolute == 1 and due or now + due, now + 5)\n  local answers, moved";
+    }
     DUE_IS_IGNORED {
         "lib/slow_push": "due and due > now and due or nil" => "nil";
     }

@@ -196,7 +196,7 @@ mod tests {
     async fn rates_and_findings_are_shown() {
         let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
         let queues = Queues::from(Arc::clone(&backend));
-        let orders = queues.reliable::<u64>("orders").await.unwrap();
+        let orders = queues.reliable("orders").open::<u64>().await.unwrap();
         let mut sampler = Sampler::new(Arc::clone(&backend), 200.try_into().unwrap());
         let mut view = View::new(sampler.sample().await.unwrap());
         for _ in 0..3 {

@@ -149,8 +149,8 @@ mod tests {
     pub(in crate::top) async fn view() -> View {
         let backend: Arc<dyn Backend> = Arc::new(MemoryBackend::new());
         let queues = Queues::from(Arc::clone(&backend));
-        queues.reliable::<u64>("a").await.unwrap();
-        let other = queues.delay::<u64>("b").await.unwrap();
+        queues.reliable("a").open::<u64>().await.unwrap();
+        let other = queues.delay("b").open::<u64>().await.unwrap();
         other.push(&1, std::time::Duration::ZERO).await.unwrap();
         other.queue().pause().await.unwrap();
         let mut sampler = Sampler::new(backend, NonZeroUsize::MAX.min(200.try_into().unwrap()));

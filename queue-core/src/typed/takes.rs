@@ -1,0 +1,25 @@
+//! Values that a handle takes.
+
+use crate::{Headers, Result};
+
+/// Values `V` that can be pushed to a queue of `Self`: a `T` itself, a `str` to a queue of `String`, a slice to a queue
+/// of `Vec`, and any [`Job`](crate::Job) to a queue of [`Jobs`](crate::Jobs). Each is encoded as `Self` is.
+#[diagnostic::on_unimplemented(
+    message = "a queue of `{Self}` takes no `{V}`",
+    note = "push a `{Self}`; `open::<Jobs>()` opens a queue that takes any type of job"
+)]
+pub trait Takes<V: ?Sized> {
+    /// The headers of a message with such a value.
+    ///
+    /// # Errors
+    ///
+    /// `Invalid` if [`Job::NAME`](crate::Job::NAME) is no name.
+    #[doc(hidden)]
+    fn headers() -> Result<Headers> {
+        Ok(Headers::new())
+    }
+}
+
+impl<T> Takes<T> for T {}
+impl Takes<str> for String {}
+impl<T> Takes<[T]> for Vec<T> {}
