@@ -4,8 +4,6 @@ use std::{fmt, num::ParseIntError, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use super::Timestamp;
-
 /// Names a message within one history of its queue (R1).
 ///
 /// A per-queue counter that starts at 1 and counts accepted messages: small, ordered by arrival,
@@ -64,12 +62,6 @@ impl Token {
     /// The token's number: hand it to a sink that fences by a growing number.
     pub const fn get(self) -> u64 {
         self.0
-    }
-
-    /// The time of the lease, in whole milliseconds of the backend's clock. It is ahead of that clock after the clock was
-    /// set back, and after more than a million leases in a second.
-    pub const fn leased_at(self) -> Timestamp {
-        Timestamp::from_millis(self.0 / Self::PER_MILLI)
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Result, limits, millis_ceil};
+use super::{Error, Result, Token, limits, millis_ceil};
 
 /// A point in the backend's time: whole milliseconds since 1970-01-01 UTC.
 #[derive(
@@ -36,6 +36,14 @@ impl Timestamp {
     #[must_use]
     pub const fn plus_millis(self, millis: u64) -> Self {
         Self(self.0.saturating_add(millis))
+    }
+}
+
+impl Token {
+    /// The time of the lease, in whole milliseconds of the backend's clock. It is ahead of that clock after the clock was
+    /// set back, and after more than a million leases in a second.
+    pub const fn leased_at(self) -> Timestamp {
+        Timestamp::from_millis(self.get() / Self::PER_MILLI)
     }
 }
 
