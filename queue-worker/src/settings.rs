@@ -416,8 +416,8 @@ macro_rules! terms_setters {
         /// Keeps what handlers return as an [`Output`](crate::Output): in the same step as the ack (S1), for `time`
         /// (S2), and in a queue with at most `at_most` results. By default no result is kept.
         ///
-        /// [`Jobs::result`](queue_core::Jobs::result) and
-        /// [`Jobs::wait_for_result`](queue_core::Jobs::wait_for_result) read it. The run fails with `Invalid`
+        /// [`Typed::result`](queue_core::Typed::result) and
+        /// [`Typed::wait_for_result`](queue_core::Typed::wait_for_result) read it. The run fails with `Invalid`
         /// if `time` is zero, or longer than [`limits::MAX_KEEP_RESULT`](queue_core::limits::MAX_KEEP_RESULT).
         pub fn keep_results(mut self, time: Duration, at_most: std::num::NonZeroU32) -> Self {
             self$(.$route)?.terms.results = Some($crate::settings::KeepResults { time, at_most });

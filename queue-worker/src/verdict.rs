@@ -71,7 +71,7 @@ pub struct OutputBytes(Bytes);
 
 impl OutputBytes {
     /// These bytes, which are JSON already. Only their number is checked:
-    /// [`Jobs::result`](queue_core::Jobs::result) reads them.
+    /// [`Typed::result`](queue_core::Typed::result) reads them.
     ///
     /// # Errors
     ///

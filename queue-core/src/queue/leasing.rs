@@ -465,7 +465,7 @@ pub trait LeasingExt: Leasing {
     ///
     /// A result comes without polling where the backend can. A message that dies or is gone otherwise is
     /// noticed within a second. Dropping the future changes nothing. Typed handles read the result by
-    /// [`wait_for_result`](crate::Jobs::wait_for_result).
+    /// [`wait_for_result`](crate::Typed::wait_for_result).
     ///
     /// # Errors
     ///

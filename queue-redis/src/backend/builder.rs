@@ -193,7 +193,7 @@ impl Builder {
     }
 
     /// Accepts a server with an `allkeys-*` eviction policy, which drops messages when its memory
-    /// runs out. [`RedisBackend::warnings`] then says so.
+    /// runs out. [`Health::warnings`](crate::Health::warnings) then says so.
     pub const fn allow_eviction(mut self) -> Self {
         self.allow_eviction = true;
         self
