@@ -82,11 +82,12 @@ fn receipt(id: u64, now: u64) -> Receipt {
     Receipt::new(MessageId::new(id), Token::new(token))
 }
 
-fn delivered(receipt: Receipt, attempt: u32) -> Answer {
+/// A delivery of message 1, which was pushed at this time before the lease.
+fn delivered(receipt: Receipt, attempt: u32, age: u64) -> Answer {
     let body = Bytes::from_static(b"a");
-    Answer::Leased(Leased::of(vec![Delivery::new(
-        receipt, attempt, LEASE_TIME, body,
-    )]))
+    let mut delivery = Delivery::new(receipt, attempt, LEASE_TIME, body);
+    delivery.age = Some(Duration::from_millis(age));
+    Answer::Leased(Leased::of(vec![delivery]))
 }
 
 fn finding(rule: &'static str, message: &str, calls: &[u64]) -> Finding {
@@ -107,9 +108,9 @@ fn a_stale_ack_that_was_taken() {
     let (first, second) = (receipt(1, 0), receipt(1, 20));
     let history = HistoryScript::played(async |script| {
         script.call(1, push("a"), accepted(1));
-        script.call(1, lease(), delivered(first, 1));
+        script.call(1, lease(), delivered(first, 1, 0));
         sleep(20).await;
-        script.call(2, lease(), delivered(second, 2));
+        script.call(2, lease(), delivered(second, 2, 20));
         sleep(1).await;
         let ack = Call::Settle(vec![Settlement::ack(first)]);
         script.call(1, ack, Answer::Settled(vec![Settled::Done]));
@@ -143,7 +144,7 @@ fn faults_crashes_and_late_executions() {
         script.journal.note(Event::Crashed(Process(2)));
         script.executed(late);
         let wait = script.begins(2, Call::WaitForArrival(LEASE_TIME));
-        script.call(1, lease(), delivered(held, 1));
+        script.call(1, lease(), delivered(held, 1, 0));
         script
             .journal
             .note(Event::Fault("scripts flushed", Process::WORLD));
@@ -200,10 +201,10 @@ fn a_picture_shows_lanes_leases_and_states_and_needs_nothing_else() {
     let (first, second) = (receipt(1, 0), receipt(1, 20));
     let history = HistoryScript::played(async |script| {
         script.call(1, push("<b>\"&"), accepted(1));
-        script.call(1, lease(), delivered(first, 1));
+        script.call(1, lease(), delivered(first, 1, 0));
         script.journal.note(Event::Crashed(Process(1)));
         sleep(20).await;
-        script.call(2, lease(), delivered(second, 2));
+        script.call(2, lease(), delivered(second, 2, 20));
         let ack = Call::Settle(vec![Settlement::ack(second)]);
         script.call(2, ack, Answer::Settled(vec![Settled::Done]));
     });

@@ -35,7 +35,7 @@ fn a_worker_goes_on_while_its_password_changes() -> Test {
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("password-{}", std::process::id()));
     fs::write(&file, "password-0\n")?;
     let program = Command::new(PROGRAM)
-        .env("REDIS_URL", server.url_as("worker", "no password"))
+        .env("REDIS_URL", server.url_as("worker", "none"))
         .env("PASSWORD_FILE", &file)
         .stdout(Stdio::piped())
         .spawn()?;

@@ -161,7 +161,7 @@ async fn of_racing_first_opens_one_number_wins() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_listing_shows_each_queue_once_and_no_partition() {
     let memory = memory();
     let three = on(&memory, 3);

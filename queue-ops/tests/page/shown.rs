@@ -396,7 +396,7 @@ async fn a_message_offers_what_fits_its_state() {
             late.get(),
             "due in 60 min; pushed 0 ms ago, 1 attempts; last failure: 503: busy",
             "when it is due",
-            &["Cancel it"],
+            &["Run it now", "Cancel it"],
         ),
         (
             leased.get(),

@@ -10,6 +10,7 @@ mod queues;
 mod removing;
 mod startup;
 
+#[cfg(any(feature = "connector", feature = "recipes"))]
 use std::sync::Arc;
 
 use queue_core::Result;

@@ -78,6 +78,7 @@ const NO_SETTINGS: &[(&str, &[&str])] = &[
     ("queue-core/src/once/store.rs", &["new"]),
     ("queue-core/src/queue/dead.rs", &["new"]),
     ("queue-core/src/queue/find.rs", &["dead", "present"]),
+    ("queue-core/src/queue/grouped.rs", &["new"]),
     ("queue-core/src/queue/message.rs", &["new"]),
     (
         "queue-core/src/queue/peek.rs",

@@ -99,5 +99,5 @@ fn the_autoscaler_counts_by_the_slots_of_the_service() {
         AUTOSCALER.contains(&format!("targetValue: \"{slots}\"")),
         "{slots}"
     );
-    assert!(AUTOSCALER.contains("/scale/jobs") && MAIN.contains("delay_jobs(\"jobs\")"));
+    assert!(AUTOSCALER.contains("/scale/jobs") && MAIN.contains("delay(\"jobs\")"));
 }
