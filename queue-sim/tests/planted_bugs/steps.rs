@@ -71,13 +71,15 @@ async fn in_two_phases(request: &Request, steps: &Steps<'_>) -> Option<Reply> {
     Some(steps.run(&phase(request, "act")).await)
 }
 
+/// In KEYS, because the function that uses them has no room for another upvalue.
 const PHASES: Edit = edit!("leasing/settle_and_lease": "local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(ARGV[4]), #ARGV - 6" =>
-    "local phase, lane, length = string.match(ARGV[4], '^(%a+)(%d+) (%d+)')
+    "local lane, length
+     KEYS.phase, lane, length = string.match(ARGV[4], '^(%a+)(%d+) (%d+)')
      local wants, lease_time, settlements = tonumber(ARGV[3]), tonumber(length or ARGV[4]), #ARGV - 6
-     local memory = META .. (lane or '')");
+     KEYS.memory = META .. (lane or '')");
 
 /// A call in phases takes the slow path.
-const LONG_WAY: Edit = edit!("leasing/settle_and_lease": "local only_acks = now <" => "local only_acks = not phase and now <");
+const LONG_WAY: Edit = edit!("leasing/settle_and_lease": "local only_acks = now <" => "local only_acks = not KEYS.phase and now <");
 
 /// Finds messages, and takes them in another step.
 #[derive(Debug, Clone, Copy)]
@@ -90,10 +92,10 @@ impl Meddling for ClaimsInTwoSteps {
         PHASES,
         LONG_WAY,
         edit!("leasing/settle_and_lease": "  local picked = for_all or pick(allowed)" =>
-            "  local seen = phase == 'act' and call('GET', memory)
+            "  local seen = KEYS.phase == 'act' and call('GET', KEYS.memory)
                local picked = seen and cmsgpack.unpack(seen) or pick(allowed)
-               if phase == 'look' then
-                 call('SET', memory, cmsgpack.pack(picked))
+               if KEYS.phase == 'look' then
+                 call('SET', KEYS.memory, cmsgpack.pack(picked))
                  return 0
                end"),
     ];
@@ -113,19 +115,19 @@ impl Meddling for ReclaimsInTwoSteps {
     const EDITS: Edits = &[
         PHASES,
         LONG_WAY,
-        edit!("leasing/settle_and_lease": "if now < next_due and (" => "if now < next_due and not phase and ("),
-        edit!("leasing/settle_and_lease": "if wants > 0 and not (flags" => "if wants > 0 and phase ~= 'look' and not (flags"),
-        edit!("lib/reclaim": "if now < next_due then" => "if now < next_due and phase ~= 'act' then"),
+        edit!("leasing/settle_and_lease": "if now < next_due and (" => "if now < next_due and not KEYS.phase and ("),
+        edit!("leasing/settle_and_lease": "if wants > 0 and not (flags" => "if wants > 0 and KEYS.phase ~= 'look' and not (flags"),
+        edit!("lib/reclaim": "if now < next_due then" => "if now < next_due and KEYS.phase ~= 'act' then"),
         edit!("lib/reclaim": "  local expired = find_expired()" =>
-            "  local seen = phase == 'act' and call('GET', memory)
-               if seen then call('DEL', memory) end
+            "  local seen = KEYS.phase == 'act' and call('GET', KEYS.memory)
+               if seen then call('DEL', KEYS.memory) end
                seen = seen and cmsgpack.unpack(seen)
                local expired = seen and seen[1] or find_expired()"),
         edit!("lib/reclaim": "  local count = #expired / 2" =>
-            "  if phase == 'look' then
+            "  if KEYS.phase == 'look' then
                  local ids = {}
                  for k = 1, #expired, 2 do ids[#ids + 1] = sub(expired[k], 1, 7) end
-                 call('SET', memory, cmsgpack.pack({ expired, call('HMGET', FRAMES, unpack(ids)) }))
+                 call('SET', KEYS.memory, cmsgpack.pack({ expired, call('HMGET', FRAMES, unpack(ids)) }))
                  return false
                end
                local count = #expired / 2"),
