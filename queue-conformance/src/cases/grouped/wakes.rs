@@ -11,6 +11,8 @@ use crate::{
 };
 
 const SOON: Duration = ms(60);
+/// Long enough that a slow machine leases the message before its end.
+const END: Duration = ms(1_000);
 const LATE: Duration = ms(1_000_000);
 
 /// A way in which a group may run again.
@@ -69,8 +71,8 @@ const WAYS: [Way; 24] = {
         way("expiry", Leased(SOON), (1, SOON)),
         way("last-retry", LastAttempt(LATE), (2, ms(0))),
         way("last-expiry", LastAttempt(SOON), (2, SOON)),
-        way("dropped-at-its-end", EndsSoon(dropped_after), (2, SOON)),
-        way("dead-at-its-end", EndsSoon(buried_after), (2, SOON)),
+        way("dropped-at-its-end", EndsSoon(dropped_after), (2, END)),
+        way("dead-at-its-end", EndsSoon(buried_after), (2, END)),
         way("cancel", WaitsForRetry, (2, ms(0))),
         way("revive", Dead, (1, ms(0))),
         way("resume-parked", Parked, (2, ms(0))),
@@ -106,7 +108,7 @@ async fn prepare(queue: &dyn GroupedQueue, before: Before) -> Option<Delivery> {
             return None;
         }
         Before::EndsSoon(ends) => {
-            let first = ends(SOON.as_millis() as u64);
+            let first = ends(END.as_millis() as u64);
             put(queue, first.with_group("a")).await;
             push(queue, &["a"]).await;
         }
