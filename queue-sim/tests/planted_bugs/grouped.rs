@@ -44,7 +44,7 @@ end\n\n-- The first";
         }
         GROUP_IGNORES_ITS_LIMIT {
             "grouped/queue": "local is_free = free_places(state) > 0" => "local is_free = true";
-            "grouped/queue": "places = free_places(state), from" => "places = per_group, from";
+            "grouped/queue": "math.max(most_of(state) - state.held, 0)" => "most_of(state)";
         }
         PAUSED_GROUP_RUNS {
             "grouped/queue": "return (state.paused_until or 0) > 0 and 0 or math.max" => "return math.max";
