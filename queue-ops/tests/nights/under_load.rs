@@ -81,7 +81,7 @@ async fn push(queue: &AnyQueue, load: Load, number: u64) {
         AnyQueue::Priority(queue) => {
             let priority = (number % 5) as i16;
             queue
-                .push_one(Push::from(push.with_due(later)).with_priority(priority))
+                .push_one(push.with_due(later).with_priority(priority))
                 .await
                 .map(drop)
                 .unwrap();
