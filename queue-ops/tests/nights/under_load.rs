@@ -68,38 +68,13 @@ impl Load {
 }
 
 async fn push(queue: &AnyQueue, load: Load, number: u64) {
-    let push = Push::new(number.to_string());
-    let later = Due::After(Duration::from_millis(
-        300 * u64::from(number.is_multiple_of(load.delays)),
-    ));
-    match queue {
-        AnyQueue::Delay(queue) => queue
-            .push_one(push.with_due(later))
-            .await
-            .map(drop)
-            .unwrap(),
-        AnyQueue::Priority(queue) => {
-            let priority = (number % 5) as i16;
-            queue
-                .push_one(push.with_due(later).with_priority(priority))
-                .await
-                .map(drop)
-                .unwrap();
-        }
-        AnyQueue::Bounded(queue) => {
-            queue
-                .push_one(push.with_due(later))
-                .await
-                .map(drop)
-                .unwrap();
-        }
-        AnyQueue::Reliable(queue) => queue
-            .push_one(push.with_due(later))
-            .await
-            .map(drop)
-            .unwrap(),
-        _ => unreachable!("the kinds of a load"),
-    }
+    let later = Duration::from_millis(300 * u64::from(number.is_multiple_of(load.delays)));
+    let push = Push::new(number.to_string()).with_due(later);
+    let push = match queue.kind() {
+        QueueKind::Priority => push.with_priority((number % 5) as i16),
+        _ => push,
+    };
+    queue.put(&[push]).await.unwrap();
 }
 
 /// Plays a load, and looks at it.

@@ -125,22 +125,15 @@ async fn push(queue: &AnyQueue, number: usize, planned: &Planned) {
             false => TimeToLive::drop_after(limit),
         });
     }
-    if planned.due_in.is_some() && !matches!(queue, AnyQueue::Delay(_)) {
+    if planned.due_in.is_some() || queue.kind() == QueueKind::Delay {
         push = push.with_due(due_in);
     }
-    match queue {
-        AnyQueue::Delay(queue) => queue.push_one(push.with_due(due_in)).await.map(drop),
-        AnyQueue::Priority(queue) => queue
-            .push_one(push.with_priority(planned.priority))
-            .await
-            .map(drop),
-        AnyQueue::Grouped(queue) => {
-            let key = Bytes::from(planned.group.clone());
-            queue.push_one(push.with_group(key)).await.map(drop)
-        }
-        queue => queue.put_all(&[push]).await.map(drop),
-    }
-    .unwrap();
+    push = match queue.kind() {
+        QueueKind::Priority => push.with_priority(planned.priority),
+        QueueKind::Grouped => push.with_group(planned.group.clone()),
+        _ => push,
+    };
+    queue.put(&[push]).await.unwrap();
 }
 
 fn number(body: &Bytes) -> usize {
