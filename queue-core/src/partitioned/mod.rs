@@ -73,8 +73,8 @@ use crate::{Backend, Error, Push, QueueConfig, Result};
 ///   lease that finds nothing has polled all partitions. It hands out less than 16 MiB. If a partition fails,
 ///   the lease returns the messages of the others, and the error only if there are none. A `settle_and_lease`
 ///   settles everything before it leases.
-/// * **An offer** without a key that its partition refuses as full is offered to the other partitions, each
-///   time in its place in the batch (F2). Entries with keys in such a batch wait for that. An offer with a
+/// * **A push** without a key that its partition refuses as full goes to the other partitions, each
+///   time in its place in the batch (F2). Entries with keys in such a batch wait for that. A push with a
 ///   key, or with [`DropOldest`](crate::Overflow::DropOldest), goes to one partition only.
 /// * **A wait** waits on all partitions at once. A producer that waits for room with a key may be notified of
 ///   another partition's room. It finds room in its own partition at the latest when its timer lets it poll

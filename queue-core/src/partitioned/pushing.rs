@@ -12,9 +12,9 @@ use crate::{Overflow, Push, Pushed, QueueKind, Result, call::Call};
 impl Partitions {
     /// Pushes a batch. Messages with a key go to the key's partition, and all others to one partition.
     ///
-    /// An entry without a key that one partition refuses as full is pushed to the next that is not known to be full,
-    /// together with the batch's share for that partition: so it keeps its place (F2). The shares that are left at the
-    /// end are pushed at the same time.
+    /// An entry without a key that one partition refuses as full goes to the next partition that is not known to be full.
+    /// The batch's share for that partition goes with it, so the entry keeps its place (F2). The shares that are left at
+    /// the end are pushed at the same time.
     pub(super) async fn push(&self, batch: Vec<Push>) -> Result<Vec<Pushed>> {
         let mut answers = Answers::to(batch.len());
         let mut shares = self.spread(batch);
@@ -77,9 +77,9 @@ impl Partitions {
             && self.key_of(entry).is_none()
     }
 
-    /// The key by which messages share a partition: on a grouped queue the key of the group; otherwise the partition
-    /// key; or the distinct key, because a push replaces the message with the same key; or the dedup key, because a
-    /// repeat must find its mark.
+    /// The key by which messages share a partition. On a grouped queue it is the key of the group. Elsewhere it is the
+    /// partition key; or else the distinct key, because a push replaces the message with the same key; or else the dedup
+    /// key, because a repeat must find its mark.
     fn key_of<'a>(&self, push: &'a Push) -> Option<&'a [u8]> {
         if self.kind == QueueKind::Grouped {
             return Some(push.group_key());

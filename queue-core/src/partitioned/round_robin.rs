@@ -41,7 +41,7 @@ pub(super) struct RoundRobin {
     asked: Vec<AtomicUsize>,
     /// Partitions whose last lease took all messages.
     empty: Set,
-    /// Partitions whose last offer found no room.
+    /// Partitions whose last push found no room.
     full: Set,
 }
 
@@ -120,7 +120,7 @@ impl RoundRobin {
         self.notified.add(partition);
     }
 
-    /// Notes that an offer found no room in the partition.
+    /// Notes that a push found no room in the partition.
     pub(super) fn found_full(&self, partition: usize) {
         self.full.add(partition);
     }

@@ -44,7 +44,7 @@ pub trait BoundedQueue: Leasing {
     /// # Errors
     ///
     /// `Invalid` if `capacity` is over 2^32 − 1. After any other error, or if the call was dropped, the new
-    /// capacity may hold. Then the next offers take the steps that are left.
+    /// capacity may hold. Then the next pushes take the steps that are left.
     async fn resize(&self, capacity: NonZeroUsize) -> Result<Vec<MessageId>>;
 }
 

@@ -49,8 +49,8 @@ pub trait Leasing: Debug + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, a body over the limit, a bad key or time, or an
-    /// option that the kind does not have: then nothing was done. The outcome of a dropped or unanswered push is
+    /// `Invalid` for an empty batch, more than 128 entries or 8 MiB, a body over the limit, a bad key or time, and an
+    /// option that the kind does not have. The queue then did nothing. The outcome of a dropped or unanswered push is
     /// unknown: repeat it with a dedup key (L8).
     async fn push(&self, messages: &[Push]) -> Result<Vec<Pushed>>;
 

@@ -2,8 +2,8 @@
 
 use crate::{Headers, Result};
 
-/// Values `V` that can be pushed to a queue of `Self`: a `T` itself, a `str` to a queue of `String`, a slice to a queue
-/// of `Vec`, and any [`Job`](crate::Job) to a queue of [`Jobs`](crate::Jobs). Each is encoded as `Self` is.
+/// Values `V` that can be pushed to a queue of `Self`. A queue takes its own type. A queue of `String` takes a `str`, one
+/// of `Vec` a slice, and one of [`Jobs`](crate::Jobs) any [`Job`](crate::Job). The consumer decodes a `Self`.
 #[diagnostic::on_unimplemented(
     message = "a queue of `{Self}` takes no `{V}`",
     note = "push a `{Self}`; `open::<Jobs>()` opens a queue that takes any type of job"

@@ -104,7 +104,7 @@ async fn shorten(handle: &Handle, mut step: Reply) -> Result<Vec<MessageId>> {
         }
         let call = handle.prepare(&scripts::BOUNDED_RESIZE).with("");
         let next = handle.run_if_there(&call).await;
-        // The earlier steps are done even if this one fails; later offers do the remaining ones.
+        // The earlier steps are done even if this one fails; later pushes do the remaining ones.
         let next = next.map_err(|error| error.with_outcome(Outcome::Unknown))?;
         let Some(next) = next else {
             return Ok(dropped);

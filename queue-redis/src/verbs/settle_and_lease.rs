@@ -200,7 +200,7 @@ impl SettleAndLease {
 
     /// The message that `lua/lib/wake_up.lua` leased for `lease_time`: the token, and the frame. `None` if it
     /// cannot be read; then its lease expires, and the next client that leases it buries it. After a change of the number
-    /// of attempts, the delivery goes by the old number until this handle has leased a message itself.
+    /// of attempts, the delivery uses the old number until this handle has leased a message itself.
     pub(super) fn handed_over(&self, mut handed: Bytes, lease_time: Duration) -> Option<Delivery> {
         let token = frame::token(&mut handed)?;
         let max_attempts = self.max_attempts.load(Ordering::Relaxed);

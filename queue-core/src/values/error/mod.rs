@@ -65,8 +65,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 /// Its text is one line; the middle of a long text is left out. `Debug` shows the text, the texts of its
 /// sources, the kind and the outcome: so a `main` that returns the error prints a sentence.
 ///
-/// A cause is either in the text or in [`source`](std::error::Error::source), and never in both. What a server or a
-/// parser said is in the text. An error that has a type of its own, such as another `Error` or an `io::Error`, is the
+/// A cause is either in the text or in [`source`](std::error::Error::source), and never in both. The words of a server
+/// or a parser are in the text. An error that has a type of its own, such as another `Error` or an `io::Error`, is the
 /// source. [`with_sources`] makes one text of both; a program that prints only the text leaves the sources out.
 ///
 /// [`kind`](Self::kind) says what to do. [`outcome`](Self::outcome) says whether the call took effect.
