@@ -139,7 +139,7 @@ features_of() {
 }
 
 # Programs that turn on features of the libraries: beside them, none of those features is left out.
-PROGRAMS=(queue-ops queue-kit-service)
+PROGRAMS=(queue-ops queue-kit-rotation queue-kit-service)
 
 # All features of the workspace's packages but these, and but those of programs, as cargo's --features takes them. What is left out
 # with all the rest on, cargo builds from what it has built for the tests.
