@@ -21,7 +21,7 @@ use crate::{
     frame::{self, Dead, Shown},
     queue::Handle,
     reply::Reply,
-    waiting::{HandoffTerms, Waiter, Woken},
+    waiting::{HandoffTerms, Waiter},
 };
 
 /// A queue of this kind.
@@ -166,13 +166,9 @@ impl<K: LeasingKind> Leasing for Queue<K> {
     ) -> Result<Leased> {
         let millis = self.checked(limits::lease_millis(lease_time))?;
         let terms = HandoffTerms::new(millis, holder.as_ref(), self.leases.releasing());
-        let delivery = match self.handle.arrivals.wait(timeout, Some(terms)).await? {
-            Woken::Message(handed) => {
-                let lease = Duration::from_millis(millis);
-                self.leases.verb().handed_over(handed, lease)
-            }
-            Woken::Poll => None,
-        };
+        let handed = self.handle.arrivals.wait(timeout, Some(terms)).await?;
+        let lease = Duration::from_millis(millis);
+        let delivery = handed.and_then(|handed| self.leases.verb().handed_over(handed, lease));
         Ok(Leased::of(delivery.into_iter().collect()))
     }
 

@@ -11,8 +11,8 @@ use queue_testing::interleave::{JoinHandle, block_on, sampled, spawn, step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    marker_queue::{HandedOver, HandoffTerms, ReleaseUnwanted, Wake},
-    registry::{ServerRequest, WaiterRegistry},
+    handoff::{HandedOver, HandoffTerms, ReleaseUnwanted},
+    registry::{ServerRequest, WaiterRegistry, Wake},
 };
 
 const MARKER: Bytes = Bytes::from_static(b"marker");
@@ -234,7 +234,7 @@ async fn watch(registry: &WaiterRegistry, server: &FakeServer, mut said: Unbound
                 None | Some(Event::End) => return,
                 Some(said) => notify(registry, &said),
             },
-            () = registry.has_requests() => {}
+            () = registry.has_requests.notified() => {}
         }
     }
 }

@@ -13,16 +13,20 @@
 //! (`lua/lib/wake_up.lua`). The registry gives the message to a caller that was already waiting for it when it was
 //! leased. If there is none, the message goes back to the queue. If the message is lost on its way, its lease expires.
 //!
-//! A handle knows only its [`Waiter`]: the handle reports its polls to the waiter, and waits by it. The waiter decides
-//! when the caller polls again. It waits at a node, in the node's [registry](registry::WaiterRegistry), and the node's
-//! task ([`Watch`](watch::Watch)) talks to the server.
+//! Three types wait:
+//!
+//! - [`Waiter`], one for each handle and marker. A handle reports its polls to the waiter, and waits by it. The waiter
+//!   decides when a caller polls again.
+//! - [`WaiterRegistry`](registry::WaiterRegistry), one for each node: all waiting callers there. It decides which caller
+//!   gets a change or a message, and who gets them if the caller is gone. For each marker it knows this process's
+//!   [registration](registration::Registration).
+//! - [`NodeWaiter`], one for each node: the registry, and the connection whose [task](watch::watch) talks to the server.
 
+mod handoff;
 #[cfg(test)]
 mod interleavings;
-mod marker_queue;
-mod markers;
 mod node;
-mod pending_wakeups;
+mod registration;
 mod registry;
 mod waiter;
 mod watch;
@@ -30,9 +34,9 @@ mod watch;
 use redis_link::node::Node;
 
 pub(crate) use self::{
-    marker_queue::{HandoffTerms, ReleaseUnwanted},
+    handoff::{HandoffTerms, ReleaseUnwanted},
     node::{NodeWaiter, Settings},
-    waiter::{Waiter, Woken},
+    waiter::Waiter,
 };
 
 /// The waiter of this node.

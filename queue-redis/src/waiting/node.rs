@@ -1,4 +1,5 @@
-//! The waiting callers at one node: their registry, and the connection over which the node notifies them.
+//! The waiting callers at one node: their registry, and the connection over which the node notifies them. The connection's
+//! task is in [`watch`](super::watch).
 
 use std::{
     collections::hash_map::RandomState,
@@ -20,7 +21,7 @@ use redis_link::{
 
 use super::{
     registry::{KEPT, WaiterRegistry},
-    watch::{Dialer, Watch},
+    watch::{Dialer, watch},
 };
 
 /// Number of fall-back intervals for which the registry trusts a registration. Renewals are rare enough to cost an idle
@@ -29,9 +30,10 @@ const TRUSTED: u32 = 4;
 
 /// Waits at one node for all queues of a backend. Dropping it closes the connection.
 pub(crate) struct NodeWaiter {
-    registry: Arc<WaiterRegistry>,
-    started: OnceLock<Started>,
-    settings: Settings,
+    pub(super) registry: Arc<WaiterRegistry>,
+    pub(super) settings: Arc<Settings>,
+    /// The connection, and its task.
+    started: OnceLock<(Supervised, Running)>,
 }
 
 /// The settings of a node's waiter.
@@ -44,10 +46,20 @@ pub(crate) struct Settings {
     pub(crate) channel: Arc<str>,
 }
 
-#[derive(Debug)]
-struct Started {
-    connection: Supervised,
-    _running: Running,
+impl Settings {
+    const fn trusted(&self) -> Duration {
+        self.fall_back.saturating_mul(TRUSTED)
+    }
+
+    /// How long the server keeps a registration.
+    pub(super) const fn patience(&self) -> Duration {
+        self.trusted().saturating_mul(KEPT)
+    }
+
+    /// The node's address, without a password.
+    pub(super) fn address(&self) -> String {
+        self.node.connector.address()
+    }
 }
 
 impl Companion for NodeWaiter {
@@ -59,11 +71,10 @@ impl Companion for NodeWaiter {
 
 impl NodeWaiter {
     pub(crate) fn new(settings: Settings) -> Self {
-        let trusted = settings.fall_back * TRUSTED;
         Self {
-            registry: Arc::new(WaiterRegistry::new(trusted, first_serial())),
+            registry: Arc::new(WaiterRegistry::new(settings.trusted(), first_serial())),
+            settings: Arc::new(settings),
             started: OnceLock::new(),
-            settings,
         }
     }
 
@@ -71,35 +82,20 @@ impl NodeWaiter {
     /// pushes needs none.
     pub(super) fn start(&self) -> &Arc<WaiterRegistry> {
         self.started.get_or_init(|| {
-            let settings = &self.settings;
-            let of_all = &settings.node.settings;
-            let dialer = Dialer {
-                connector: Arc::clone(&settings.node.connector),
-                timeouts: of_all.timeouts,
-                channel: Arc::clone(&settings.channel),
-            };
-            let spawn = &*of_all.spawn;
-            let (backoff, alarm) = (settings.node.backoff.clone(), settings.node.alarm.clone());
+            let node = &self.settings.node;
+            let spawn = &*node.settings.spawn;
+            let dialer = Dialer(Arc::clone(&self.settings));
+            let (backoff, alarm) = (node.backoff.clone(), node.alarm.clone());
             // If the server falls silent, the connection for commands rings the alarm. If only this connection falls
             // silent, registrations notice it.
             let connection = Supervised::new(dialer, None, backoff, None, alarm, spawn);
-            let watch = Watch {
-                registry: Arc::clone(&self.registry),
-                connection: connection.clone(),
-                address: self.address(),
-                channel: Arc::clone(&settings.channel),
-                patience: settings.fall_back * (KEPT * TRUSTED),
-                settings: Arc::clone(of_all),
-            };
-            Started {
-                connection,
-                _running: spawn.spawn(Box::pin(watch.run())),
-            }
+            let task = watch(
+                Arc::clone(&self.settings),
+                Arc::clone(&self.registry),
+                connection.clone(),
+            );
+            (connection, spawn.spawn(Box::pin(task)))
         });
-        &self.registry
-    }
-
-    pub(super) const fn registry(&self) -> &Arc<WaiterRegistry> {
         &self.registry
     }
 
@@ -111,16 +107,6 @@ impl NodeWaiter {
         }
     }
 
-    /// The time after which a waiting caller polls.
-    pub(super) const fn fall_back(&self) -> Duration {
-        self.settings.fall_back
-    }
-
-    /// The node's address, without a password.
-    pub(super) fn address(&self) -> String {
-        self.settings.node.connector.address()
-    }
-
     /// The settings of its node's connections.
     #[cfg(feature = "recipes")]
     pub(crate) fn node_settings(&self) -> &NewNode {
@@ -128,12 +114,12 @@ impl NodeWaiter {
     }
 
     pub(crate) fn health(&self) -> ConnectionHealth {
-        let Some(started) = self.started.get() else {
+        let Some((connection, _)) = self.started.get() else {
             return ConnectionHealth::Unused;
         };
         match self.registry.trouble() {
             Some(trouble) => ConnectionHealth::Down(Some(trouble)),
-            None => ConnectionHealth::of(&started.connection.state()),
+            None => ConnectionHealth::of(&connection.state()),
         }
     }
 }

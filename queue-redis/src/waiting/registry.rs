@@ -1,9 +1,18 @@
-//! The waiting callers at one node, behind one lock: the only place that knows who has to poll, and when.
+//! The waiting callers at one node, behind one lock. Who gets a change, and who gets the message of a caller that is
+//! gone?
+//!
+//! - A change wakes the caller that has waited longest at its marker. If no caller here waits, the server notifies
+//!   another process.
+//! - A handed-over message goes to a caller that waited for it when it was leased. If there is none, the message goes
+//!   back to its queue, which releases it.
+//! - A caller that leaves ([`Ticket`]) forwards a change that it has not noticed, and gives back a message. If only it
+//!   knows of a later change, another caller is notified.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -12,16 +21,31 @@ use bytes::Bytes;
 use queue_core::Error;
 use tokio::{
     sync::{Notify, oneshot},
-    time::{Instant, sleep_until},
+    time::Instant,
 };
 
 use super::{
-    marker_queue::{HandedOver, HandoffTerms, Registration, ReleaseUnwanted, WaitingCaller, Wake},
-    markers::Markers,
+    handoff::{HandedOver, HandoffTerms, ReleaseUnwanted},
+    registration::Registration,
+    waiter::KnownChange,
 };
 
 /// The server keeps a registration this many times as long as the registry trusts it.
 pub(super) const KEPT: u32 = 2;
+
+/// The number of markers from which to look for those that nobody uses any more.
+const SWEEP: usize = 1024;
+
+/// The cause of a wake-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// A change, which the caller forwards if it does not use it.
+    Notified,
+    /// The registry may have missed changes.
+    Poll,
+    /// A message that is leased to the caller, and goes back if the caller does not use it.
+    HandedOver(Bytes),
+}
 
 /// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,47 +62,167 @@ pub(super) enum ServerRequest {
     Forward { marker: Bytes, changes: usize },
 }
 
-/// The marker queues with their waiting callers, in the order of arrival; the requests to the server; and the changes
-/// for which this process has to wake a caller.
+/// The waiting callers by their markers, in the order of arrival; the requests to the server; and the changes for which
+/// this process has to wake a caller.
 #[derive(Debug)]
 pub(super) struct WaiterRegistry {
     // A std mutex: a call holds it briefly, and never across an await.
-    state: Mutex<Markers>,
+    state: Mutex<State>,
     /// Notified when there may be a request to the server.
-    has_requests: Notify,
-    /// Notified when a pending wake-up was added.
-    has_pending: Notify,
+    pub(super) has_requests: Notify,
+    /// Notified when a known change was added.
+    pub(super) has_known: Notify,
     /// How long the registry trusts a registration.
     trusted: Duration,
     first_serial: u64,
 }
 
-/// A place in a marker queue. Dropping it leaves the marker queue. A received change that the caller did not notice is
-/// then forwarded, and a handed-over message goes back.
-#[derive(Debug)]
-pub(super) struct Ticket {
-    registry: Arc<WaiterRegistry>,
-    marker: Bytes,
-    number: u64,
-    wake: oneshot::Receiver<Wake>,
-    /// The queue to which a message goes back if the caller is gone, if the caller requested one.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    // Ordered, so that the registry wakes callers in the same order each time.
+    markers: BTreeMap<Bytes, Marker>,
+    /// The markers that need a registration, each once, in the order of arrival.
+    to_register: VecDeque<Bytes>,
+    /// Changes that no caller here can use.
+    unclaimed: BTreeMap<Bytes, usize>,
+    /// Changes that only this process knows of.
+    pub(super) known: BTreeMap<Bytes, KnownChange>,
+    next_ticket: u64,
+    next_serial: u64,
+    sweep_at: usize,
+    /// The last error of a registration.
+    trouble: Option<(Bytes, Arc<Error>)>,
+}
+
+/// The callers that wait at one marker.
+#[derive(Debug, Default)]
+struct Marker {
+    /// By their tickets' numbers, so in the order of arrival.
+    waiting: BTreeMap<u64, WaitingCaller>,
+    registration: Registration,
+    /// The last queue here that a message may be handed over to; it releases messages whose callers are gone.
     releasing: Option<Weak<dyn ReleaseUnwanted>>,
+}
+
+#[derive(Debug)]
+pub(super) struct WaitingCaller {
+    wake: oneshot::Sender<Wake>,
+    /// The terms under which the caller accepts a message, if it does.
+    pub(super) terms: Option<Arc<str>>,
+    pub(super) since: Instant,
+}
+
+impl Marker {
+    fn first(&self) -> Option<&WaitingCaller> {
+        self.waiting.first_key_value().map(|(_, first)| first)
+    }
+
+    /// Wakes all callers to poll. There is nothing to forward.
+    fn wake_all(&mut self) {
+        for (_, caller) in std::mem::take(&mut self.waiting) {
+            // A caller that is gone needs no wake-up.
+            let _ = caller.wake.send(Wake::Poll);
+        }
+    }
+
+    /// Removes and returns the first caller that takes the handed-over message. The registration that has leased it is
+    /// used up.
+    fn take_recipient(&mut self, handed: &HandedOver) -> Option<WaitingCaller> {
+        if !self.registration.has_leased(handed) {
+            return None;
+        }
+        let takes = |(ticket, caller): &(&u64, &WaitingCaller)| {
+            self.registration.hands_to(caller, **ticket, handed.age)
+        };
+        let taker = self.waiting.iter().find(takes).map(|(ticket, _)| *ticket);
+        self.registration.end();
+        self.waiting.remove(&taker?)
+    }
+
+    /// Whether no caller waits, no handle may wait again, and the server has no registration any more.
+    fn is_over(&self, patience: Duration) -> bool {
+        let releasing = self.releasing.as_ref();
+        self.waiting.is_empty()
+            && self.registration.is_over(patience)
+            && releasing.is_none_or(|queue| queue.strong_count() == 0)
+    }
+}
+
+impl State {
+    /// Notifies one waiting caller for each change, the longest waiting first. Changes beyond the callers here stay
+    /// unclaimed.
+    pub(super) fn notify(&mut self, marker: &Bytes, mut changes: usize) {
+        if let Some(here) = self.markers.get_mut(marker) {
+            while changes > 0
+                && let Some((_, caller)) = here.waiting.pop_first()
+            {
+                // A caller that is gone cannot use the change.
+                if caller.wake.send(Wake::Notified).is_ok() {
+                    changes -= 1;
+                }
+            }
+        }
+        if changes > 0 {
+            *self.unclaimed.entry(marker.clone()).or_default() += changes;
+        }
+    }
+
+    /// Changes what is known of a registration, if there may be one.
+    fn registration(&mut self, marker: &Bytes, change: impl FnOnce(&mut Registration)) {
+        if let Some(here) = self.markers.get_mut(marker) {
+            change(&mut here.registration);
+        }
+    }
+
+    /// Wakes all callers at a marker to poll. There is nothing to forward.
+    fn wake_all(&mut self, marker: &Bytes) {
+        self.unclaimed.remove(marker);
+        if let Some(here) = self.markers.get_mut(marker) {
+            here.wake_all();
+        }
+    }
+
+    /// Requests a registration if a caller waits and no registration is certain.
+    fn register_if_needed(&mut self, marker: &Bytes) {
+        if let Some(here) = self.markers.get_mut(marker)
+            && !here.registration.serves(here.first())
+        {
+            if here.waiting.is_empty() {
+                here.registration.reset();
+            } else {
+                here.registration.want();
+                self.to_register.push_back(marker.clone());
+            }
+        }
+    }
+
+    /// Drops markers that nobody uses any more. The server keeps a registration for `patience`.
+    fn sweep(&mut self, patience: Duration) {
+        if self.markers.len() >= self.sweep_at.max(SWEEP) {
+            self.markers.retain(|_, here| !here.is_over(patience));
+            self.sweep_at = 2 * self.markers.len();
+        }
+    }
 }
 
 impl WaiterRegistry {
     /// A registry that trusts a registration for `trusted`, and numbers its own from `first_serial` on.
     pub(super) fn new(trusted: Duration, first_serial: u64) -> Self {
+        let state = State {
+            next_serial: first_serial,
+            ..State::default()
+        };
         Self {
-            state: Mutex::new(Markers::numbering_from(first_serial)),
+            state: Mutex::new(state),
             has_requests: Notify::new(),
-            has_pending: Notify::new(),
+            has_known: Notify::new(),
             trusted,
             first_serial,
         }
     }
 
-    /// Joins a marker queue, with the terms under which the caller accepts a message, if it does, and the next change
-    /// that it knows of.
+    /// Begins a wait at a marker, with the terms under which the caller accepts a message, if it does, and the next
+    /// change that it knows of.
     pub(super) fn join(
         self: &Arc<Self>,
         marker: &Bytes,
@@ -90,66 +234,35 @@ impl WaiterRegistry {
             Some(terms) => (Some(terms.text), Some(terms.queue)),
             None => (None, None),
         };
-        let mut state = self.lock();
-        let number = state.next_ticket;
-        state.next_ticket += 1;
-        state.sweep(self.trusted * KEPT);
-        if let Some(next_due) = next_due {
-            state.pending.take_over(marker, next_due);
-        }
-        if let Some(queue) = &releasing {
-            state.releasing.insert(marker.clone(), Weak::clone(queue));
-        }
-        let queue = state.queues.entry(marker.clone()).or_default();
-        let waiting = WaitingCaller {
-            wake,
-            terms,
-            since: Instant::now(),
-        };
-        queue.waiting.insert(number, waiting);
-        if let Some(changes) = state.unclaimed.remove(marker) {
-            state.notify(marker, changes);
-        }
-        state.register_if_needed(marker);
-        drop(state);
-        self.has_requests.notify_one();
+        let number = self.update(marker, |state| {
+            let number = state.next_ticket;
+            state.next_ticket += 1;
+            state.sweep(self.trusted * KEPT);
+            if let Some(next_due) = next_due {
+                state.take_over(marker, next_due);
+            }
+            let here = state.markers.entry(marker.clone()).or_default();
+            if let Some(queue) = &releasing {
+                here.releasing = Some(Weak::clone(queue));
+            }
+            let caller = WaitingCaller {
+                wake,
+                terms,
+                since: Instant::now(),
+            };
+            here.waiting.insert(number, caller);
+            if let Some(changes) = state.unclaimed.remove(marker) {
+                state.notify(marker, changes);
+            }
+            number
+        });
         Ticket {
             registry: Arc::clone(self),
             marker: marker.clone(),
             number,
             wake: woken,
             releasing,
-        }
-    }
-
-    /// Remembers a change that nobody else may know of. If no caller that knows of it joins by `notify_at`, a caller is
-    /// woken to poll.
-    pub(super) fn remember(&self, marker: &Bytes, change: Instant, notify_at: Instant) {
-        self.lock().pending.add(marker, change, notify_at);
-        self.has_pending.notify_one();
-    }
-
-    /// Waits until the remembered changes have to be notified, and wakes a caller for each. If it is dropped before
-    /// that, it does nothing.
-    pub(super) async fn wake_pending(&self) {
-        loop {
-            let next = self.lock().pending.next();
-            let Some(next) = next else {
-                self.has_pending.notified().await;
-                continue;
-            };
-            tokio::select! {
-                biased;
-                () = self.has_pending.notified() => {}
-                () = sleep_until(next) => {
-                    let mut state = self.lock();
-                    for marker in state.pending.take_due(next) {
-                        state.notify(&marker, 1);
-                    }
-                    drop(state);
-                    return self.has_requests.notify_one();
-                }
-            }
+            next_due,
         }
     }
 
@@ -157,50 +270,47 @@ impl WaiterRegistry {
     /// that already waited for it when it was leased, so that no lease is older than the call that returns it. If
     /// another registry on the same channel made the registration, the message is not for this one to give back.
     pub(super) fn hand_over(&self, marker: &Bytes, handed: HandedOver) {
-        let mut state = self.lock();
-        if !(self.first_serial..state.next_serial).contains(&handed.serial) {
+        let own = self.first_serial..self.lock().next_serial;
+        if !own.contains(&handed.serial) {
             return;
         }
-        let waiter = state.take_recipient(marker, &handed);
-        let unused = match waiter {
-            Some(waiter) => waiter.wake.send(Wake::HandedOver(handed.lease)).err(),
-            None => Some(Wake::HandedOver(handed.lease)),
-        };
-        state.register_if_needed(marker);
-        let queue = state.releasing.get(marker).and_then(Weak::upgrade);
-        drop(state);
-        self.has_requests.notify_one();
-        if let (Some(Wake::HandedOver(lease)), Some(queue)) = (unused, queue) {
+        let unused = self.update(marker, |state| {
+            let here = state.markers.get_mut(marker)?;
+            let unused = match here.take_recipient(&handed) {
+                Some(caller) => caller.wake.send(Wake::HandedOver(handed.lease)).err()?,
+                None => Wake::HandedOver(handed.lease),
+            };
+            Some((unused, here.releasing.as_ref()?.upgrade()?))
+        });
+        if let Some((Wake::HandedOver(lease), queue)) = unused {
             queue.release_unwanted(lease);
         }
     }
 
     /// Handles the server's notification of `changes` changes, which ended the process's registration.
     pub(super) fn notify(&self, marker: &Bytes, changes: usize) {
-        let mut state = self.lock();
-        state.end_registration(marker);
-        state.notify(marker, changes);
-        state.register_if_needed(marker);
-        drop(state);
-        self.has_requests.notify_one();
+        self.update(marker, |state| {
+            state.registration(marker, Registration::end);
+            state.notify(marker, changes);
+        });
     }
 
     /// Wakes all callers at a marker to poll, because the marker's queue was removed from the server. There is nothing
     /// to forward.
     pub(super) fn gone(&self, marker: &Bytes) {
-        let mut state = self.lock();
-        state.end_registration(marker);
-        state.wake_all(marker);
+        self.update(marker, |state| {
+            state.registration(marker, Registration::end);
+            state.wake_all(marker);
+        });
     }
 
     /// Handles a reply that another node has the queue, or will soon: callers waiting there poll, and find the other
     /// node. A caller that comes here again is registered again.
     pub(super) fn moved(&self, marker: &Bytes) {
-        let mut state = self.lock();
-        if let Some(queue) = state.queues.get_mut(marker) {
-            queue.registration = Registration::None;
-        }
-        state.wake_all(marker);
+        self.update(marker, |state| {
+            state.registration(marker, Registration::lose);
+            state.wake_all(marker);
+        });
     }
 
     /// Forwards one change that a caller here was notified of and does not use.
@@ -212,31 +322,23 @@ impl WaiterRegistry {
     /// Handles the server's reply to a registration: the number of changes that no process was notified of. The
     /// marker's earlier error is over.
     pub(super) fn registered(&self, marker: &Bytes, asked_for: usize, changes: usize) {
-        let mut state = self.lock();
-        state.trouble.take_if(|(refused, _)| refused == marker);
-        if let Some(queue) = state.queues.get_mut(marker) {
-            let sure = queue.registration == Registration::Asked { notified: false };
-            queue.registration = if sure && changes < asked_for {
-                Registration::Until(Instant::now() + self.trusted)
-            } else {
-                Registration::None
-            };
-        }
-        // A caller that polls and leaves messages behind notifies others, so notifying one here is enough for all
-        // changes beyond the callers here.
-        let here = state.waiting_at(marker).max(1);
-        state.notify(marker, changes.min(here));
-        state.register_if_needed(marker);
-        drop(state);
-        self.has_requests.notify_one();
+        self.update(marker, |state| {
+            state.trouble.take_if(|(refused, _)| refused == marker);
+            let end = Instant::now() + self.trusted;
+            state.registration(marker, |it| it.replied(changes < asked_for, end));
+            // A caller that polls and leaves messages behind notifies others, so notifying one here is enough for all
+            // changes beyond the callers here.
+            let here = state.markers.get(marker);
+            let here = here.map_or(0, |here| here.waiting.len()).max(1);
+            state.notify(marker, changes.min(here));
+        });
     }
 
     /// Handles the server's refusal to register. The marker's callers poll by a timer until the next try.
     pub(super) fn refused(&self, marker: &Bytes, reason: Error) {
         let mut state = self.lock();
-        if let Some(queue) = state.queues.get_mut(marker) {
-            queue.registration = Registration::Until(Instant::now() + self.trusted / 4);
-        }
+        let end = Instant::now() + self.trusted / 4;
+        state.registration(marker, |it| it.replied(true, end));
         state.trouble = Some((marker.clone(), Arc::new(reason)));
     }
 
@@ -246,7 +348,7 @@ impl WaiterRegistry {
         for request in requests {
             match request {
                 ServerRequest::Register { marker, .. } => {
-                    state.forget(&marker);
+                    state.registration(&marker, Registration::lose);
                     state.register_if_needed(&marker);
                 }
                 ServerRequest::Forward { marker, changes } => {
@@ -258,23 +360,20 @@ impl WaiterRegistry {
 
     /// Forgets a registration that the server has lost.
     pub(super) fn forget(&self, marker: &Bytes) {
-        let mut state = self.lock();
-        state.forget(marker);
-        state.register_if_needed(marker);
-        drop(state);
-        self.has_requests.notify_one();
+        self.update(marker, |state| {
+            state.registration(marker, Registration::lose);
+        });
     }
 
-    /// Wakes all callers to poll, because changes and registrations may be lost.
+    /// Wakes all callers to poll, because changes and registrations may be lost. Registrations that the server has kept
+    /// name the channel that this process listens to again, so they are remembered.
     pub(super) fn wake_all(&self) {
         let mut state = self.lock();
         state.to_register.clear();
-        for queue in state.queues.values_mut() {
-            queue.wake_all();
-            queue.registration = Registration::None;
+        for here in state.markers.values_mut() {
+            here.wake_all();
+            here.registration.reset();
         }
-        // Registrations that the server has kept name the channel that this process listens to again.
-        state.queues.retain(|_, queue| queue.may_be_registered());
     }
 
     /// The requests to the server now, at most `most`.
@@ -290,30 +389,26 @@ impl WaiterRegistry {
         while requests.len() < most
             && let Some(marker) = state.to_register.pop_front()
         {
-            let Some(queue) = state.queues.get_mut(&marker) else {
+            let Some(here) = state.markers.get_mut(&marker) else {
                 continue;
             };
-            let waiting = queue.waiting.len();
-            if waiting == 0 {
-                queue.registration = Registration::None;
-                state.register_if_needed(&marker);
+            let Some(first) = here.first() else {
+                here.registration.reset();
                 continue;
-            }
-            let (terms, before) = queue.register(state.next_serial, state.next_ticket);
+            };
+            let terms = first.terms.clone();
+            let (terms, before) =
+                here.registration
+                    .request(state.next_serial, terms, state.next_ticket);
             state.next_serial += 1;
             requests.push(ServerRequest::Register {
+                waiting: here.waiting.len(),
                 marker,
-                waiting,
                 terms,
                 before,
             });
         }
         requests
-    }
-
-    /// Waits until there may be a request to the server.
-    pub(super) async fn has_requests(&self) {
-        self.has_requests.notified().await;
     }
 
     /// The reason why the server last refused to register, if it has not accepted that marker since.
@@ -322,25 +417,63 @@ impl WaiterRegistry {
         state.trouble.as_ref().map(|(_, reason)| Arc::clone(reason))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Markers> {
+    /// Makes a change at a marker, and lets the node's task look for requests that it leads to.
+    fn update<T>(&self, marker: &Bytes, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let changed = change(&mut state);
+        state.register_if_needed(marker);
+        drop(state);
+        self.has_requests.notify_one();
+        changed
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         step!();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A caller's place at a marker. Dropping it ends the wait. A received change that the caller did not notice is then
+/// forwarded, a handed-over message goes back, and another caller learns of the change that the caller knows of.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    registry: Arc<WaiterRegistry>,
+    marker: Bytes,
+    number: u64,
+    wake: oneshot::Receiver<Wake>,
+    /// The queue to which a message goes back if the caller is gone, if the caller requested one.
+    releasing: Option<Weak<dyn ReleaseUnwanted>>,
+    /// The next change that the caller knows of, unless the caller polls now.
+    next_due: Option<Instant>,
 }
 
 impl Ticket {
     /// Waits to be woken.
     pub(super) async fn woken(&mut self) -> Wake {
         // An error means that the registry is gone; polling again is right then, too.
-        (&mut self.wake).await.unwrap_or(Wake::Poll)
+        let wake = (&mut self.wake).await.unwrap_or(Wake::Poll);
+        // A caller that is handed a message does not poll.
+        if !matches!(wake, Wake::HandedOver(_)) {
+            self.next_due = None;
+        }
+        wake
     }
 
-    /// Leaves the marker queue. Returns a message that was handed over before that.
+    /// Ends the wait at its timeout. Returns a message that was handed over before that. Otherwise the caller polls if
+    /// the change that it knows of has come. If it has not, the caller may be gone for good.
     pub(super) fn leave(&mut self) -> Option<Bytes> {
+        let handed = self.end();
+        if handed.is_none() {
+            self.next_due.take_if(|due| *due <= Instant::now());
+        }
+        handed
+    }
+
+    fn end(&mut self) -> Option<Bytes> {
         {
             let mut state = self.registry.lock();
-            if let Some(queue) = state.queues.get_mut(&self.marker) {
-                queue.waiting.remove(&self.number);
+            if let Some(here) = state.markers.get_mut(&self.marker) {
+                here.waiting.remove(&self.number);
                 state.register_if_needed(&self.marker);
             }
         }
@@ -360,10 +493,13 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         // If the queue's handle is gone, too, the lease expires.
-        if let (Some(handed), Some(queue)) = (self.leave(), &self.releasing)
+        if let (Some(handed), Some(queue)) = (self.end(), &self.releasing)
             && let Some(queue) = queue.upgrade()
         {
             queue.release_unwanted(handed);
+        }
+        if let Some(change) = self.next_due {
+            self.registry.no_longer_awaited(&self.marker, change);
         }
     }
 }

@@ -1,6 +1,13 @@
-//! The waiting callers of one handle: when must one of them poll again?
+//! When does a waiting caller poll again?
+//!
+//! - When the server notifies this process of a change, or another caller forwards one. The [registry](super::registry)
+//!   chooses the caller.
+//! - When its timeout comes. The caller sets it to the time of the next change that its own last poll found, if any.
+//! - When a fall-back interval has passed without a poll ([`PollState`]), because a wake-up may get lost.
+//! - When another caller was the only one to know the time of a change, and does not wait for it ([`KnownChange`]).
 
 use std::{
+    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -8,16 +15,16 @@ use std::{
 use bytes::Bytes;
 use queue_core::{Error, ErrorKind, Outcome, QueueName, Result, TokioSpawn, in_millis};
 use redis_link::{Client, connection::ConnectionHealth, node::Node};
-use tokio::time::{self, Instant};
+use tokio::time::{self, Instant, sleep_until};
 
 use super::{
     NodeWaiter,
-    marker_queue::{HandoffTerms, Wake},
-    registry::WaiterRegistry,
+    handoff::HandoffTerms,
+    registry::{State, WaiterRegistry, Wake},
 };
 
 /// The longest time in which a caller that ended a wait and polled is expected to wait again, over a slow network.
-const RETURNS: Duration = Duration::from_millis(100);
+pub(super) const RETURNS: Duration = Duration::from_millis(100);
 
 /// Waits at one marker of a queue, for all callers of a handle.
 #[derive(Debug)]
@@ -27,15 +34,6 @@ pub(crate) struct Waiter {
     marker: Bytes,
     // A std mutex: a call holds it briefly, and never across an await.
     state: Mutex<PollState>,
-}
-
-/// The end of a wait.
-#[derive(Debug)]
-pub(crate) enum Woken {
-    /// Something may have changed, or the time is over: the caller polls.
-    Poll,
-    /// A message that was handed over, as `lua/lib/wake_up.lua` published it. The caller need not poll.
-    Message(Bytes),
 }
 
 /// Results of the polls and waits of a handle's callers.
@@ -55,7 +53,7 @@ impl PollState {
     fn polled(&mut self, next_due: Option<Instant>) -> bool {
         self.next_due = next_due;
         self.waiting_since = None;
-        std::mem::take(&mut self.has_waited)
+        mem::take(&mut self.has_waited)
     }
 
     /// A wait begins. Returns how long it may take.
@@ -93,7 +91,7 @@ impl Waiter {
     }
 
     /// Waits for a change at the marker, up to `timeout` and no longer than the fall-back interval. With terms, the
-    /// message itself may be handed over.
+    /// message itself may be handed over, as `lua/lib/wake_up.lua` published it. Otherwise the caller polls.
     ///
     /// This process times the wait, not the server. It may return without a reason. A wait that is dropped, or times
     /// out at the same moment, forwards a received wake-up. The wake-up goes to another waiting caller at this marker,
@@ -111,19 +109,19 @@ impl Waiter {
         &self,
         timeout: Duration,
         terms: Option<HandoffTerms>,
-    ) -> Result<Woken> {
+    ) -> Result<Option<Bytes>> {
         let node = self.client.node();
         let here = super::at(&node);
-        let fall_back = here.fall_back();
+        let fall_back = here.settings.fall_back;
         let (next_due, longest) = {
             let mut state = self.lock();
             (state.next_due, state.wait_begins(fall_back))
         };
         let next_due = next_due.filter(|due| is_soon(*due, fall_back));
-        let woken = self.wait_at(here, timeout.min(longest), next_due, terms);
-        let woken = woken.await;
+        let handed = self.wait_at(here, timeout.min(longest), next_due, terms);
+        let handed = handed.await;
         self.lock().wait_ended(fall_back);
-        woken.map_err(|error| error.with_queue(&self.queue))
+        handed.map_err(|error| error.with_queue(&self.queue))
     }
 
     async fn wait_at(
@@ -132,48 +130,34 @@ impl Waiter {
         timeout: Duration,
         next_due: Option<Instant>,
         terms: Option<HandoffTerms>,
-    ) -> Result<Woken> {
+    ) -> Result<Option<Bytes>> {
         // Without a runtime, the timer of a wait panics.
         TokioSpawn::current()?;
-        let registry = node.start();
-        let mut known = KnownChange {
-            registry,
-            marker: &self.marker,
-            change: next_due,
-        };
         let wants_message = terms.is_some();
-        let mut ticket = registry.join(&self.marker, terms, next_due);
-        let woken = time::timeout(timeout, ticket.woken()).await;
-        let handed = match &woken {
-            Ok(Wake::HandedOver(handed)) => Some(handed.clone()),
-            Ok(Wake::Notified | Wake::Poll) => None,
+        let mut ticket = node.start().join(&self.marker, terms, next_due);
+        let handed = match time::timeout(timeout, ticket.woken()).await {
+            Ok(Wake::HandedOver(handed)) => Some(handed),
+            Ok(Wake::Notified | Wake::Poll) => return Ok(None),
             Err(_) => ticket.leave(),
         };
-        if let Some(handed) = handed {
-            // The caller does not poll, so others have to be notified of the change.
-            return Ok(Woken::Message(handed));
-        }
-        // In both cases the caller polls again; after its own timeout, it may leave instead.
-        if woken.is_ok() || next_due.is_some_and(|due| due <= Instant::now()) {
-            known.change = None;
-        }
-        match (woken, node.health()) {
-            (Err(_), ConnectionHealth::Down(Some(reason))) => {
+        match (handed, node.health()) {
+            (None, ConnectionHealth::Down(Some(reason))) => {
                 // A message may have been handed over on the connection that is down.
                 let outcome = match wants_message {
                     true => Outcome::Unknown,
                     false => Outcome::NotApplied,
                 };
-                Err(deaf(&reason, node.fall_back(), outcome).with_server(&node.address()))
+                Err(deaf(&reason, node.settings.fall_back, outcome)
+                    .with_server(&node.settings.address()))
             }
-            _ => Ok(Woken::Poll),
+            (handed, _) => Ok(handed),
         }
     }
 
     /// Forgets a registration at the marker, which the server has lost with the queue.
     pub(crate) fn forget(&self) {
         let node = self.client.node();
-        super::at(&node).registry().forget(&self.marker);
+        super::at(&node).registry.forget(&self.marker);
     }
 
     /// Notes a poll's result: the time until the next change that needs no call. If the caller was woken to poll, and
@@ -184,8 +168,8 @@ impl Waiter {
         if let (Some(change), true) = (change, has_waited) {
             let node = self.client.node();
             let node = super::at(&node);
-            if is_soon(change, node.fall_back()) {
-                node.registry().remember(&self.marker, change, change);
+            if is_soon(change, node.settings.fall_back) {
+                node.registry.remember(&self.marker, change, change);
             }
         }
     }
@@ -225,21 +209,77 @@ impl Drop for Poll<'_> {
     }
 }
 
-/// A future change that its holder waits for. Dropping the guard notifies another caller, unless a caller here soon
-/// waits for the change again. An immediate notification would end the other's wait. Two callers that each end their
-/// waits when notified, as consumers of several queues do, would then wake each other for ever.
-struct KnownChange<'a> {
-    registry: &'a WaiterRegistry,
-    marker: &'a Bytes,
-    change: Option<Instant>,
+/// The next change at a marker that only callers here know of. Other callers may sleep past it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownChange {
+    change: Instant,
+    /// When another caller is notified, because it needs to know until when to sleep; unless a caller that knows of the
+    /// change waits by then. The caller mostly waits again at once.
+    notify_at: Instant,
 }
 
-impl Drop for KnownChange<'_> {
-    fn drop(&mut self) {
-        if let Some(change) = self.change {
-            let soon = Instant::now() + RETURNS;
-            self.registry
-                .remember(self.marker, change, change.min(soon));
+impl State {
+    /// A caller that knows of this change now waits.
+    pub(super) fn take_over(&mut self, marker: &Bytes, change: Instant) {
+        let known = self.known.get(marker);
+        if known.is_some_and(|known| change <= known.change) {
+            self.known.remove(marker);
+        }
+    }
+}
+
+impl WaiterRegistry {
+    /// Remembers a change that nobody else may know of. If no caller that knows of it joins by `notify_at`, a caller is
+    /// woken to poll.
+    pub(super) fn remember(&self, marker: &Bytes, change: Instant, notify_at: Instant) {
+        let new = KnownChange { change, notify_at };
+        let mut state = self.lock();
+        let known = state.known.entry(marker.clone()).or_insert(new);
+        known.change = change.min(known.change);
+        known.notify_at = notify_at.min(known.notify_at);
+        drop(state);
+        self.has_known.notify_one();
+    }
+
+    /// Has another caller notified of a change, because a caller that knows of it has ended its wait. That happens at
+    /// once only if the change has come. An early notification ends the other caller's wait. Two callers that each end
+    /// their waits when notified, as consumers of several queues do, would then wake each other for ever.
+    pub(super) fn no_longer_awaited(&self, marker: &Bytes, change: Instant) {
+        let soon = Instant::now() + RETURNS;
+        self.remember(marker, change, change.min(soon));
+    }
+
+    /// Waits until the known changes have to be notified, and wakes a caller for each. If it is dropped before that, it
+    /// does nothing.
+    pub(super) async fn wake_for_known_changes(&self) {
+        loop {
+            let next = self
+                .lock()
+                .known
+                .values()
+                .map(|known| known.notify_at)
+                .min();
+            let Some(next) = next else {
+                self.has_known.notified().await;
+                continue;
+            };
+            tokio::select! {
+                biased;
+                () = self.has_known.notified() => {}
+                () = sleep_until(next) => {
+                    let mut state = self.lock();
+                    let known = mem::take(&mut state.known);
+                    for (marker, known) in known {
+                        if known.notify_at <= next {
+                            state.notify(&marker, 1);
+                        } else {
+                            state.known.insert(marker, known);
+                        }
+                    }
+                    drop(state);
+                    return self.has_requests.notify_one();
+                }
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 use futures_util::FutureExt;
 
-use super::{super::markers::SWEEP, *};
+use super::{super::waiter::RETURNS, *};
 
 const TRUSTED: Duration = Duration::from_secs(20);
 
@@ -92,20 +92,6 @@ fn a_registration_that_was_used_up_meanwhile_is_not_trusted() {
 }
 
 #[test]
-fn a_waiter_dropped_unnoticed_passes_its_wakeup_on() {
-    let registry = registry();
-    let (first, mut second) = (
-        registry.join(&marker("a"), None, None),
-        registry.join(&marker("a"), None, None),
-    );
-    registry.notify(&marker("a"), 1);
-    drop(first);
-    assert!(is_woken(&mut second));
-    drop(second);
-    assert_eq!(requests(&registry), []);
-}
-
-#[test]
 fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
     let registry = registry();
     let place = registry.join(&marker("a"), None, None);
@@ -160,7 +146,7 @@ async fn a_registration_is_trusted_for_a_while_and_forgotten_then() {
             tokio::time::advance(TRUSTED * KEPT).await;
         }
     }
-    assert!(registry.lock().queues.len() <= 2 * SWEEP);
+    assert!(registry.lock().markers.len() <= 2 * SWEEP);
     assert!(!is_woken(&mut waits), "who waits is not forgotten");
     let _place = registry.join(&Bytes::from("0"), None, None);
     assert_eq!(requests(&registry).len(), 1);
@@ -183,19 +169,6 @@ async fn a_refused_registration_is_not_requested_again_at_once() {
     assert!(registry.trouble().is_some());
     registry.registered(&marker("a"), 3, 0);
     assert!(registry.trouble().is_none());
-}
-
-#[test]
-fn a_lost_connection_makes_every_waiter_poll() {
-    let registry = registry();
-    let mut places = [
-        registry.join(&marker("a"), None, None),
-        registry.join(&marker("b"), None, None),
-    ];
-    registry.wake_all();
-    assert!(places.iter_mut().all(is_woken));
-    assert_eq!(requests(&registry), []);
-    assert!(registry.lock().queues.is_empty());
 }
 
 #[test]
@@ -257,11 +230,47 @@ async fn a_remembered_change_wakes_a_waiter_unless_one_that_knows_of_it_joins() 
     registry.remember(&marker("a"), change, change);
     registry.remember(&marker("b"), change, change);
     let _knows = registry.join(&marker("b"), None, Some(change));
-    registry.wake_pending().await;
+    registry.wake_for_known_changes().await;
     assert_eq!(Instant::now(), change);
     assert!(is_woken(&mut place));
-    let never = tokio::time::timeout(Duration::from_secs(3600), registry.wake_pending());
-    assert!(never.await.is_err());
+    assert_eq!(next_known_change(&registry).await, None);
+}
+
+/// How long it takes until a known change has to be notified.
+async fn next_known_change(registry: &WaiterRegistry) -> Option<Duration> {
+    let start = Instant::now();
+    let wakes = registry.wake_for_known_changes();
+    let woken = tokio::time::timeout(Duration::from_secs(3600), wakes).await;
+    woken.is_ok().then(|| start.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_known_change_at_a_marker_is_notified_once() {
+    let (registry, start) = (registry(), Instant::now());
+    for (name, millis) in [("a", 20), ("a", 10), ("b", 30)] {
+        let change = start + Duration::from_millis(millis);
+        registry.remember(&marker(name), change, change);
+    }
+    let next = next_known_change(&registry).await;
+    assert_eq!(next, Some(Duration::from_millis(10)));
+    assert_eq!(requests(&registry), [pass_on("a", 1)]);
+    let next = next_known_change(&registry).await;
+    assert_eq!(next, Some(Duration::from_millis(20)));
+    assert_eq!(requests(&registry), [pass_on("b", 1)]);
+    assert_eq!(next_known_change(&registry).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_wait_leaves_its_change_to_others_unless_one_that_knows_of_it_waits() {
+    let second = Duration::from_secs(1);
+    // A caller that knows only of a later change is soon notified.
+    for (later, notified) in [(Duration::ZERO, None), (second, Some(RETURNS))] {
+        let (registry, change) = (registry(), Instant::now() + second);
+        drop(registry.join(&marker("a"), None, Some(change)));
+        let mut waits = registry.join(&marker("a"), None, Some(change + later));
+        assert_eq!(next_known_change(&registry).await, notified);
+        assert_eq!(is_woken(&mut waits), notified.is_some());
+    }
 }
 
 /// Keeps the messages that go back.
@@ -362,32 +371,6 @@ async fn a_message_that_nobody_waited_for_goes_back() {
     assert!(is_woken(&mut second));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_waiter_that_leaves_at_the_handover_keeps_the_message_or_returns_it() {
-    let (registry, basket) = (registry(), Arc::new(Basket::default()));
-    let a = marker("a");
-    let mut leaves = registry.join(&a, basket.terms("30 x"), None);
-    assert_eq!(requests(&registry).len(), 1);
-    registry.registered(&a, 1, 0);
-    registry.hand_over(&a, handed(0, 0));
-    assert_eq!(leaves.leave(), Some(MESSAGE));
-    drop(leaves);
-    assert_eq!(basket.take(), Vec::<Bytes>::new());
-    let dropped = registry.join(&a, basket.terms("30 x"), None);
-    assert_eq!(requests(&registry).len(), 1);
-    registry.registered(&a, 1, 0);
-    registry.hand_over(&a, handed(1, 0));
-    drop(dropped);
-    assert_eq!(basket.take(), [MESSAGE]);
-    // No handle is left: the lease expires.
-    let last = registry.join(&a, basket.terms("30 x"), None);
-    assert_eq!(requests(&registry).len(), 1);
-    registry.registered(&a, 1, 0);
-    drop(basket);
-    registry.hand_over(&a, handed(2, 0));
-    drop(last);
-}
-
 /// A registration that remains beside its successor would get a message that goes back, uncharged and late.
 #[tokio::test(start_paused = true)]
 async fn the_next_registration_replaces_one_that_may_still_exist() {
@@ -470,8 +453,9 @@ fn handles_that_are_gone_are_forgotten() {
     for n in 0..3 * SWEEP {
         let gone = Arc::new(Basket::default());
         drop(registry.join(&Bytes::from(n.to_string()), gone.terms("30 x"), None));
+        assert_eq!(requests(&registry).len(), 0);
     }
     let state = registry.lock();
-    assert!(state.releasing.len() <= 2 * SWEEP);
-    assert!(state.releasing.contains_key(&marker("kept")));
+    assert!(state.markers.len() <= 2 * SWEEP);
+    assert!(state.markers.contains_key(&marker("kept")));
 }

@@ -1,0 +1,48 @@
+//! A message that is handed over to a waiting caller: the lease that the caller accepts, and the message.
+
+use std::{
+    fmt::Debug,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use queue_core::Holder;
+
+/// Releases messages that were handed over to callers that are gone.
+pub(crate) trait ReleaseUnwanted: Debug + Send + Sync {
+    /// Has the message released at once, by a task.
+    fn release_unwanted(&self, handed: Bytes);
+}
+
+/// The lease terms under which a waiting caller accepts a handed-over message.
+#[derive(Debug)]
+pub(crate) struct HandoffTerms {
+    /// The terms as `lua/lib/wake_up.lua` reads them.
+    pub(super) text: Arc<str>,
+    /// The caller's queue, to which the message goes back if the caller is gone.
+    pub(super) queue: Weak<dyn ReleaseUnwanted>,
+}
+
+impl HandoffTerms {
+    /// A lease for `lease_time` ms. If the caller is gone when the message comes, `queue` releases it.
+    pub(crate) fn new(
+        lease_time: u64,
+        holder: Option<&Holder>,
+        queue: Weak<dyn ReleaseUnwanted>,
+    ) -> Self {
+        let holder = holder.map_or("", Holder::as_str);
+        let text = format!("{lease_time} {holder}").into();
+        Self { text, queue }
+    }
+}
+
+/// A message that was leased to this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HandedOver {
+    /// The registration by which the message was leased, and the registration's age at that time. The age is in whole
+    /// milliseconds of the server's clock, rounded up by at most one.
+    pub(super) serial: u64,
+    pub(super) age: Duration,
+    pub(super) lease: Bytes,
+}
