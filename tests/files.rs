@@ -20,6 +20,8 @@ struct Module {
     globs: Vec<Names>,
     /// The names that its text defines.
     defines: BTreeSet<String>,
+    /// Its modules of tests, which may import everything.
+    tests: Vec<Names>,
 }
 
 /// The words before the names of definitions.
@@ -29,7 +31,7 @@ const DEFINING: [&str; 6] = ["const", "enum", "fn", "struct", "trait", "type"];
 struct Crate(BTreeMap<Names, Module>);
 
 #[test]
-fn no_files_import_one_another_in_a_circle() {
+fn neither_files_nor_folders_import_one_another_in_a_circle() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut seen = 0;
     let mut circles = Vec::new();
@@ -40,38 +42,11 @@ fn no_files_import_one_another_in_a_circle() {
             let house = Crate::read(&source);
             seen += house.0.len();
             circles.extend(house.circles());
+            circles.extend(house.circles_of_folders());
         }
     }
     assert!(seen > 200, "only {seen} files were read");
     assert!(circles.is_empty(), "{}", circles.join("\n"));
-}
-
-/// The folders of `queue-redis/src/`, from the lowest on; files outside of folders are the lowest of all. See
-/// ARCHITECTURE.md, 'On Redis'.
-const FLOORS: [&str; 6] = ["frame", "waiting", "queue", "verbs", "backend", "recipes"];
-
-#[test]
-fn no_file_of_queue_redis_imports_one_of_a_higher_folder() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("queue-redis/src");
-    let house = Crate::read(&source);
-    let floor = |module: &Names| {
-        let folder = module.first().filter(|name| source.join(name).is_dir());
-        let floor = folder.and_then(|name| FLOORS.iter().position(|floor| floor == name));
-        // A folder that is missing in the list is above all others.
-        folder.map_or(0, |_| floor.unwrap_or(FLOORS.len()))
-    };
-    let mut upwards = Vec::new();
-    for (name, module) in &house.0 {
-        // The crate's own file lists the folders, and `properties` is a folder of tests.
-        if name.is_empty() || name[0] == "properties" {
-            continue;
-        }
-        let homes = module.uses.iter().filter_map(|path| house.home(path, 0));
-        let above = homes.filter(|home| floor(home) > floor(name));
-        upwards.extend(above.map(|home| format!("{} imports {}", name.join("/"), home.join("/"))));
-    }
-    assert!(house.0.len() > 70, "only {} files", house.0.len());
-    assert!(upwards.is_empty(), "{}", upwards.join("\n"));
 }
 
 #[test]
@@ -91,16 +66,37 @@ fn a_circle_is_found_also_through_what_a_parent_offers() {
         ("f", "use crate::D;\npub struct F;"),
         ("g", "use crate::E;\npub struct G;"),
     ];
-    let modules = modules.map(|(name, text)| {
-        let module: Names = name.split_terminator("::").map(str::to_owned).collect();
-        (module.clone(), Module::read(name.into(), &module, text))
-    });
-    let house = Crate(modules.into_iter().collect());
+    let house = Crate::of(&modules);
     let circles = ["a circle of imports: a, b", "a circle of imports: c::d, f"];
     assert_eq!(house.circles(), circles);
 }
 
+#[test]
+fn a_circle_of_folders_is_found_where_no_files_are_in_one() {
+    let modules = [
+        ("low::a", "use crate::high::c::C;"),
+        ("low::b", "pub struct B;"),
+        ("high::c", "pub struct C;"),
+        ("high::d", "use crate::low::b::B;"),
+    ];
+    let house = Crate::of(&modules);
+    assert_eq!(house.circles(), [""; 0]);
+    assert_eq!(
+        house.circles_of_folders(),
+        ["a circle of imports: high, low"]
+    );
+}
+
 impl Crate {
+    /// Modules by their paths and texts.
+    fn of(modules: &[(&str, &str)]) -> Self {
+        let modules = modules.iter().map(|(name, text)| {
+            let module: Names = name.split_terminator("::").map(str::to_owned).collect();
+            (module.clone(), Module::read(name.into(), &module, text))
+        });
+        Self(modules.collect())
+    }
+
     fn read(source: &Path) -> Self {
         let mut modules = BTreeMap::new();
         let mut folders = vec![source.to_owned()];
@@ -123,31 +119,42 @@ impl Crate {
         Self(modules)
     }
 
-    /// Files that import one another in a circle, the shortest circle of each. A folder's own file lists the
-    /// folder's files, and those use its definitions: this is no circle.
-    fn circles(&self) -> Vec<String> {
-        let imports = |name: &Names| -> BTreeSet<&Names> {
-            let homes = self.0[name]
-                .uses
-                .iter()
-                .filter_map(|path| self.home(path, 0));
-            homes.filter(|home| !home.starts_with(name)).collect()
-        };
-        let imports: BTreeMap<&Names, BTreeSet<&Names>> =
-            self.0.keys().map(|name| (name, imports(name))).collect();
-        let mut circles = BTreeMap::new();
-        for first in self.0.keys() {
-            if let Some(circle) = way_back(first, &imports) {
-                let files = circle
-                    .iter()
-                    .map(|name| self.0[*name].file.display().to_string());
-                let files: Vec<String> = files.collect();
-                let members: BTreeSet<&Names> = circle.into_iter().collect();
-                let told = format!("a circle of imports: {}", files.join(", "));
-                circles.entry(members).or_insert(told);
+    /// The modules that each module imports. A folder's own file lists the folder's files, and those use its
+    /// definitions: this is no import.
+    fn imports(&self) -> BTreeMap<&Names, BTreeSet<&Names>> {
+        let tests: Vec<&Names> = self.0.values().flat_map(|module| &module.tests).collect();
+        let mut imports = BTreeMap::new();
+        for (name, module) in &self.0 {
+            if tests.iter().any(|tests| name.starts_with(tests)) {
+                imports.insert(name, BTreeSet::new());
+                continue;
             }
+            let homes = module.uses.iter().filter_map(|path| self.home(path, 0));
+            let others = homes.filter(|home| !home.starts_with(name));
+            imports.insert(name, others.collect());
         }
-        circles.into_values().collect()
+        imports
+    }
+
+    /// Files that import one another in a circle, the shortest circle of each.
+    fn circles(&self) -> Vec<String> {
+        circles(&self.imports(), |name| {
+            self.0[name].file.display().to_string()
+        })
+    }
+
+    /// The same of the crate's uppermost folders. A file beside them counts as a folder.
+    fn circles_of_folders(&self) -> Vec<String> {
+        let mut imports: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (name, homes) in self.imports() {
+            let Some(folder) = name.first() else {
+                continue; // It lists the folders.
+            };
+            let of_folder = imports.entry(folder).or_default();
+            let others = homes.iter().filter_map(|home| home.first());
+            of_folder.extend(others.filter(|other| *other != folder).map(String::as_str));
+        }
+        circles(&imports, str::to_owned)
     }
 
     /// The module that defines what a path names.
@@ -177,11 +184,28 @@ impl Crate {
     }
 }
 
+/// The shortest circle of each that imports itself by way of others.
+fn circles<'a, N: Ord + ?Sized>(
+    imports: &BTreeMap<&'a N, BTreeSet<&'a N>>,
+    told: impl Fn(&N) -> String,
+) -> Vec<String> {
+    let mut circles = BTreeMap::new();
+    for first in imports.keys().copied() {
+        if let Some(circle) = way_back(first, imports) {
+            let names: Vec<String> = circle.iter().map(|name| told(name)).collect();
+            let members: BTreeSet<&N> = circle.into_iter().collect();
+            let told = format!("a circle of imports: {}", names.join(", "));
+            circles.entry(members).or_insert(told);
+        }
+    }
+    circles.into_values().collect()
+}
+
 /// The shortest way by imports from a module back to itself.
-fn way_back<'a>(
-    first: &'a Names,
-    imports: &BTreeMap<&'a Names, BTreeSet<&'a Names>>,
-) -> Option<Vec<&'a Names>> {
+fn way_back<'a, N: Ord + ?Sized>(
+    first: &'a N,
+    imports: &BTreeMap<&'a N, BTreeSet<&'a N>>,
+) -> Option<Vec<&'a N>> {
     let mut ways = VecDeque::from([vec![first]]);
     let mut seen = BTreeSet::new();
     while let Some(way) = ways.pop_front() {
@@ -205,7 +229,12 @@ impl Module {
             offers: BTreeMap::new(),
             globs: Vec::new(),
             defines: BTreeSet::new(),
+            tests: Vec::new(),
         };
+        for after in text.split("#[cfg(test)]\nmod ").skip(1) {
+            let name = after.split([';', ' ']).next().unwrap_or_default();
+            read.tests.push([module, &[name.to_owned()]].concat());
+        }
         let code = code(text);
         let mut rest = String::new();
         for statement in code.split_inclusive(';') {

@@ -48,7 +48,7 @@ impl Case {
 
     async fn play_on_a_stage(&self, harness: &dyn Harness, exit: Exit) {
         let stage = Stage::set(harness, self.kind, exit).await;
-        stage.needs_rule_of(self);
+        stage.needs_own_rule(&self.rule());
         for feature in self.features {
             stage.needs(*feature);
         }

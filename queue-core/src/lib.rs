@@ -32,8 +32,8 @@ mod workers;
 pub use self::codec::MessagePack;
 pub use self::{
     backend::{
-        Backend, Caveat, Condition, Denied, Facts, Feature, Guarantees, QueueInfo, Removal,
-        ServerFacts, StoredQueue,
+        Backend, Caveat, Condition, Denied, Facts, Feature, Guarantees, Layered, QueueInfo,
+        Removal, ServerFacts, StoredQueue,
     },
     codec::{Decode, Encode, Json, Raw},
     once::{Claim, Claimed, Once, OnceCounts, OnceRun, OnceStore},

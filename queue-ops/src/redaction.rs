@@ -8,8 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Backend, Bytes, DeathReason, Found, Headers, Page, Peeked, QueueName, Result, Standing,
-    call::{Answer, Call, Layer, Layered, Service},
+    Backend, Bytes, DeathReason, Found, Headers, Layered, Page, Peeked, QueueName, Result,
+    Standing,
+    call::{Answer, Call, Layer, Service},
     limits,
 };
 

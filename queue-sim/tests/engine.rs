@@ -9,7 +9,8 @@ use std::{
 };
 
 use queue_core::{
-    call::{Answer, Call, Layered},
+    Layered,
+    call::{Answer, Call},
     *,
 };
 use queue_memory::MemoryBackend;

@@ -2,10 +2,7 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use queue_core::{
-    call::{Answer, Layered},
-    *,
-};
+use queue_core::{Layered, call::Answer, *};
 use queue_memory::MemoryBackend;
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},

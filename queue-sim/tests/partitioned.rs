@@ -4,8 +4,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use queue_core::{
-    Backend, Condition, Guarantees, Partitioned, QueueKind, QueueName, Result,
-    call::{Answer, Call, Layer, Layered, Service},
+    Backend, Condition, Guarantees, Layered, Partitioned, QueueKind, QueueName, Result,
+    call::{Answer, Call, Layer, Service},
 };
 use queue_memory::MemoryBackend;
 use queue_sim::{

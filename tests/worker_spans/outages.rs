@@ -7,8 +7,8 @@ use std::sync::{
 
 use async_trait::async_trait;
 use queue_kit::{
-    Error, ErrorKind, Queues, Reliable, Result, Route, Workers,
-    call::{Answer, Call, Layer, Layered, Service},
+    Error, ErrorKind, Layered, Queues, Reliable, Result, Route, Workers,
+    call::{Answer, Call, Layer, Service},
 };
 use tokio::time::sleep;
 use tracing::Level;

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{call::Layered, *};
+use queue_core::{Layered, *};
 use tokio::{task::JoinHandle, time::Instant};
 
 pub(crate) use self::leasing_queue::LeasingQueue;

@@ -3,13 +3,13 @@
 use queue_core::*;
 
 use super::{Stage, guard};
-use crate::{Case, Skip};
+use crate::Skip;
 
 impl Stage<'_> {
-    /// Ends the case as skipped if it is about queues of one kind, and queues of that kind break the case's rule.
-    pub(crate) fn needs_rule_of(&self, case: &Case) {
+    /// Ends the case as skipped if it is about queues of one kind, and queues of that kind break the case's own rule.
+    pub(crate) fn needs_own_rule(&self, rule: &str) {
         if self.kind.is_some() {
-            self.needs_rule(&case.rule());
+            self.needs_rule(rule);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod facts;
 mod guarantees;
+mod layered;
 mod removal;
 
 use std::{fmt::Debug, num::NonZeroUsize, sync::Arc};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     facts::{Denied, Facts, ServerFacts},
     guarantees::{Caveat, Condition, Feature, Guarantees},
+    layered::Layered,
     removal::Removal,
 };
 use crate::{

@@ -4,11 +4,11 @@
 //! calls. [`AnyQueue`](crate::AnyQueue) makes a service of a queue, and
 //! [`AnyQueue::behind`](crate::AnyQueue::behind) makes a queue of a service.
 //! So a [`Layer`] between a caller and its queue sees all verbs of all kinds as one call: it records, counts,
-//! delays, encrypts or refuses it. [`Layered`] puts a layer in front of every queue of a backend:
+//! delays, encrypts or refuses it. [`Layered`](crate::Layered) puts a layer in front of every queue of a backend:
 //!
 //! ```
 //! use std::{sync::{Arc, atomic::{AtomicU64, Ordering}}, time::Duration};
-//! use queue_core::{Backend, QueueName, Result, call::{Answer, Call, Layer, Layered, Service}};
+//! use queue_core::{Backend, Layered, QueueName, Result, call::{Answer, Call, Layer, Service}};
 //!
 //! /// Counts the calls of all queues.
 //! #[derive(Debug, Clone, Default)]
@@ -45,7 +45,7 @@ pub(crate) use self::answer::Answered;
 pub use self::front::Front;
 pub use self::{
     answer::Answer,
-    layer::{Layer, Layered, Step},
+    layer::{Layer, Step},
     verbs::Call,
 };
 

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use queue_conformance::{Capabilities, Harness, InVirtualTime, Play};
 use queue_core::{
-    Backend, Claim, OnceCounts, OnceStore, QueueName, Result, Token,
-    call::{Answer, Call, Layer, Layered, Service},
+    Backend, Claim, Layered, OnceCounts, OnceStore, QueueName, Result, Token,
+    call::{Answer, Call, Layer, Service},
 };
 use queue_memory::MemoryBackend;
 use tokio::time;

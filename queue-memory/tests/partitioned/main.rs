@@ -11,10 +11,7 @@ mod waiting;
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
-use queue_core::{
-    call::{Layer, Layered},
-    *,
-};
+use queue_core::{Layered, call::Layer, *};
 use queue_memory::MemoryBackend;
 
 const LEASE: Duration = Duration::from_secs(60);

@@ -8,8 +8,8 @@ use std::{
 use async_trait::async_trait;
 use queue_conformance::InVirtualTime;
 use queue_core::{
-    Backend, Leased, QueueKind, QueueName, Receipt, Result, Settlement,
-    call::{Answer, Call, Layer, Layered, Service},
+    Backend, Layered, Leased, QueueKind, QueueName, Receipt, Result, Settlement,
+    call::{Answer, Call, Layer, Service},
 };
 
 use crate::{memory, on};

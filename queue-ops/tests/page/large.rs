@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    Leasing, LeasingExt, Push, QueueName, Queues, ReliableQueue, Result, Settlement,
-    call::{Answer, Call, Layer, Layered, Service},
+    Layered, Leasing, LeasingExt, Push, QueueName, Queues, ReliableQueue, Result, Settlement,
+    call::{Answer, Call, Layer, Service},
     limits,
 };
 use queue_memory::MemoryBackend;

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use queue_core::{
-    Error, ErrorKind, GroupRule, GroupedConfig, GroupedQueueExt, Leasing, LeasingExt, QueueName,
-    Queues, Result, Settlement,
-    call::{Answer, Call, Layer, Layered, Service},
+    Error, ErrorKind, GroupRule, GroupedConfig, GroupedQueueExt, Layered, Leasing, LeasingExt,
+    QueueName, Queues, Result, Settlement,
+    call::{Answer, Call, Layer, Service},
 };
 use queue_memory::MemoryBackend;
 use queue_ops::web::Web;

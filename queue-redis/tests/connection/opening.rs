@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use queue_core::{
-    Error, ErrorKind, LeasingExt, Queues,
-    call::{Layer, Layered},
-};
+use queue_core::{Error, ErrorKind, Layered, LeasingExt, Queues, call::Layer};
 use queue_redis::{Builder, RedisBackend, Warning};
 use real_redis::{Aof, Server};
 

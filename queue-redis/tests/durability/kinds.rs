@@ -3,10 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{Pair, Test, by_a_replica};
-use queue_core::{
-    call::{Layer, Layered},
-    *,
-};
+use queue_core::{Layered, call::Layer, *};
 
 const LEASE: Duration = Duration::from_secs(60);
 

@@ -10,7 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use queue_core::{
-    call::{Answer, Call, Layer, Layered, Service},
+    Layered,
+    call::{Answer, Call, Layer, Service},
     *,
 };
 use queue_schedule::*;

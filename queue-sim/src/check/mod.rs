@@ -33,8 +33,7 @@ use crate::{
     engine::End,
     history::{CallId, Event, History},
     model,
-    run::Played,
-    workload::Mode,
+    workload::{Mode, Played},
 };
 use queue_core::{QueueConfig, call::Answer};
 

@@ -3,7 +3,6 @@
 mod frame;
 mod many;
 mod play;
-mod played;
 mod runner;
 mod simulation;
 mod totals;
@@ -12,8 +11,8 @@ pub(crate) use self::frame::{Frame, queue_name};
 pub use self::{
     many::Runs,
     play::Scenario,
-    played::Played,
     runner::{Relapse, Replayed, RunFailure, Runner},
     simulation::Simulation,
     totals::Totals,
 };
+pub use crate::workload::Played;

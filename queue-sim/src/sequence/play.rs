@@ -1,8 +1,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use queue_core::{
-    AnyQueue, Backend, ErrorKind, QueueKind, Result,
-    call::{Answer, Call, Layered, Service},
+    AnyQueue, Backend, ErrorKind, Layered, QueueKind, Result,
+    call::{Answer, Call, Service},
     limits::MAX_BATCH,
 };
 use tokio::time;

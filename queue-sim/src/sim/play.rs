@@ -7,8 +7,8 @@ use std::{
 };
 
 use queue_core::{
-    Backend, Counters, DeathReason, MessageId, QueueConfig, QueueName, Result, Running, Spawn,
-    Task, call::Layered,
+    Backend, Counters, DeathReason, Layered, MessageId, QueueConfig, QueueName, Result, Running,
+    Spawn, Task,
 };
 use tokio::{
     runtime::Handle,

@@ -1,6 +1,6 @@
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
-use queue_core::{Queues, Result, Spawn, Timestamp, call::Layered};
+use queue_core::{Layered, Queues, Result, Spawn, Timestamp};
 use tokio::{sync::watch, time};
 
 use super::{

@@ -4,7 +4,7 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{AnyQueue, Backend, ErrorKind, QueueName, Result, Task, call::Layered};
+use queue_core::{AnyQueue, Backend, ErrorKind, Layered, QueueName, Result, Task};
 use tokio::time;
 
 use super::{

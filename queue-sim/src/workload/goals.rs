@@ -25,7 +25,7 @@ goals! {
 }
 
 /// The goals that processes must reach on this kind of queue, in runs with faults: every verb, and the events that no
-/// history shows. [`Played::goals`](crate::run::Played::goals) has the names.
+/// history shows. [`Played::goals`](super::Played::goals) has the names.
 pub fn goals(kind: QueueKind) -> Vec<&'static str> {
     let verbs = Verb::ALL.iter().copied();
     let verbs = verbs.filter(|verb| *verb != Verb::Idle && verb.is_of(kind));

@@ -23,6 +23,7 @@ mod lost_hints;
 mod messages;
 mod mode;
 mod operators;
+mod played;
 mod pool;
 mod put;
 mod remove;
@@ -36,7 +37,7 @@ use std::time::Duration;
 use queue_core::{GroupOrder, LeaseRate, OnDeath, QueueConfig, QueueKind};
 
 pub(crate) use self::{drain::drain, driver::Driver, fit::Fit, pool::Pool, remove::remove};
-pub use self::{goals::goals, mode::Mode, size::Size, verbs::Verb};
+pub use self::{goals::goals, mode::Mode, played::Played, size::Size, verbs::Verb};
 use crate::{
     plan::{Chance, ChoicePoint, Decisions, Process, What},
     world::Fault,

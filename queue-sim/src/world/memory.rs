@@ -1,7 +1,7 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use queue_core::{Backend, Result, call::Layered};
+use queue_core::{Backend, Layered, Result};
 use queue_memory::MemoryBackend;
 
 use super::{EPOCH, Environment, Fault, FaultInjector, Network, RunContext, World};

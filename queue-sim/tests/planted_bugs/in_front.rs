@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use queue_core::{Backend, Result, call::Layered};
+use queue_core::{Backend, Layered, Result};
 use queue_sim::{
     plan::Process,
     world::{Environment, Fault, RunContext, World},

@@ -11,9 +11,7 @@ mod nap;
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use queue_core::{
-    Backend, GroupedConfig, QueueConfig, QueueKind, QueueName, Timestamp, call::Layered,
-};
+use queue_core::{Backend, GroupedConfig, Layered, QueueConfig, QueueKind, QueueName, Timestamp};
 use queue_memory::MemoryBackend;
 use queue_sim::{
     check::{Budget, CheckInput, Verdict},

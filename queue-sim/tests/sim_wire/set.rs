@@ -2,7 +2,7 @@
 
 use std::{future::Future, num::NonZeroUsize, sync::Arc, time::Duration};
 
-use queue_core::{call::Layered, *};
+use queue_core::{Layered, *};
 use queue_sim::{
     engine::{End, Executor, in_virtual_time},
     history::{History, Journal, Recorder},

@@ -3,21 +3,73 @@
 use std::time::Duration;
 
 use queue_core::{
-    Delivery, Inserted, MessageId, Push, Pushed, QueueKind, Receipt, Settled, Settlement,
+    Delivery, Inserted, MessageId, Peeked, Push, Pushed, QueueKind, Receipt, Settled, Settlement,
     call::{Answer, Call},
 };
 
 use super::{Facts, Happened, PushFact, Pushing, What, millis};
 use crate::check::{branch::Done, span::Span};
 
+/// The answers to the entries of a call: none where nobody knows them.
+macro_rules! answers {
+    ($answer:expr, $case:ident) => {
+        match $answer {
+            Some(Answer::$case(answers)) => &answers[..],
+            _ => &[],
+        }
+    };
+}
+
 impl<'a> Facts<'a> {
     pub(super) fn enter(&mut self, done: &Done<'a>, answer: Option<&'a Answer>, span: Span) {
         match &done.record.call {
-            Call::Insert(items) => {
-                let inserted = match answer {
-                    Some(Answer::Inserted(inserted)) => &inserted[..],
+            Call::Push(messages) => {
+                let pushed = answers!(answer, Pushed);
+                for (at, push) in messages.iter().enumerate() {
+                    self.push_one(entry(span, at), push, pushed.get(at));
+                }
+            }
+            Call::Lease(_, lease_time) => {
+                self.lease(span, 0, deliveries(answer), *lease_time);
+            }
+            // Mostly a wait leases nothing. An execution without an answer may have leased a message.
+            Call::WaitToLease(lease_time, ..) => match deliveries(answer) {
+                None if done.executed.is_empty() => {}
+                leased => self.lease(span, 0, leased, *lease_time),
+            },
+            Call::SettleAndLease(batch, _, lease_time, _) => {
+                let settled = match answer {
+                    Some(Answer::SettledAndLeased(settled, _)) => &settled[..],
                     _ => &[],
                 };
+                self.settle(span, batch, settled);
+                self.lease(span, batch.len(), deliveries(answer), *lease_time);
+            }
+            Call::Settle(batch) => self.settle(span, batch, answers!(answer, Settled)),
+            Call::Extend(receipts, lease_time) => {
+                let extended = answers!(answer, Extended);
+                for (at, extension) in receipts.iter().enumerate() {
+                    let Receipt { id, token } = extension.receipt;
+                    let answer = extended.get(at).copied();
+                    let what = What::Extended(token, millis(*lease_time), answer);
+                    self.add(id, entry(span, at), what);
+                    if let Some(progress) = &extension.progress {
+                        self.add(id, entry(span, at), What::Reported(token, progress, answer));
+                    }
+                }
+            }
+            Call::Insert(..) | Call::List(_) | Call::Rotate(_) | Call::Remove(_) => {
+                self.enter_ring(done, answer, span);
+            }
+            _ => self.enter_operator(&done.record.call, answer, span),
+        }
+    }
+
+    /// The effects of a ring's calls.
+    fn enter_ring(&mut self, done: &Done<'a>, answer: Option<&'a Answer>, span: Span) {
+        match &done.record.call {
+            Call::Insert(items) => {
+                let inserted = answers!(answer, Inserted);
                 for (at, item) in items.iter().enumerate() {
                     let put = inserted.get(at).map(|inserted| match inserted {
                         Inserted::Added(id) => PushFact::Accepted(*id),
@@ -29,115 +81,9 @@ impl<'a> Facts<'a> {
                     self.push(entry(span, at), push, put);
                 }
             }
-            Call::Lease(_, lease_time) => {
-                let leased = match answer {
-                    Some(Answer::Leased(leased)) => Some(&leased.deliveries[..]),
-                    _ => None,
-                };
-                self.lease(span, 0, leased, *lease_time);
-            }
-            // Mostly a wait leases nothing. An execution without an answer may have leased a message.
-            Call::WaitToLease(lease_time, ..) => match answer {
-                Some(Answer::Leased(leased)) => {
-                    self.lease(span, 0, Some(&leased.deliveries), *lease_time);
-                }
-                _ if done.executed.is_empty() => {}
-                _ => self.lease(span, 0, None, *lease_time),
-            },
-            Call::SettleAndLease(batch, _, lease_time, _) => {
-                let (settled, leased) = match answer {
-                    Some(Answer::SettledAndLeased(settled, leased)) => {
-                        (&settled[..], Some(&leased.deliveries[..]))
-                    }
-                    _ => (&[][..], None),
-                };
-                self.settle(span, batch, settled);
-                self.lease(span, batch.len(), leased, *lease_time);
-            }
-            Call::Settle(batch) => {
-                let settled = match answer {
-                    Some(Answer::Settled(settled)) => &settled[..],
-                    _ => &[],
-                };
-                self.settle(span, batch, settled);
-            }
-            Call::Extend(receipts, lease_time) => {
-                let extended = match answer {
-                    Some(Answer::Extended(extended)) => &extended[..],
-                    _ => &[],
-                };
-                for (at, extension) in receipts.iter().enumerate() {
-                    let Receipt { id, token } = extension.receipt;
-                    let answer = extended.get(at).copied();
-                    let what = What::Extended(token, millis(*lease_time), answer);
-                    self.add(id, entry(span, at), what);
-                    if let Some(progress) = &extension.progress {
-                        self.add(id, entry(span, at), What::Reported(token, progress, answer));
-                    }
-                }
-            }
-            Call::Cancel(ids) => {
-                let cancelled = match answer {
-                    Some(Answer::Cancelled(cancelled)) => &cancelled[..],
-                    _ => &[],
-                };
-                for (at, id) in ids.iter().enumerate() {
-                    let what = What::Cancelled(cancelled.get(at).copied());
-                    self.add(*id, entry(span, at), what);
-                }
-            }
-            Call::Push(messages) => {
-                let pushed = match answer {
-                    Some(Answer::Pushed(pushed)) => &pushed[..],
-                    _ => &[],
-                };
-                for (at, push) in messages.iter().enumerate() {
-                    self.push_one(entry(span, at), push, pushed.get(at));
-                }
-            }
-            Call::Reschedule(ids, due) => {
-                let moved = match answer {
-                    Some(Answer::Rescheduled(moved)) => &moved[..],
-                    _ => &[],
-                };
-                for (at, id) in ids.iter().enumerate() {
-                    let what = What::Rescheduled(*due, moved.get(at).copied());
-                    self.add(*id, entry(span, at), what);
-                }
-            }
-            Call::Resize(_) => {
-                if let Some(Answer::Ids(dropped)) = answer {
-                    for (at, id) in dropped.iter().enumerate() {
-                        self.add(*id, entry(span, at), What::Dropped);
-                    }
-                }
-            }
-            Call::Find(ids) => {
-                if let Some(Answer::Found(found)) = answer {
-                    for (at, (id, found)) in ids.iter().zip(found).enumerate() {
-                        self.add(*id, entry(span, at), What::Found(found));
-                    }
-                }
-            }
-            Call::Peek(..) => {
-                if let Some(Answer::Peeked(page)) = answer {
-                    for (at, peeked) in page.entries.iter().enumerate() {
-                        self.add(peeked.message.id, entry(span, at), What::Peeked(peeked));
-                    }
-                }
-            }
-            Call::Recent(_) => {
-                if let Some(Answer::Messages(messages)) = answer {
-                    for (at, message) in messages.iter().enumerate() {
-                        self.add(message.id, entry(span, at), What::Seen(message));
-                    }
-                }
-            }
             Call::List(_) => {
                 if let Some(Answer::Items(page)) = answer {
-                    for (at, item) in page.entries.iter().enumerate() {
-                        self.add(item.id, entry(span, at), What::Seen(item));
-                    }
+                    self.each(&page.entries, span, |_, item| (item.id, What::Seen(item)));
                 }
             }
             Call::Rotate(_) => {
@@ -156,33 +102,64 @@ impl<'a> Facts<'a> {
                 self.ghost(span, is_complete);
             }
             Call::Remove(ids) => {
-                for (at, id) in ids.iter().enumerate() {
-                    self.add(*id, entry(span, at), What::Removed(answer.is_some()));
-                }
-            }
-            Call::DeadLetters(_) => {
-                if let Some(Answer::DeadLetters(page)) = answer {
-                    for (at, letter) in page.entries.iter().enumerate() {
-                        self.add(letter.id, entry(span, at), What::Letter(letter));
-                    }
-                }
-            }
-            Call::Revive(ids) => {
-                let revived = match answer {
-                    Some(Answer::Revived(revived)) => &revived[..],
-                    _ => &[],
-                };
-                for (at, id) in ids.iter().enumerate() {
-                    let what = What::Revived(revived.get(at).copied());
-                    self.add(*id, entry(span, at), what);
-                }
-            }
-            Call::Discard(ids) => {
-                for (at, id) in ids.iter().enumerate() {
-                    self.add(*id, entry(span, at), What::Discarded(answer.is_some()));
-                }
+                self.each(ids, span, |_, id| (*id, What::Removed(answer.is_some())));
             }
             _ => {}
+        }
+    }
+
+    /// The effects of calls that name messages, or look at them.
+    fn enter_operator(&mut self, call: &'a Call, answer: Option<&'a Answer>, span: Span) {
+        match (call, answer) {
+            (Call::Cancel(ids), _) => {
+                let cancelled = answers!(answer, Cancelled);
+                let what = |at: usize| What::Cancelled(cancelled.get(at).copied());
+                self.each(ids, span, |at, id| (*id, what(at)));
+            }
+            (Call::Reschedule(ids, due), _) => {
+                let moved = answers!(answer, Rescheduled);
+                let what = |at: usize| What::Rescheduled(*due, moved.get(at).copied());
+                self.each(ids, span, |at, id| (*id, what(at)));
+            }
+            (Call::Revive(ids), _) => {
+                let revived = answers!(answer, Revived);
+                let what = |at: usize| What::Revived(revived.get(at).copied());
+                self.each(ids, span, |at, id| (*id, what(at)));
+            }
+            (Call::Discard(ids), _) => {
+                self.each(ids, span, |_, id| (*id, What::Discarded(answer.is_some())));
+            }
+            (Call::Resize(_), Some(Answer::Ids(dropped))) => {
+                self.each(dropped, span, |_, id| (*id, What::Dropped));
+            }
+            (Call::Find(ids), Some(Answer::Found(found))) => {
+                let both = ids.iter().zip(found);
+                self.each(both, span, |_, (id, found)| (*id, What::Found(found)));
+            }
+            (Call::Peek(..), Some(Answer::Peeked(page))) => {
+                let what = |_, peeked: &'a Peeked| (peeked.message.id, What::Peeked(peeked));
+                self.each(&page.entries, span, what);
+            }
+            (Call::Recent(_), Some(Answer::Messages(messages))) => {
+                self.each(messages, span, |_, seen| (seen.id, What::Seen(seen)));
+            }
+            (Call::DeadLetters(_), Some(Answer::DeadLetters(page))) => {
+                self.each(&page.entries, span, |_, dead| (dead.id, What::Letter(dead)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what happened to the message of each entry of a call.
+    fn each<T>(
+        &mut self,
+        entries: impl IntoIterator<Item = T>,
+        span: Span,
+        happened: impl Fn(usize, T) -> (MessageId, What<'a>),
+    ) {
+        for (at, one) in entries.into_iter().enumerate() {
+            let (id, what) = happened(at, one);
+            self.add(id, entry(span, at), what);
         }
     }
 
@@ -247,6 +224,16 @@ impl<'a> Facts<'a> {
             let entry = u32::MAX;
             self.ghosts.push(Span { entry, ..span });
         }
+    }
+}
+
+/// The messages that a call leased, if it answered.
+fn deliveries(answer: Option<&Answer>) -> Option<&[Delivery]> {
+    match answer {
+        Some(Answer::Leased(leased) | Answer::SettledAndLeased(_, leased)) => {
+            Some(&leased.deliveries)
+        }
+        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use queue_core::{
 
 use crate::{
     check::{
-        facts::{Facts, Lease, MessageLife, PushFact, What, due},
+        facts::{Facts, Happened, Lease, MessageLife, PushFact, What, due},
         span::Span,
     },
     history::Event,
@@ -20,19 +20,48 @@ use crate::{
 pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     crashes(facts, goals);
     let leasing = facts.kind() != QueueKind::Rotating;
-    for push in &facts.pushes {
-        if let Some(PushFact::Present(_)) = push.put {
-            goals.insert(if leasing {
-                "duplicate refused"
-            } else {
-                "present"
-            });
-        }
+    let mut puts = facts.pushes.iter().filter_map(|push| push.put.as_ref());
+    if puts.any(|put| matches!(put, PushFact::Present(_))) {
+        goals.insert(match leasing {
+            true => "duplicate refused",
+            false => "present",
+        });
     }
     of_unique_messages(facts, goals);
     if leasing {
         passed_keys(facts, goals);
     }
+    of_calls(facts, goals);
+    let mut last_fresh = None;
+    for life in facts.lives() {
+        let first = life
+            .leases()
+            .next()
+            .filter(|lease| lease.delivery.attempt == 1);
+        if let (Some(first), Some(last)) = (first, last_fresh)
+            && first.span.before(&last)
+        {
+            goals.insert("overtaken");
+        }
+        last_fresh = first.map(|lease| lease.span).or(last_fresh);
+        let push = life.push().map(|at| &facts.pushes[at]);
+        if first.is_some() && push.is_some_and(|push| facts.is_delayed(push) == Some(true)) {
+            goals.insert("delivered when due");
+        }
+        goals.extend(life.iter().filter_map(|event| happened(facts, life, event)));
+        let visits = life
+            .iter()
+            .filter(|event| matches!(event.what, What::Visited(_)));
+        if visits.count() > 1 {
+            goals.insert("answer round");
+        }
+        expiries(facts, life, goals);
+        outdated(facts, life, goals);
+    }
+}
+
+/// Leases of a paused queue, and of one whose messages are not due.
+fn of_calls(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
     let mut paused: Option<Span> = None;
     for (done, span) in facts.calls() {
         match (&done.record.call, done.answer) {
@@ -52,92 +81,71 @@ pub(super) fn reached(facts: &Facts<'_>, goals: &mut BTreeSet<&'static str>) {
             _ => {}
         }
     }
-    let mut last_fresh = None;
-    for life in facts.lives() {
-        let first = life
-            .leases()
-            .next()
-            .filter(|lease| lease.delivery.attempt == 1);
-        if let (Some(first), Some(last)) = (first, last_fresh)
-            && first.span.before(&last)
-        {
-            goals.insert("overtaken");
-        }
-        last_fresh = first.map(|lease| lease.span).or(last_fresh);
-        let push = life.push().map(|at| &facts.pushes[at]);
-        if first.is_some() && push.is_some_and(|push| facts.is_delayed(push) == Some(true)) {
-            goals.insert("delivered when due");
-        }
-        let mut visits = 0;
-        for happened in life.iter() {
-            goals.extend(match happened.what {
-                What::Settled(_, _, Some(Settled::LeaseLost)) => Some("stale receipt refused"),
-                What::Settled(_, disposition, Some(settled)) => {
-                    Some(match (disposition, settled) {
-                        (Disposition::Retry { .. }, Settled::Dead) => "retry on the last attempt",
-                        (Disposition::Retry { .. }, _) => "retried",
-                        (Disposition::Defer { .. }, _) => "deferred",
-                        (Disposition::Release, _) => "released",
-                        (Disposition::Bury { .. }, _) => "buried",
-                        (Disposition::AckWith(_), _) => "acked with a result",
-                        (Disposition::Ack, _) => continue,
-                    })
-                }
-                What::Extended(_, _, Some(Extended::Extended)) => Some("extended"),
-                What::Extended(_, _, Some(Extended::LeaseLost)) => Some("extend refused"),
-                What::Reported(_, _, Some(Extended::Extended)) => Some("progress reported"),
-                What::Found(found) => Some(match found {
-                    Found::Present { standing, .. } => match standing {
-                        Standing::Leased {
-                            progress: Some(_), ..
-                        } => "found with progress",
-                        _ => "found in its place",
-                    },
-                    Found::Dead { .. } => "found dead",
-                    Found::Done(_) => "found with a result",
-                    Found::Gone => "found gone",
-                    Found::NeverWas => "found that it never was",
-                }),
-                What::Cancelled(Some(Cancelled::Cancelled)) => Some("cancelled"),
-                What::Cancelled(Some(Cancelled::TooLate)) => Some("late cancel"),
-                What::Cancelled(Some(Cancelled::NeverWas)) => Some("cancelled what never was"),
-                What::Peeked(peeked) => Some(match &peeked.standing {
-                    Standing::Ready => "peeked at the ready",
-                    Standing::Delayed { .. } => "peeked at the delayed",
+}
+
+/// The goal that one event in a message's life shows.
+fn happened<'a>(
+    facts: &Facts<'a>,
+    life: MessageLife<'_, 'a>,
+    event: &Happened<'a>,
+) -> Option<&'static str> {
+    Some(match event.what {
+        What::Settled(_, _, Some(Settled::LeaseLost)) => "stale receipt refused",
+        What::Settled(_, disposition, Some(settled)) => match (disposition, settled) {
+            (Disposition::Retry { .. }, Settled::Dead) => "retry on the last attempt",
+            (Disposition::Retry { .. }, _) => "retried",
+            (Disposition::Defer { .. }, _) => "deferred",
+            (Disposition::Release, _) => "released",
+            (Disposition::Bury { .. }, _) => "buried",
+            (Disposition::AckWith(_), _) => "acked with a result",
+            (Disposition::Ack, _) => return None,
+        },
+        What::Extended(_, _, Some(Extended::Extended)) => "extended",
+        What::Extended(_, _, Some(Extended::LeaseLost)) => "extend refused",
+        What::Reported(_, _, Some(Extended::Extended)) => "progress reported",
+        What::Found(found) => match found {
+            Found::Present {
+                standing:
                     Standing::Leased {
-                        holder: Some(_), ..
-                    } => "holder seen",
-                    Standing::Leased { holder: None, .. } => "peeked at the leased",
-                }),
-                What::Rescheduled(to, Some(Rescheduled::Moved)) => {
-                    moved(facts, life, to, &happened.span)
-                }
-                What::Rescheduled(_, Some(Rescheduled::TooLate)) => Some("late reschedule"),
-                What::Replaced => Some(replaced(facts, life, &happened.span)),
-                What::Accepted(at) => {
-                    let (asked, has) = (facts.pushes[at].asked(), facts.due_of(&facts.pushes[at]));
-                    (has.1 < asked.0).then_some("due at the latest")
-                }
-                What::Revived(Some(Revived::Revived)) => Some("revived"),
-                What::Revived(Some(Revived::Full)) => Some("revive refused"),
-                What::Letter(letter) if letter.reason == DeathReason::Expired => {
-                    Some("expired on the last attempt")
-                }
-                What::Letter(_) => Some("dead letters seen"),
-                What::Visited(_) => {
-                    visits += 1;
-                    Some(if visits > 1 {
-                        "answer round"
-                    } else {
-                        "visited"
-                    })
-                }
-                _ => None,
-            });
+                        progress: Some(_), ..
+                    },
+                ..
+            } => "found with progress",
+            Found::Present { .. } => "found in its place",
+            Found::Dead { .. } => "found dead",
+            Found::Done(_) => "found with a result",
+            Found::Gone => "found gone",
+            Found::NeverWas => "found that it never was",
+        },
+        What::Cancelled(Some(Cancelled::Cancelled)) => "cancelled",
+        What::Cancelled(Some(Cancelled::TooLate)) => "late cancel",
+        What::Cancelled(Some(Cancelled::NeverWas)) => "cancelled what never was",
+        What::Peeked(peeked) => match &peeked.standing {
+            Standing::Ready => "peeked at the ready",
+            Standing::Delayed { .. } => "peeked at the delayed",
+            Standing::Leased {
+                holder: Some(_), ..
+            } => "holder seen",
+            Standing::Leased { holder: None, .. } => "peeked at the leased",
+        },
+        What::Rescheduled(to, Some(Rescheduled::Moved)) => {
+            return moved(facts, life, to, &event.span);
         }
-        expiries(facts, life, goals);
-        outdated(facts, life, goals);
-    }
+        What::Rescheduled(_, Some(Rescheduled::TooLate)) => "late reschedule",
+        What::Replaced => replaced(facts, life, &event.span),
+        What::Accepted(at) => {
+            let (asked, has) = (facts.pushes[at].asked(), facts.due_of(&facts.pushes[at]));
+            return (has.1 < asked.0).then_some("due at the latest");
+        }
+        What::Revived(Some(Revived::Revived)) => "revived",
+        What::Revived(Some(Revived::Full)) => "revive refused",
+        What::Letter(letter) if letter.reason == DeathReason::Expired => {
+            "expired on the last attempt"
+        }
+        What::Letter(_) => "dead letters seen",
+        What::Visited(_) => "visited",
+        _ => return None,
+    })
 }
 
 /// The direction in which a message is moved.

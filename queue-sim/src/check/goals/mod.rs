@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     history::{CallEnd, Record},
-    run::Played,
+    workload::Played,
 };
 
 /// The goals of a kind: those of its name, and of the calls that it has.

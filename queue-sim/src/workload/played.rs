@@ -2,7 +2,8 @@ use std::collections::BTreeSet;
 
 use queue_core::QueueConfig;
 
-use crate::{engine::End, history::History, plan::Plan, workload::Mode};
+use super::Mode;
+use crate::{engine::End, history::History, plan::Plan};
 
 /// A run that was played.
 #[derive(Debug, Clone, PartialEq, Eq)]
