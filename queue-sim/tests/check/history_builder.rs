@@ -60,14 +60,6 @@ impl HistoryBuilder {
         (history, first)
     }
 
-    pub(crate) fn delay() -> Self {
-        Self::of(QueueConfig::Delay(DelayConfig::default()))
-    }
-
-    pub(crate) fn bounded(capacity: usize) -> Self {
-        Self::of(QueueConfig::Bounded(BoundedConfig::new(capacity)))
-    }
-
     /// This many ms later.
     pub(crate) fn after(&mut self, ms: u64) -> &mut Self {
         self.now += ms;
@@ -136,14 +128,6 @@ impl HistoryBuilder {
         self.history.records.last_mut().expect("a call was made")
     }
 
-    pub(crate) fn nth(&mut self, call: usize) -> &mut Record {
-        &mut self.history.records[call]
-    }
-
-    pub(crate) fn calls(&self) -> usize {
-        self.history.records.len()
-    }
-
     pub(crate) fn last_two(&mut self) -> (&mut Record, &mut Record) {
         match &mut self.history.records[..] {
             [.., first, second] => (first, second),
@@ -154,20 +138,6 @@ impl HistoryBuilder {
     pub(crate) fn event(&mut self, event: Event) {
         let at = self.moment();
         self.history.events.push((at, event));
-    }
-
-    pub(crate) fn order(&self) -> u64 {
-        self.order
-    }
-
-    /// Rolls the model back: the backend lost its later executions.
-    pub(crate) fn rolls_back(&mut self, to: u64, model: Model) {
-        self.model = model;
-        self.event(Event::RolledBack { to });
-    }
-
-    pub(crate) fn model(&self) -> Model {
-        self.model.clone()
     }
 
     pub(crate) fn push(&mut self, body: &'static str) -> MessageId {
@@ -198,33 +168,6 @@ impl HistoryBuilder {
         self.call(Call::Settle(vec![settlement]))
     }
 
-    /// Settles, with this answer of the backend.
-    pub(crate) fn says_settled(&mut self, settlement: Settlement, settled: Settled) {
-        let answer = Answer::Settled(vec![settled]);
-        self.says(Call::Settle(vec![settlement]), answer);
-    }
-
-    /// Reads the counters: the backend has accepted one message, and counts it in this way.
-    pub(crate) fn says_counted(&mut self, count: impl FnOnce(&mut Counters)) {
-        let mut counters = Counters::default();
-        counters.accepted = 1;
-        count(&mut counters);
-        self.says(Call::Counters, Answer::Counters(Box::new(counters)));
-    }
-
-    /// Swaps the deliveries of the last two leases.
-    pub(crate) fn swap_last_two(&mut self, deliveries: &[Delivery; 2]) {
-        let [first, second] = deliveries.clone();
-        let tokens = (first.receipt.token, second.receipt.token);
-        let records = self.history.records.iter_mut().rev();
-        for (record, (mut delivery, token)) in records.zip([(first, tokens.1), (second, tokens.0)])
-        {
-            delivery.receipt.token = token;
-            let answer = CallEnd::Ok(leased(&delivery));
-            record.ended.as_mut().expect("it was answered").outcome = answer;
-        }
-    }
-
     fn case<'a>(&'a self, history: &'a History) -> CheckInput<'a> {
         CheckInput {
             config: &self.config,
@@ -246,11 +189,6 @@ impl HistoryBuilder {
     pub(crate) fn holds(&self) {
         assert_eq!(self.check(&self.history), Verdict::Holds);
         assert_eq!(self.blind(), []);
-    }
-
-    /// No rule breaks; without the truth, the checks cannot follow a roll-back.
-    pub(crate) fn holds_with_truth(&self) {
-        assert_eq!(self.check(&self.history), Verdict::Holds);
     }
 
     /// The findings without the truth of what the backend executed when.

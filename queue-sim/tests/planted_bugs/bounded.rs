@@ -96,7 +96,6 @@ mod redis {
     fast_path_bugs_on_redis!(Bounded);
     ready_at_once_bugs_on_redis!(Bounded);
     bugs! { in_scripts(Bounded) {
-        end_marker_is_armed: lua::END_MARKER_IS_ARMED, by "leftovers";
         returned_to_the_wrong_end: lua::RETURNED_TO_THE_TAIL, by "L11";
         usual_turn_overlooks_the_returned: lua::USUAL_TURN_OVERLOOKS_THE_RETURNED,
             by "linearisable" | "progress" | "L11" | "waiting";

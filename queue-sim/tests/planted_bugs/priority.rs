@@ -57,6 +57,7 @@ mod redis {
     fast_path_bugs_on_redis!(Priority);
     ready_at_once_bugs_on_redis!(Priority);
     bugs! { in_scripts(Priority) {
+        end_marker_is_armed: lua::END_MARKER_IS_ARMED, by "leftovers";
         usual_turn_wakes_nobody: lua::USUAL_TURN_WAKES_NOBODY, by "waiting" | "D5" | "progress";
         returned_to_the_wrong_end: RETURNED_TO_THE_TAIL_OF_ITS_PRIORITY, by "L11";
         moved_keeps_its_arrival: MOVED_KEEPS_ITS_ARRIVAL, by "P4" | "linearisable";
