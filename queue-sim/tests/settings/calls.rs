@@ -19,20 +19,6 @@ use crate::row::{Refuse, Row, Serve, in_time, row, times};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-const BOUNDED: &str = "queue-core/src/typed/bounded.rs";
-const CONSUMER: &str = "queue-core/src/typed/consumer.rs";
-const DELAY: &str = "queue-core/src/typed/delay.rs";
-const DELIVERY: &str = "queue-core/src/typed/delivery.rs";
-const MESSAGE: &str = "queue-core/src/queue/push.rs";
-const OPENING: &str = "queue-core/src/typed/opening.rs";
-const BUILDER: &str = "queue-core/src/typed/message.rs";
-const LIVES: &str = "queue-core/src/values/time_to_live.rs";
-const PAGE: &str = "queue-core/src/values/page.rs";
-const RESULT: &str = "queue-core/src/typed/result.rs";
-const RING: &str = "queue-core/src/typed/rotating.rs";
-const SETTLEMENT: &str = "queue-core/src/queue/settlement.rs";
-const STAMP: &str = "queue-core/src/values/timestamps.rs";
-
 pub(crate) fn rows() -> Vec<Row> {
     [pushes(), settlements(), waits(), others()]
         .into_iter()
@@ -71,58 +57,58 @@ fn pushes() -> Vec<Row> {
     let far = Refuse("too long: at most 2^47 ms");
     let wait = Refuse("the longest wait of a distinct key of");
     vec![
-        times((MESSAGE, "with_dedup"), window, window, |window| {
+        times("message: with_dedup", window, window, |window| {
             pushed(Push::new("x").with_dedup("key", window))
         }),
-        times((MESSAGE, "with_unique"), longest, longest, |longest| {
+        times("message: with_unique", longest, longest, |longest| {
             pushed(Push::new("x").with_unique("key", longest))
         }),
-        times((MESSAGE, "with_due"), Serve, far, |delay| {
+        times("message: with_due", Serve, far, |delay| {
             pushed(Push::new("x").with_due(delay))
         }),
-        times((LIVES, "drop_after"), life, life, |limit| {
+        times("lives: drop_after", life, life, |limit| {
             pushed(Push::new("x").with_time_to_live(TimeToLive::drop_after(limit)))
         }),
-        times((LIVES, "bury_after"), life, life, |limit| {
+        times("lives: bury_after", life, life, |limit| {
             pushed(Push::new("x").with_time_to_live(TimeToLive::bury_after(limit)))
         }),
-        times((BUILDER, "dedup"), window, window, |window| {
+        times("builder: dedup", window, window, |window| {
             sent(|message| message.dedup("key", window))
         }),
-        times((BUILDER, "unique"), longest, longest, |longest| {
+        times("builder: unique", longest, longest, |longest| {
             sent(|message| message.unique("key", longest))
         }),
-        times((BUILDER, "drop_after"), life, life, |limit| {
+        times("builder: drop_after", life, life, |limit| {
             sent(|message| message.drop_after(limit))
         }),
-        times((BUILDER, "bury_after"), life, life, |limit| {
+        times("builder: bury_after", life, life, |limit| {
             sent(|message| message.bury_after(limit))
         }),
-        times((BUILDER, "delay"), Serve, far, |delay| {
+        times("builder: delay", Serve, far, |delay| {
             sent(|message| message.delay(delay))
         }),
         row(
-            (BUILDER, "due"),
+            "builder: due",
             (0, Serve),
             (u64::MAX, Refuse("beyond the year 9999")),
             |millis| sent(|message| message.due(Timestamp::from_millis(millis))),
         ),
-        times((DELAY, "push"), Serve, far, |delay| {
+        times("delay: push", Serve, far, |delay| {
             scheduled(async move |queue| queue.push(&1, delay).await.map(drop))
         }),
-        times((DELAY, "push_all"), Serve, far, |delay| {
+        times("delay: push_all", Serve, far, |delay| {
             scheduled(async move |queue| queue.push_all(&[(1, delay.into())]).await.map(drop))
         }),
-        times((MESSAGE, "at_latest"), wait, wait, |longest| {
+        times("message: at_latest", wait, wait, |longest| {
             pushed(Push::new("x").with_distinct(Distinct::new("key").at_latest(longest)))
         }),
-        times((BUILDER, "at_latest"), wait, wait, |longest| {
+        times("builder: at_latest", wait, wait, |longest| {
             sent(|message| message.distinct("key").at_latest(longest))
         }),
-        times((BUILDER, "debounce"), Serve, far, |delay| {
+        times("builder: debounce", Serve, far, |delay| {
             sent(|message| message.debounce("key", delay))
         }),
-        times((DELAY, "debounce"), Serve, far, |delay| {
+        times("delay: debounce", Serve, far, |delay| {
             scheduled(async move |queue| {
                 queue
                     .message(&1)
@@ -132,22 +118,17 @@ fn pushes() -> Vec<Row> {
                     .map(drop)
             })
         }),
-        times(
-            ("queue-core/src/typed/mod.rs", "reschedule"),
-            Serve,
-            far,
-            |delay| {
-                scheduled(async move |queue| {
-                    let id = queue.push(&1, SECOND).await?;
-                    queue.reschedule(id, delay).await.map(drop)
-                })
-            },
-        ),
-        times((DELAY, "delay"), Serve, far, |delay| {
+        times("queue: reschedule", Serve, far, |delay| {
+            scheduled(async move |queue| {
+                let id = queue.push(&1, SECOND).await?;
+                queue.reschedule(id, delay).await.map(drop)
+            })
+        }),
+        times("delay: delay", Serve, far, |delay| {
             scheduled(async move |queue| queue.message(&1).delay(delay).send().await.map(drop))
         }),
         row(
-            (DELAY, "due"),
+            "delay: due",
             (0, Serve),
             (u64::MAX, Refuse("beyond the year 9999")),
             |millis| {
@@ -187,7 +168,7 @@ fn settlements() -> Vec<Row> {
     };
     vec![
         times(
-            (SETTLEMENT, "new"),
+            "settlement: new",
             Refuse("the time of a result"),
             Refuse("the time of a result"),
             move |time| {
@@ -197,28 +178,28 @@ fn settlements() -> Vec<Row> {
                 )
             },
         ),
-        times((SETTLEMENT, "retry"), Serve, far, move |delay| {
+        times("settlement: retry", Serve, far, move |delay| {
             settled(Settlement::retry, delay)
         }),
-        times((SETTLEMENT, "retry_because"), Serve, far, move |delay| {
+        times("settlement: retry_because", Serve, far, move |delay| {
             settled(
                 |receipt, delay| Settlement::retry_because(receipt, delay, "why"),
                 delay,
             )
         }),
-        times((SETTLEMENT, "defer"), Serve, far, move |delay| {
+        times("settlement: defer", Serve, far, move |delay| {
             settled(Settlement::defer, delay)
         }),
-        times((DELIVERY, "retry"), Serve, far, |delay| {
+        times("delivery: retry", Serve, far, |delay| {
             leased(async move |delivery| delivery.retry(delay).await.map(drop))
         }),
-        times((DELIVERY, "retry_because"), Serve, far, |delay| {
+        times("delivery: retry_because", Serve, far, |delay| {
             leased(async move |delivery| delivery.retry_because(delay, "why").await.map(drop))
         }),
-        times((DELIVERY, "defer"), Serve, far, |delay| {
+        times("delivery: defer", Serve, far, |delay| {
             leased(async move |delivery| delivery.defer(delay).await)
         }),
-        times((DELIVERY, "extend"), lease, lease, |lease_time| {
+        times("delivery: extend", lease, lease, |lease_time| {
             leased(async move |delivery| delivery.extend(lease_time).await)
         }),
     ]
@@ -245,19 +226,19 @@ async fn waited<T: Send>(
 fn waits() -> Vec<Row> {
     let lease = Refuse("a lease of");
     vec![
-        times((CONSUMER, "receive"), lease, lease, |lease_time| {
+        times("consumer: receive", lease, lease, |lease_time| {
             received(lease_time, 3 * SECOND, 1)
         }),
-        times((CONSUMER, "receive"), Serve, Serve, |timeout| {
+        times("consumer: receive", Serve, Serve, |timeout| {
             received(SECOND, timeout, 1)
         }),
         row(
-            (CONSUMER, "receive_batch"),
+            "consumer: receive_batch",
             (0, Refuse("max is 0")),
             (usize::MAX, Refuse("messages")),
             |max| received(SECOND, 3 * SECOND, max),
         ),
-        times((RESULT, "wait_for_result"), Serve, Serve, |timeout| {
+        times("result: wait_for_result", Serve, Serve, |timeout| {
             in_time(async {
                 let jobs: Reliable<u64> = queues().reliable("jobs").open().await?;
                 let id = jobs.push(&1).await?;
@@ -269,7 +250,7 @@ fn waits() -> Vec<Row> {
                 tokio::try_join!(waited, cancelled).map(drop)
             })
         }),
-        times((BOUNDED, "wait"), Serve, Serve, |time| {
+        times("bounded: wait", Serve, Serve, |time| {
             in_time(async {
                 let jobs: Bounded<u64> = queues().bounded("jobs", 1).open().await?;
                 let _pushed = jobs.message(&1).wait(SECOND).send().await?;
@@ -282,7 +263,7 @@ fn waits() -> Vec<Row> {
                 waited(time, come, wait, |pushed| pushed != Pushed::Full).await
             })
         }),
-        times((RING, "visit"), Serve, Serve, |time| {
+        times("ring: visit", Serve, Serve, |time| {
             in_time(async {
                 let ring: Rotating<u64> = queues().rotating("ring").open().await?;
                 let come = async { ring.push(&1).await.map(drop) };
@@ -290,7 +271,7 @@ fn waits() -> Vec<Row> {
             })
         }),
         row(
-            (RING, "visit_batch"),
+            "ring: visit_batch",
             (0, Refuse("max is 0")),
             (usize::MAX, Refuse("in one call: at most 128")),
             |max| {
@@ -300,23 +281,18 @@ fn waits() -> Vec<Row> {
                 })
             },
         ),
-        times(
-            ("queue-core/src/values/error/mod.rs", "with_retry_after"),
-            Serve,
-            Serve,
-            |pause| {
-                in_time(async {
-                    // Polls fail, then waits fail.
-                    for leases in [false, true] {
-                        let queue = Front::of(Arc::new(Failing { leases, pause }));
-                        let waited = queue.receive(1, SECOND, 3 * SECOND);
-                        let ended = timeout(100 * SECOND, waited).await.expect("it ends");
-                        assert_eq!(ended.is_ok(), leases);
-                    }
-                    Ok(())
-                })
-            },
-        ),
+        times("queue: with_retry_after", Serve, Serve, |pause| {
+            in_time(async {
+                // Polls fail, then waits fail.
+                for leases in [false, true] {
+                    let queue = Front::of(Arc::new(Failing { leases, pause }));
+                    let waited = queue.receive(1, SECOND, 3 * SECOND);
+                    let ended = timeout(100 * SECOND, waited).await.expect("it ends");
+                    assert_eq!(ended.is_ok(), leases);
+                }
+                Ok(())
+            })
+        }),
     ]
 }
 
@@ -366,25 +342,25 @@ fn others() -> Vec<Row> {
     };
     vec![
         row(
-            (PAGE, "first"),
+            "page: first",
             (0, entries),
             (usize::MAX, entries),
             move |limit| page(Page::first(limit)),
         ),
         row(
-            (PAGE, "after"),
+            "page: after",
             (0, entries),
             (usize::MAX, entries),
             move |limit| page(Page::after(Cursor::new(0), limit)),
         ),
         row(
-            (PAGE, "after"),
+            "page: after",
             (0, Serve),
             (u64::MAX, Serve),
             move |position| page(Page::after(Cursor::new(position), 1)),
         ),
         row(
-            (OPENING, "bounded"),
+            "opening: bounded",
             (0, Refuse("capacity of 0")),
             (usize::MAX, Refuse("a capacity of")),
             |capacity| {
@@ -398,7 +374,7 @@ fn others() -> Vec<Row> {
             },
         ),
         row(
-            (BOUNDED, "recent"),
+            "bounded: recent",
             (0, entries),
             (usize::MAX, entries),
             |n| {
@@ -411,7 +387,7 @@ fn others() -> Vec<Row> {
                 })
             },
         ),
-        times((STAMP, "with_due_at"), Serve, Serve, |delay| {
+        times("stamp: with_due_at", Serve, Serve, |delay| {
             let headers = Headers::new().with_due_at(delay, SystemTime::now());
             headers
                 .due_at()
@@ -419,7 +395,7 @@ fn others() -> Vec<Row> {
                 .ok_or_else(|| Error::invalid("no due time"))
         }),
         row(
-            (STAMP, "with_pushed_at"),
+            "stamp: with_pushed_at",
             (0, Serve),
             (u64::from(u32::MAX) << 24, Serve),
             |seconds| {

@@ -9,12 +9,6 @@ use crate::row::{Refuse, Row, Serve, in_time, row, times};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-const CONFIG: &str = "queue-core/src/queue/config.rs";
-const ONCE: &str = "queue-core/src/once/run.rs";
-const OPENING: &str = "queue-core/src/typed/opening.rs";
-const PARTITIONED: &str = "queue-core/src/partitioned/mod.rs";
-const RING: &str = "queue-core/src/queue/rotating.rs";
-
 /// Opens a queue of this configuration, and moves a message or an item through it.
 pub(crate) fn served(config: impl Into<QueueConfig>) -> Result<()> {
     let config = config.into();
@@ -37,31 +31,31 @@ pub(crate) fn rows() -> Vec<Row> {
     let reliable = ReliableConfig::default;
     vec![
         row(
-            (CONFIG, "with_max_attempts"),
+            "config: with_max_attempts",
             (0, Refuse("max_attempts is 0")),
             (u32::MAX, Serve),
             move |attempts| served(reliable().with_max_attempts(attempts)),
         ),
         row(
-            (CONFIG, "with_dead_letter_cap"),
+            "config: with_dead_letter_cap",
             (0, Serve),
             (u64::MAX, Refuse("dead_letter_cap of 18446744073709551615")),
             move |cap| served(reliable().with_dead_letter_cap(cap)),
         ),
         row(
-            (CONFIG, "with_at_once"),
+            "config: with_at_once",
             (0, Refuse("an at_once of 0")),
             (u32::MAX, Serve),
             move |most| served(reliable().with_at_once(most)),
         ),
         times(
-            (CONFIG, "with_rate"),
+            "config: with_rate",
             Refuse("a rate's time of 0 ms"),
             Refuse("a rate's time of"),
             move |per| served(reliable().with_rate(1, per)),
         ),
         row(
-            (CONFIG, "new"),
+            "config: new",
             (0, Refuse("a rate of 0 messages")),
             (u32::MAX, Refuse("a rate of 4294967295 messages")),
             move |most| {
@@ -71,97 +65,97 @@ pub(crate) fn rows() -> Vec<Row> {
             },
         ),
         row(
-            (CONFIG, "with_max_body"),
+            "config: with_max_body",
             (0, Refuse("max_body of 0")),
             (usize::MAX, Refuse("max_body of")),
             move |bytes| served(reliable().with_max_body(bytes)),
         ),
         row(
-            ("queue-core/src/queue/mod.rs", "with_max_body"),
+            "queue: with_max_body",
             (0, Refuse("max_body of 0")),
             (usize::MAX, Refuse("max_body of")),
             |bytes| served(QueueConfig::of(QueueKind::Priority, 1).with_max_body(bytes)),
         ),
         row(
-            ("queue-core/src/queue/mod.rs", "of"),
+            "queue: of",
             (0, Refuse("capacity of 0")),
             (usize::MAX, Refuse("a capacity of")),
             |capacity| served(QueueConfig::of(QueueKind::Bounded, capacity)),
         ),
         row(
-            ("queue-core/src/queue/bounded.rs", "new"),
+            "bounded: new",
             (0, Refuse("capacity of 0")),
             (usize::MAX, Refuse("a capacity of")),
             |capacity| served(BoundedConfig::new(capacity)),
         ),
         row(
-            ("queue-core/src/queue/grouped.rs", "loose"),
+            "grouped: loose",
             (0, Refuse("per_group of 0")),
             (u32::MAX, Serve),
             |most| served(GroupedConfig::loose(most)),
         ),
         times(
-            ("queue-core/src/queue/priority.rs", "with_ageing"),
+            "priority: with_ageing",
             Refuse("ageing of 0 ms"),
             Refuse("ageing of"),
             |step| served(PriorityConfig::default().with_ageing(step)),
         ),
         times(
-            (RING, "with_pace"),
+            "ring: with_pace",
             Refuse("pace of 0 ms"),
             Refuse("pace of"),
             |pace| served(RotatingConfig::default().with_pace(pace)),
         ),
         row(
-            (RING, "with_max_body"),
+            "ring: with_max_body",
             (0, Refuse("max_body of 0")),
             (usize::MAX, Refuse("max_body of")),
             |bytes| served(RotatingConfig::default().with_max_body(bytes)),
         ),
         row(
-            ("queue-core/src/queue/confirmation.rs", "replicas"),
+            "confirmation: replicas",
             (0, Refuse("by 0 replicas")),
             (u16::MAX, Serve),
             |replicas| Confirmation::replicas(replicas).check(),
         ),
         times(
-            ("queue-core/src/queue/confirmation.rs", "within"),
+            "confirmation: within",
             Refuse("a wait for a confirmation of 0 ms"),
             Refuse("a wait for a confirmation of"),
             |within| Confirmation::flushed().within(within).check(),
         ),
         row(
-            (OPENING, "max_attempts"),
+            "opening: max_attempts",
             (0, Refuse("max_attempts is 0")),
             (u32::MAX, Serve),
             |attempts| opened(|opening| opening.max_attempts(attempts)),
         ),
         row(
-            (OPENING, "dead_letter_cap"),
+            "opening: dead_letter_cap",
             (0, Serve),
             (u64::MAX, Refuse("dead_letter_cap of 18446744073709551615")),
             |cap| opened(|opening| opening.dead_letter_cap(cap)),
         ),
         row(
-            (OPENING, "at_once"),
+            "opening: at_once",
             (0, Refuse("an at_once of 0")),
             (u32::MAX, Serve),
             |most| opened(|opening| opening.at_once(most)),
         ),
         times(
-            (OPENING, "rate"),
+            "opening: rate",
             Refuse("a rate's time of 0 ms"),
             Refuse("a rate's time of"),
             |per| opened(|opening| opening.rate(1, per)),
         ),
         row(
-            (OPENING, "max_body"),
+            "opening: max_body",
             (0, Refuse("max_body of 0")),
             (usize::MAX, Refuse("max_body of")),
             |bytes| opened(|opening| opening.max_body(bytes)),
         ),
         times(
-            (OPENING, "ageing"),
+            "opening: ageing",
             Refuse("ageing of 0 ms"),
             Refuse("ageing of"),
             |step| {
@@ -176,7 +170,7 @@ pub(crate) fn rows() -> Vec<Row> {
             },
         ),
         row(
-            (OPENING, "loose"),
+            "opening: loose",
             (0, Refuse("per_group of 0")),
             (u32::MAX, Serve),
             |most| {
@@ -191,7 +185,7 @@ pub(crate) fn rows() -> Vec<Row> {
             },
         ),
         times(
-            (OPENING, "pace"),
+            "opening: pace",
             Refuse("pace of 0 ms"),
             Refuse("pace of"),
             |pace| {
@@ -206,25 +200,25 @@ pub(crate) fn rows() -> Vec<Row> {
             },
         ),
         row(
-            (PARTITIONED, "new"),
+            "partitioned: new",
             (0, Refuse("0 partitions")),
             (usize::MAX, Refuse("partitions")),
             |partitions| divided(partitions, 0),
         ),
         row(
-            (PARTITIONED, "beginning_at"),
+            "partitioned: beginning_at",
             (0, Serve),
             (usize::MAX, Serve),
             |first| divided(3, first),
         ),
         times(
-            (ONCE, "with_claim"),
+            "once: with_claim",
             Refuse("a claim of 0 ms"),
             Refuse("a claim of"),
             |lease_time| once(|once| once.with_claim(lease_time)),
         ),
         times(
-            (ONCE, "with_keep"),
+            "once: with_keep",
             Refuse("a time to keep of 0 ms"),
             Refuse("a time to keep of"),
             |keep| once(|once| once.with_keep(keep)),

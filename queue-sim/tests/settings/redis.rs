@@ -8,8 +8,6 @@ use real_redis::Server;
 
 use crate::row::{Refuse, Row, Serve, row, times};
 
-const BUILDER: &str = "queue-redis/src/backend/builder.rs";
-
 /// Connects to a new server, and moves forty messages through a queue.
 fn connected(set: impl FnOnce(Builder) -> Builder) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -37,43 +35,43 @@ fn connected(set: impl FnOnce(Builder) -> Builder) -> Result<()> {
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         times(
-            (BUILDER, "connect_timeout"),
+            "builder: connect_timeout",
             Refuse("a connect_timeout of 0 ms"),
             Refuse("a connect_timeout of"),
             |timeout| connected(|builder| builder.connect_timeout(timeout)),
         ),
         times(
-            (BUILDER, "response_timeout"),
+            "builder: response_timeout",
             Refuse("a response_timeout of 0 ms"),
             Refuse("a response_timeout of"),
             |timeout| connected(|builder| builder.response_timeout(timeout)),
         ),
         times(
-            (BUILDER, "fall_back"),
+            "builder: fall_back",
             Refuse("a fall_back of 0 ms"),
             Refuse("a fall_back of"),
             |interval| connected(|builder| builder.fall_back(interval)),
         ),
         times(
-            (BUILDER, "startup_timeout"),
+            "builder: startup_timeout",
             Serve,
             Refuse("a startup_timeout of"),
             |timeout| connected(|builder| builder.startup_timeout(timeout)),
         ),
         times(
-            (BUILDER, "keep_alive"),
+            "builder: keep_alive",
             Refuse("a keep_alive of 0 ms"),
             Refuse("a keep_alive of"),
             |interval| connected(|builder| builder.keep_alive(interval)),
         ),
         row(
-            (BUILDER, "large_bodies_from"),
+            "builder: large_bodies_from",
             (0, Serve),
             (usize::MAX, Serve),
             |bytes| connected(|builder| builder.large_bodies_from(bytes)),
         ),
         row(
-            (BUILDER, "packs_from"),
+            "builder: packs_from",
             (0, Serve),
             (usize::MAX, Serve),
             |messages| connected(|builder| builder.packs_from(messages)),

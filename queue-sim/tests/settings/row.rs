@@ -8,8 +8,6 @@ use std::{
 
 use queue_core::{ErrorKind, Result};
 
-use crate::sources::Setting;
-
 /// The effect of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Does {
@@ -21,7 +19,6 @@ pub(crate) enum Does {
 pub(crate) use Does::{Refuse, Serve};
 
 pub(crate) struct Row {
-    file: &'static str,
     name: &'static str,
     /// Each value as shown, its expected effect, and the trial.
     trials: Vec<(String, Does, Trial)>,
@@ -31,7 +28,7 @@ type Trial = Box<dyn Fn() -> Result<()>>;
 
 /// The row of this setting, with its smallest and its largest value.
 pub(crate) fn row<V: Copy + Debug + 'static>(
-    (file, name): (&'static str, &'static str),
+    name: &'static str,
     least: (V, Does),
     most: (V, Does),
     set: impl Fn(V) -> Result<()> + Copy + 'static,
@@ -40,7 +37,6 @@ pub(crate) fn row<V: Copy + Debug + 'static>(
         (format!("{value:?}"), does, Box::new(move || set(value)))
     };
     Row {
-        file,
         name,
         trials: vec![trial(least), trial(most)],
     }
@@ -48,19 +44,15 @@ pub(crate) fn row<V: Copy + Debug + 'static>(
 
 /// The row of a duration: zero, and the longest duration.
 pub(crate) fn times(
-    setting: (&'static str, &'static str),
+    name: &'static str,
     least: Does,
     most: Does,
     set: impl Fn(Duration) -> Result<()> + Copy + 'static,
 ) -> Row {
-    row(setting, (Duration::ZERO, least), (Duration::MAX, most), set)
+    row(name, (Duration::ZERO, least), (Duration::MAX, most), set)
 }
 
 impl Row {
-    pub(crate) fn setting(&self) -> Setting {
-        Setting::new(self.file, self.name)
-    }
-
     /// The values whose effect is not the expected one.
     pub(crate) fn mistakes(&self) -> Vec<String> {
         let broken = |(value, does, trial): &(String, Does, Trial)| {
@@ -78,7 +70,7 @@ impl Row {
                     format!("is refused without the words {words:?}: {error:?}")
                 }
             };
-            Some(format!("{} {}({value}) {mistake}", self.file, self.name))
+            Some(format!("{}({value}) {mistake}", self.name))
         };
         self.trials.iter().filter_map(broken).collect()
     }

@@ -11,9 +11,6 @@ use crate::row::{Refuse, Row, Serve, in_time, row, times};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-const PERIODIC: &str = "queue-schedule/src/periodic.rs";
-const SCHEDULER: &str = "queue-schedule/src/scheduler.rs";
-
 /// Runs a scheduler for a minute, with a schedule at this interval.
 fn ran(interval: Duration, poll: Duration) -> Result<()> {
     in_time(async {
@@ -32,17 +29,14 @@ fn ran(interval: Duration, poll: Duration) -> Result<()> {
 pub(crate) fn rows() -> Vec<Row> {
     let interval = Refuse("1 s to 100 years");
     vec![
-        times((PERIODIC, "every"), interval, interval, |interval| {
+        times("periodic: every", interval, interval, |interval| {
             ran(interval, MINUTE)
         }),
-        times(
-            (SCHEDULER, "poll"),
-            Refuse("at least 1 ms"),
-            Serve,
-            |poll| ran(MINUTE, poll),
-        ),
+        times("scheduler: poll", Refuse("at least 1 ms"), Serve, |poll| {
+            ran(MINUTE, poll)
+        }),
         row(
-            (SCHEDULER, "poll"),
+            "scheduler: poll",
             (Duration::from_nanos(1), Refuse("at least 1 ms")),
             (Duration::from_millis(1), Serve),
             |poll| ran(MINUTE, poll),

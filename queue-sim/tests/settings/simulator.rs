@@ -5,8 +5,6 @@ use queue_sim::sim::{Drained, FaultSet, Sim, sim};
 
 use crate::row::{Refuse, Row, Serve, row, times};
 
-const BUILDER: &str = "queue-sim/src/sim/builder.rs";
-
 fn simulated(workers: usize, set: impl FnOnce(Sim) -> Sim) -> Result<()> {
     let jobs = sim("extreme settings")
         .faults(FaultSet::none())
@@ -26,34 +24,31 @@ fn simulated(workers: usize, set: impl FnOnce(Sim) -> Sim) -> Result<()> {
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         row(
-            (BUILDER, "seeds"),
+            "builder: seeds",
             (0, Refuse("more than 0 seeds")),
             (3, Serve),
             |seeds| simulated(2, |sim| sim.seeds(seeds)),
         ),
         times(
-            (BUILDER, "lease"),
+            "builder: lease",
             Refuse("a lease of 0 ms"),
             Refuse("a lease of"),
             |lease| simulated(2, |sim| sim.lease(lease)),
         ),
         times(
-            (BUILDER, "patience"),
+            "builder: patience",
             Refuse("a patience of 0 ms"),
             Refuse("a patience of"),
             |time| simulated(2, |sim| sim.patience(time)),
         ),
         row(
-            (BUILDER, "workers"),
+            "builder: workers",
             (0, Refuse("0 workers")),
             (usize::MAX, Refuse("at most 254")),
             |workers| simulated(workers, |sim| sim),
         ),
-        times(
-            ("queue-sim/src/sim/check/drained.rs", "within"),
-            Serve,
-            Serve,
-            |time| simulated(2, |sim| sim.check(Drained::within(time))),
-        ),
+        times("drained: within", Serve, Serve, |time| {
+            simulated(2, |sim| sim.check(Drained::within(time)))
+        }),
     ]
 }

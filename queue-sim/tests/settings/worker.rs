@@ -11,16 +11,6 @@ use crate::row::{Refuse, Row, Serve, in_time, row, times};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-const BACKOFF: &str = "queue-worker/src/backoff.rs";
-const CONTEXT: &str = "queue-worker/src/context.rs";
-const CONTROL: &str = "queue-worker/src/control.rs";
-const JOB: &str = "queue-worker/src/job_type.rs";
-const RATE: &str = "queue-worker/src/rate.rs";
-const ROUTE: &str = "queue-worker/src/route.rs";
-const SETTINGS: &str = "queue-worker/src/settings.rs";
-const TEST: &str = "queue-worker/src/test_context.rs";
-const VERDICT: &str = "queue-worker/src/verdict.rs";
-
 pub(crate) fn rows() -> Vec<Row> {
     [of_the_worker(), of_a_queue(), of_a_job(), of_handlers()]
         .into_iter()
@@ -105,11 +95,11 @@ fn with_router(settings: JobSettings) -> Result<()> {
 
 fn of_a_job() -> Vec<Row> {
     vec![
-        times((JOB, "timeout"), Refuse("a timeout of 0"), Serve, |limit| {
+        times("job: timeout", Refuse("a timeout of 0"), Serve, |limit| {
             with_router(JobSettings::new().timeout(limit))
         }),
         row(
-            (JOB, "at_most"),
+            "job: at_most",
             (0, Refuse("at most 0 jobs")),
             (usize::MAX, Serve),
             |jobs| with_router(JobSettings::new().at_most(jobs)),
@@ -121,7 +111,7 @@ fn of_the_worker() -> Vec<Row> {
     let least = Refuse("at least 1 ms");
     vec![
         row(
-            (CONTROL, "set_concurrency"),
+            "control: set_concurrency",
             (0, Refuse("a concurrency of 0")),
             (usize::MAX, Serve),
             |handlers| {
@@ -134,52 +124,52 @@ fn of_the_worker() -> Vec<Row> {
             },
         ),
         row(
-            (SETTINGS, "concurrency"),
+            "settings: concurrency",
             (0, Refuse("a concurrency of 0")),
             (usize::MAX, Serve),
             |handlers| worked(|worker| worker.concurrency(handlers)),
         ),
-        times((SETTINGS, "drain"), Serve, Serve, |grace| {
+        times("settings: drain", Serve, Serve, |grace| {
             worked(|worker| worker.drain(grace))
         }),
-        times((SETTINGS, "cleanup"), Serve, Serve, |time| {
+        times("settings: cleanup", Serve, Serve, |time| {
             worked(|worker| worker.cleanup(time))
         }),
-        times((SETTINGS, "linger"), Serve, Serve, |time| {
+        times("settings: linger", Serve, Serve, |time| {
             worked(|worker| worker.linger(time))
         }),
-        times((SETTINGS, "poll"), least, Serve, |interval| {
+        times("settings: poll", least, Serve, |interval| {
             worked(|worker| worker.poll(interval))
         }),
         row(
-            (SETTINGS, "poll"),
+            "settings: poll",
             (Duration::from_nanos(1), least),
             (Duration::from_millis(1), Serve),
             |interval| worked(|worker| worker.poll(interval)),
         ),
-        times((SETTINGS, "sample_every"), least, Serve, |interval| {
+        times("settings: sample_every", least, Serve, |interval| {
             worked(|worker| worker.sample_every(interval))
         }),
         row(
-            (SETTINGS, "sample_every"),
+            "settings: sample_every",
             (Duration::from_nanos(1), least),
             (Duration::from_millis(1), Serve),
             |interval| worked(|worker| worker.sample_every(interval)),
         ),
         times(
-            (RATE, "new"),
+            "rate: new",
             Refuse("a rate of 1 messages per 0ns"),
             Refuse("100 years"),
             |per| worked(|worker| worker.rate(Rate::new(1, per))),
         ),
         row(
-            (RATE, "new"),
+            "rate: new",
             (0, Refuse("a rate of 0 messages")),
             (u32::MAX, Serve),
             |messages| worked(|worker| worker.rate(Rate::new(messages, 60 * SECOND))),
         ),
         row(
-            (RATE, "with_burst"),
+            "rate: with_burst",
             (0, Refuse("0 at once")),
             (u32::MAX, Refuse("4294967295 at once")),
             |burst| {
@@ -214,25 +204,25 @@ fn of_a_queue() -> Vec<Row> {
     let lease = Refuse("a lease of");
     vec![
         row(
-            (ROUTE, "weight"),
+            "route: weight",
             (0, Refuse("a weight of 0")),
             (u32::MAX, Serve),
             |weight| routed(|route| route.weight(weight), None),
         ),
         row(
-            (ROUTE, "at_most"),
+            "route: at_most",
             (0, Refuse("at most 0 slots")),
             (usize::MAX, Serve),
             |slots| routed(|route| route.at_most(slots), None),
         ),
         row(
-            (ROUTE, "add_batches"),
+            "route: add_batches",
             (0, batches),
             (usize::MAX, batches),
             |max| routed(|route| route, Some(max)),
         ),
         row(
-            ("queue-worker/src/single.rs", "run_batches_until"),
+            "single: run_batches_until",
             (0, batches),
             (usize::MAX, batches),
             |max| {
@@ -246,20 +236,20 @@ fn of_a_queue() -> Vec<Row> {
                 })
             },
         ),
-        times((SETTINGS, "lease"), lease, lease, |lease_time| {
+        times("settings: lease", lease, lease, |lease_time| {
             worked(|worker| worker.lease(lease_time))
         }),
         times(
-            (SETTINGS, "timeout"),
+            "settings: timeout",
             Refuse("a timeout of 0"),
             Serve,
             |limit| worked(|worker| worker.timeout(limit)),
         ),
-        times((SETTINGS, "max_hold"), Serve, Serve, |hold| {
+        times("settings: max_hold", Serve, Serve, |hold| {
             worked(|worker| worker.max_hold(hold))
         }),
         times(
-            (SETTINGS, "batch_wait"),
+            "settings: batch_wait",
             Serve,
             Refuse("longer than half of a lease"),
             |longest| {
@@ -273,33 +263,28 @@ fn of_a_queue() -> Vec<Row> {
             },
         ),
         times(
-            (SETTINGS, "keep_results"),
+            "settings: keep_results",
             Refuse("the time of a result"),
             Refuse("the time of a result"),
             |time| worked(|worker| worker.keep_results(time, NonZeroU32::MIN)),
         ),
-        times((BACKOFF, "fixed"), Serve, Serve, |delay| {
+        times("backoff: fixed", Serve, Serve, |delay| {
             delayed(&Backoff::fixed(delay))
         }),
-        times((BACKOFF, "exponential"), Serve, Serve, |first| {
+        times("backoff: exponential", Serve, Serve, |first| {
             delayed(&Backoff::exponential(first).with_longest(Duration::MAX))
         }),
-        times((BACKOFF, "with_longest"), Serve, Serve, |longest| {
+        times("backoff: with_longest", Serve, Serve, |longest| {
             delayed(&Backoff::exponential(SECOND).with_longest(longest))
         }),
-        times((BACKOFF, "custom"), Serve, Serve, |delay| {
+        times("backoff: custom", Serve, Serve, |delay| {
             delayed(&Backoff::custom(move |_, _| delay))
         }),
-        row(
-            (BACKOFF, "delay"),
-            (0, Serve),
-            (u32::MAX, Serve),
-            |attempt| {
-                let failure = Failure::new("no");
-                let delay = Backoff::exponential(SECOND).delay(attempt, &failure, u64::MAX);
-                limits::delay_millis(delay).map(drop)
-            },
-        ),
+        row("backoff: delay", (0, Serve), (u32::MAX, Serve), |attempt| {
+            let failure = Failure::new("no");
+            let delay = Backoff::exponential(SECOND).delay(attempt, &failure, u64::MAX);
+            limits::delay_millis(delay).map(drop)
+        }),
     ]
 }
 
@@ -332,44 +317,39 @@ fn failed(failure: Failure) -> Result<()> {
 fn of_handlers() -> Vec<Row> {
     let lease = Refuse("a lease of");
     vec![
-        times((VERDICT, "retry_after"), Serve, Serve, |delay| {
+        times("verdict: retry_after", Serve, Serve, |delay| {
             failed(Failure::retry_after("later", delay))
         }),
         // A message with a zero defer comes again at once, for ever.
         row(
-            (VERDICT, "defer"),
+            "verdict: defer",
             (Duration::from_nanos(1), Serve),
             (Duration::MAX, Serve),
             |delay| failed(Failure::defer("busy", delay)),
         ),
-        times((CONTEXT, "extend"), lease, lease, |lease_time| {
+        times("context: extend", lease, lease, |lease_time| {
             in_time(async {
                 let cx = Context::for_test().build();
                 cx.extend(lease_time).await
             })
         }),
-        row(
-            (TEST, "attempt"),
-            (0, Serve),
-            (u32::MAX, Serve),
-            |attempt| {
-                in_time(async {
-                    assert_eq!(
-                        Context::for_test().attempt(attempt).build().attempt(),
-                        attempt
-                    );
-                    Ok(())
-                })
-            },
-        ),
-        times((TEST, "lease"), Serve, Serve, |lease_time| {
+        row("test: attempt", (0, Serve), (u32::MAX, Serve), |attempt| {
+            in_time(async {
+                assert_eq!(
+                    Context::for_test().attempt(attempt).build().attempt(),
+                    attempt
+                );
+                Ok(())
+            })
+        }),
+        times("test: lease", Serve, Serve, |lease_time| {
             in_time(async {
                 let cx = Context::for_test().lease(lease_time).build();
                 assert!(cx.remaining() <= limits::MAX_LEASE);
                 Ok(())
             })
         }),
-        times((TEST, "timeout"), Serve, Serve, |limit| {
+        times("test: timeout", Serve, Serve, |limit| {
             in_time(async {
                 let cx = Context::for_test().timeout(limit).build();
                 assert_eq!(cx.cut_off().is_some(), limit.is_zero());
