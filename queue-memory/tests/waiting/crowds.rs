@@ -10,65 +10,10 @@ use std::{
     time::Duration,
 };
 
-use queue_core::{DelayQueue, Leasing, LeasingExt, Push};
+use queue_core::{DelayQueue, Leasing, Push};
 use tokio::{task::JoinSet, time::Instant};
 
-use super::{LONG, MS, consumer, delay, reliable, settle_down};
-
-#[tokio::test(start_paused = true)]
-async fn a_push_wakes_one_waiter_and_a_batch_one_for_each_message() {
-    let queue = reliable().await;
-    let mut consumers = JoinSet::new();
-    for _ in 0..50 {
-        let queue = Arc::clone(&queue);
-        consumers.spawn(async move {
-            queue.wait_for_arrival(LONG).await.unwrap();
-            queue.lease(1.try_into().unwrap(), LONG).await.unwrap()
-        });
-    }
-    settle_down().await;
-    let mut woken = 0;
-    for size in [1, 3, 7] {
-        let pushes = vec!["x".into(); size];
-        queue.push(&pushes).await.unwrap();
-        settle_down().await;
-        for _ in 0..size {
-            let leased = consumers.try_join_next().unwrap().unwrap();
-            assert_eq!(leased.deliveries.len(), 1);
-        }
-        woken += size;
-        assert!(consumers.try_join_next().is_none());
-    }
-    assert_eq!(consumers.len(), 50 - woken);
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_due_time_wakes_one_of_many() {
-    let queue = delay().await;
-    let mut consumers = JoinSet::new();
-    for _ in 0..50 {
-        let queue = Arc::clone(&queue);
-        consumers.spawn(async move {
-            queue.wait_for_arrival(LONG).await.unwrap();
-            queue.lease(1.try_into().unwrap(), LONG).await.unwrap()
-        });
-    }
-    settle_down().await;
-    for n in 1..=3 {
-        let start = Instant::now();
-        queue
-            .push_one(Push::from("x").with_due(10 * MS))
-            .await
-            .unwrap()
-            .id()
-            .unwrap();
-        let leased = consumers.join_next().await.unwrap().unwrap();
-        assert_eq!(leased.deliveries.len(), 1);
-        assert_eq!(start.elapsed(), 10 * MS);
-        settle_down().await;
-        assert_eq!(consumers.len(), 50 - n);
-    }
-}
+use super::{MS, consumer, delay, settle_down};
 
 /// 50 consumers that wait, and a count of their wake-ups.
 async fn crowd(queue: &Arc<dyn DelayQueue>, woken: &Arc<AtomicUsize>) -> JoinSet<Duration> {
@@ -90,22 +35,23 @@ async fn crowd(queue: &Arc<dyn DelayQueue>, woken: &Arc<AtomicUsize>) -> JoinSet
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_arrival_wakes_no_crowd() {
+async fn a_change_wakes_one_waiter_for_each_message_at_its_due_time() {
     let (queue, woken) = (delay().await, Arc::default());
     let mut waiters = crowd(&queue, &woken).await;
-    for n in 1..=10 {
+    let (start, mut left) = (Instant::now(), 50);
+    for (messages, delay) in [(1, 0), (1, 10), (3, 0), (1, 0), (1, 20), (7, 0), (3, 10)] {
         woken.store(0, SeqCst);
-        queue
-            .push_one(Push::from("a").with_due(Duration::ZERO))
-            .await
-            .unwrap()
-            .id()
-            .unwrap();
+        let due = start.elapsed() + delay * MS;
+        let pushes = vec![Push::from("a").with_due(delay * MS); messages];
+        queue.push(&pushes).await.unwrap();
         tokio::time::sleep(100 * MS).await;
-        assert!(waiters.try_join_next().is_some());
-        assert_eq!(waiters.len(), 50 - n);
-        // The woken consumer, and the caller that watches the clock, which polls once in its place.
-        assert!(woken.load(SeqCst) <= 3, "{woken:?}");
+        for _ in 0..messages {
+            assert_eq!(waiters.try_join_next().unwrap().unwrap(), due);
+        }
+        left -= messages;
+        assert_eq!(waiters.len(), left);
+        // The woken consumers, and the caller that watches the clock, which polls once in their place.
+        assert!(woken.load(SeqCst) <= messages + 2, "{woken:?}");
     }
 }
 
@@ -114,12 +60,7 @@ async fn other_calls_wake_no_other_caller_before_the_woken_one_polls() {
     let (queue, woken) = (delay().await, Arc::default());
     let mut waiters = crowd(&queue, &woken).await;
     woken.store(0, SeqCst);
-    queue
-        .push_one(Push::from("a").with_due(Duration::ZERO))
-        .await
-        .unwrap()
-        .id()
-        .unwrap();
+    queue.push(&["a".into()]).await.unwrap();
     // No waiter runs before these have ended.
     for _ in 0..20 {
         queue.depth().await.unwrap();
