@@ -99,7 +99,7 @@ scripts! {
     ONCE_COUNTS = "once", "counts": "once/store#counts";
 
     WAITING_JOIN = "waiting", "join": "waiting/marker#join";
-    WAITING_PASS_ON = "waiting", "pass_on": "waiting/marker#pass_on";
+    WAITING_FORWARD = "waiting", "forward": "waiting/marker#forward";
 }
 
 /// The script of [`leak_finder`](crate::leak_finder), which no backend calls.

@@ -1,4 +1,4 @@
--- Registrations at a marker, see `lib/wake_up`: `join` and `pass_on`.
+-- Registrations at a marker, see `lib/wake_up`: `join` and `forward`.
 --- @include "lib/call"
 
 --- @part "join"
@@ -41,8 +41,8 @@ if changes < waiting then
 end
 return changes
 
---- @part "pass_on"
--- pass_on: wakes up other processes at a marker, or arms it, because no caller of this process needs the changes. If
+--- @part "forward"
+-- forward: wakes up other processes at a marker, or arms it, because no caller of this process needs the changes. If
 -- the queue does not exist, nothing stays of it. It does nothing at an end marker: the ack told all processes at once,
 -- and a later process finds the result.
 -- KEYS[1] the marker

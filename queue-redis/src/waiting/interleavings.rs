@@ -11,8 +11,8 @@ use queue_testing::interleave::{JoinHandle, block_on, sampled, spawn, step};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    handoff::{HandedOver, HandoffTerms, ReleaseUnwanted},
-    registry::{ServerRequest, WaiterRegistry, Wake},
+    caller::{HandedOver, HandoffTerms, ReleaseUnwanted, Wake},
+    registry::{ServerRequest, WaiterRegistry},
 };
 
 const MARKER: Bytes = Bytes::from_static(b"marker");

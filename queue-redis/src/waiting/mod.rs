@@ -22,7 +22,7 @@
 //!   [registration](registration::Registration).
 //! - [`NodeWaiter`], one for each node: the registry, and the connection whose [task](watch::watch) talks to the server.
 
-mod handoff;
+mod caller;
 #[cfg(test)]
 mod interleavings;
 mod node;
@@ -34,9 +34,10 @@ mod watch;
 use redis_link::node::Node;
 
 pub(crate) use self::{
-    handoff::{HandoffTerms, ReleaseUnwanted},
-    node::{NodeWaiter, Settings},
+    caller::{HandoffTerms, ReleaseUnwanted},
+    node::NodeWaiter,
     waiter::Waiter,
+    watch::Settings,
 };
 
 /// The waiter of this node.

@@ -9,7 +9,6 @@ use std::{
         Arc, LazyLock, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -20,13 +19,9 @@ use redis_link::{
 };
 
 use super::{
-    registry::{KEPT, WaiterRegistry},
-    watch::{Dialer, watch},
+    registry::WaiterRegistry,
+    watch::{Dialer, Settings, watch},
 };
-
-/// Number of fall-back intervals for which the registry trusts a registration. Renewals are rare enough to cost an idle
-/// process next to nothing, and frequent enough to notice a connection that has gone silent.
-const TRUSTED: u32 = 4;
 
 /// Waits at one node for all queues of a backend. Dropping it closes the connection.
 pub(crate) struct NodeWaiter {
@@ -34,32 +29,6 @@ pub(crate) struct NodeWaiter {
     pub(super) settings: Arc<Settings>,
     /// The connection, and its task.
     started: OnceLock<(Supervised, Running)>,
-}
-
-/// The settings of a node's waiter.
-pub(crate) struct Settings {
-    /// How its connections are opened.
-    pub(crate) node: NewNode,
-    /// The time after which a waiting caller polls.
-    pub(crate) fall_back: Duration,
-    /// The process's own channel; no other process has it.
-    pub(crate) channel: Arc<str>,
-}
-
-impl Settings {
-    const fn trusted(&self) -> Duration {
-        self.fall_back.saturating_mul(TRUSTED)
-    }
-
-    /// How long the server keeps a registration.
-    pub(super) const fn patience(&self) -> Duration {
-        self.trusted().saturating_mul(KEPT)
-    }
-
-    /// The node's address, without a password.
-    pub(super) fn address(&self) -> String {
-        self.node.connector.address()
-    }
 }
 
 impl Companion for NodeWaiter {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{handoff::HandedOver, registry::WaitingCaller};
+use super::caller::{HandedOver, WaitingCaller};
 
 /// The server counts whole milliseconds.
 const MILLI: Duration = Duration::from_millis(1);

@@ -25,9 +25,8 @@ use tokio::{
 };
 
 use super::{
-    handoff::{HandedOver, HandoffTerms, ReleaseUnwanted},
+    caller::{HandedOver, HandoffTerms, ReleaseUnwanted, WaitingCaller, Wake},
     registration::Registration,
-    waiter::KnownChange,
 };
 
 /// The server keeps a registration this many times as long as the registry trusts it.
@@ -35,17 +34,6 @@ pub(super) const KEPT: u32 = 2;
 
 /// The number of markers from which to look for those that nobody uses any more.
 const SWEEP: usize = 1024;
-
-/// The cause of a wake-up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wake {
-    /// A change, which the caller forwards if it does not use it.
-    Notified,
-    /// The registry may have missed changes.
-    Poll,
-    /// A message that is leased to the caller, and goes back if the caller does not use it.
-    HandedOver(Bytes),
-}
 
 /// A request to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +82,15 @@ pub(super) struct State {
     trouble: Option<(Bytes, Arc<Error>)>,
 }
 
+/// The next change at a marker that only callers here know of. Other callers may sleep past it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KnownChange {
+    pub(super) change: Instant,
+    /// When another caller is notified, because it needs to know until when to sleep; unless a caller that knows of the
+    /// change waits by then. The caller mostly waits again at once.
+    pub(super) notify_at: Instant,
+}
+
 /// The callers that wait at one marker.
 #[derive(Debug, Default)]
 struct Marker {
@@ -102,14 +99,6 @@ struct Marker {
     registration: Registration,
     /// The last queue here that a message may be handed over to; it releases messages whose callers are gone.
     releasing: Option<Weak<dyn ReleaseUnwanted>>,
-}
-
-#[derive(Debug)]
-pub(super) struct WaitingCaller {
-    wake: oneshot::Sender<Wake>,
-    /// The terms under which the caller accepts a message, if it does.
-    pub(super) terms: Option<Arc<str>>,
-    pub(super) since: Instant,
 }
 
 impl Marker {

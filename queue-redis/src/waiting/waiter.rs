@@ -19,8 +19,8 @@ use tokio::time::{self, Instant, sleep_until};
 
 use super::{
     NodeWaiter,
-    handoff::HandoffTerms,
-    registry::{State, WaiterRegistry, Wake},
+    caller::{HandoffTerms, Wake},
+    registry::{KnownChange, State, WaiterRegistry},
 };
 
 /// The longest time in which a caller that ended a wait and polled is expected to wait again, over a slow network.
@@ -207,15 +207,6 @@ impl Drop for Poll<'_> {
             super::at(&self.node).forward(&self.waiter.marker);
         }
     }
-}
-
-/// The next change at a marker that only callers here know of. Other callers may sleep past it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct KnownChange {
-    change: Instant,
-    /// When another caller is notified, because it needs to know until when to sleep; unless a caller that knows of the
-    /// change waits by then. The caller mostly waits again at once.
-    notify_at: Instant,
 }
 
 impl State {

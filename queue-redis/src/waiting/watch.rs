@@ -10,13 +10,16 @@ use redis_link::{
     ScriptCall,
     connection::{Channel, Dial, Role, Supervised, open},
     error::Failure,
+    node::NewNode,
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::mpsc::UnboundedReceiver,
+    time::{Instant, sleep_until},
+};
 
 use super::{
-    Settings,
-    handoff::HandedOver,
-    registry::{ServerRequest, WaiterRegistry},
+    caller::HandedOver,
+    registry::{KEPT, ServerRequest, WaiterRegistry},
 };
 use crate::{keys, script::Script, scripts};
 
@@ -26,6 +29,37 @@ const MOST: usize = 128;
 /// The pause before the next registrations, after a node said that a slot is moving to another. Until the slot has
 /// arrived, a caller that polls comes back at once.
 const ON_ITS_WAY: Duration = Duration::from_millis(10);
+
+/// Number of fall-back intervals for which the registry trusts a registration. Renewals are rare enough to cost an idle
+/// process next to nothing, and frequent enough to notice a connection that has gone silent.
+const TRUSTED: u32 = 4;
+
+/// The settings of a node's waiter.
+pub(crate) struct Settings {
+    /// How its connections are opened.
+    pub(crate) node: NewNode,
+    /// The time after which a waiting caller polls.
+    pub(crate) fall_back: Duration,
+    /// The process's own channel; no other process has it.
+    pub(crate) channel: Arc<str>,
+}
+
+impl Settings {
+    /// How long the registry trusts a registration.
+    pub(super) const fn trusted(&self) -> Duration {
+        self.fall_back.saturating_mul(TRUSTED)
+    }
+
+    /// How long the server keeps a registration.
+    pub(super) const fn patience(&self) -> Duration {
+        self.trusted().saturating_mul(KEPT)
+    }
+
+    /// The node's address, without a password.
+    pub(super) fn address(&self) -> String {
+        self.node.connector.address()
+    }
+}
 
 /// Opens the waiter's connection, which listens to the process's channel.
 pub(super) struct Dialer(pub(super) Arc<Settings>);
@@ -78,7 +112,6 @@ async fn serve(
         // This connector provides no pushes: waiting callers poll by a timer.
         return connection.replaced(channel).await;
     };
-    let patience = settings.patience();
     let mut replaced = pin!(connection.replaced(channel));
     let mut pause: Option<Instant> = None;
     loop {
@@ -90,7 +123,7 @@ async fn serve(
             tokio::select! {
                 biased;
                 push = pushes.recv() => match push {
-                    Some(push) => notify(registry, &push, patience),
+                    Some(push) => notify(registry, &push, settings.patience()),
                     None => return channel.give_up(),
                 },
                 () = &mut replaced => return,
@@ -100,31 +133,37 @@ async fn serve(
             }
             continue;
         }
-        let answers = {
-            let mut call = pin!(ask(settings, channel, &requests));
-            loop {
-                tokio::select! {
-                    biased;
-                    answers = &mut call => break answers.ok(),
-                    push = pushes.recv() => match push {
-                        Some(push) => notify(registry, &push, patience),
-                        None => break None,
-                    },
-                }
-            }
+        let Some(answers) =
+            ask_and_listen(settings, registry, channel, &mut pushes, &requests).await
+        else {
+            // Nothing else uses the connection, so it is replaced.
+            registry.unanswered(requests);
+            return channel.give_up();
         };
-        match answers {
-            Some(answers) if answers.iter().all(is_readable) => {
-                if handle_replies(settings, registry, requests, answers) {
-                    pause = Some(Instant::now() + ON_ITS_WAY);
-                }
+        if handle_replies(settings, registry, requests, answers) {
+            pause = Some(Instant::now() + ON_ITS_WAY);
+        }
+    }
+}
+
+/// Sends these requests, and passes messages on until the replies come. Returns `None` after an error, or if the replies
+/// are out of sync.
+async fn ask_and_listen(
+    settings: &Settings,
+    registry: &WaiterRegistry,
+    channel: &Channel,
+    pushes: &mut UnboundedReceiver<PushInfo>,
+    requests: &[ServerRequest],
+) -> Option<Vec<Result<Value, Failure>>> {
+    let mut call = pin!(ask(settings, channel, requests));
+    loop {
+        tokio::select! {
+            biased;
+            answers = &mut call => {
+                let answers = answers.ok()?;
+                return answers.iter().all(is_readable).then_some(answers);
             }
-            // Replies that are out of sync, or an error. Nothing else uses the connection, so it is replaced in both
-            // cases.
-            Some(_) | None => {
-                registry.unanswered(requests);
-                return channel.give_up();
-            }
+            push = pushes.recv() => notify(registry, &push?, settings.patience()),
         }
     }
 }
@@ -183,7 +222,7 @@ fn call(settings: &Settings, request: &ServerRequest) -> ScriptCall {
             call
         }
         ServerRequest::Forward { marker, changes } => {
-            let mut call = call_at(&scripts::WAITING_PASS_ON, marker);
+            let mut call = call_at(&scripts::WAITING_FORWARD, marker);
             call.push(*changes);
             call
         }

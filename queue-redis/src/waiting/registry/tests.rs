@@ -21,7 +21,7 @@ fn join(name: &'static str, waiting: usize) -> ServerRequest {
     }
 }
 
-fn pass_on(name: &'static str, changes: usize) -> ServerRequest {
+fn forward(name: &'static str, changes: usize) -> ServerRequest {
     ServerRequest::Forward {
         marker: marker(name),
         changes,
@@ -57,7 +57,7 @@ fn surplus_wakeups_are_forwarded() {
     assert_eq!(requests(&registry), [join("a", 1)]);
     registry.notify(&marker("a"), 3);
     assert!(is_woken(&mut place));
-    assert_eq!(requests(&registry), [pass_on("a", 2)]);
+    assert_eq!(requests(&registry), [forward("a", 2)]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn waiters_that_were_not_woken_are_registered_again() {
     registry.registered(&marker("a"), 2, 9);
     assert_eq!(requests(&registry), []);
     drop(places);
-    assert_eq!(requests(&registry), [pass_on("a", 3)]);
+    assert_eq!(requests(&registry), [forward("a", 3)]);
 }
 
 /// The process may read the server's notification before the reply to an earlier registration.
@@ -99,10 +99,10 @@ fn the_last_to_be_dropped_passes_it_on_to_other_processes() {
     registry.notify(&marker("a"), 1);
     drop(place);
     let asked = requests(&registry);
-    assert_eq!(asked, [pass_on("a", 1)]);
+    assert_eq!(asked, [forward("a", 1)]);
     // A lost connection does not lose the request, either.
     registry.unanswered(asked);
-    assert_eq!(requests(&registry), [pass_on("a", 1)]);
+    assert_eq!(requests(&registry), [forward("a", 1)]);
 }
 
 #[test]
@@ -253,10 +253,10 @@ async fn the_first_known_change_at_a_marker_is_notified_once() {
     }
     let next = next_known_change(&registry).await;
     assert_eq!(next, Some(Duration::from_millis(10)));
-    assert_eq!(requests(&registry), [pass_on("a", 1)]);
+    assert_eq!(requests(&registry), [forward("a", 1)]);
     let next = next_known_change(&registry).await;
     assert_eq!(next, Some(Duration::from_millis(20)));
-    assert_eq!(requests(&registry), [pass_on("b", 1)]);
+    assert_eq!(requests(&registry), [forward("b", 1)]);
     assert_eq!(next_known_change(&registry).await, None);
 }
 

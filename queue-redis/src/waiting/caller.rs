@@ -1,4 +1,4 @@
-//! A message that is handed over to a waiting caller: the lease that the caller accepts, and the message.
+//! A waiting caller: what wakes it, the lease that it accepts, and the message that is handed over to it.
 
 use std::{
     fmt::Debug,
@@ -8,6 +8,27 @@ use std::{
 
 use bytes::Bytes;
 use queue_core::Holder;
+use tokio::{sync::oneshot, time::Instant};
+
+/// The cause of a wake-up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// A change, which the caller forwards if it does not use it.
+    Notified,
+    /// The registry may have missed changes.
+    Poll,
+    /// A message that is leased to the caller, and goes back if the caller does not use it.
+    HandedOver(Bytes),
+}
+
+/// A caller that waits.
+#[derive(Debug)]
+pub(super) struct WaitingCaller {
+    pub(super) wake: oneshot::Sender<Wake>,
+    /// The terms under which the caller accepts a message, if it does.
+    pub(super) terms: Option<Arc<str>>,
+    pub(super) since: Instant,
+}
 
 /// Releases messages that were handed over to callers that are gone.
 pub(crate) trait ReleaseUnwanted: Debug + Send + Sync {
