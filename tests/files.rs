@@ -49,6 +49,94 @@ fn neither_files_nor_folders_import_one_another_in_a_circle() {
     assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
+/// The names of queue-core that redis-link uses: errors, times, the tasks of its caller, and the copies of a write that
+/// its caller asks for. See ARCHITECTURE.md, 'Connections know no queue'.
+const BELOW_QUEUES: [&str; 13] = [
+    "Confirmation",
+    "Copies",
+    "Error",
+    "ErrorKind",
+    "Outcome",
+    "Result",
+    "Running",
+    "Spawn",
+    "Timestamp",
+    "TokioSpawn",
+    "caller_deadline",
+    "in_millis",
+    "with_sources",
+];
+
+/// Words of queues, which redis-link does not say; and the names of our crates, which it may say.
+const QUEUES: [&str; 13] = [
+    "ack",
+    "bodies",
+    "body",
+    "consumer",
+    "consumers",
+    "delivery",
+    "lease",
+    "leased",
+    "leases",
+    "producer",
+    "queue",
+    "queues",
+    "settle",
+];
+const CRATES: [&str; 5] = [
+    "queue-core",
+    "queue-kit",
+    "queue-redis",
+    "queue_core",
+    "queue_testing",
+];
+
+#[test]
+fn redis_link_knows_no_queue() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("redis-link");
+    let (mut used, mut said, mut seen) = (BTreeSet::new(), Vec::new(), 0);
+    let mut folders = vec![source.join("src"), source.join("lua")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.ends_with("tests") || path.ends_with("tests.rs") {
+                continue;
+            } else if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            seen += 1;
+            let text = fs::read_to_string(&path).expect("a text");
+            let text = without_tests(&text);
+            let code = without_comments(text);
+            for names in code.split("queue_core::").skip(1) {
+                let ends = |c: char| match names.starts_with('{') {
+                    true => c == ';',
+                    false => !(c.is_alphanumeric() || c == '_'),
+                };
+                let paths = leaves(names.split(ends).next().unwrap_or_default(), &[]);
+                used.extend(
+                    paths
+                        .into_iter()
+                        .filter_map(|(path, _)| path.into_iter().next()),
+                );
+            }
+            let text = text.to_lowercase();
+            let text = CRATES
+                .iter()
+                .fold(text, |text, name| text.replace(name, ""));
+            let mut words = text.split(|c: char| !c.is_alphabetic());
+            if let Some(word) = words.find(|word| QUEUES.contains(word) || word.starts_with("qk")) {
+                said.push(format!("{} says {word}", path.display()));
+            }
+        }
+    }
+    assert!(seen > 50, "only {seen} files were read");
+    let used: BTreeSet<&str> = used.iter().map(String::as_str).collect();
+    assert_eq!(used, BTreeSet::from(BELOW_QUEUES), "imports of queue-core");
+    assert!(said.is_empty(), "{}", said.join("\n"));
+}
+
 #[test]
 fn a_circle_is_found_also_through_what_a_parent_offers() {
     let modules = [
@@ -284,7 +372,11 @@ impl Module {
 
 /// The text without comments, string literals, and unit tests, which are at the end.
 fn code(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    without_comments(text.split("#[cfg(test)]\nmod ").next().unwrap_or_default())
+}
+
+/// The text without comments and string literals.
+fn without_comments(text: &str) -> String {
     let mut code = String::new();
     for line in text.lines() {
         let line = line.split("//").next().unwrap_or_default();
@@ -292,6 +384,20 @@ fn code(text: &str) -> String {
         code.extend(unquoted.chain(["\n"]));
     }
     code
+}
+
+/// The text before its unit tests, if they are in the same file.
+fn without_tests(text: &str) -> &str {
+    let mut tests = text.match_indices("#[cfg(test)]\nmod ");
+    let is_here = |at: usize| {
+        text[at..]
+            .lines()
+            .nth(1)
+            .is_some_and(|line| line.ends_with('{'))
+    };
+    tests
+        .find(|(at, _)| is_here(*at))
+        .map_or(text, |(at, _)| &text[..at])
 }
 
 /// The leaves of a `use` tree: each path, and its name in this file.

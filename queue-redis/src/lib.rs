@@ -63,6 +63,7 @@ mod properties;
 mod queue;
 #[cfg(feature = "recipes")]
 pub mod recipes;
+mod refusals;
 mod reply;
 mod rights;
 mod script;

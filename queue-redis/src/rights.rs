@@ -1,5 +1,6 @@
 //! The server's features and the user's rights that this backend needs.
 
+use queue_core::limits;
 use redis_link::connection::{CONNECTION_COMMANDS, Needs};
 
 use crate::{keys, scripts};
@@ -20,6 +21,9 @@ const WAITING: &[&str] = &["subscribe", "publish"];
 
 const LATE: &str = "messages are noticed at the fall-back interval only";
 
+/// The largest part of a call: a batch in one message, and what its frame adds.
+const LARGEST_PART: u64 = limits::MAX_BATCH_BYTES as u64 + 64 * 1024;
+
 /// The needs of queues whose keys have this prefix.
 pub(crate) fn needs(prefix: &str) -> Needs {
     let channels = || keys::channels(prefix);
@@ -39,6 +43,7 @@ pub(crate) fn needs(prefix: &str) -> Needs {
         ],
         // A user who may open queues may access this key.
         key: keys::registry(prefix),
+        largest_part: LARGEST_PART,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     script::Script,
 };
 
-/// Room for a call with one small message. Growing the buffer step by step costs more than all other work on the
+/// Room for a small call. Growing the buffer step by step costs more than all other work on the
 /// client.
 const ARGUMENTS: usize = 24;
 const BYTES: usize = 1024;

@@ -7,7 +7,9 @@ use std::{
 };
 
 use futures_util::future::{self, BoxFuture, FutureExt};
-use queue_core::{Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis};
+use queue_core::{
+    Copies, Error, ErrorKind, Result, Timestamp, TokioSpawn, in_millis, with_sources,
+};
 use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
 use tokio::time::Instant;
 
@@ -20,9 +22,10 @@ use crate::{
     error::Failure,
     node::Node,
     script::Script,
+    waits::Moment,
 };
 
-/// Sends calls to the keys of one queue. Cloning copies a pointer.
+/// Sends calls to the keys of one slot. Cloning copies a pointer.
 #[derive(Clone)]
 pub struct Client {
     inner: ErasedArc<ClientInner>,
@@ -150,7 +153,7 @@ impl Client {
                     let lane = node.lane(channel, size, deadline).await?;
                     let answer = request.send(lane.channel(), made).await;
                     node.heard(&lane, answer.as_ref().err(), size)?;
-                    answer.map_err(|failure| failure.into_error(node.address()))
+                    answer.map_err(|failure| node.error(failure))
                 }
                 Servers::Cluster(cluster) => cluster.send(self.slot, made, timeout, request).await,
             }
@@ -167,7 +170,7 @@ impl Client {
                 Servers::One(node) => {
                     let deadline = Instant::now() + timeout;
                     let channel = node.channel_until(deadline).await?;
-                    let failed = |failure: Failure| failure.into_error(node.address());
+                    let failed = |failure: Failure| node.error(failure);
                     let size = largest_part(&commands);
                     let lane = node.lane(channel, || size, deadline).await?;
                     let answers = lane.channel().request_each(commands).await;
@@ -195,7 +198,7 @@ impl Client {
         let deadline = made + self.inner.response_timeout;
         let channel = node.channel_until(deadline).await?;
         let answer = channel.request_since(made, &redis::cmd("PING")).await;
-        let answer = answer.map_err(|failure| failure.into_error(node.address()))?;
+        let answer = answer.map_err(|failure| node.error(failure))?;
         if answer != Value::SimpleString("PONG".to_owned()) {
             channel.mark_suspect();
             let message = format!("{} did not answer a PING with a PONG", node.address());
@@ -272,7 +275,7 @@ impl Client {
 
     /// Whether all calls to these keys that were answered since then used this connection. A closed connection is never
     /// reused: if it is still in use, it was in use all the time.
-    pub fn is_still_on(&self, line: &Route) -> bool {
+    fn is_still_on(&self, line: &Route) -> bool {
         let is_owner = match &self.inner.servers {
             Servers::One(_) => true,
             Servers::Cluster(cluster) => {
@@ -284,6 +287,25 @@ impl Client {
             return false;
         };
         is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
+    }
+
+    /// Waits for copies of everything that calls to these keys changed on this route before. A write to `key`, which
+    /// nothing else uses, precedes the wait. If the calls may have used another connection, the result is unknown.
+    pub async fn copies(&self, route: Route, key: &Arc<str>) -> Copies {
+        let unknown = |reason: &str| Copies::Unknown(reason.to_owned());
+        if !self.is_still_on(&route) {
+            return unknown("the connection ended before there was a confirmation");
+        }
+        let Some(waits) = route.node.waits() else {
+            return unknown("its connection waits for nothing");
+        };
+        let moment = Moment::now(route.channel, Arc::clone(key));
+        let copies = waits.submit(&[moment]).await;
+        match copies.map(|mut copies| copies.pop()) {
+            Ok(Some(copies)) => copies,
+            Ok(None) => unknown(&Error::unanswered().to_string()),
+            Err(error) => unknown(&with_sources(&error)),
+        }
     }
 
     /// The time until which the server may not reply, or did not, because it waits for copies.

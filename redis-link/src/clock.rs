@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc};
 
 use queue_core::Timestamp;
 
-/// The clock that decides due times and leases.
+/// The clock that decides the time of a call.
 #[derive(Clone, Default)]
 pub enum Clock {
     /// The server's.

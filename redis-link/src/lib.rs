@@ -2,8 +2,11 @@
 //! cluster. The backend `queue-redis` uses it.
 //!
 //! The redis crate packs requests and reads replies. This crate opens connections, tests them, replaces them, and
-//! resends only requests that certainly did not run. It knows nothing of queues. Its owner passes its needs (scripts,
-//! rights, a companion for each node) as data: `Needs` and `Companion`.
+//! resends only requests that certainly did not run. It does not know what its owner stores. The owner passes what
+//! depends on that: `Needs` (scripts, rights, sizes), the meanings of its scripts' errors, the limits of a batch, and a
+//! `Companion` for each node.
+//!
+//! Of queue-core it uses errors, times, the tasks of its caller, and the copies that a caller asks for.
 //!
 //! Programs use `queue-redis`, which passes on the types of [`connection`]. All else is hidden here: it serves that crate
 //! alone, and any release may change it.
@@ -25,7 +28,6 @@ mod client;
 mod clock;
 #[doc(hidden)]
 pub mod cluster;
-mod confirmer;
 pub mod connection;
 mod erased_arc;
 #[doc(hidden)]
@@ -41,7 +43,6 @@ pub use self::{
     call::ScriptCall,
     client::{Client, Route, Servers},
     clock::Clock,
-    confirmer::Confirmer,
     erased_arc::ErasedArc,
     script::Script,
 };

@@ -19,7 +19,7 @@ use crate::{
         Largest, Primary, Settings, Supervised, Warning,
     },
     erased_arc::ErasedArc,
-    error::Failure,
+    error::{Failure, OwnMeanings},
     waits::{CopyWait, Waits},
 };
 
@@ -63,12 +63,18 @@ pub struct Node {
     dial: ErasedArc<Primary>,
     /// The waits for copies, if the node's calls can be confirmed.
     waits: Option<Waits>,
+    meanings: OwnMeanings,
 }
 
 impl Node {
     /// The server's address, without a password.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// The error that a caller sees, for a request to this server.
+    pub fn error(&self, failure: Failure) -> Error {
+        failure.into_error_of(&self.address, self.meanings)
     }
 
     /// The connection for commands.
@@ -99,7 +105,7 @@ impl Node {
     }
 
     /// The waits for copies of writes over the connection for commands.
-    pub const fn waits(&self) -> Option<&Waits> {
+    pub(crate) const fn waits(&self) -> Option<&Waits> {
         self.waits.as_ref()
     }
 
@@ -277,6 +283,7 @@ impl NodeMaker {
             largest,
             dial,
             waits,
+            meanings: settings.meanings,
         })
     }
 }

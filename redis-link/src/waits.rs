@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use queue_core::{Copies, Error, Result, Spawn};
 
 use crate::{
-    batching::{Batcher, SendBatch},
+    batching::{BatchLimit, Batcher, SendBatch},
     connection::{Channel, CopiesAsked},
 };
 
@@ -18,7 +18,7 @@ pub(crate) type Waits = Batcher<CopyWait>;
 
 /// Sends waits, and remembers the last one.
 #[derive(Debug)]
-pub struct CopyWait {
+pub(crate) struct CopyWait {
     asked: CopiesAsked,
     last: Mutex<Option<Waited>>,
 }
@@ -35,16 +35,16 @@ struct Waited {
 
 /// A caller's position in the history of a connection: all of its calls were answered by then.
 #[derive(Debug, Clone)]
-pub struct Moment {
+pub(crate) struct Moment {
     channel: Arc<Channel>,
     answered: u64,
-    /// A key of its queue, for a write.
+    /// A key in the slot of the calls, for a write.
     key: Arc<str>,
 }
 
 impl Moment {
     /// The current position.
-    pub fn now(channel: Arc<Channel>, key: Arc<str>) -> Self {
+    pub(crate) fn now(channel: Arc<Channel>, key: Arc<str>) -> Self {
         Self {
             answered: channel.answered(),
             channel,
@@ -55,7 +55,7 @@ impl Moment {
 
 impl CopyWait {
     /// `patience` is how long a caller waits until its wait is sent.
-    pub fn waits(asked: CopiesAsked, patience: Duration, spawn: Arc<dyn Spawn>) -> Waits {
+    pub(crate) fn waits(asked: CopiesAsked, patience: Duration, spawn: Arc<dyn Spawn>) -> Waits {
         let last = Mutex::default();
         Batcher::new(Self { asked, last }, patience, spawn)
     }
@@ -89,6 +89,12 @@ impl CopyWait {
 impl SendBatch for CopyWait {
     type Request = Moment;
     type Reply = Copies;
+
+    /// Waits are counted, and weigh nothing.
+    const MOST: BatchLimit = BatchLimit {
+        entries: 128,
+        bytes: 8 * 1024 * 1024,
+    };
 
     async fn send_batch(&self, moments: &[Moment]) -> Result<Vec<Copies>> {
         let mut all = Vec::with_capacity(moments.len());

@@ -20,7 +20,7 @@ use super::{
     connecting::{Connecting, To},
     startup,
 };
-use crate::{queue::Context, rights};
+use crate::{queue::Context, refusals, rights};
 
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 const FALL_BACK: Duration = Duration::from_secs(5);
@@ -304,6 +304,7 @@ impl Builder {
                 keep_alive: self.keep_alive,
                 allow_eviction: self.allow_eviction,
                 needs: Arc::new(rights::needs(&prefix)),
+                meanings: refusals::meaning,
                 clock: self.clock,
                 spawn: Arc::clone(&spawn),
                 seed,

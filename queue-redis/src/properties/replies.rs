@@ -7,7 +7,7 @@ use redis::{Value, VerbatimFormat};
 use redis_link::{connection, error::Failure};
 
 use super::{assert_clear, bytes};
-use crate::{reply::Reply, script::Script};
+use crate::{refusals, reply::Reply, script::Script};
 
 const CASES: u32 = 2_000;
 
@@ -110,7 +110,8 @@ fn any_refusal_is_shown_in_one_line() {
         let Ok(Value::ServerError(refusal)) = redis::parse_redis_value(line.as_bytes()) else {
             return;
         };
-        assert_clear(&Failure::Refused(refusal.clone()).into_error("redis://here"));
+        let refused = Failure::Refused(refusal.clone());
+        assert_clear(&refused.into_error_of("redis://here", refusals::meaning));
         assert_clear(&redis_link::error::cannot_connect(
             refusal.into(),
             "redis://here",

@@ -10,9 +10,9 @@ use std::{
 
 use queue_core::{Error, ErrorKind, MessageId, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
-use redis_link::{Client, Confirmer, Script, ScriptCall, error::is_wrong_type};
+use redis_link::{Client, Script, ScriptCall, error::is_wrong_type};
 
-use super::{Context, config};
+use super::{Context, config, confirmer::HandleConfirmer};
 use crate::{keys::Keys, reply::Reply, waiting::Waiter};
 
 /// One plain push out of this number clears away expired marks and abandoned staged bodies.
@@ -224,7 +224,7 @@ impl Handle {
         if !self.client.confirms() {
             return None;
         }
-        Some(Arc::new(Confirmer {
+        Some(Arc::new(HandleConfirmer {
             client: self.client.clone(),
             key: self.keys.confirm().into(),
         }))

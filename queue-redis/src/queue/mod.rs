@@ -2,6 +2,7 @@
 
 mod bodies;
 pub(crate) mod config;
+mod confirmer;
 mod handle;
 pub(crate) mod listing;
 mod opening;

@@ -15,10 +15,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future;
 use queue_core::{Disposition, Error, Holder, Leased, Result, Settled, Settlement, limits};
-use redis_link::batching::{Batcher, SMALL, SendBatch, is_for_one_caller};
+use redis_link::batching::{BatchLimit, Batcher, SMALL, SendBatch, is_for_one_caller};
 use tokio::time::Instant;
 
-use super::settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased};
+use super::{
+    BATCH,
+    settle_and_lease::{LeaseCall, SettleAndLease, SettledAndLeased},
+};
 use crate::waiting::ReleaseUnwanted;
 
 /// Sends the `settle_and_lease` requests of one queue, each in its own call or several in one.
@@ -143,6 +146,8 @@ impl SendBatch for SettleAndLease {
     type Request = BatchedCall;
     /// One request may fail while others succeed.
     type Reply = Result<SettledAndLeased>;
+
+    const MOST: BatchLimit = BATCH;
 
     async fn send_batch(&self, requests: &[BatchedCall]) -> Result<Vec<Result<SettledAndLeased>>> {
         let mut calls: Vec<CombinedCall<'_>> = Vec::new();

@@ -17,7 +17,8 @@ mod settle_and_lease;
 
 use std::sync::Arc;
 
-use queue_core::{AnyQueue, QueueConfig, QueueKind, QueueName, Result};
+use queue_core::{AnyQueue, QueueConfig, QueueKind, QueueName, Result, limits};
+use redis_link::batching::BatchLimit;
 
 pub(crate) use self::{
     bounded::{Bounded, ensure_capacity, reconfigure},
@@ -28,6 +29,12 @@ use self::{
     delay::Delay, grouped::Grouped, priority::Priority, reliable::Reliable, rotating::Ring,
 };
 use crate::{queue::Handle, script::Script, scripts};
+
+/// The largest call of several callers.
+const BATCH: BatchLimit = BatchLimit {
+    entries: limits::MAX_BATCH,
+    bytes: limits::MAX_BATCH_BYTES,
+};
 
 /// The queue of this configuration behind an opened handle.
 pub(crate) fn behind(handle: Handle, config: &QueueConfig) -> Result<AnyQueue> {

@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use queue_core::{Error, MessageId, Push, Pushed, QueueKind, Result, TimeToLive, limits};
 use redis_link::{
     ScriptCall,
-    batching::{Batcher, SendBatch},
+    batching::{BatchLimit, Batcher, SendBatch},
 };
 use tokio::time::Instant;
 
-use super::kind::LeasingKind;
+use super::{BATCH, kind::LeasingKind};
 use crate::{
     frame::{self, Pack, Payload},
     queue::{Handle, StagedBodies},
@@ -59,6 +59,8 @@ impl<K: LeasingKind> PushSender<K> {
 impl<K: LeasingKind> SendBatch for PushSender<K> {
     type Request = Push;
     type Reply = Pushed;
+
+    const MOST: BatchLimit = BATCH;
 
     async fn send_batch(&self, batch: &[Push]) -> Result<Vec<Pushed>> {
         let handle = &self.handle;

@@ -258,7 +258,8 @@ fn handle_replies(
             // The server's error may last (a marker of the wrong type, a missing right). So the registry retries this
             // marker after a while, and no other marker waits for that.
             Err(failure) => {
-                let reason = failure.into_error(&settings.address());
+                let meanings = settings.node.settings.meanings;
+                let reason = failure.into_error_of(&settings.address(), meanings);
                 registry.refused(&marker, reason);
             }
         }

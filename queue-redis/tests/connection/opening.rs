@@ -267,7 +267,7 @@ async fn warnings_are_sentences_through_any_layer() -> Test {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         for part in [
             "appendonly",
-            "loses all messages",
+            "loses all data",
             &server.socket().display().to_string(),
         ] {
             assert!(warnings[0].contains(part), "{warnings:?}");

@@ -51,7 +51,7 @@ async fn a_body_beyond_a_limit_that_the_server_reports_is_not_sent() -> Test {
             .push_one(vec![b'x'; 2 * MIB])
             .await
             .expect_err("too large");
-        assert_lasts(&error, &[limit, "1048576", "2097", "send smaller bodies"]);
+        assert_lasts(&error, &[limit, "1048576", "2097", "send smaller values"]);
         let _ = queue.push_one(vec![b'x'; MIB / 2]).await?;
         assert_eq!(connections(&server), before, "nobody was cut off");
         assert_eq!(queue.depth().await?.ready, 1);

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, mem::size_of};
 
-use queue_core::{Result, limits};
+use queue_core::Result;
 use tokio::sync::oneshot;
 
 use super::SendBatch;
@@ -75,7 +75,7 @@ impl<V: SendBatch> Backlog<V> {
         while let Some((&place, next)) = self.waiting.first_key_value() {
             count += next.entries.len();
             bytes += next.bytes();
-            if count > limits::MAX_BATCH || bytes > limits::MAX_BATCH_BYTES {
+            if count > V::MOST.entries || bytes > V::MOST.bytes {
                 break;
             }
             batch.extend(self.leave(place));

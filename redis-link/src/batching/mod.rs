@@ -15,9 +15,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use queue_core::{
-    Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, caller_deadline, limits,
-};
+use queue_core::{Error, ErrorKind, Outcome, Result, Running, Spawn, TokioSpawn, caller_deadline};
 use tokio::time::{self, Instant};
 
 use self::{
@@ -29,12 +27,21 @@ use self::{
 pub const SMALL: usize = 16;
 const SMALL_BYTES: usize = 64 * 1024;
 
-/// The room of the backlog: a few full batches. A slow server then slows its callers down, while the backlog stays
+/// The room of the backlog, in full batches: a few. A slow server then slows its callers down, while the backlog stays
 /// short enough for callers to be served in time.
-const LINE_BYTES: usize = 4 * limits::MAX_BATCH_BYTES;
+const ROOM: usize = 4;
+
+/// The largest batch.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchLimit {
+    /// The number of its entries.
+    pub entries: usize,
+    /// The bytes of its entries, as [`SendBatch::size`] counts them.
+    pub bytes: usize,
+}
 
 /// Whether the error of a call for several callers may be of one caller's entries alone, so that the call may be
-/// repeated for each caller: it is permanent, and nothing took effect (L8).
+/// repeated for each caller: it is permanent, and nothing took effect.
 pub fn is_for_one_caller(error: &Error) -> bool {
     !error.is_transient() && error.outcome() == Outcome::NotApplied
 }
@@ -47,6 +54,9 @@ pub trait SendBatch: Send + Sync + 'static {
     type Request: Clone + Send + Sync;
     /// The reply to the request.
     type Reply: Clone + Send + Sync;
+
+    /// The limit of a batch of several callers.
+    const MOST: BatchLimit;
 
     /// Sends one batch, and returns the replies in the order of the entries.
     async fn send_batch(&self, entries: &[Self::Request]) -> Result<Vec<Self::Reply>>;
@@ -93,7 +103,7 @@ impl<V: SendBatch> Batcher<V> {
     /// `patience` is how long a caller waits to be sent.
     pub fn new(sender: V, patience: Duration, spawn: Arc<dyn Spawn>) -> Self {
         Self {
-            shared: Arc::new(BatcherState::new(sender, LINE_BYTES)),
+            shared: Arc::new(BatcherState::new(sender, ROOM * V::MOST.bytes)),
             patience,
             spawn,
             running: OnceLock::new(),

@@ -1,12 +1,17 @@
-//! A Redis Cluster: its nodes, and which of them has the keys of a queue.
+//! A Redis Cluster: its nodes, and which of them has which keys.
 //!
-//! All keys of a queue are in one slot. A call goes to the node that has the slot, over that node's own connection, and
-//! waiting consumers listen there. If a node replies that another has the slot, the call goes there: `routing`
-//! explains when a call is resent. A task reloads the whole slot table whenever a call finds it to be wrong, or gets no
-//! reply.
+//! All keys of a call are in one slot. The call goes to the node that has the slot, over that node's own connection. If
+//! a node replies that another has the slot, the call goes there: `routing` explains when a call is resent. A task
+//! reloads the whole slot table whenever a call finds it to be wrong, or gets no reply.
 //!
-//! The redis crate has a client for clusters. This crate does not use it, because it repeats a write whose reply was
-//! lost, and a push would happen twice.
+//! The redis crate has a client for clusters, which can be told to repeat no request (`retries(0)`). This crate has its
+//! own because its callers need to know each node's connections:
+//!
+//! * Each node has a companion, with a connection of its own to the same server.
+//! * A confirmation counts the writes of one connection, so it has to know that all calls used that connection.
+//! * One silent node has its own connections tested and replaced, and holds up calls to its own slots alone.
+//! * A request that was never sent fails as not applied; a request that was sent and not answered is of unknown
+//!   outcome. Only the connection knows which of the two happened.
 
 mod routing;
 mod slots;

@@ -109,7 +109,7 @@ impl Cluster {
             let Some(redirection) = self.redirection(&failure, &node) else {
                 // The node may have a successor by now.
                 self.shared.mark_suspect();
-                return Err(failure.into_error(node.address()));
+                return Err(node.error(failure));
             };
             // A reply ends the silence, so the silence counts from here.
             since = Instant::now();
@@ -157,7 +157,7 @@ impl Cluster {
         node.heard(&lane, sent.as_ref().err(), size)?;
         let sent = sent.map_err(|failure| {
             self.shared.mark_suspect();
-            failure.into_error(node.address())
+            node.error(failure)
         })?;
         let mut answers = Vec::with_capacity(sent.len());
         for (command, answer) in commands.iter().zip(sent) {
@@ -167,7 +167,7 @@ impl Cluster {
                     let request = Request::Command(command);
                     self.send(slot, now, timeout, request).await
                 }
-                answer => answer.map_err(|failure| failure.into_error(node.address())),
+                answer => answer.map_err(|failure| node.error(failure)),
             });
         }
         Ok(answers)

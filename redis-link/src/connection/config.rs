@@ -14,27 +14,28 @@ const PATTERN: &str = "[spc][arl][voi][et]*";
 pub(super) struct ConfigReply {
     /// Whether snapshots are on, if known.
     pub(super) saves: Option<bool>,
-    /// The largest part of a request that the server accepts, if this crate sends larger ones.
+    /// The largest part of a request that the server accepts, if calls may send larger ones.
     pub(super) limit: Option<Limit>,
     /// Why the settings are unknown.
     pub(super) lack: Option<Lack>,
 }
 
 impl ConfigReply {
-    /// Asks the server. A setting that the server does not return is unknown.
-    pub(super) async fn of(channel: &Channel) -> Self {
+    /// Asks the server. A setting that the server does not return is unknown. No part of a call has more than `largest`
+    /// bytes.
+    pub(super) async fn of(channel: &Channel, largest: u64) -> Self {
         let mut command = redis::cmd("CONFIG");
         command.arg("GET").arg(PATTERN);
         match channel.request(&command).await {
-            Ok(settings) => Self::read(&settings),
+            Ok(settings) => Self::read(&settings, largest),
             Err(failure) => Self {
                 lack: failure.lack(),
-                ..Self::read(&Value::Nil)
+                ..Self::read(&Value::Nil, largest)
             },
         }
     }
 
-    fn read(settings: &Value) -> Self {
+    fn read(settings: &Value, largest: u64) -> Self {
         let text = |value: &Value| match value {
             Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
             Value::SimpleString(text) => Some(text.clone()),
@@ -48,7 +49,7 @@ impl ConfigReply {
         };
         let limit = |name| {
             let bytes = setting(name)?.parse().ok()?;
-            Limit::of(name, bytes)
+            Limit::of(name, bytes, largest)
         };
         let limits = ["proto-max-bulk-len", "client-query-buffer-limit"];
         Self {
@@ -66,17 +67,18 @@ impl ConfigReply {
 mod tests {
     use super::*;
 
+    const MIB: u64 = 1024 * 1024;
+
     fn config(settings: &[(&str, &str)]) -> ConfigReply {
         let bulk = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let settings = settings
             .iter()
             .map(|(name, value)| (bulk(name), bulk(value)));
-        ConfigReply::read(&Value::Map(settings.collect()))
+        ConfigReply::read(&Value::Map(settings.collect()), 8 * MIB)
     }
 
     #[test]
     fn the_smaller_limit_counts_and_only_if_we_send_more() {
-        const MIB: u64 = 1024 * 1024;
         let limit = |bulk: u64, buffer: u64| {
             let settings = [
                 ("client-query-buffer-limit", &*buffer.to_string()),
@@ -101,6 +103,6 @@ mod tests {
         assert_eq!(config(&[("save", "3600 1")]).saves, Some(true));
         assert_eq!(config(&[("save", "")]).saves, Some(false));
         assert_eq!(config(&[("saver", "")]).saves, None);
-        assert_eq!(ConfigReply::read(&Value::Nil).saves, None);
+        assert_eq!(ConfigReply::read(&Value::Nil, MIB).saves, None);
     }
 }

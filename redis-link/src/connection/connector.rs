@@ -10,8 +10,8 @@ use super::Link;
 pub enum Role {
     /// Carries the commands; none of them blocks.
     Commands,
-    /// Listens to the process's channel, and registers the process at markers. Its link must provide the connection's
-    /// pushes ([`Link::with_pushes`]).
+    /// Listens to the process's channel, and sends what concerns it. Its link must provide the connection's pushes
+    /// ([`Link::with_pushes`]).
     Waiter,
 }
 
@@ -22,13 +22,13 @@ pub enum Role {
 /// a connect.
 ///
 /// A connection must speak RESP3 and have its user, password and database set. It must not retry commands or time them
-/// out: a retry could run a push twice, and the backend has timeouts of its own.
+/// out: a retry could run a call twice, and the backend has timeouts of its own.
 ///
 /// A custom connector's connection keeps the redis crate's own limit of 50 requests in its pipeline, unless the
 /// connector sets another (`AsyncConnectionConfig::set_pipeline_buffer_size`). A request beyond the limit waits for
 /// room, which goes to the future that asked first: if nobody polls that future, other calls wait for it. The built-in
-/// connector sets no such limit: it bounds only the bytes of the small pushes that wait in each queue's batcher (four
-/// full batches).
+/// connector sets no such limit: only the
+/// bytes that wait in each batcher are bounded (four full batches).
 #[async_trait]
 pub trait Connector: Debug + Send + Sync + 'static {
     /// Opens a connection. The backend may drop the future half-way.

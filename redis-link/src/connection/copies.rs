@@ -1,8 +1,11 @@
 //! Asks a server for copies of a connection's writes.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
-use queue_core::{Confirmation, Copies, Error, ErrorKind, Outcome, Result, limits};
+use queue_core::{Confirmation, Copies, Error, ErrorKind, Outcome, Result};
 use redis::{Cmd, Value};
 
 use super::Channel;
@@ -41,9 +44,9 @@ impl CopiesAsked {
         let mut write = redis::cmd("EVAL");
         let word = format!("copies {}", self.waits.fetch_add(1, Ordering::Relaxed));
         write.arg(WRITE).arg(1).arg(key).arg(&word);
-        let within = limits::within_millis(self.confirmation.within).unwrap_or(1);
+        let within = self.confirmation.within;
         let wait = self.command(self.confirmation.replicas, within);
-        let answers = channel.request_wait([write, wait], self.confirmation.within);
+        let answers = channel.request_wait([write, wait], within);
         let mut answers = match answers.await {
             Ok(answers) => answers.into_iter(),
             Err(failure) => return self.unknown(failure),
@@ -70,7 +73,9 @@ impl CopiesAsked {
         Copies::Unknown(reason.with_outcome(Outcome::NotApplied).to_string())
     }
 
-    fn command(&self, replicas: u16, millis: u64) -> Cmd {
+    fn command(&self, replicas: u16, within: Duration) -> Cmd {
+        let millis = within.as_nanos().div_ceil(1_000_000);
+        let millis = u64::try_from(millis).unwrap_or(u64::MAX);
         if self.confirmation.flushed {
             let mut command = redis::cmd("WAITAOF");
             command.arg(1).arg(replicas).arg(millis);
@@ -101,7 +106,10 @@ impl CopiesAsked {
 
     /// Asks for zero copies. Every server that can count copies replies at once.
     pub(super) async fn check(&self, channel: &Channel) -> Result<()> {
-        match channel.request(&self.command(0, 1)).await {
+        match channel
+            .request(&self.command(0, Duration::from_millis(1)))
+            .await
+        {
             Ok(_) => Ok(()),
             Err(Failure::Refused(refusal)) => Err(self.unable(Refusal::of(&refusal))),
             Err(failure) => Err(failure.into_error(&self.address)),

@@ -12,19 +12,17 @@ use std::{
     },
 };
 
-use queue_core::{Error, ErrorKind, Outcome, limits::MAX_BATCH_BYTES};
+use queue_core::{Error, ErrorKind, Outcome};
 use redis::{Arg, Cmd};
 
 use crate::error::Failure;
 
-/// The largest part that this crate sends: a message, and what its frame adds.
-const OURS: u64 = MAX_BATCH_BYTES as u64 + 64 * 1024;
 /// A server's limits are at least 1 MiB, and a proxy's limits may be smaller. A request without such a part is no cause
 /// of a disconnect.
 const LARGE: usize = 128 * 1024;
 /// The number of separate connections that must end under requests of a size before the size is taken for the cause.
 const PROOF: u32 = 2;
-const WAY_OUT: &str = "raise that setting, or send smaller bodies";
+const WAY_OUT: &str = "raise that setting, or send smaller values";
 
 /// The bytes of the largest part of a request.
 pub fn largest_part<'a>(commands: impl IntoIterator<Item = &'a Cmd>) -> usize {
@@ -36,7 +34,7 @@ pub fn largest_part<'a>(commands: impl IntoIterator<Item = &'a Cmd>) -> usize {
     sizes.max().unwrap_or(0)
 }
 
-/// A server's limit that is below the largest part that this crate sends.
+/// A server's limit that is below the largest part that calls send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Limit {
     setting: &'static str,
@@ -44,9 +42,9 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// The limit of this setting; `None` if this crate sends nothing larger.
-    pub(super) fn of(setting: &'static str, bytes: u64) -> Option<Self> {
-        (bytes < OURS).then_some(Self { setting, bytes })
+    /// The limit of this setting; `None` if no call sends more than `largest` bytes in a part, and this is no less.
+    pub(super) fn of(setting: &'static str, bytes: u64, largest: u64) -> Option<Self> {
+        (bytes < largest).then_some(Self { setting, bytes })
     }
 
     pub(super) const fn bytes(&self) -> u64 {
@@ -214,7 +212,7 @@ mod tests {
     #[test]
     fn a_part_beyond_a_known_limit_is_not_sent() {
         let largest = Largest::default();
-        largest.set(Limit::of("proto-max-bulk-len", 1_048_576));
+        largest.set(Limit::of("proto-max-bulk-len", 1_048_576, 8_000_000));
         assert!(!goes_alone(&largest, 1_048_574));
         let error = largest
             .goes_alone(|| 1_048_575, "here")

@@ -17,12 +17,12 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    error::{Failure, cannot_connect},
+    error::{Failure, OwnMeanings, cannot_connect},
 };
 
 const UNKNOWN_LIMIT: &str = "the largest request that the server takes is unknown";
 const UNKNOWN_SNAPSHOTS: &str = "the largest request that the server takes is unknown; appendonly is off, and whether snapshots are \
-     on is unknown: without both, a restart loses all messages";
+     on is unknown: without both, a restart loses all data";
 
 /// How long opening a connection may take, and a request on it.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,8 @@ pub struct Settings {
     pub allow_eviction: bool,
     /// The scripts, commands and rights that calls need.
     pub needs: Arc<Needs>,
+    /// The meanings of refusals that the owner of the calls knows.
+    pub meanings: OwnMeanings,
     /// The clock of calls.
     pub clock: Clock,
     /// Runs the connections' tasks.
@@ -89,7 +91,7 @@ impl Primary {
                 vec![Warning::unchecked(lack)]
             }
         };
-        let config = ConfigReply::of(&channel).await;
+        let config = ConfigReply::of(&channel, self.settings.needs.largest_part).await;
         self.largest.set(config.limit);
         warn_of(&config, &mut warnings);
         warnings.extend(rights::check(&channel, &self.settings.needs, address).await?);
@@ -155,7 +157,7 @@ impl Dial for Primary {
         let address = self.connector.address();
         let timeout = self.settings.timeouts.connect;
         match time::timeout(timeout, self.prepared(&address)).await {
-            // The requests change no queue.
+            // The requests change nothing that is stored.
             Ok(channel) => channel.map_err(|error| error.with_outcome(Outcome::NotApplied)),
             Err(_) => Err(slow(&address, timeout)),
         }

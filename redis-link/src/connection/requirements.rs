@@ -1,4 +1,4 @@
-//! Checks a server by its `INFO`, before the backend entrusts messages to it.
+//! Checks a server by its `INFO`, before anything is stored there.
 
 use std::fmt;
 
@@ -31,15 +31,15 @@ pub enum Warning {
         /// The loss without the command.
         cost: &'static str,
     },
-    /// The server refuses parts of a request that are larger than this setting (its name and its bytes). A queue may be
-    /// opened for larger bodies: they are refused.
+    /// The server refuses parts of a request that are larger than this setting (its name and its bytes). A call with a
+    /// larger value is refused, whatever the program's own limits are.
     RequestLimit(String),
-    /// The server evicts keys when it is full, and the program accepts that: messages may disappear.
+    /// The server evicts keys when it is full, and the program accepts that: data may disappear.
     Evicts(String),
-    /// The server evicts keys with an expiry when it is full. queue-kit sets no expiry, so it loses nothing; but the
-    /// setting may be an oversight.
+    /// The server evicts keys with an expiry when it is full. Other keys are safe, but the setting may be an
+    /// oversight.
     EvictsExpiring(String),
-    /// Neither AOF nor snapshots are on: a restart of the server loses every message (R1).
+    /// Neither AOF nor snapshots are on: a restart of the server loses all data.
     NotPersistent,
 }
 
@@ -76,20 +76,19 @@ impl fmt::Display for Warning {
             }
             Self::RequestLimit(limit) => write!(
                 f,
-                "a part of a request has to be smaller than {limit}: larger bodies are refused, whatever the \
-                 max_body of their queue"
+                "a part of a request has to be smaller than {limit}: larger values are refused, whatever the \
+                 program's own limits are"
             ),
-            Self::Evicts(policy) => write!(
-                f,
-                "maxmemory-policy is {policy}: a full server drops messages"
-            ),
+            Self::Evicts(policy) => {
+                write!(f, "maxmemory-policy is {policy}: a full server drops data")
+            }
             Self::EvictsExpiring(policy) => write!(
                 f,
-                "maxmemory-policy is {policy}: queues set no expiry and are safe from it; \
+                "maxmemory-policy is {policy}: keys without an expiry are safe from it; \
                  noeviction says so clearly"
             ),
             Self::NotPersistent => f.write_str(
-                "neither appendonly nor save is on: a restart of the server loses all messages",
+                "neither appendonly nor save is on: a restart of the server loses all data",
             ),
         }
     }
@@ -130,8 +129,7 @@ pub fn check(info: &str, allow_eviction: bool, in_cluster: bool) -> Result<Vec<W
         return Err(Error::new(
             ErrorKind::Configuration,
             format!(
-                "it is a replica{primary}: a replica refuses every write, and what is leased from \
-                 one would be leased elsewhere too; connect to the primary"
+                "it is a replica{primary}: a replica refuses every write; connect to the primary"
             ),
         ));
     }
@@ -142,7 +140,7 @@ pub fn check(info: &str, allow_eviction: bool, in_cluster: bool) -> Result<Vec<W
                 return Err(Error::new(
                     ErrorKind::Configuration,
                     format!(
-                        "its maxmemory-policy is {policy}, which drops messages when memory runs \
+                        "its maxmemory-policy is {policy}, which drops data when memory runs \
                          out: set it to noeviction, or accept the loss by allow_eviction"
                     ),
                 ));

@@ -31,13 +31,15 @@ pub struct Needs {
     pub optional: Vec<(&'static str, String, &'static str)>,
     /// A key that the user may access.
     pub key: String,
+    /// The most bytes of one part of a call.
+    pub largest_part: u64,
 }
 
 /// The command that scripts call without a key.
 const WITHOUT_KEY: &str = "TIME";
 
-/// Checks that the user may run all commands that the scripts call: a script that stops half-way would lease messages
-/// that nobody gets. A command that the backend does not strictly need causes a warning.
+/// Checks that the user may run all commands that the scripts call: a script that stops half-way leaves its work half
+/// done. A command that the owner does not strictly need causes a warning.
 ///
 /// Only servers from 7.0 on, and Valkey, can report this.
 pub(super) async fn check(channel: &Channel, needs: &Needs, address: &str) -> Result<Vec<Warning>> {

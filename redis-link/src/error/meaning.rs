@@ -11,15 +11,21 @@ const SHORT: Duration = Duration::from_millis(100);
 /// For faults that an operator has to fix, or that take a server a while.
 const LONG: Duration = Duration::from_secs(1);
 
+/// For these reasons Redis refuses only a script's first write: once the script has written, its other writes succeed.
+const BEFORE_THE_FIRST_WRITE: [&str; 4] = ["OOM", "READONLY", "NOREPLICAS", "MISCONF"];
+
+/// The meanings that the owner of the requests knows: of its scripts' own errors, and of errors for which it has a
+/// better remedy. `None` for all other refusals.
+pub type OwnMeanings = fn(Refusal<'_>) -> Option<Meaning>;
+
 impl Refusal<'_> {
     /// The error that a caller sees.
-    pub fn into_error(self, address: &str) -> Error {
+    pub(super) fn into_error(self, address: &str, own: OwnMeanings) -> Error {
         let Self { code, message, .. } = self;
-        // An error of this library's scripts: a script sent it before it wrote anything, and its message is complete.
-        if code == "QKCONFIG" && !message.is_empty() {
-            return Error::new(ErrorKind::ConfigMismatch, message.to_owned());
+        let meaning = Meaning::of(self, own);
+        if meaning.is_complete {
+            return Error::new(meaning.kind, message.to_owned());
         }
-        let meaning = Meaning::of(self);
         let way_out = match (meaning.lacks_right, self.command()) {
             (true, Some(command)) => Cow::from(format!("{}: it needs {command}", meaning.way_out)),
             _ => Cow::from(meaning.way_out),
@@ -51,29 +57,39 @@ impl Refusal<'_> {
 }
 
 /// The meaning of a server's error for a caller.
-struct Meaning {
+#[derive(Debug, Clone, Copy)]
+pub struct Meaning {
     kind: ErrorKind,
     is_transient: bool,
     /// The shortest time before a retry.
     retry_after: Duration,
-    /// Whether nothing was done. The backend claims this only for errors that Redis itself returns before it does
-    /// anything. Any other error, perhaps from a proxy, may come after the request ran.
+    /// Whether nothing was done. This is claimed only for errors that Redis itself returns before it does anything. Any
+    /// other error, perhaps from a proxy, may come after the request ran.
     is_certain: bool,
     /// Whether a script failed because its user may not run a command.
     lacks_right: bool,
+    /// Whether the refusal's message is the whole text of the error.
+    is_complete: bool,
     way_out: &'static str,
 }
 
 impl Meaning {
-    fn of(refusal: Refusal<'_>) -> Self {
-        let inside_script = refusal.place.is_some();
+    fn of(refusal: Refusal<'_>, own: OwnMeanings) -> Self {
+        let meaning = own(refusal).unwrap_or_else(|| Self::of_code(refusal));
+        // Before anything runs, the server returns all errors to the call itself. A running script may have done
+        // something before it met one.
+        let is_first = refusal.place.is_none() || BEFORE_THE_FIRST_WRITE.contains(&refusal.code);
+        Self {
+            is_certain: meaning.is_certain && is_first,
+            ..meaning
+        }
+    }
+
+    fn of_code(refusal: Refusal<'_>) -> Self {
         match refusal.code {
-            // For these reasons Redis refuses only a script's first write: once the script has written, its other
-            // writes succeed.
-            "OOM" => Self {
-                kind: ErrorKind::OutOfMemory,
-                ..Self::passing("lease and settle to make room, or raise its maxmemory")
-            },
+            "OOM" => {
+                Self::passing("make room, or raise its maxmemory").of_kind(ErrorKind::OutOfMemory)
+            }
             "READONLY" => {
                 Self::passing("it is a replica: a new connection to the primary is on its way")
             }
@@ -81,20 +97,6 @@ impl Meaning {
                 Self::lasting("it has fewer good replicas than min-replicas-to-write asks for")
             }
             "MISCONF" => Self::lasting("it cannot write its data to disk; look at its log"),
-            // The server returns all other errors to the call itself before anything runs, unless a running script met
-            // them.
-            _ => {
-                let meaning = Self::of_code(refusal);
-                Self {
-                    is_certain: meaning.is_certain && !inside_script,
-                    ..meaning
-                }
-            }
-        }
-    }
-
-    fn of_code(refusal: Refusal<'_>) -> Self {
-        match refusal.code {
             "LOADING" => Self::lasting("it is loading its data; try again later"),
             "BUSY" => Self::passing("a script has run for too long there: see SCRIPT KILL"),
             "MASTERDOWN" => Self::passing(
@@ -102,23 +104,9 @@ impl Meaning {
             ),
             "CLUSTERDOWN" | "TRYAGAIN" => Self::passing("try again later"),
             "UNBLOCKED" => Self::passing("it has become a replica: a failover is under way"),
-            // The call may have run before, if a proxy repeats requests.
-            "QKUPLOAD" => Self {
-                is_certain: false,
-                ..Self::passing(
-                    "look whether it is there, or put it in again with its dedup key or item key",
-                )
-            },
-            "QKDAMAGED" => Self::of_setup(
-                "somebody else wrote to it: set it right by hand, or remove the queue; nothing was \
-                 done",
-            ),
             "NOSCRIPT" => Self::passing("it forgot the script as soon as it was loaded; try again"),
             "MOVED" | "ASK" | "CROSSSLOT" => Self::of_setup(CLUSTER),
-            "WRONGTYPE" => Self::of_setup(
-                "a key of this queue holds something that is not queue-kit's: delete it, or use \
-                 another name or prefix",
-            ),
+            "WRONGTYPE" => Self::of_setup("a key has another type than the command expects"),
             "NOAUTH" | "WRONGPASS" => Self::of_setup(LOGIN),
             "DENIED" => Self::of_setup(
                 "it is in protected mode: set a password, or bind it to this machine",
@@ -146,37 +134,20 @@ impl Meaning {
         } else if begins("The user executing the script can't") || begins("ACL failure in script") {
             Self::of_rights()
         } else if refusal.message.contains("Script killed by user") {
-            Self {
-                is_certain: false,
-                ..Self::passing("somebody ended the script by SCRIPT KILL")
-            }
-        } else if refusal.message.contains("not an integer")
-            || refusal.message.contains("not a valid float")
-        {
-            Self {
-                is_certain: false,
-                ..Self::of_setup(
-                    "a number that is stored of the queue is none: set it right by hand",
-                )
-            }
+            Self::passing("somebody ended the script by SCRIPT KILL").uncertain()
         } else if refusal.place.is_some() {
-            Self {
-                kind: ErrorKind::Internal,
-                is_certain: false,
-                ..Self::of_setup("please report it")
-            }
+            Self::of_setup("please report it")
+                .of_kind(ErrorKind::Internal)
+                .uncertain()
         } else {
-            Self {
-                is_certain: false,
-                ..Self::passing(
-                    "not an answer that queue-kit knows of Redis: perhaps it is of something between",
-                )
-            }
+            let text =
+                "not an answer that queue-kit knows of Redis: perhaps it is of something between";
+            Self::passing(text).uncertain()
         }
     }
 
     /// Transient, but lasting longer than a moment.
-    const fn lasting(way_out: &'static str) -> Self {
+    pub const fn lasting(way_out: &'static str) -> Self {
         Self {
             retry_after: LONG,
             ..Self::passing(way_out)
@@ -184,26 +155,51 @@ impl Meaning {
     }
 
     /// Transient, or the server's own problem; nothing was done.
-    const fn passing(way_out: &'static str) -> Self {
+    pub const fn passing(way_out: &'static str) -> Self {
         Self {
             kind: ErrorKind::Unavailable,
             is_transient: true,
             retry_after: SHORT,
             is_certain: true,
             lacks_right: false,
+            is_complete: false,
             way_out,
         }
     }
 
     /// A person has to act; nothing was done.
-    const fn of_setup(way_out: &'static str) -> Self {
+    pub const fn of_setup(way_out: &'static str) -> Self {
         Self {
             kind: ErrorKind::Configuration,
             is_transient: false,
             retry_after: SHORT,
             is_certain: true,
             lacks_right: false,
+            is_complete: false,
             way_out,
+        }
+    }
+
+    /// The refusal's message is the whole text of the error; nothing was done.
+    pub const fn complete(kind: ErrorKind) -> Self {
+        Self {
+            is_complete: true,
+            ..Self::of_setup("").of_kind(kind)
+        }
+    }
+
+    /// The same meaning, with an error of this kind.
+    #[must_use]
+    pub const fn of_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// The same meaning, but the request may have run.
+    #[must_use]
+    pub const fn uncertain(self) -> Self {
+        Self {
+            is_certain: false,
+            ..self
         }
     }
 
@@ -237,9 +233,13 @@ mod tests {
 
     const INSIDE: &str = "something. script: 5e1c, on @user_script:3.";
 
+    fn read(code: &str, message: &str) -> Error {
+        Refusal::parse(code, message).into_error("here", |_| None)
+    }
+
     #[test]
     fn not_applied_is_claimed_only_when_it_is_certain() {
-        let outcome = |code, message| Refusal::parse(code, message).into_error("here").outcome();
+        let outcome = |code, message| read(code, message).outcome();
         for code in ["OOM", "READONLY", "MISCONF", "NOREPLICAS"] {
             assert_eq!(outcome(code, "…"), Outcome::NotApplied, "{code}");
             assert_eq!(outcome(code, INSIDE), Outcome::NotApplied, "{code}");
@@ -267,15 +267,10 @@ mod tests {
                 "ERR",
                 "unknown command 'EVALSHA', with args beginning with: ",
             ),
-            (
-                "QKCONFIG",
-                "the queue is stored as [a], this handle was opened as [b]",
-            ),
         ] {
             assert_eq!(outcome(code, message), Outcome::NotApplied, "{message}");
         }
         for (code, message) in [
-            ("QKUPLOAD", "a body is not there"),
             ("ERR", "Connection timed out"),
             ("upstream", "failure"),
             ("ERR", "Error running script (call to f_5e1c): too bad"),
@@ -299,7 +294,7 @@ mod tests {
     #[test]
     fn immediate_refusals_say_how_long_to_pause() {
         let pause = |code| {
-            let error = Refusal::parse(code, INSIDE).into_error("here");
+            let error = read(code, INSIDE);
             error.retry_after()
         };
         for code in ["BUSY", "OOM", "READONLY", "UNBLOCKED"] {
@@ -324,7 +319,7 @@ mod tests {
             "CLUSTERDOWN",
             "TRYAGAIN",
         ] {
-            let error = Refusal::parse(code, "…").into_error("here");
+            let error = read(code, "…");
             assert_eq!(error.kind(), ErrorKind::Unavailable, "{code}");
             assert!(error.is_transient(), "{code}");
             assert!(!error.to_string().contains("report"), "{error}");
@@ -346,22 +341,13 @@ mod tests {
                 "unknown command 'EVALSHA', with args beginning with: ",
                 "does not offer a command",
             ),
-            (
-                "value is not an integer or out of range",
-                "set it right by hand",
-            ),
-            ("value is not a valid float", "set it right by hand"),
         ] {
-            let error = Refusal::parse("ERR", message).into_error("here");
+            let error = read("ERR", message);
             assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
             assert!(error.to_string().contains(way_out), "{error}");
         }
-        for (code, way_out) in [
-            ("QKDAMAGED", "set it right by hand"),
-            ("DENIED", "protected mode"),
-            ("NOPROTO", TOO_OLD),
-        ] {
-            let error = Refusal::parse(code, "…").into_error("here");
+        for (code, way_out) in [("DENIED", "protected mode"), ("NOPROTO", TOO_OLD)] {
+            let error = read(code, "…");
             assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
             assert!(error.to_string().contains(way_out), "{error}");
         }
@@ -369,8 +355,34 @@ mod tests {
 
     #[test]
     fn a_fault_of_ours_is_to_be_reported() {
-        let error = Refusal::parse("ERR", INSIDE).into_error("here");
+        let error = read("ERR", INSIDE);
         assert_eq!(error.kind(), ErrorKind::Internal);
         assert!(error.to_string().contains("report"), "{error}");
+    }
+
+    #[test]
+    fn the_owner_knows_the_meanings_of_its_own_errors() {
+        let own: OwnMeanings = |refusal| match refusal.code {
+            "WHOLE" => Some(Meaning::complete(ErrorKind::Invalid)),
+            "OOM" => Some(Meaning::passing("empty it").of_kind(ErrorKind::OutOfMemory)),
+            "OWN" => Some(Meaning::of_setup("mend it")),
+            "MAYBE" => Some(Meaning::of_setup("look").uncertain()),
+            _ => None,
+        };
+        let read = |code, message| Refusal::parse(code, message).into_error("here", own);
+        let whole = read("WHOLE", "it is wrong");
+        assert_eq!(whole.kind(), ErrorKind::Invalid);
+        assert_eq!(whole.to_string(), Error::invalid("it is wrong").to_string());
+        for (code, message, way_out, outcome) in [
+            ("OOM", INSIDE, "(empty it)", Outcome::NotApplied),
+            ("OWN", "…", "(mend it)", Outcome::NotApplied),
+            ("OWN", INSIDE, "(mend it)", Outcome::Unknown),
+            ("MAYBE", "…", "(look)", Outcome::Unknown),
+            ("LOADING", "…", "(it is loading", Outcome::NotApplied),
+        ] {
+            let error = read(code, message);
+            assert_eq!(error.outcome(), outcome, "{error}");
+            assert!(error.to_string().contains(way_out), "{error}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Errors, in the words of the contract.
+//! Failures of requests, and the errors that callers see.
 
 mod lack;
 mod meaning;
@@ -11,7 +11,7 @@ use redis::{RedisError, ServerError};
 
 pub use self::{
     lack::Lack,
-    meaning::{CLUSTER, LOGIN, NO_CLUSTER, TOO_OLD},
+    meaning::{CLUSTER, LOGIN, Meaning, NO_CLUSTER, OwnMeanings, TOO_OLD},
     refusal::{Refusal, SlotRefusal},
 };
 
@@ -53,8 +53,13 @@ impl Failure {
         matches!(code, "READONLY" | "MASTERDOWN" | "UNBLOCKED" | "NOAUTH")
     }
 
-    /// The error that a caller sees, for a request to the server at `address`.
+    /// The error that a caller sees, for a request of this crate's own to the server at `address`.
     pub fn into_error(self, address: &str) -> Error {
+        self.into_error_of(address, |_| None)
+    }
+
+    /// The same for a request of an owner who knows the meanings of more refusals.
+    pub fn into_error_of(self, address: &str, own: OwnMeanings) -> Error {
         let error = match self {
             Self::Silent(timeout) => Error::new(
                 ErrorKind::Unavailable,
@@ -74,7 +79,7 @@ impl Failure {
                 ),
             )
             .with_outcome(Outcome::Unknown),
-            Self::Refused(error) => Refusal::of(&error).into_error(address),
+            Self::Refused(error) => Refusal::of(&error).into_error(address, own),
         };
         error.with_server(address)
     }

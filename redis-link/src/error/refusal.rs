@@ -184,7 +184,7 @@ mod tests {
                     .to_owned(),
             ),
         ] {
-            let error = Refusal::parse(code, &message).into_error("here");
+            let error = Refusal::parse(code, &message).into_error("here", |_| None);
             assert_eq!(error.kind(), ErrorKind::Configuration);
             assert_eq!(error.outcome(), Outcome::Unknown);
             assert!(error.to_string().contains("LTRIM"), "{error}");

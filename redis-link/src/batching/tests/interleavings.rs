@@ -18,6 +18,8 @@ impl SendBatch for Next {
     type Request = u32;
     type Reply = u32;
 
+    const MOST: BatchLimit = MOST;
+
     async fn send_batch(&self, entries: &[u32]) -> Result<Vec<u32>> {
         self.sent.lock().unwrap().push(entries.to_vec());
         let mut sent = false;

@@ -20,6 +20,13 @@ use super::*;
 const TRIP: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(3);
 
+const MOST: BatchLimit = BatchLimit {
+    entries: 128,
+    bytes: 8 * 1024 * 1024,
+};
+/// The room of a backlog.
+const LINE_BYTES: usize = ROOM * MOST.bytes;
+
 /// A call with this entry never ends.
 const ENDLESS: u32 = 7_777;
 
@@ -44,6 +51,8 @@ impl Echo {
 impl SendBatch for Echo {
     type Request = u32;
     type Reply = u32;
+
+    const MOST: BatchLimit = MOST;
 
     async fn send_batch(&self, entries: &[u32]) -> Result<Vec<u32>> {
         self.is_up().await;
@@ -170,11 +179,11 @@ async fn no_batch_is_larger_than_one_call_may_be() {
     }
     let sent = sent.lock().unwrap();
     assert_eq!(sent.concat().len(), 400);
-    assert!(sent.len() > 400 / limits::MAX_BATCH);
+    assert!(sent.len() > 400 / MOST.entries);
     for batch in sent.iter() {
-        assert!(batch.len() <= limits::MAX_BATCH);
+        assert!(batch.len() <= MOST.entries);
         let bytes: usize = batch.iter().map(Echo::size).sum();
-        assert!(bytes <= limits::MAX_BATCH_BYTES);
+        assert!(bytes <= MOST.bytes);
     }
 }
 

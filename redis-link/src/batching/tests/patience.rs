@@ -55,7 +55,7 @@ async fn callers_wait_for_room_in_a_full_backlog() {
         assert_eq!(answer.unwrap().unwrap(), [LARGE]);
     }
     // Callers that waited for room joined as soon as there was some: each call but the last is as large as possible.
-    let most = limits::MAX_BATCH_BYTES / SMALL_BYTES;
+    let most = MOST.bytes / SMALL_BYTES;
     let sent = sent.lock().unwrap();
     let calls: Vec<usize> = sent.iter().map(Vec::len).collect();
     assert_eq!(calls, [1, most, most, most, most, callers - 1 - 4 * most]);
@@ -83,7 +83,7 @@ fn entries_without_a_body_take_room_too() {
 
 #[test]
 fn one_call_takes_no_more_bytes_than_a_batch_may_have() {
-    let half = limits::MAX_BATCH_BYTES as u32 / 2;
+    let half = MOST.bytes as u32 / 2;
     let mut line = Backlog::new(usize::MAX);
     for bytes in [half, half, 1, half] {
         join(&mut line, &[bytes]).expect("there is room");

@@ -15,6 +15,8 @@ impl SendBatch for Refusing {
     type Request = u32;
     type Reply = u32;
 
+    const MOST: BatchLimit = MOST;
+
     async fn send_batch(&self, entries: &[u32]) -> Result<Vec<u32>> {
         *self.calls.lock().unwrap() += 1;
         sleep(TRIP).await;
@@ -127,6 +129,8 @@ struct Down(Mutex<Vec<Vec<u32>>>);
 impl SendBatch for Down {
     type Request = u32;
     type Reply = u32;
+
+    const MOST: BatchLimit = MOST;
 
     async fn send_batch(&self, entries: &[u32]) -> Result<Vec<u32>> {
         self.0.lock().unwrap().push(entries.to_vec());
