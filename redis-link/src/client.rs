@@ -14,10 +14,10 @@ use redis::{Cmd, FromRedisValue, ToRedisArgs, Value};
 use tokio::time::Instant;
 
 use crate::{
-    call::{Request, ScriptCall},
+    call::ScriptCall,
     clock::Clock,
-    cluster::{Cluster, slot_of},
-    connection::{Channel, ConnectionState, largest_part},
+    cluster::{Cluster, Redirection, slot_of},
+    connection::{Channel, ConnectionState},
     erased_arc::ErasedArc,
     error::Failure,
     node::Node,
@@ -111,21 +111,6 @@ impl Client {
         ScriptCall::new(script, keys, &self.inner.clock.argument())
     }
 
-    /// Calls a script in one round trip, until the server has been silent for the response timeout.
-    ///
-    /// The silence counts from the call, also while it waits for a connection. The client resends a call only if it did
-    /// not run. It sends the script's text if the server does not have the script, and it sends the call to another
-    /// node of a cluster if that node has the slot. Any other call is never repeated, because it may have run. A
-    /// dropped call may or may not run, without other effects.
-    pub async fn run(&self, call: &ScriptCall) -> Result<Value> {
-        self.send(Request::Script(call)).await
-    }
-
-    /// Sends a plain command in one round trip, with the timeout of [`run`](Self::run).
-    pub async fn command(&self, command: &Cmd) -> Result<Value> {
-        self.send(Request::Command(command)).await
-    }
-
     /// Sends a plain command, and converts its reply; `what` names the reply's content. If the reply has the wrong
     /// type, the connection is tested, see [`mark_suspect`](Self::mark_suspect).
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd, what: &str) -> Result<T> {
@@ -135,54 +120,6 @@ impl Client {
             let message = format!("{what} cannot be read: {error}");
             Error::new(ErrorKind::Internal, message)
         })
-    }
-
-    /// Boxed, as in [`pipeline`](Self::pipeline) and [`line`](Self::line). At each await the compiler checks everything
-    /// that a future holds, and every operation awaits one of these.
-    fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Value>> {
-        async move {
-            let made = Instant::now();
-            // Without a runtime, the timers of a call panic.
-            TokioSpawn::current()?;
-            let timeout = self.inner.response_timeout;
-            match &self.inner.servers {
-                Servers::One(node) => {
-                    let deadline = made + timeout;
-                    let channel = node.channel_until(deadline).await?;
-                    let size = || request.largest_part();
-                    let lane = node.lane(channel, size, deadline).await?;
-                    let answer = request.send(lane.channel(), made).await;
-                    node.heard(&lane, answer.as_ref().err(), size)?;
-                    answer.map_err(|failure| node.error(failure))
-                }
-                Servers::Cluster(cluster) => cluster.send(self.slot, made, timeout, request).await,
-            }
-        }
-        .boxed()
-    }
-
-    /// Sends plain commands in one round trip, not as a transaction. Each has its own reply.
-    pub fn pipeline(&self, commands: Vec<Cmd>) -> BoxFuture<'_, Result<Vec<Result<Value>>>> {
-        async move {
-            TokioSpawn::current()?;
-            let timeout = self.inner.response_timeout;
-            match &self.inner.servers {
-                Servers::One(node) => {
-                    let deadline = Instant::now() + timeout;
-                    let channel = node.channel_until(deadline).await?;
-                    let failed = |failure: Failure| node.error(failure);
-                    let size = largest_part(&commands);
-                    let lane = node.lane(channel, || size, deadline).await?;
-                    let answers = lane.channel().request_each(commands).await;
-                    node.heard(&lane, answers.as_ref().err(), || size)?;
-                    let answers = answers.map_err(failed)?;
-                    let answers = answers.into_iter().map(|answer| answer.map_err(failed));
-                    Ok(answers.collect())
-                }
-                Servers::Cluster(cluster) => cluster.send_each(self.slot, timeout, commands).await,
-            }
-        }
-        .boxed()
     }
 
     /// Sends a ping to each server and waits for the replies.
@@ -247,42 +184,63 @@ impl Client {
         self.node().waits().is_some()
     }
 
-    /// The connection that calls to these keys use from now on; waits for one as a call does.
+    /// The connection that calls to these keys use from now on; waits for one as a call does. Boxed, as a call is.
     pub fn line(&self) -> BoxFuture<'_, Result<Route>> {
         async move {
             TokioSpawn::current()?;
             let deadline = Instant::now() + self.inner.response_timeout;
-            match &self.inner.servers {
-                Servers::One(node) => Ok(Route {
-                    channel: node.channel_until(deadline).await?,
-                    node: Arc::clone(node),
-                    changes: 0,
-                }),
-                Servers::Cluster(cluster) => {
-                    // Read first, so that no later change is missed.
-                    let changes = cluster.changes();
-                    let (node, channel) = cluster.channel(self.slot, deadline).await?;
-                    Ok(Route {
-                        node,
-                        channel,
-                        changes,
-                    })
-                }
-            }
+            // Read first, so that no later change is missed.
+            let changes = self.changes();
+            let (node, channel) = self.channel(deadline).await?;
+            Ok(Route {
+                node,
+                channel,
+                changes,
+            })
         }
         .boxed()
+    }
+
+    /// An open connection to the node that has the keys; waits for one until the deadline.
+    pub(crate) async fn channel(&self, deadline: Instant) -> Result<(Arc<Node>, Arc<Channel>)> {
+        match &self.inner.servers {
+            Servers::One(node) => Ok((Arc::clone(node), node.channel_until(deadline).await?)),
+            Servers::Cluster(cluster) => cluster.channel(self.slot, deadline).await,
+        }
+    }
+
+    /// The cluster's redirection in this failure, if this node did not execute the request.
+    pub(crate) fn redirection(
+        &self,
+        failure: &Failure,
+        node: &Arc<Node>,
+    ) -> Option<(&Cluster, Redirection)> {
+        match &self.inner.servers {
+            Servers::One(_) => None,
+            Servers::Cluster(cluster) => Some((cluster, cluster.redirection(failure, node)?)),
+        }
+    }
+
+    /// The error that a caller sees, for a request to this node. On a cluster, the node may have a successor by now.
+    pub(crate) fn failed(&self, failure: Failure, node: &Node) -> Error {
+        if let Servers::Cluster(cluster) = &self.inner.servers {
+            cluster.mark_suspect();
+        }
+        node.error(failure)
+    }
+
+    /// How often the cluster led a call to another node.
+    fn changes(&self) -> u64 {
+        match &self.inner.servers {
+            Servers::One(_) => 0,
+            Servers::Cluster(cluster) => cluster.changes(),
+        }
     }
 
     /// Whether all calls to these keys that were answered since then used this connection. A closed connection is never
     /// reused: if it is still in use, it was in use all the time.
     fn is_still_on(&self, line: &Route) -> bool {
-        let is_owner = match &self.inner.servers {
-            Servers::One(_) => true,
-            Servers::Cluster(cluster) => {
-                Arc::ptr_eq(&cluster.owner(self.slot), &line.node)
-                    && cluster.changes() == line.changes
-            }
-        };
+        let is_owner = Arc::ptr_eq(&self.node(), &line.node) && self.changes() == line.changes;
         let ConnectionState::Up(current) = line.node.commands().state() else {
             return false;
         };

@@ -35,6 +35,7 @@ pub mod error;
 #[doc(hidden)]
 pub mod node;
 mod panic;
+mod resend;
 mod script;
 mod waits;
 
@@ -44,5 +45,6 @@ pub use self::{
     client::{Client, Route, Servers},
     clock::Clock,
     erased_arc::ErasedArc,
+    resend::{ScriptOwner, Undone, send_calls},
     script::Script,
 };

@@ -8,9 +8,10 @@ use std::{
     },
 };
 
+use async_trait::async_trait;
 use queue_core::{Error, ErrorKind, MessageId, QueueKind, QueueName, Result};
 use redis::{Cmd, Value};
-use redis_link::{Client, Script, ScriptCall, error::is_wrong_type};
+use redis_link::{Client, Script, ScriptCall, ScriptOwner, Undone, error::is_wrong_type};
 
 use super::{Context, config, confirmer::HandleConfirmer};
 use crate::{keys::Keys, reply::Reply, waiting::Waiter};
@@ -162,51 +163,24 @@ impl Handle {
 
     /// Sends a call, as [`run`](Self::run) does; `None` if the queue is gone and the handle does not create it.
     pub(crate) async fn run_if_there(&self, call: &ScriptCall) -> Result<Option<Reply>> {
-        let script = call.script();
-        // The call as it is sent: the given one, or the same again.
-        let mut again: Option<ScriptCall> = None;
-        let mut config = Cow::Borrowed(&*self.config);
-        // The queue does not exist: the server was flushed, or somebody removed the queue. So this call creates it
-        // again. This repeats only if another caller keeps removing the queue.
-        let mut left = 3;
-        while left > 0 {
-            let call = again.as_ref().unwrap_or(call);
-            let mut all = self.has_all_keys(call);
-            match self.client.run(call).await {
-                // A message has data that ends with it, so the script did nothing without the keys of that data.
-                Ok(Value::SimpleString(status)) if status == "KEYS" && !all => {
-                    self.sends_all.store(true, Ordering::Relaxed);
-                    all = true;
-                }
-                Ok(Value::Nil) if self.only_looks => return Ok(None),
-                Ok(Value::Nil) => {
-                    left -= 1;
-                    self.arrivals.forget();
-                    drop(self.open().await?);
-                }
-                Ok(value) => {
-                    let Some(token) = unlisted(&value) else {
-                        let reply = Reply::new(script, value).by(&self.client);
-                        return Ok(Some(reply.of(&self.name)));
-                    };
-                    // The caller that created the queue was dropped, or is about to list it. If the list cannot be
-                    // written now, the queue still works.
-                    if self.list(token).await.is_err() {
-                        config = Cow::Owned(config::marked(&self.config, token));
-                    }
-                }
-                Err(error) if is_wrong_type(&error) => {
-                    return Err(self.name(self.name_key(error).await));
-                }
-                Err(error) => return Err(self.name(error)),
+        let mut creating = Creating {
+            handle: self,
+            config: Cow::Borrowed(&self.config),
+        };
+        match self.client.run_amended(call, &mut creating).await {
+            Ok(Some(Value::Nil)) if self.only_looks => Ok(None),
+            Ok(Some(value)) => {
+                let reply = Reply::new(call.script(), value).by(&self.client);
+                Ok(Some(reply.of(&self.name)))
             }
-            again = Some(self.again(call, all, &config));
+            Ok(None) => Err(self.name(Error::new(
+                ErrorKind::Unavailable,
+                "the queue vanishes as soon as it is created: somebody keeps flushing the server, or \
+                 removing the queue",
+            ))),
+            Err(error) if is_wrong_type(&error) => Err(self.name(self.name_key(error).await)),
+            Err(error) => Err(self.name(error)),
         }
-        Err(self.name(Error::new(
-            ErrorKind::Unavailable,
-            "the queue vanishes as soon as it is created: somebody keeps flushing the server, or \
-             removing the queue",
-        )))
     }
 
     /// Sends plain commands in one round trip, not as a transaction; the first that fails is the error.
@@ -261,6 +235,47 @@ impl Handle {
 
     pub(crate) const fn client(&self) -> &Client {
         &self.client
+    }
+}
+
+/// The owner of a handle's scripts: it creates the queue again if the queue is gone, and lists it if it is not listed.
+struct Creating<'a> {
+    handle: &'a Handle,
+    /// The configuration that the next call carries.
+    config: Cow<'a, str>,
+}
+
+#[async_trait]
+impl ScriptOwner for Creating<'_> {
+    fn undone(&self, call: &ScriptCall, reply: &Value) -> Option<Undone> {
+        match reply {
+            // The server was flushed, or somebody removed the queue.
+            Value::Nil if !self.handle.only_looks => Some(Undone::Missing),
+            // A message has data that ends with it, so the script did nothing without the keys of that data.
+            Value::SimpleString(status) if status == "KEYS" => {
+                (!self.handle.has_all_keys(call)).then_some(Undone::Incomplete)
+            }
+            reply => unlisted(reply).map(|_| Undone::Incomplete),
+        }
+    }
+
+    async fn amend(&mut self, call: &ScriptCall, reply: &Value) -> Result<ScriptCall> {
+        let handle = self.handle;
+        let mut all = handle.has_all_keys(call);
+        if *reply == Value::Nil {
+            handle.arrivals.forget();
+            drop(handle.open().await?);
+        } else if let Some(token) = unlisted(reply) {
+            // The caller that created the queue was dropped, or is about to list it. If the list cannot be written
+            // now, the queue still works.
+            if handle.list(token).await.is_err() {
+                self.config = Cow::Owned(config::marked(&handle.config, token));
+            }
+        } else {
+            handle.sends_all.store(true, Ordering::Relaxed);
+            all = true;
+        }
+        Ok(handle.again(call, all, &self.config))
     }
 }
 

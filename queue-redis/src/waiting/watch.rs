@@ -5,12 +5,13 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 use queue_core::Result;
-use redis::{Cmd, PushInfo, PushKind, Value};
+use redis::{PushInfo, PushKind, Value};
 use redis_link::{
     ScriptCall,
     connection::{Channel, Dial, Role, Supervised, open},
     error::Failure,
     node::NewNode,
+    send_calls,
 };
 use tokio::{
     sync::mpsc::UnboundedReceiver,
@@ -168,8 +169,7 @@ async fn ask_and_listen(
     }
 }
 
-/// Sends these requests in one round trip. If the server has forgotten a script, sends the call again with the script's
-/// text.
+/// Sends these requests in one round trip.
 async fn ask(
     settings: &Settings,
     channel: &Channel,
@@ -177,21 +177,7 @@ async fn ask(
 ) -> Result<Vec<Result<Value, Failure>>, Failure> {
     let calls = requests.iter().map(|request| call(settings, request));
     let calls: Vec<ScriptCall> = calls.collect();
-    let commands = calls.iter().map(|call| call.command().clone());
-    let mut answers = channel.request_each(commands).await?;
-    let forgotten = |answer: &Result<Value, Failure>| matches!(answer, Err(failure) if failure.is_unknown_script());
-    let again: Vec<usize> = (0..answers.len())
-        .filter(|nth| forgotten(&answers[*nth]))
-        .collect();
-    if !again.is_empty() {
-        let in_full = again.iter().map(|nth| calls[*nth].in_full());
-        let full: Vec<Cmd> = in_full.collect();
-        let answered = channel.request_each(full).await?;
-        for (nth, answer) in again.into_iter().zip(answered) {
-            answers[nth] = answer;
-        }
-    }
-    Ok(answers)
+    send_calls(channel, &calls).await
 }
 
 fn call(settings: &Settings, request: &ServerRequest) -> ScriptCall {

@@ -1,7 +1,7 @@
 //! A Redis Cluster: its nodes, and which of them has which keys.
 //!
 //! All keys of a call are in one slot. The call goes to the node that has the slot, over that node's own connection. If
-//! a node replies that another has the slot, the call goes there: `routing` explains when a call is resent. A task
+//! a node replies that another has the slot, the call goes there: `resend` explains when a call is resent. A task
 //! reloads the whole slot table whenever a call finds it to be wrong, or gets no reply.
 //!
 //! The redis crate has a client for clusters, which can be told to repeat no request (`retries(0)`). This crate has its
@@ -33,6 +33,7 @@ use tokio::{
     time,
 };
 
+pub(crate) use self::routing::Redirection;
 pub use self::slots::{slot_of, tag_of};
 use self::{
     slots::{NodeAddress, Range},
