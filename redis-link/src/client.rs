@@ -170,7 +170,7 @@ impl Client {
     /// that there will never be a connection again.
     pub async fn ready(&self) -> Result<()> {
         loop {
-            match self.line().await.map(|line| line.channel) {
+            match self.route().await.map(|route| route.channel) {
                 Ok(channel) if !channel.is_silent() => return Ok(()),
                 Ok(channel) => channel.heard_or_over().await,
                 Err(error) if error.is_transient() => {}
@@ -185,7 +185,7 @@ impl Client {
     }
 
     /// The connection that calls to these keys use from now on; waits for one as a call does. Boxed, as a call is.
-    pub fn line(&self) -> BoxFuture<'_, Result<Route>> {
+    pub fn route(&self) -> BoxFuture<'_, Result<Route>> {
         async move {
             TokioSpawn::current()?;
             let deadline = Instant::now() + self.inner.response_timeout;
@@ -239,12 +239,12 @@ impl Client {
 
     /// Whether all calls to these keys that were answered since then used this connection. A closed connection is never
     /// reused: if it is still in use, it was in use all the time.
-    fn is_still_on(&self, line: &Route) -> bool {
-        let is_owner = Arc::ptr_eq(&self.node(), &line.node) && self.changes() == line.changes;
-        let ConnectionState::Up(current) = line.node.commands().state() else {
+    fn is_still_on(&self, route: &Route) -> bool {
+        let is_owner = Arc::ptr_eq(&self.node(), &route.node) && self.changes() == route.changes;
+        let ConnectionState::Up(current) = route.node.commands().state() else {
             return false;
         };
-        is_owner && Arc::ptr_eq(&current, &line.channel) && !current.is_over()
+        is_owner && Arc::ptr_eq(&current, &route.channel) && !current.is_over()
     }
 
     /// Waits for copies of everything that calls to these keys changed on this route before. A write to `key`, which

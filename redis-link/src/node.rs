@@ -15,8 +15,8 @@ use tokio::time::{self, Instant};
 
 use crate::{
     connection::{
-        Alarm, Backoff, Channel, ConnectionHealth, ConnectionState, Connector, CopiesAsked, Dial,
-        Largest, Primary, Settings, Supervised, Warning,
+        AcceptedSizes, Alarm, Backoff, Channel, CommandDialer, ConnectionHealth, ConnectionState,
+        Connector, CopiesAsked, Dial, Settings, Supervised, Warning,
     },
     erased_arc::ErasedArc,
     error::{Failure, OwnMeanings},
@@ -58,9 +58,9 @@ pub struct Node {
     companion: Arc<dyn Companion>,
     warnings: Arc<Mutex<Vec<Warning>>>,
     /// The sizes that the server accepts, as far as they are known.
-    largest: Arc<Largest>,
+    sizes: Arc<AcceptedSizes>,
     /// Opens a connection for one request.
-    dial: ErasedArc<Primary>,
+    dialer: ErasedArc<CommandDialer>,
     /// The waits for copies, if the node's calls can be confirmed.
     waits: Option<Waits>,
     meanings: OwnMeanings,
@@ -116,19 +116,19 @@ impl Node {
     ///
     /// `Configuration` if the server refuses requests of this size; `Unavailable` if there is no connection by
     /// `deadline`.
-    pub async fn lane(
+    pub async fn connection_for(
         &self,
         shared: Arc<Channel>,
         size: impl FnOnce() -> usize,
         deadline: Instant,
-    ) -> Result<Lane> {
-        let alone = self.largest.goes_alone(size, &self.address)?;
+    ) -> Result<RequestConnection> {
+        let alone = self.sizes.needs_own_connection(size, &self.address)?;
         // A confirmation covers the calls of one connection, which no other caller uses.
         let own = match alone && self.waits.is_none() {
             true => Some(self.own(deadline).await?),
             false => None,
         };
-        Ok(Lane {
+        Ok(RequestConnection {
             shared,
             own,
             is_suspect: alone,
@@ -143,7 +143,7 @@ impl Node {
                 format!("there is no connection to {address} for a large request alone{reason}");
             Error::new(ErrorKind::Unavailable, text).with_server(address)
         };
-        match time::timeout_at(deadline, self.dial.dial()).await {
+        match time::timeout_at(deadline, self.dialer.dial()).await {
             Ok(Ok(channel)) => Ok(channel),
             // The error may be transient, as for the connection that all other calls use.
             Ok(Err(error)) => Err(outage("").with_source(error)),
@@ -156,24 +156,24 @@ impl Node {
     /// # Errors
     ///
     /// `Configuration` if the request's size was the cause of a disconnect.
-    pub fn heard(
+    pub fn note_result(
         &self,
-        lane: &Lane,
+        used: &RequestConnection,
         failure: Option<&Failure>,
         size: impl FnOnce() -> usize,
     ) -> Result<()> {
         // If the shared connection ended as well, the whole server may have ended.
         let current = || match self.commands.state() {
             ConnectionState::Up(current) => {
-                Arc::ptr_eq(&current, &lane.shared) && !current.is_over()
+                Arc::ptr_eq(&current, &used.shared) && !current.is_over()
             }
             ConnectionState::Down(_) => false,
         };
-        let alone = match &lane.own {
+        let alone = match &used.own {
             Some(_) => failure.is_some() && current(),
-            None => lane.is_suspect,
+            None => used.is_suspect,
         };
-        self.largest.heard(failure, size, alone, &self.address)
+        self.sizes.note_result(failure, size, alone, &self.address)
     }
 
     /// The state of the connection for commands.
@@ -190,7 +190,7 @@ impl Node {
 
 /// The connection that one request uses.
 #[derive(Debug)]
-pub struct Lane {
+pub struct RequestConnection {
     shared: Arc<Channel>,
     /// The request's own connection; it closes with this value.
     own: Option<Channel>,
@@ -198,7 +198,7 @@ pub struct Lane {
     is_suspect: bool,
 }
 
-impl Lane {
+impl RequestConnection {
     /// The connection.
     pub fn channel(&self) -> &Channel {
         self.own.as_ref().unwrap_or(&self.shared)
@@ -227,40 +227,40 @@ impl NodeMaker {
     }
 
     /// Opens connections to the server of this connector.
-    pub fn primary(&self, connector: Arc<dyn Connector>) -> Primary {
-        Primary {
+    pub fn dialer(&self, connector: Arc<dyn Connector>) -> CommandDialer {
+        CommandDialer {
             connector,
             settings: Arc::clone(&self.settings),
             warnings: Arc::default(),
-            largest: Arc::default(),
+            sizes: Arc::default(),
         }
     }
 
     /// Connects to the server of this connector.
     pub async fn connect(&self, connector: Arc<dyn Connector>) -> Result<Arc<Node>> {
-        let primary = self.primary(connector);
-        let first = primary.dial().await?;
-        Ok(self.start(primary, Some(first)))
+        let dialer = self.dialer(connector);
+        let first = dialer.dial().await?;
+        Ok(self.start(dialer, Some(first)))
     }
 
     /// Keeps a server's connections open from now on. `first` is open already.
-    pub fn start(&self, primary: Primary, first: Option<Channel>) -> Arc<Node> {
+    pub fn start(&self, dialer: CommandDialer, first: Option<Channel>) -> Arc<Node> {
         let settings = &self.settings;
         let made = self.made.fetch_add(1, Ordering::Relaxed);
         let seed = settings.seed.wrapping_add(made);
         let alarm = Alarm::default();
         let backoff = |seed| Backoff::new(FIRST_RETRY, LONGEST_RETRY, seed);
         let companion = (self.companion)(NewNode {
-            connector: Arc::clone(&primary.connector),
+            connector: Arc::clone(&dialer.connector),
             settings: Arc::clone(settings),
             backoff: backoff(seed.rotate_left(32)),
             alarm: alarm.clone(),
             seed,
         });
-        let address = primary.connector.address();
-        let warnings = Arc::clone(&primary.warnings);
-        let largest = Arc::clone(&primary.largest);
-        let dial = ErasedArc::new(primary.clone());
+        let address = dialer.connector.address();
+        let warnings = Arc::clone(&dialer.warnings);
+        let sizes = Arc::clone(&dialer.sizes);
+        let own_dialer = ErasedArc::new(dialer.clone());
         let waits = settings.confirmation.map(|confirmation| {
             let asked = CopiesAsked::new(confirmation, address.clone());
             // The previous wait takes that long, if no copies come.
@@ -268,7 +268,7 @@ impl NodeMaker {
             CopyWait::waits(asked, patience, Arc::clone(&settings.spawn))
         });
         let commands = Supervised::new(
-            primary,
+            dialer,
             first,
             backoff(seed),
             Some(settings.keep_alive),
@@ -280,8 +280,8 @@ impl NodeMaker {
             commands,
             companion,
             warnings,
-            largest,
-            dial,
+            sizes,
+            dialer: own_dialer,
             waits,
             meanings: settings.meanings,
         })

@@ -93,7 +93,7 @@ impl Client {
         self.send(Request::Command(command)).await
     }
 
-    /// Boxed, as in [`pipeline`](Self::pipeline) and [`line`](Self::line). At each await the compiler checks everything
+    /// Boxed, as in [`pipeline`](Self::pipeline) and [`route`](Self::route). At each await the compiler checks everything
     /// that a future holds, and every operation awaits one of these.
     fn send<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Value>> {
         async move {
@@ -127,9 +127,9 @@ impl Client {
                 None => {
                     let (node, channel) = self.channel(deadline).await?;
                     let size = || request.largest_part();
-                    let lane = node.lane(channel, size, deadline).await?;
-                    let answer = request.send(lane.channel(), since).await;
-                    node.heard(&lane, answer.as_ref().err(), size)?;
+                    let connection = node.connection_for(channel, size, deadline).await?;
+                    let answer = request.send(connection.channel(), since).await;
+                    node.note_result(&connection, answer.as_ref().err(), size)?;
                     (node, answer)
                 }
             };
@@ -163,14 +163,14 @@ impl Client {
             let deadline = Instant::now() + self.response_timeout();
             let (node, channel) = self.channel(deadline).await?;
             let size = largest_part(&commands);
-            let lane = node.lane(channel, || size, deadline).await?;
+            let connection = node.connection_for(channel, || size, deadline).await?;
             // A single server redirects nothing.
             let kept = match self.is_clustered() {
                 true => commands.clone(),
                 false => Vec::new(),
             };
-            let sent = lane.channel().request_each(commands).await;
-            node.heard(&lane, sent.as_ref().err(), || size)?;
+            let sent = connection.channel().request_each(commands).await;
+            node.note_result(&connection, sent.as_ref().err(), || size)?;
             let sent = sent.map_err(|failure| self.failed(failure, &node))?;
             let mut answers = Vec::with_capacity(sent.len());
             for (nth, answer) in sent.into_iter().enumerate() {

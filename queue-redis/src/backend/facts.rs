@@ -39,7 +39,7 @@ impl RedisBackend {
         };
         let info = Info(&text);
         let mut facts = ServerFacts::default();
-        facts.address = client.line().await?.node.address().to_string();
+        facts.address = client.route().await?.node.address().to_string();
         facts.version = info.version();
         facts.now = now;
         facts.memory = info.number("used_memory").unwrap_or(0);

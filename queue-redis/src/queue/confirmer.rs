@@ -20,7 +20,7 @@ impl Confirmer for HandleConfirmer {
         &'a self,
         call: Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>,
     ) -> Result<Copies> {
-        let route = self.client.line().await?;
+        let route = self.client.route().await?;
         call.await?;
         Ok(self.client.copies(route, &self.key).await)
     }

@@ -173,8 +173,8 @@ impl ClusterState {
 
     fn make(&self, place: &NodeAddress) -> Arc<Node> {
         let connector = self.seeds.connector_to(place);
-        let primary = self.maker.primary(Arc::new(connector));
-        self.maker.start(primary, None)
+        let dialer = self.maker.dialer(Arc::new(connector));
+        self.maker.start(dialer, None)
     }
 
     /// Opens a connection to each node. A node that is unreachable for now is no reason to fail while another can be
@@ -185,18 +185,18 @@ impl ClusterState {
         places.dedup();
         let opened = join_all(places.iter().map(async |place| {
             let connector = self.seeds.connector_to(place);
-            let primary = self.maker.primary(Arc::new(connector));
-            let opened = primary.dial().await;
-            (primary, opened)
+            let dialer = self.maker.dialer(Arc::new(connector));
+            let opened = dialer.dial().await;
+            (dialer, opened)
         }));
         let opened = opened.await;
         let reached = opened.iter().any(|(_, opened)| opened.is_ok());
-        for (place, (primary, opened)) in places.into_iter().zip(opened) {
+        for (place, (dialer, opened)) in places.into_iter().zip(opened) {
             let first = match opened {
                 Err(error) if !reached || !error.is_transient() => return Err(error),
                 opened => opened.ok(),
             };
-            let start = |_: &NodeAddress| self.maker.start(primary, first);
+            let start = |_: &NodeAddress| self.maker.start(dialer, first);
             self.table
                 .send_modify(|table| drop(table.node(place.clone(), start)));
         }

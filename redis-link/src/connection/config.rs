@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use super::{Channel, largest::Limit};
+use super::{Channel, accepted_sizes::Limit};
 use crate::error::Lack;
 
 /// A server older than 7.0 accepts only one pattern. This one matches `save`, `proto-max-bulk-len`,

@@ -1,21 +1,21 @@
 //! Connections: opening them, keeping them open, and checking the server first.
 
+mod accepted_sizes;
 mod alarm;
 mod backoff;
 mod by_url;
 mod channel;
+mod command_dialer;
 mod config;
 mod connector;
 mod copies;
 mod credentials;
-mod greeting;
+mod first_bytes;
 mod health;
 mod hosts;
-mod largest;
 mod link;
 mod opening;
 mod parameters;
-mod primary;
 mod progress;
 mod race;
 mod reply_sync;
@@ -33,14 +33,14 @@ mod written;
 pub use self::tls::Tls;
 #[doc(hidden)]
 pub use self::{
+    accepted_sizes::{AcceptedSizes, largest_part},
     alarm::Alarm,
     backoff::Backoff,
     by_url::{by_url, check_url, url_settings},
     channel::Channel,
+    command_dialer::{CommandDialer, Settings, Timeouts, open},
     copies::CopiesAsked,
-    largest::{Largest, largest_part},
     opening::{CONNECT_TIMEOUT, Opening, check_client_name},
-    primary::{Primary, Settings, Timeouts, open},
     race::{head_start, race},
     requirements::{as_info, check as check_info},
     rights::{CONNECTION_COMMANDS, Needs},

@@ -96,12 +96,7 @@ impl fmt::Display for Warning {
 
 /// Checks a server by its `INFO`. An error says why the server is unfit.
 pub fn check(info: &str, allow_eviction: bool, in_cluster: bool) -> Result<Vec<Warning>, Error> {
-    let field = |name: &str| {
-        info.lines().find_map(|line| {
-            let value = line.trim_end().strip_prefix(name)?.strip_prefix(':')?;
-            (!value.is_empty()).then_some(value)
-        })
-    };
+    let field = |name: &str| field(info, name);
     check_version(field("redis_version"))?;
     if field("loading") == Some("1") {
         return Err(Error::new(
@@ -109,30 +104,7 @@ pub fn check(info: &str, allow_eviction: bool, in_cluster: bool) -> Result<Vec<W
             "it is loading its data; try again later",
         ));
     }
-    let is_replica = field("role") == Some("slave");
-    match field("cluster_enabled") == Some("1") {
-        true if !in_cluster => return Err(Error::new(ErrorKind::Configuration, CLUSTER)),
-        false if in_cluster => return Err(Error::new(ErrorKind::Configuration, NO_CLUSTER)),
-        true if is_replica => {
-            return Err(Error::new(
-                ErrorKind::Unavailable,
-                "it has become a replica, and another node has its slots",
-            ));
-        }
-        _ => {}
-    }
-    if is_replica {
-        let primary = match (field("master_host"), field("master_port")) {
-            (Some(host), Some(port)) => format!(" of {host}:{port}"),
-            _ => String::new(),
-        };
-        return Err(Error::new(
-            ErrorKind::Configuration,
-            format!(
-                "it is a replica{primary}: a replica refuses every write; connect to the primary"
-            ),
-        ));
-    }
+    check_role(info, in_cluster)?;
     let mut warnings = Vec::new();
     match field("maxmemory_policy") {
         Some(policy) if policy.starts_with("allkeys-") => {
@@ -157,6 +129,42 @@ pub fn check(info: &str, allow_eviction: bool, in_cluster: bool) -> Result<Vec<W
         warnings.push(Warning::NotPersistent);
     }
     Ok(warnings)
+}
+
+/// The value of a field, if the server knows it.
+fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.lines().find_map(|line| {
+        let value = line.trim_end().strip_prefix(name)?.strip_prefix(':')?;
+        (!value.is_empty()).then_some(value)
+    })
+}
+
+/// Refuses replicas, nodes of a cluster where a single server is expected, and the other way round.
+fn check_role(info: &str, in_cluster: bool) -> Result<(), Error> {
+    let field = |name: &str| field(info, name);
+    let is_replica = field("role") == Some("slave");
+    match field("cluster_enabled") == Some("1") {
+        true if !in_cluster => return Err(Error::new(ErrorKind::Configuration, CLUSTER)),
+        false if in_cluster => return Err(Error::new(ErrorKind::Configuration, NO_CLUSTER)),
+        true if is_replica => {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                "it has become a replica, and another node has its slots",
+            ));
+        }
+        _ => {}
+    }
+    if is_replica {
+        let primary = match (field("master_host"), field("master_port")) {
+            (Some(host), Some(port)) => format!(" of {host}:{port}"),
+            _ => String::new(),
+        };
+        let text = format!(
+            "it is a replica{primary}: a replica refuses every write; connect to the primary"
+        );
+        return Err(Error::new(ErrorKind::Configuration, text));
+    }
+    Ok(())
 }
 
 /// The reply of `HELLO`, which every user may call, in the form of `INFO`.

@@ -21,7 +21,7 @@ use tokio::{
 use super::{
     Connector, CredentialsProvider, Link, Role,
     credentials::Login,
-    greeting::{Greeted, Greeting},
+    first_bytes::{FirstBytes, Recorded},
     opening::{Opening, check_client_name},
     progress::{Progress, Watched},
     race::{head_start, race},
@@ -180,7 +180,7 @@ impl ServerConnector {
         &self,
         stream: S,
         progress: Arc<Progress>,
-        greeting: Greeting,
+        first: FirstBytes,
         handshake: &RedisConnectionInfo,
         role: Role,
     ) -> RedisResult<Link>
@@ -197,11 +197,11 @@ impl ServerConnector {
         if role == Role::Waiter {
             config = config.set_push_sender(pushes);
         }
-        let greeting = Arc::new(greeting);
-        let stream = Greeted::new(stream, Arc::clone(&greeting));
+        let first = Arc::new(first);
+        let stream = Recorded::new(stream, Arc::clone(&first));
         let opened = MultiplexedConnection::new_with_config(handshake, stream, config).await;
-        let (connection, driver) = opened.map_err(|error| greeting.reason(error))?;
-        greeting.end();
+        let (connection, driver) = opened.map_err(|error| first.reason(error))?;
+        first.end();
         let mut link = Link::driven(connection, driver, &*self.opening.spawn)
             .with_pushes(received)
             .with_progress(progress);
@@ -228,13 +228,13 @@ impl ServerConnector {
             let stream = Watched::new(stream, Arc::clone(&progress));
             match &self.tls {
                 None => {
-                    let greeting = Greeting::plain();
-                    self.open(stream, progress, greeting, handshake, role).await
+                    let first = FirstBytes::plain();
+                    self.open(stream, progress, first, handshake, role).await
                 }
                 Some(tls) => {
                     let stream = tls.shake_hands(stream, host).await?;
-                    let greeting = Greeting::default();
-                    self.open(stream, progress, greeting, handshake, role).await
+                    let first = FirstBytes::default();
+                    self.open(stream, progress, first, handshake, role).await
                 }
             }
         });
@@ -253,8 +253,8 @@ impl ServerConnector {
                 let progress = Arc::new(Progress::new());
                 let stream = tokio::net::UnixStream::connect(path).await?;
                 let stream = Watched::new(stream, Arc::clone(&progress));
-                let greeting = Greeting::default();
-                self.open(stream, progress, greeting, handshake, role).await
+                let first = FirstBytes::default();
+                self.open(stream, progress, first, handshake, role).await
             }
             _ => Err(RedisError::from((
                 redis::ErrorKind::InvalidClientConfig,

@@ -24,30 +24,7 @@ impl UrlTarget {
     /// Reads a URL. Checks everything that can be checked without a server.
     pub(super) fn parse(url: &str) -> Result<Self> {
         let scheme = &*scheme_of(url);
-        // The redis crate reads no URL with TLS, unless the crate itself provides TLS.
-        let plain = match scheme {
-            "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => scheme,
-            "rediss" => "redis",
-            "valkeys" => "valkey",
-            _ if scheme.ends_with("+cluster") => {
-                return Err(Error::invalid(format!(
-                    "a {scheme} URL names a cluster: RedisBackend::connect reads it, and no connector to one \
-                     server"
-                )));
-            }
-            _ if scheme.ends_with("+sentinel") => {
-                return Err(Error::invalid(format!(
-                    "a {scheme} URL names sentinels: a SentinelConnector reads it"
-                )));
-            }
-            _ => {
-                return Err(Error::invalid(format!(
-                    "a Redis URL starts with redis://, rediss://, redis+sentinel://, redis+cluster:// \
-                     or unix://{}",
-                    but_with(url)
-                )));
-            }
-        };
+        let plain = scheme_without_tls(scheme, url)?;
         let is_secure = plain != scheme;
         if is_secure {
             tls::check_is_built_in(scheme)?;
@@ -74,24 +51,6 @@ impl UrlTarget {
             .into_connection_info()
             // The parser's message without the URL, which may contain a password.
             .map_err(|error| malformed(scheme, &error.to_string()))?;
-        let database = info.redis_settings().db();
-        // No server has other databases.
-        if !(0..=i64::from(i32::MAX)).contains(&database) {
-            return Err(Error::invalid(format!(
-                "the {scheme} URL asks for the database {database}: 0 to {} can be named",
-                i32::MAX
-            )));
-        }
-        let mut handshake = info
-            .redis_settings()
-            .clone()
-            .set_protocol(ProtocolVersion::RESP3)
-            // Before 7.2 a server replies to this with two errors, which its statistics count.
-            .set_skip_set_lib_name();
-        // The parser drops an empty password, but without it the user is not logged in.
-        if handshake.username().is_some() && handshake.password().is_none() {
-            handshake = handshake.set_password("");
-        }
         let server = match (info.addr().clone(), zone) {
             (ConnectionAddr::Tcp(host, port), Some(zone)) => {
                 ConnectionAddr::Tcp(format!("{host}%{zone}"), port)
@@ -100,7 +59,7 @@ impl UrlTarget {
         };
         Ok(Self {
             server,
-            handshake,
+            handshake: handshake(scheme, info.redis_settings())?,
             is_secure,
         })
     }
@@ -115,6 +74,51 @@ impl UrlTarget {
             _ if self.is_secure => TlsClient::new(settings).map(Some),
             _ => Ok(None),
         }
+    }
+}
+
+/// The scheme of the same server without TLS. The redis crate reads no URL with TLS, unless the crate itself provides
+/// TLS.
+fn scheme_without_tls<'a>(scheme: &'a str, url: &str) -> Result<&'a str> {
+    let text = match scheme {
+        "redis" | "valkey" | "unix" | "redis+unix" | "valkey+unix" => return Ok(scheme),
+        "rediss" => return Ok("redis"),
+        "valkeys" => return Ok("valkey"),
+        _ if scheme.ends_with("+cluster") => format!(
+            "a {scheme} URL names a cluster: RedisBackend::connect reads it, and no connector to one \
+             server"
+        ),
+        _ if scheme.ends_with("+sentinel") => {
+            format!("a {scheme} URL names sentinels: a SentinelConnector reads it")
+        }
+        _ => format!(
+            "a Redis URL starts with redis://, rediss://, redis+sentinel://, redis+cluster:// or \
+             unix://{}",
+            but_with(url)
+        ),
+    };
+    Err(Error::invalid(text))
+}
+
+/// How to greet the server, by these settings of a URL with this scheme.
+fn handshake(scheme: &str, settings: &RedisConnectionInfo) -> Result<RedisConnectionInfo> {
+    let database = settings.db();
+    // No server has other databases.
+    if !(0..=i64::from(i32::MAX)).contains(&database) {
+        return Err(Error::invalid(format!(
+            "the {scheme} URL asks for the database {database}: 0 to {} can be named",
+            i32::MAX
+        )));
+    }
+    let handshake = settings
+        .clone()
+        .set_protocol(ProtocolVersion::RESP3)
+        // Before 7.2 a server replies to this with two errors, which its statistics count.
+        .set_skip_set_lib_name();
+    // The parser drops an empty password, but without it the user is not logged in.
+    match (handshake.username(), handshake.password()) {
+        (Some(_), None) => Ok(handshake.set_password("")),
+        _ => Ok(handshake),
     }
 }
 

@@ -14,7 +14,7 @@ const CASES: u32 = 6_000;
 
 /// All information in a URL.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct LoggedWarnings {
+struct UrlMeaning {
     /// In order; a socket is a place without a port.
     places: Vec<(String, Option<u16>)>,
     is_secure: bool,
@@ -39,7 +39,7 @@ impl Login {
 }
 
 /// How this crate understands a URL; `None` if it refuses the URL.
-fn taken(url: &str) -> Option<LoggedWarnings> {
+fn taken(url: &str) -> Option<UrlMeaning> {
     let login = |handshake: &RedisConnectionInfo| Login {
         user: handshake.username().map(str::to_owned),
         password: handshake.password().map(str::to_owned),
@@ -81,7 +81,7 @@ fn taken(url: &str) -> Option<LoggedWarnings> {
         ConnectionAddr::Unix(path) => (path.display().to_string(), None),
         other => panic!("{other:?}"),
     };
-    Some(LoggedWarnings {
+    Some(UrlMeaning {
         places: targets.iter().map(place).collect(),
         is_secure: first.is_secure,
         login: login(&first.handshake),
@@ -106,40 +106,47 @@ fn plain(text: &str) -> String {
     String::from_utf8(bytes).expect("what is no text is refused")
 }
 
+impl UrlMeaning {
+    /// Reads a parameter.
+    fn set(&mut self, parameter: &str) {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let value = plain(value);
+        let set = match &*plain(name) {
+            "prefix" => &mut self.settings.prefix,
+            "client_name" => &mut self.settings.client_name,
+            "startup_timeout" => {
+                let seconds = value.trim_end_matches('s').parse().expect("seconds");
+                let time = Duration::from_secs(seconds);
+                assert_eq!(self.settings.startup_timeout.replace(time), None);
+                return;
+            }
+            "user" => &mut self.login.user,
+            "pass" => &mut self.login.password,
+            "sentinel_username" => &mut self.login_to_sentinels.user,
+            "sentinel_password" => &mut self.login_to_sentinels.password,
+            "db" => {
+                self.database = value.parse().expect("a number");
+                return;
+            }
+            "protocol" => {
+                assert!(matches!(&*value, "3" | "resp3"), "nothing else is spoken");
+                return;
+            }
+            other => panic!("{other:?} has no effect"),
+        };
+        assert_eq!(set.replace(value), None, "the first one has no effect");
+    }
+}
+
 /// Reads a URL from left to right, as a person does, and assumes that it is valid.
-fn read(url: &str) -> LoggedWarnings {
-    let mut parsed = LoggedWarnings::default();
+fn read(url: &str) -> UrlMeaning {
+    let mut parsed = UrlMeaning::default();
     let (scheme, rest) = url.split_once(':').expect("a scheme");
     let scheme = scheme.to_ascii_lowercase();
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     parsed.is_secure = scheme.starts_with("rediss") || scheme.starts_with("valkeys");
     for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
-        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let value = plain(value);
-        let set = match &*plain(name) {
-            "prefix" => &mut parsed.settings.prefix,
-            "client_name" => &mut parsed.settings.client_name,
-            "startup_timeout" => {
-                let seconds = value.trim_end_matches('s').parse().expect("seconds");
-                let time = Duration::from_secs(seconds);
-                assert_eq!(parsed.settings.startup_timeout.replace(time), None);
-                continue;
-            }
-            "user" => &mut parsed.login.user,
-            "pass" => &mut parsed.login.password,
-            "sentinel_username" => &mut parsed.login_to_sentinels.user,
-            "sentinel_password" => &mut parsed.login_to_sentinels.password,
-            "db" => {
-                parsed.database = value.parse().expect("a number");
-                continue;
-            }
-            "protocol" => {
-                assert!(matches!(&*value, "3" | "resp3"), "nothing else is spoken");
-                continue;
-            }
-            other => panic!("{other:?} has no effect"),
-        };
-        assert_eq!(set.replace(value), None, "the first one has no effect");
+        parsed.set(parameter);
     }
     if scheme.ends_with("unix") {
         let path = place.strip_prefix("//").unwrap_or(place);

@@ -23,9 +23,9 @@ const MUTE: &str = "the other side closed it without a word (a port that speaks 
 /// The first bytes of a TLS alert.
 const ALERT: &[u8] = &[0x15, 0x03];
 
-/// The bytes that came over a connection before it was in use.
+/// The bytes that came over a connection before it was in use: a server that refuses the connection says why.
 #[derive(Debug, Default)]
-pub(super) struct Greeting {
+pub(super) struct FirstBytes {
     /// Whether the connection goes to a port without TLS on the client's side.
     is_plain: bool,
     is_over: AtomicBool,
@@ -34,8 +34,8 @@ pub(super) struct Greeting {
     failure: Mutex<Option<io::Error>>,
 }
 
-impl Greeting {
-    /// A greeting without TLS, from a port that may expect TLS.
+impl FirstBytes {
+    /// The first bytes without TLS, from a port that may expect TLS.
     pub(super) fn plain() -> Self {
         Self {
             is_plain: true,
@@ -43,7 +43,7 @@ impl Greeting {
         }
     }
 
-    /// Ends the greeting: the connection is in use now.
+    /// Records nothing more: the connection is in use now.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         *self.heard() = Vec::new();
@@ -95,23 +95,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A stream that records its input until the [`Greeting`] is over.
+/// A stream that records its input until the [`FirstBytes`] is over.
 ///
 /// A server without room for another client sends a message and closes at once. A write then fails, and that failure
 /// must not keep the backend from reading the message.
 #[derive(Debug)]
-pub(super) struct Greeted<S> {
+pub(super) struct Recorded<S> {
     stream: S,
-    greeting: Arc<Greeting>,
+    first: Arc<FirstBytes>,
 }
 
-impl<S> Greeted<S> {
-    pub(super) const fn new(stream: S, greeting: Arc<Greeting>) -> Self {
-        Self { stream, greeting }
+impl<S> Recorded<S> {
+    pub(super) const fn new(stream: S, first: Arc<FirstBytes>) -> Self {
+        Self { stream, first }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Greeted<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Recorded<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -119,9 +119,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Greeted<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
-        if !self.greeting.is_over() {
-            read.map_err(|error| self.greeting.fail(error))?;
-            let mut heard = self.greeting.heard();
+        if !self.first.is_over() {
+            read.map_err(|error| self.first.fail(error))?;
+            let mut heard = self.first.heard();
             let room = LONGEST - heard.len();
             heard.extend(buffer.filled()[before..].iter().take(room));
             return Poll::Ready(Ok(()));
@@ -130,7 +130,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Greeted<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Recorded<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -138,7 +138,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
     ) -> Poll<io::Result<usize>> {
         match ready!(Pin::new(&mut self.stream).poll_write(cx, bytes)) {
             // The reader gets this error after it has read the rest.
-            Err(error) if is_closed(&error) && !self.greeting.is_over() => {
+            Err(error) if is_closed(&error) && !self.first.is_over() => {
                 Poll::Ready(Ok(bytes.len()))
             }
             written => Poll::Ready(written),
@@ -147,7 +147,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Greeted<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match ready!(Pin::new(&mut self.stream).poll_flush(cx)) {
-            Err(error) if is_closed(&error) && !self.greeting.is_over() => Poll::Ready(Ok(())),
+            Err(error) if is_closed(&error) && !self.first.is_over() => Poll::Ready(Ok(())),
             flushed => Poll::Ready(flushed),
         }
     }
@@ -184,8 +184,8 @@ mod tests {
     #[tokio::test]
     async fn a_refusal_is_read_even_if_nothing_can_be_written() {
         let (near, mut far) = tokio::io::duplex(64);
-        let greeting = Arc::new(Greeting::default());
-        let mut near = Greeted::new(near, Arc::clone(&greeting));
+        let first = Arc::new(FirstBytes::default());
+        let mut near = Recorded::new(near, Arc::clone(&first));
         far.write_all(b"-ERR max number of clients reached\r\n")
             .await
             .unwrap();
@@ -194,9 +194,9 @@ mod tests {
             .await
             .expect("its end is read, not met in writing");
         near.read_to_end(&mut Vec::new()).await.unwrap();
-        let reason = greeting.reason(broken());
+        let reason = first.reason(broken());
         assert_eq!(reason.detail(), Some("max number of clients reached"));
-        greeting.end();
+        first.end();
         near.write_all(b"PING\r\n")
             .await
             .expect_err("it is an ordinary stream now");
@@ -204,42 +204,42 @@ mod tests {
 
     #[tokio::test]
     async fn of_a_server_that_says_much_the_beginning_is_kept() {
-        let greeting = Arc::new(Greeting::default());
+        let first = Arc::new(FirstBytes::default());
         let said: Vec<u8> = (0..4 * LONGEST).map(|place| (place / 64) as u8).collect();
-        let mut near = Greeted::new(&said[..], Arc::clone(&greeting));
+        let mut near = Recorded::new(&said[..], Arc::clone(&first));
         let mut read = [0; 1000];
         while near.read(&mut read).await.unwrap() > 0 {}
-        assert_eq!(*greeting.heard(), said[..LONGEST]);
+        assert_eq!(*first.heard(), said[..LONGEST]);
     }
 
     #[test]
     fn nothing_said_leaves_the_error_as_it_was() {
-        let greeting = Greeting::default();
-        assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
-        *greeting.heard() = b"+half an ans".to_vec();
-        assert_eq!(greeting.reason(broken()).to_string(), "broken pipe");
+        let first = FirstBytes::default();
+        assert_eq!(first.reason(broken()).to_string(), "broken pipe");
+        *first.heard() = b"+half an ans".to_vec();
+        assert_eq!(first.reason(broken()).to_string(), "broken pipe");
     }
 
     #[test]
     fn a_tls_port_is_recognised_by_its_alert_or_its_silence() {
-        let greeting = Greeting::plain();
-        let mute = greeting.reason(broken()).to_string();
+        let first = FirstBytes::plain();
+        let mute = first.reason(broken()).to_string();
         assert!(mute.contains("rediss://"), "{mute}");
-        greeting.fail(io::ErrorKind::ConnectionReset.into());
-        let reset = greeting.reason(broken()).to_string();
+        first.fail(io::ErrorKind::ConnectionReset.into());
+        let reset = first.reason(broken()).to_string();
         assert!(reset.contains("rediss://"), "{reset}");
-        greeting.fail(io::ErrorKind::TimedOut.into());
-        let other = greeting.reason(broken()).to_string();
+        first.fail(io::ErrorKind::TimedOut.into());
+        let other = first.reason(broken()).to_string();
         assert!(!other.contains("rediss://"), "{other}");
-        *greeting.heard() = b"\x15\x03\x01\x00\x02\x02\x46".to_vec();
-        let alerted = greeting.reason(broken());
+        *first.heard() = b"\x15\x03\x01\x00\x02\x02\x46".to_vec();
+        let alerted = first.reason(broken());
         assert_eq!(alerted.kind(), ErrorKind::InvalidClientConfig);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_that_keeps_what_is_written_is_flushed_and_closed() {
         let (near, mut far) = tokio::io::duplex(64);
-        let mut near = Greeted::new(BufWriter::new(near), Arc::default());
+        let mut near = Recorded::new(BufWriter::new(near), Arc::default());
         near.write_all(b"hello").await.unwrap();
         near.flush().await.unwrap();
         let mut heard = [0; 5];

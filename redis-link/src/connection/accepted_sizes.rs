@@ -65,14 +65,14 @@ impl fmt::Display for Limit {
 
 /// The sizes that one server accepts, as far as they are known.
 #[derive(Debug, Default)]
-pub struct Largest {
+pub struct AcceptedSizes {
     /// Whether anything is known. Mostly nothing is, and then a call checks nothing else.
     is_watched: AtomicBool,
-    state: Mutex<SizeLimits>,
+    state: Mutex<KnownSizes>,
 }
 
 #[derive(Debug, Default)]
-struct SizeLimits {
+struct KnownSizes {
     limit: Option<Limit>,
     suspect: Option<Suspect>,
 }
@@ -85,9 +85,9 @@ struct Suspect {
     alone: u32,
 }
 
-impl Largest {
+impl AcceptedSizes {
     /// Sets the limit that the server reports.
-    pub(super) fn set(&self, limit: Option<Limit>) {
+    pub(super) fn set_limit(&self, limit: Option<Limit>) {
         self.change(|state| state.limit = limit);
     }
 
@@ -96,7 +96,11 @@ impl Largest {
     /// # Errors
     ///
     /// `Configuration` if the server would end the connection.
-    pub fn goes_alone(&self, size: impl FnOnce() -> usize, address: &str) -> Result<bool, Error> {
+    pub fn needs_own_connection(
+        &self,
+        size: impl FnOnce() -> usize,
+        address: &str,
+    ) -> Result<bool, Error> {
         if !self.is_watched.load(Ordering::Acquire) {
             return Ok(false);
         }
@@ -118,7 +122,7 @@ impl Largest {
     /// # Errors
     ///
     /// `Configuration` if the size is the cause.
-    pub fn heard(
+    pub fn note_result(
         &self,
         failure: Option<&Failure>,
         size: impl FnOnce() -> usize,
@@ -178,14 +182,14 @@ impl Largest {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut SizeLimits)) {
+    fn change(&self, change: impl FnOnce(&mut KnownSizes)) {
         let mut state = self.lock();
         change(&mut state);
         let is_watched = state.limit.is_some() || state.suspect.is_some();
         self.is_watched.store(is_watched, Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, SizeLimits> {
+    fn lock(&self) -> MutexGuard<'_, KnownSizes> {
         // No code panics while it holds this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -203,38 +207,38 @@ mod tests {
         Failure::Cut(io::Error::from(io::ErrorKind::BrokenPipe).into())
     }
 
-    fn goes_alone(largest: &Largest, size: usize) -> bool {
-        largest
-            .goes_alone(|| size, "here")
+    fn goes_alone(sizes: &AcceptedSizes, size: usize) -> bool {
+        sizes
+            .needs_own_connection(|| size, "here")
             .expect("no limit is known")
     }
 
     #[test]
     fn a_part_beyond_a_known_limit_is_not_sent() {
-        let largest = Largest::default();
-        largest.set(Limit::of("proto-max-bulk-len", 1_048_576, 8_000_000));
-        assert!(!goes_alone(&largest, 1_048_574));
-        let error = largest
-            .goes_alone(|| 1_048_575, "here")
+        let sizes = AcceptedSizes::default();
+        sizes.set_limit(Limit::of("proto-max-bulk-len", 1_048_576, 8_000_000));
+        assert!(!goes_alone(&sizes, 1_048_574));
+        let error = sizes
+            .needs_own_connection(|| 1_048_575, "here")
             .expect_err("it is too large");
         assert_eq!(error.kind(), ErrorKind::Configuration);
         assert_eq!(error.outcome(), Outcome::NotApplied);
         for part in ["1048575", "proto-max-bulk-len", "1048576", "here"] {
             assert!(error.to_string().contains(part), "{error}");
         }
-        largest.set(None);
-        assert!(!goes_alone(&largest, 1_048_575));
+        sizes.set_limit(None);
+        assert!(!goes_alone(&sizes, 1_048_575));
     }
 
     #[test]
     fn a_size_under_which_connections_end_goes_alone_and_then_is_the_cause() {
-        let largest = Largest::default();
-        let heard = |size, alone| largest.heard(Some(&cut()), || size, alone, "here");
+        let sizes = AcceptedSizes::default();
+        let heard = |size, alone| sizes.note_result(Some(&cut()), || size, alone, "here");
         heard(LARGE - 1, false).expect("it is small");
-        assert!(!goes_alone(&largest, SIZE));
+        assert!(!goes_alone(&sizes, SIZE));
         heard(SIZE, false).expect("it may be an accident");
-        assert!(goes_alone(&largest, SIZE) && goes_alone(&largest, SIZE + 1));
-        assert!(!goes_alone(&largest, SIZE - 1), "others go on");
+        assert!(goes_alone(&sizes, SIZE) && goes_alone(&sizes, SIZE + 1));
+        assert!(!goes_alone(&sizes, SIZE - 1), "others go on");
         heard(SIZE, true).expect("it may be an accident");
         let error = heard(SIZE, true).expect_err("it is the cause");
         assert!(!error.is_transient(), "{error:?}");
@@ -242,21 +246,21 @@ mod tests {
         for part in ["2097152", "proto-max-bulk-len", "client-query-buffer-limit"] {
             assert!(error.to_string().contains(part), "{error}");
         }
-        assert!(goes_alone(&largest, SIZE), "others stay spared");
+        assert!(goes_alone(&sizes, SIZE), "others stay spared");
     }
 
     #[test]
     fn a_size_that_is_answered_is_no_longer_suspect() {
-        let largest = Largest::default();
+        let sizes = AcceptedSizes::default();
         let heard = |failure: Option<Failure>, size| {
-            largest.heard(failure.as_ref(), || size, false, "here")
+            sizes.note_result(failure.as_ref(), || size, false, "here")
         };
         heard(Some(cut()), SIZE).expect("it may be an accident");
         heard(None, SIZE - 1).expect("it is answered");
-        assert!(goes_alone(&largest, SIZE));
+        assert!(goes_alone(&sizes, SIZE));
         heard(Some(Failure::OutOfStep), SIZE).expect("it says nothing of the size");
-        assert!(goes_alone(&largest, SIZE));
+        assert!(goes_alone(&sizes, SIZE));
         heard(None, SIZE).expect("it is answered");
-        assert!(!goes_alone(&largest, SIZE));
+        assert!(!goes_alone(&sizes, SIZE));
     }
 }

@@ -12,8 +12,8 @@ use redis::Value;
 use tokio::time;
 
 use super::{
-    Channel, Connector, CopiesAsked, Dial, Largest, Needs, Role, Warning, config::ConfigReply,
-    requirements, rights,
+    AcceptedSizes, Channel, Connector, CopiesAsked, Dial, Needs, Role, Warning,
+    config::ConfigReply, requirements, rights,
 };
 use crate::{
     clock::Clock,
@@ -60,7 +60,7 @@ pub struct Settings {
 
 /// Opens the connection for commands.
 #[derive(Clone)]
-pub struct Primary {
+pub struct CommandDialer {
     /// Opens the connections.
     pub connector: Arc<dyn Connector>,
     /// The settings of all connections.
@@ -68,10 +68,10 @@ pub struct Primary {
     /// The last check's findings that do not rule the server out.
     pub warnings: Arc<Mutex<Vec<Warning>>>,
     /// The sizes that the server accepts, as far as they are known.
-    pub largest: Arc<Largest>,
+    pub sizes: Arc<AcceptedSizes>,
 }
 
-impl Primary {
+impl CommandDialer {
     async fn prepared(&self, address: &str) -> Result<Channel> {
         let channel = open(&*self.connector, Role::Commands, self.settings.timeouts).await?;
         let unfit = |failure: Failure| failure.into_error(address);
@@ -92,7 +92,7 @@ impl Primary {
             }
         };
         let config = ConfigReply::of(&channel, self.settings.needs.largest_part).await;
-        self.largest.set(config.limit);
+        self.sizes.set_limit(config.limit);
         warn_of(&config, &mut warnings);
         warnings.extend(rights::check(&channel, &self.settings.needs, address).await?);
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
@@ -145,14 +145,16 @@ impl fmt::Debug for Settings {
     }
 }
 
-impl fmt::Debug for Primary {
+impl fmt::Debug for CommandDialer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Primary").field(&self.connector).finish()
+        f.debug_tuple("CommandDialer")
+            .field(&self.connector)
+            .finish()
     }
 }
 
 #[async_trait]
-impl Dial for Primary {
+impl Dial for CommandDialer {
     async fn dial(&self) -> Result<Channel> {
         let address = self.connector.address();
         let timeout = self.settings.timeouts.connect;
