@@ -107,8 +107,7 @@ fn redis_link_knows_no_queue() {
             }
             seen += 1;
             let text = fs::read_to_string(&path).expect("a text");
-            let text = without_tests(&text);
-            let code = without_comments(text);
+            let code = code(&text);
             for names in code.split("queue_core::").skip(1) {
                 let ends = |c: char| match names.starts_with('{') {
                     true => c == ';',
@@ -121,7 +120,7 @@ fn redis_link_knows_no_queue() {
                         .filter_map(|(path, _)| path.into_iter().next()),
                 );
             }
-            let text = text.to_lowercase();
+            let text = without_tests(&text).to_lowercase();
             let text = CRATES
                 .iter()
                 .fold(text, |text, name| text.replace(name, ""));
@@ -370,15 +369,10 @@ impl Module {
     }
 }
 
-/// The text without comments, string literals, and unit tests, which are at the end.
+/// The text without comments, string literals and unit tests.
 fn code(text: &str) -> String {
-    without_comments(text.split("#[cfg(test)]\nmod ").next().unwrap_or_default())
-}
-
-/// The text without comments and string literals.
-fn without_comments(text: &str) -> String {
     let mut code = String::new();
-    for line in text.lines() {
+    for line in without_tests(text).lines() {
         let line = line.split("//").next().unwrap_or_default();
         let unquoted = line.split('"').step_by(2);
         code.extend(unquoted.chain(["\n"]));
