@@ -50,7 +50,7 @@ async fn an_option_is_kept_or_refused_by_each_kind() {
                 continue;
             }
             // The error names the priority before the group.
-            let refused = options().filter(|(_, kinds)| !kinds.contains(&kind)).last();
+            let refused = options().rfind(|(_, kinds)| !kinds.contains(&kind));
             if let Some((option, kinds)) = refused {
                 let option = option.split('=').next().unwrap();
                 let words = format!(
